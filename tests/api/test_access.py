@@ -208,12 +208,12 @@ async def test_exports_are_in_the_audit_log(
     await conductor.result(run)
     headers = await bearer(access, Role.VIEWER)
     assert (await http.get(f'{PREFIX}/runs/{run}/export/markdown', headers=headers)).status_code == 200
-    (line,) = await access.audit.lines(AuditQuery(deed='download'))
+    (line,) = await access.audit.lines(AuditQuery(action='download'))
     assert (line.who, line.runs, line.details) == ('viewer', (run,), {'what': 'export', 'form': 'markdown'})
     assert line.refused == ''
     await conductor.annotate(run, private=True)
     assert (await http.get(f'{PREFIX}/runs/{run}/export/markdown', headers=headers)).status_code == 404
-    (line, _) = await access.audit.lines(AuditQuery(deed='download'))
+    (line, _) = await access.audit.lines(AuditQuery(action='download'))
     assert line.refused == 'answered 404'
 
 

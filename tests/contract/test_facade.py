@@ -321,9 +321,9 @@ async def test_a_trace_is_imported_and_what_needs_a_pattern_is_refused(conductor
     assert new.outcome == 'new' and info.drawn and info.tags == ('imported trace',)
     assert await conductor.audit(new.run) == info.seq == (await here.info(new.run)).seq
     assert (await conductor.compare(new.run, new.run)).same_way
-    for deed in (conductor.fork(new.run, 3), conductor.rerun(new.run)):
+    for action in (conductor.fork(new.run, 3), conductor.rerun(new.run)):
         with pytest.raises(UnknownPattern, match='imported from a trace that another program recorded'):
-            await deed
+            await action
     with pytest.raises(EventRefused):
         await conductor.send(new.run, 'approve')
     with pytest.raises(BundleError) as told:

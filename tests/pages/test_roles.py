@@ -75,9 +75,9 @@ async def test_every_page_opens_for_everybody(pages, backend, runs, refused, rol
 
 
 def disabled(pages: User) -> set[str]:
-    """The deeds of the controls that are disabled on the page."""
+    """The actions of the controls that are disabled on the page."""
     found = {element.props.get('data-refused') for element in pages.client.elements.values()}
-    return {str(deed) for deed in found if deed}
+    return {str(action) for action in found if action}
 
 
 @pytest.mark.parametrize('role', [Role.VIEWER])

@@ -87,7 +87,7 @@ async def test_a_worker_is_drained_by_an_administrator(
     await pages.should_see('east-1 is handing over its runs.')
     assert fleet.drained == ['east-1']
     assert backend.access
-    (line,) = await backend.access.audit.lines(AuditQuery(deed='fleet.drain'))
+    (line,) = await backend.access.audit.lines(AuditQuery(action='fleet.drain'))
     assert (line.who, line.details) == ('ada', {'worker': 'east-1'})
 
 

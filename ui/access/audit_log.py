@@ -23,6 +23,7 @@ log = logging.getLogger('hemicycle')
 KIND: Final = 'audit'
 PAGE: Final = 500
 COLUMNS: Final = ('time', 'who', 'deed', 'runs', 'via', 'address', 'refused', 'details')
+"""Of an exported line; `deed` is the action, under the name that it has in the journal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class AuditLine:
     """In seconds since 1970."""
     who: str
     """The account; for a failed login, the name that was entered."""
-    deed: str
+    action: str
     """As in `METHOD_ROLES`, or `login`, `logout`, `download`, `account.add` and so on."""
     runs: tuple[str, ...] = ()
     """The runs it is about."""
@@ -50,7 +51,7 @@ class AuditQuery:
     """Which lines to list, newest first; '' and None select all."""
 
     who: str = ''
-    deed: str = ''
+    action: str = ''
     """Or a prefix of one."""
     run: str = ''
     since: float | None = None
@@ -75,7 +76,7 @@ class AuditLog:
     async def write(  # noqa: PLR0913  (the columns)
         self,
         caller: Caller,
-        deed: str,
+        action: str,
         *,
         runs: Sequence[RunId] = (),
         said: Mapping[str, Any] | None = None,
@@ -85,7 +86,7 @@ class AuditLog:
         """Write a line. If the journal cannot be written, the server's log says so; nothing is raised."""
         now = self._clock.now()
         body = {
-            'deed': deed,
+            'deed': action,
             'runs': list(runs),
             'via': caller.via,
             'address': address or ADDRESS.get(),
@@ -105,9 +106,9 @@ class AuditLog:
         except JournalError:
             log.exception('the audit log could not be written: %s %s', caller.name, body)
 
-    def note(self, caller: Caller, deed: str, **more: Any) -> None:
+    def note(self, caller: Caller, action: str, **more: Any) -> None:
         """Write a line in the background, for callers that cannot wait."""
-        task = asyncio.ensure_future(self.write(caller, deed, **more))
+        task = asyncio.ensure_future(self.write(caller, action, **more))
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
 
@@ -152,7 +153,7 @@ class AuditLog:
 
 def _matches(line: AuditLine, query: AuditQuery) -> bool:
     return (
-        line.deed.startswith(query.deed)
+        line.action.startswith(query.action)
         and (not query.run or query.run in line.runs)
         and (not query.refused or bool(line.refused))
     )
@@ -163,7 +164,7 @@ def _read(entry: Entry) -> AuditLine:
     return AuditLine(
         time=entry.rank,
         who=entry.state,
-        deed=str(body.get('deed', '')),
+        action=str(body.get('deed', '')),
         runs=tuple(map(str, body.get('runs', ()))),
         via=str(body.get('via', '')),
         address=str(body.get('address', '')),
@@ -178,7 +179,7 @@ def row(line: AuditLine) -> dict[str, Any]:
     return {
         'time': moment.replace('+00:00', 'Z'),
         'who': line.who,
-        'deed': line.deed,
+        'deed': line.action,
         'runs': list(line.runs),
         'via': line.via,
         'address': line.address,

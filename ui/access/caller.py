@@ -39,10 +39,12 @@ class Caller:
     via: str = ''
     """`password`, the name of an identity provider, or `token` with the token's name."""
 
-    def require(self, role: Role, deed: str) -> None:
+    def require(self, role: Role, action: str) -> None:
         """Raise `NotAllowed` unless the caller has this role or a higher one."""
         if not self.role.includes(role):
-            raise NotAllowed(f'this needs the role {role}, and {self.name} has the role {self.role} ({deed})')
+            raise NotAllowed(
+                f'this needs the role {role}, and {self.name} has the role {self.role} ({action})'
+            )
 
     def sees(self, info: RunInfo) -> bool:
         """Whether the caller may see a run."""

@@ -185,10 +185,10 @@ def pill(status: Status, error: str = '') -> ui.element:
     return element
 
 
-def button(text: str, *, icon: str = '', kind: str = '', label: str = '', deed: str = '') -> ui.element:
+def button(text: str, *, icon: str = '', kind: str = '', label: str = '', requires: str = '') -> ui.element:
     """A button; without a text it is an icon, and `label` says what it does.
 
-    It is disabled for those who may not do its `deed` (see `ui.web.permission`).
+    It is disabled for those whose role lacks what it `requires` (see `ui.web.permission`).
     """
     element = ui.element('button').classes(f'btn {kind}{"" if text else " icon"}').props('type="button"')
     if label:
@@ -199,8 +199,8 @@ def button(text: str, *, icon: str = '', kind: str = '', label: str = '', deed: 
             ui.icon(icon)
         if text:
             ui.label(text)
-    if deed:
-        require(element, deed)
+    if requires:
+        require(element, requires)
     return element
 
 

@@ -39,7 +39,7 @@ class ImportDialog:
         self._backend = backend
         self.on_done: Callable[[], Awaitable[None]] | None = None
         """Awaited after an import."""
-        self._opener = button('Import', icon='upload_file', kind='small', deed='import_bundle')
+        self._opener = button('Import', icon='upload_file', kind='small', requires='import_bundle')
         set_attributes(self._opener, aria_haspopup='dialog')
         self._opener.on('click', self.open)
 

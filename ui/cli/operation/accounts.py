@@ -244,7 +244,7 @@ def log(  # noqa: PLR0913  (its arguments are the command's)
     Kept once there are accounts. What was sent to a run is in the run's journal as well.
     """
     query = AuditQuery(
-        who=who, deed=action, run=run, since=_moment('--since', since), until=_moment('--until', until),
+        who=who, action=action, run=run, since=_moment('--since', since), until=_moment('--until', until),
         refused=refused, limit=limit,
     )  # fmt: skip
 

@@ -186,7 +186,7 @@ async def _schedules(conductor: Conductor) -> AsyncIterator[Finding]:
 async def _audit(conductor: Conductor) -> AsyncIterator[Finding]:
     log = AuditLog(conductor.journal, conductor.clock)
     since = conductor.clock.now() - 86_400.0
-    refused = await log.lines(AuditQuery(deed='login', refused=True, since=since, limit=1_000))
+    refused = await log.lines(AuditQuery(action='login', refused=True, since=since, limit=1_000))
     if len(refused) >= 20:
         names = sorted({line.who for line in refused})[:5]
         text = f'{len(refused):,} logins were refused in a day, for {", ".join(names)}'

@@ -93,15 +93,15 @@ class AccountList:
                             'click', lambda _, name=one.name: self._remove(name)
                         )
 
-    async def _admin(self, deed: str) -> Caller:
+    async def _admin(self, action: str) -> Caller:
         caller = await self._identity.check()
-        caller.require(Role.ADMIN, deed)
+        caller.require(Role.ADMIN, action)
         return caller
 
-    async def _do(self, deed: str, work: Awaitable[object], **said: str) -> bool:
+    async def _do(self, action: str, work: Awaitable[object], **said: str) -> bool:
         """Do something with an account, if the caller may, and note it."""
         try:
-            caller = await self._admin(deed)
+            caller = await self._admin(action)
         except EngineError as error:
             if hasattr(work, 'close'):
                 work.close()
@@ -111,10 +111,10 @@ class AccountList:
             await work
         except EngineError as error:
             ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
-            await self._access.audit.write(caller, deed, said=said, refused=str(error))
+            await self._access.audit.write(caller, action, said=said, refused=str(error))
             return False
         else:
-            await self._access.audit.write(caller, deed, said=said)
+            await self._access.audit.write(caller, action, said=said)
             return True
         finally:
             await self.look()

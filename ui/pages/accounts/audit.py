@@ -20,7 +20,7 @@ from ui.web.downloads import HARMLESS, attachment
 from ui.web.routing import serve_page, with_query
 
 SHOWN, SAVED = 200, 100_000
-FILTERS = ('who', 'deed', 'run', 'since', 'until', 'refused')
+FILTERS = ('who', 'action', 'run', 'since', 'until', 'refused')
 
 
 def register(backend: Backend) -> None:
@@ -79,7 +79,7 @@ def _filters(given: Mapping[str, str]) -> None:
     with ui.element('form').classes('filters').props(f'method="get" action="{AUDIT}" role="search"'):
         for name, shown, kind in (
             ('who', 'Account', 'text'),
-            ('deed', 'Action', 'text'),
+            ('action', 'Action', 'text'),
             ('run', 'Run', 'text'),
             ('since', 'From', 'date'),
             ('until', 'To', 'date'),
@@ -105,7 +105,7 @@ def _draw(table: Table, line: AuditLine) -> None:
         table.cell(when.strftime('%Y-%m-%d %H:%M:%S'), 'num')
         table.cell(line.who or '—')
         with table.cell():
-            Text('strong', line.deed)
+            Text('strong', line.action)
             details = ', '.join(
                 f'{name}: {value}' for name, value in line.details.items() if value not in ('', False)
             )
@@ -123,7 +123,7 @@ def _draw(table: Table, line: AuditLine) -> None:
 def _query(given: Mapping[str, str], limit: int) -> AuditQuery:
     return AuditQuery(
         who=given['who'].strip(),
-        deed=given['deed'].strip(),
+        action=given['action'].strip(),
         run=given['run'].strip(),
         since=_day(given['since']),
         until=_day(given['until'], 86_400.0),

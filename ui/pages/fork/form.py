@@ -49,7 +49,7 @@ class ForkForm:
             with ui.element('div').classes('form-foot'):
                 self._trouble = ui.element('div').classes('ghost')
                 with ui.element('div').classes('launch-actions'):
-                    self._go = button('Start fork', icon='call_split', kind='primary big', deed='fork')
+                    self._go = button('Start fork', icon='call_split', kind='primary big', requires='fork')
                     self._go.on('click', self.start)
                     Text('kbd', 'Ctrl')
                     Text('kbd', 'Enter')

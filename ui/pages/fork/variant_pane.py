@@ -49,7 +49,9 @@ class VariantPane:
                 ui.element('span').classes('grow')
                 with link(f'/runs/{info.id}', 'btn quiet small') as self._open:
                     Text('span', 'Open')
-                self._best = button('Pick as winner', icon='emoji_events', kind='small', deed='mark_winner')
+                self._best = button(
+                    'Pick as winner', icon='emoji_events', kind='small', requires='mark_winner'
+                )
                 self._best.on('click', lambda: on_win(self.info))
             with ui.element('div').classes('agent-facts') as self._facts:
                 self._otherwise = Text('span', '', 'lane-otherwise')

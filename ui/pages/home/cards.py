@@ -46,7 +46,7 @@ def _card(made: type[Pattern], shape: Shape, starter: Starter, kind: str) -> Non
             Text('h4', made.title)
             Text('p', first_sentence(made.summary), 'muted')
         with ui.element('div').classes('pattern-actions'):
-            run = button('Run sample', icon='play_arrow', kind=kind, deed='start')
+            run = button('Run sample', icon='play_arrow', kind=kind, requires='start')
             set_attributes(run, aria_label=f'Run sample of {made.title}')
             if ready:
                 run.tooltip(ready[0].title)

@@ -109,7 +109,7 @@ def models_card(backend: Backend) -> None:
         said = f'Connected: {names}.' if found else 'Simulated: no key, no network, no cost.'
         Text('p', said, 'muted')
         connect = ConnectDialog(backend, ui.navigate.reload)
-        made = button('Connect a model', icon='add', kind='small', deed='catalog.connect')
+        made = button('Connect a model', icon='add', kind='small', requires='catalog.connect')
         made.on('click', connect.open)
 
 
@@ -134,7 +134,7 @@ def agents_card(backend: Backend) -> None:
 def _play_button(
     starter: Starter, pattern: str, sample: Sample, title: str = '', kind: str = 'small'
 ) -> None:
-    made = button(title or sample.title, icon='play_arrow', kind=kind, deed='start')
+    made = button(title or sample.title, icon='play_arrow', kind=kind, requires='start')
     made.tooltip(sample.about)
 
     async def play() -> None:
@@ -157,7 +157,7 @@ def new_run_card(backend: Backend) -> None:
         chosen.props('aria-label="Pattern"')
         with ui.element('div').classes('home-ways'):
             button('Configure…', kind='small').on('click', lambda: ui.navigate.to(f'/launch/{chosen.value}'))
-            run = button('Run a sample', icon='play_arrow', kind='small primary', deed='start')
+            run = button('Run a sample', icon='play_arrow', kind='small primary', requires='start')
 
         async def start() -> None:
             ready = samples(patterns[chosen.value])

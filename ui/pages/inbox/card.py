@@ -86,7 +86,9 @@ class QuestionCard:
             )
             who.on('change', lambda: self._assign(str(who.value or '')))
             if self._item.snoozed_until > self._backend().clock.now():
-                button('Unsnooze', kind='small', deed='inbox.snooze').on('click', lambda: self._snooze(0.0))
+                button('Unsnooze', kind='small', requires='inbox.snooze').on(
+                    'click', lambda: self._snooze(0.0)
+                )
             else:
                 put_off = NativeSelect(PUT_OFF, value='')
                 set_attributes(put_off, aria_label='Snooze')
@@ -112,10 +114,10 @@ class QuestionCard:
             for number, event in enumerate(ask.events):
                 kind = 'primary' if number == 0 else ''
                 if event == 'extend':
-                    made = button(f'Add {MINUTES} min', kind=kind, deed='inbox.answer')
+                    made = button(f'Add {MINUTES} min', kind=kind, requires='inbox.answer')
                     made.on('click', lambda: self._answer('extend', {'seconds': 60 * MINUTES}))
                     continue
-                made = button(role_title(event), kind=kind, deed='inbox.answer')
+                made = button(role_title(event), kind=kind, requires='inbox.answer')
                 made.on('click', lambda _, event=event: self._ask(event, inputs.get(event)))
                 if said := event_help(inputs.get(event)):
                     made.tooltip(said)

@@ -74,7 +74,7 @@ class LaunchForm:
                 with ui.element('div').classes('form-foot'):
                     self._trouble = ui.element('div').classes('ghost')
                     with ui.element('div').classes('launch-actions'):
-                        self._run = button('Run', icon='play_arrow', kind='primary big', deed='start')
+                        self._run = button('Run', icon='play_arrow', kind='primary big', requires='start')
                         self._run.on('click', self.start)
                         Text('kbd', 'Ctrl')
                         Text('kbd', 'Enter')

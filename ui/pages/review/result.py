@@ -34,9 +34,9 @@ class Result:
         with ui.element('section').classes('card review-result').props('aria-labelledby="review-result"'):
             Text('h2', 'Result', id='review-result')
             with ui.element('div').classes('review-actions'):
-                button('Run tests', icon='play_arrow', deed='merging.test').on('click', self._test)
-                button('Patch', kind='quiet', deed='merging.compose').on('click', self._patch)
-                button('Pull request description', kind='quiet', deed='merging.compose').on(
+                button('Run tests', icon='play_arrow', requires='merging.test').on('click', self._test)
+                button('Patch', kind='quiet', requires='merging.compose').on('click', self._patch)
+                button('Pull request description', kind='quiet', requires='merging.compose').on(
                     'click', self._describe
                 )
             self._tests = ui.element('div').props('role="status"')
@@ -48,7 +48,9 @@ class Result:
                     label('Into branch', self._into)
                 known = ', '.join(found.branches[:6])
                 Text('p', f'A new name creates a new branch. Existing: {known}.', 'muted small')
-                button('Preview merge', icon='difference', deed='merging.compose').on('click', self._begin)
+                button('Preview merge', icon='difference', requires='merging.compose').on(
+                    'click', self._begin
+                )
             self._trouble = ui.element('div')
             self._place = ui.element('div').classes('review-merge')
 
@@ -143,9 +145,11 @@ class Result:
         if preview.conflicts:
             left = count(len(preview.conflicts), 'file')
             Text('p', f'In conflict: {left}. Nothing is merged until each is resolved.')
-            button('Resolve', icon='check', kind='primary', deed='merging.merge').on('click', self._resolve)
+            button('Resolve', icon='check', kind='primary', requires='merging.merge').on(
+                'click', self._resolve
+            )
         elif preview.paths:
-            button('Merge', icon='merge', kind='primary', deed='merging.merge').on('click', self._merge)
+            button('Merge', icon='merge', kind='primary', requires='merging.merge').on('click', self._merge)
 
     def _resolutions(self) -> dict[str, Resolution]:
         found = {path: card.resolution for path, card in self._cards.items()}

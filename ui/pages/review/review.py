@@ -118,8 +118,8 @@ class Review:
                 with ui.element('div').classes('field grow'):
                     self._text = text_area(maxlength=str(MOST_COMMENT))
                     label('Comment', self._text)
-                button('Comment', icon='add_comment', deed='merging.send_back').on('click', self._comment)
-            self._send = button('Send back', icon='send', kind='primary', deed='merging.send_back').on(
+                button('Comment', icon='add_comment', requires='merging.send_back').on('click', self._comment)
+            self._send = button('Send back', icon='send', kind='primary', requires='merging.send_back').on(
                 'click', self._send_back
             )
             set_attributes(

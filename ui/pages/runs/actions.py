@@ -56,18 +56,22 @@ class RunActions:
         self._undo = Undo()
         self.for_several = (
             BulkAction(
-                text='Compare', icon='compare_arrows', act=self.compare, deed='compare', least=2, most=2
+                text='Compare', icon='compare_arrows', act=self.compare, requires='compare', least=2, most=2
             ),
-            BulkAction(text='Tag', icon='sell', act=self.tag, deed='annotate'),
-            BulkAction(text='Star', icon='star', act=self.star, deed='annotate'),
-            BulkAction(text='Pin', icon='push_pin', act=self.pin, deed='annotate'),
-            BulkAction(text='Delete', icon='delete', act=self.delete, deed='delete', kind='danger'),
+            BulkAction(text='Tag', icon='sell', act=self.tag, requires='annotate'),
+            BulkAction(text='Star', icon='star', act=self.star, requires='annotate'),
+            BulkAction(text='Pin', icon='push_pin', act=self.pin, requires='annotate'),
+            BulkAction(text='Delete', icon='delete', act=self.delete, requires='delete', kind='danger'),
         )
         """The actions of the list for selected runs."""
         self.for_deleted = (
-            BulkAction(text='Restore', icon='restore_from_trash', act=self.restore, deed='restore'),
+            BulkAction(text='Restore', icon='restore_from_trash', act=self.restore, requires='restore'),
             BulkAction(
-                text='Delete permanently', icon='delete_forever', act=self.purge, deed='purge', kind='danger'
+                text='Delete permanently',
+                icon='delete_forever',
+                act=self.purge,
+                requires='purge',
+                kind='danger',
             ),
         )
         """The actions of the trash for selected runs."""

@@ -70,7 +70,7 @@ class RunRow:
                 self._tokens = Text('span', '', 'run-tokens num')
                 self._duration = Text('span', '', 'run-duration num')
                 self._ago = Text('time', '', 'run-ago num', title=exact(info.created))
-            self._star = button('', icon='star_outline', kind='quiet run-star', deed='annotate')
+            self._star = button('', icon='star_outline', kind='quiet run-star', requires='annotate')
             self._star.on('click', lambda: acts.star(self))
             self.menu_button = button('', icon='more_vert', kind='quiet run-menu')
             set_attributes(self.menu_button, aria_haspopup='menu', title='Actions')
@@ -230,9 +230,9 @@ class RunMenu:
         opened.delete()
 
 
-def _item(icon: str, text: str, deed: str, action: Callable[[], Awaitable[None]], kind: str = '') -> None:
-    """An entry; none for those who may not do the deed."""
-    if not may(deed):
+def _item(icon: str, text: str, requires: str, action: Callable[[], Awaitable[None]], kind: str = '') -> None:
+    """An entry; none for those who lack what it requires."""
+    if not may(requires):
         return
     with ui.element('button').classes(f'menu-item {kind}').props('type="button"') as element:
         set_attributes(element, role='menuitem')

@@ -94,7 +94,7 @@ class BulkAction:
     text: str
     icon: str
     act: Callable[[Sequence[RunInfo]], Awaitable[object]]
-    deed: str
+    requires: str
     """What it does, by its name in the conductor: it is offered to those who may."""
     kind: str = ''
     least: int = 1
@@ -108,7 +108,7 @@ class BulkBar:
     def __init__(self, selection: Selection, actions: Sequence[BulkAction]) -> None:
         """Draw it, hidden."""
         self._selection = selection
-        self._actions = [action for action in actions if may(action.deed)]
+        self._actions = [action for action in actions if may(action.requires)]
         self._buttons: list[ui.element] = []
         with ui.element('div').classes('bulk').props('role="toolbar"') as self._box:
             set_attributes(self._box, aria_label='Selected runs')

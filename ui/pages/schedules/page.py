@@ -79,7 +79,7 @@ class StarterList(ABC, Generic[T]):
             with ui.element('div').classes('section-head'):
                 Text('h2', self.TITLE, id=key)
                 ui.element('div').classes('grow')
-                made = button(self.NEW, icon='add', kind='small', deed=f'{self.PART}.add')
+                made = button(self.NEW, icon='add', kind='small', requires=f'{self.PART}.add')
                 made.on('click', lambda: self._edit(None))
             self._place = ui.element('div').classes('ghost')
 

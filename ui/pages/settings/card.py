@@ -44,7 +44,7 @@ class TestCard(Generic[T]):
                 Text('h3', name, 'mono')
                 self._pill = Text('span', 'Not tested', 'pill')
                 ui.element('div').classes('grow')
-                self._button = button('Test', kind='small', deed='catalog.registry.test').on(
+                self._button = button('Test', kind='small', requires='catalog.registry.test').on(
                     'click', self.test
                 )
                 set_attributes(self._button, aria_label=f'Test {name}')
@@ -65,7 +65,7 @@ class TestCard(Generic[T]):
     def offer(self, text: str, act: Callable[[str], Any]) -> None:
         """Draw a button that calls `act` with the card's name."""
         with self.head:
-            made = button(text, kind='small', deed='catalog.connect').on('click', lambda: act(self.name))
+            made = button(text, kind='small', requires='catalog.connect').on('click', lambda: act(self.name))
             set_attributes(made, aria_label=f'{text} {self.name}')
 
     def delete(self) -> None:

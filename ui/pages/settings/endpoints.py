@@ -48,14 +48,14 @@ class Endpoints:
         with ui.element('div').classes('section-head'):
             Text('h2', 'Models', id='models')
             ui.element('div').classes('grow')
-            button('Connect a model', icon='add', kind='small primary', deed='catalog.connect').on(
+            button('Connect a model', icon='add', kind='small primary', requires='catalog.connect').on(
                 'click', self._connect.open
             )
             self._all = button(
-                'Test all', icon='network_check', kind='small', deed='catalog.registry.test'
+                'Test all', icon='network_check', kind='small', requires='catalog.registry.test'
             ).on('click', self._test_all)
             self._look = button(
-                'Rescan this machine', icon='search', kind='small', deed='catalog.registry.discover'
+                'Rescan this machine', icon='search', kind='small', requires='catalog.registry.discover'
             )
             self._look.on('click', self.look)
         with ui.element('ul').classes('endpoints') as self._place:

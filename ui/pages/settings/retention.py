@@ -42,7 +42,7 @@ class RetentionSettings:
                 self._policy()
                 self._told = Text('p', 'Checking what it would delete now…', role='status')
                 self._taken = ui.element('ul').classes('plain-list')
-                self._apply = button('Apply now', icon='auto_delete', kind='small', deed='clean_up')
+                self._apply = button('Apply now', icon='auto_delete', kind='small', requires='clean_up')
                 self._apply.on('click', self._tidy)
                 self._apply.set_visibility(False)
             with ui.element('div').classes('card endpoint'):

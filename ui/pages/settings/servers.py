@@ -23,7 +23,7 @@ class McpServers:
         with ui.element('div').classes('section-head'):
             Text('h2', 'MCP servers', id='mcp')
             ui.element('div').classes('grow')
-            connect = button('Connect an MCP server', icon='add', kind='small', deed='catalog.connect')
+            connect = button('Connect an MCP server', icon='add', kind='small', requires='catalog.connect')
             connect.on('click', self._connect.open)
         self._place = ui.element('div').classes('ghost')
         self._draw()
@@ -52,7 +52,7 @@ class ServerCard(TestCard[ServerHealth]):
         with self.head:
             self._link = ui.element('span').classes('ghost')
             if health.oauth:
-                button('Sign in', icon='login', kind='small', deed='catalog.mcp.sign_in').on(
+                button('Sign in', icon='login', kind='small', requires='catalog.mcp.sign_in').on(
                     'click', self._sign_in
                 )
 

@@ -162,7 +162,7 @@ class RequestList:
                     Text('span', 'Open')
 
     def _answer(self, request: Request, text: str, name: str, kind: str) -> None:
-        made = button(text, kind=f'small {kind}', deed='inbox.answer')
+        made = button(text, kind=f'small {kind}', requires='inbox.answer')
         set_attributes(made, aria_label=f'{text}: {request.text} ({request.title})')
 
         async def answered() -> None:

@@ -90,7 +90,7 @@ class Ticks:
         except EngineError as error:
             log.warning('%s could not start %s: %s', tick.source, action.pattern, error)
             done = replace(tick, state='failed', reason=str(error))
-        if self.audit and not ACTOR.get():  # a person's own deed is noted by the guard
+        if self.audit and not ACTOR.get():  # a person's own action is logged by the guard
             caller = Caller(source.actor, Role.OPERATOR, source.kind)
             said = {'pattern': action.pattern}
             await self.audit.write(caller, 'start', runs=[tick.run], said=said, refused=done.reason)

@@ -229,14 +229,14 @@ async def test_an_altered_history_does_not_pass_the_audit(place: Conductor) -> N
 
 async def test_what_needs_a_pattern_is_refused_in_words(place: Conductor) -> None:
     info = await recorded(place, 'openai_agents')
-    for deed in (
+    for action in (
         place.fork(info.id, 3),
         place.rerun(info.id),
         place.start(info.pattern),
         place.save_test(info.id),
     ):
         with pytest.raises(UnknownPattern, match='imported from a trace that another program recorded'):
-            await deed
+            await action
 
 
 async def test_names_that_mean_something_to_the_chart(place: Conductor) -> None:

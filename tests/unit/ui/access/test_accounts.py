@@ -77,7 +77,7 @@ async def test_guessing_ends_after_a_few_tries_and_goes_on_later(
     assert await log_in(access, address='10.0.0.2')
     await clock.advance(WINDOW + 1)
     assert await log_in(access)
-    lines = await access.audit.lines(AuditQuery(deed='login'))
+    lines = await access.audit.lines(AuditQuery(action='login'))
     assert sum(line.refused == 'too many attempts' for line in lines) == 1  # for as long as it holds
 
 

@@ -160,7 +160,7 @@ async def test_each_event_says_who_sent_it(access: Access, conductor: Conductor)
     said = {(step.event.name, step.event.who) for step in await conductor.transitions(run) if step.event.who}
     assert said == {('start', 'ada'), ('resume', 'bob')}
     lines = await access.audit.lines(AuditQuery())
-    assert [(line.who, line.deed, line.runs) for line in lines] == [
+    assert [(line.who, line.action, line.runs) for line in lines] == [
         ('bob', 'resume', (run,)),
         ('ada', 'start', (run,)),
     ]
@@ -171,7 +171,7 @@ async def test_what_was_refused_is_in_the_audit_log(access: Access, conductor: C
     with pytest.raises(NotAllowed, match='operator'):
         await viewer.start('lone')
     (line,) = await access.audit.lines(AuditQuery(refused=True))
-    assert (line.who, line.deed, line.refused) == ('ada', 'start', 'role')
+    assert (line.who, line.action, line.refused) == ('ada', 'start', 'role')
 
 
 async def test_changes_of_the_configuration_are_in_the_audit_log(access: Access, tmp_path: Path) -> None:
@@ -183,8 +183,9 @@ async def test_changes_of_the_configuration_are_in_the_audit_log(access: Access,
         await ada.catalog.connect('endpoints', 'lab', {'url': 'https://lab.example/v1', 'key': 'env:LAB'})
         await ada.catalog.disconnect('endpoints', 'lab')
     lines = await access.audit.lines(AuditQuery())
-    assert [(line.who, line.deed, line.details) for line in lines] == [
-        ('ada', f'catalog.{deed}', {'kind': 'endpoints', 'name': 'lab'}) for deed in ('disconnect', 'connect')
+    assert [(line.who, line.action, line.details) for line in lines] == [
+        ('ada', f'catalog.{action}', {'kind': 'endpoints', 'name': 'lab'})
+        for action in ('disconnect', 'connect')
     ]
 
 

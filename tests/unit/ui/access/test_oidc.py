@@ -122,7 +122,7 @@ async def test_what_the_provider_did_not_say_to_us_is_refused(access: Access, cl
     with pytest.raises(LoginRefused, match='could not say who you are'):
         await provider.finish(access, CALLBACK, cookie, query)
     (line,) = await access.audit.lines(AuditQuery(refused=True))
-    assert line.deed == 'login'
+    assert line.action == 'login'
 
 
 async def test_who_has_lost_every_group_is_turned_away_or_demoted(access: Access) -> None:

@@ -54,19 +54,19 @@ async def record(*args: object, **options: object) -> None:
 async def test_each_role_may_do_what_it_may(role: Role):
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
         services = guard_services(Services(conductor), FixedIdentity(Caller('ada', role)), record)
-        for part, deeds in METHOD_ROLES.items():
+        for part, actions in METHOD_ROLES.items():
             target = (
                 services.notifications.destinations if part == 'destinations' else getattr(services, part)
             )
-            for deed, least in deeds.items():
+            for action, least in actions.items():
                 try:
-                    await getattr(target, deed)()
+                    await getattr(target, action)()
                     allowed = True
                 except NotAllowed:
                     allowed = False
                 except TypeError:  # it was called, without what it takes
                     allowed = True
-                assert allowed is role.includes(least), (part, deed)
+                assert allowed is role.includes(least), (part, action)
         with pytest.raises(NotAllowed):
             _ = services.schedules.clean_up
 

@@ -224,7 +224,7 @@ async def test_a_run_says_what_started_it_and_a_person_who_did_is_said_instead(c
         tick = await schedules.run_now(made.id)
     assert (await conductor.info(tick.run)).author == 'ada'
     (line,) = await audit.lines(AuditQuery())  # the guard notes what people do
-    assert (line.who, line.deed, line.runs, line.via) == ('schedule:Often', 'start', (run,), 'schedule')
+    assert (line.who, line.action, line.runs, line.via) == ('schedule:Often', 'start', (run,), 'schedule')
 
 
 async def test_no_account_can_have_the_name_of_a_schedule(conductor: Conductor):

@@ -51,12 +51,12 @@ class Approval:
         for call in self._calls:
             self._draw_call(call)
         with ui.element('div').classes('approval-answers'):
-            once = button('Allow once', icon='check', kind='primary', deed='send')
+            once = button('Allow once', icon='check', kind='primary', requires='send')
             once.on('click', lambda: self._allow(always=False))
-            button('Allow for this run', deed='send').on('click', lambda: self._allow(always=True))
+            button('Allow for this run', requires='send').on('click', lambda: self._allow(always=True))
             self._reason = ui.input(label='Reason for denying').props('dense outlined').classes('grow')
             self._reason.on('keydown.enter', self._deny)
-            button('Deny', icon='block', kind='danger', deed='send').on('click', self._deny)
+            button('Deny', icon='block', kind='danger', requires='send').on('click', self._deny)
 
     def _draw_call(self, call: Mapping[str, Any]) -> None:
         tool = self._tools.get(str(call['name']))

@@ -50,10 +50,10 @@ class QuestionForm:
             self._form = Form(answer_model(question.fields), on_change=lambda: None)
         with ui.element('div').classes('approval-answers'):
             yes = 'Done' if question.url else 'Send answer'
-            button(yes, icon='check', kind='primary', deed='send').on('click', self._accept)
-            decline = button('Decline', icon='block', deed='send')
+            button(yes, icon='check', kind='primary', requires='send').on('click', self._accept)
+            decline = button('Decline', icon='block', requires='send')
             decline.on('click', lambda: self._send(action='decline'))
-            cancel = button('Cancel the question', kind='quiet', deed='send')
+            cancel = button('Cancel the question', kind='quiet', requires='send')
             cancel.on('click', lambda: self._send(action='cancel'))
 
     async def _accept(self) -> None:

@@ -125,7 +125,7 @@ class Header:
 def _control(
     text: str, icon: str, steer: Callable[[str], Awaitable[None]], hint: str, kind: str = ''
 ) -> ui.element:
-    made = button(text, icon=icon, kind=kind, deed=text.lower())
+    made = button(text, icon=icon, kind=kind, requires=text.lower())
     made.tooltip(hint)
     made.on('click', lambda: steer(text.lower()))
     return made

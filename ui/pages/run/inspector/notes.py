@@ -37,7 +37,7 @@ class StepNotes:
             set_attributes(self._box, aria_label='Notes on this step')
             self._list = ui.element('ul').classes('note-list')
             self._editor = ui.element('div').classes('ghost')
-            self._add = button('Add note', icon='edit_note', kind='small', deed='write_note')
+            self._add = button('Add note', icon='edit_note', kind='small', requires='write_note')
             self._add.on('click', lambda: self._write(Note(run=self._run, seq=self._step, text='')))
         with place:
             self._undo = Undo()

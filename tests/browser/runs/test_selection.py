@@ -6,6 +6,14 @@ from playwright.sync_api import expect
 
 from tests.browser.runs.test_home import rows, run_sample
 
+CLOSED_AND_CLICKED = """() => {
+    for (const type of ['keydown', 'keyup'])
+        document.activeElement.dispatchEvent(
+            new KeyboardEvent(type, { key: 'Escape', keyCode: 27, bubbles: true }));
+    document.querySelector('.run-menu').click();
+}"""
+"""Escape, and the button again before the menu has closed."""
+
 
 def three_runs(page, server):
     server.start()
@@ -73,10 +81,28 @@ def test_the_menu_of_another_row_opens_while_one_is_open(page, new_server):
     buttons, menu = page.locator('.run-menu'), page.get_by_role('menu')
     buttons.nth(2).click()
     expect(menu).to_be_visible()
+    first = menu.element_handle()
     buttons.nth(0).click()
+    first.wait_for_element_state('hidden')
     expect(menu).to_have_count(1)
     expect(menu).to_be_visible()
     page.keyboard.press('Escape')
+    expect(menu).to_have_count(0)
+
+
+def test_a_menu_opens_again_while_it_is_closing_and_a_second_click_closes_it(page, new_server):
+    new_server.start()
+    run_sample(page, new_server.url)
+    page.goto(f'{new_server.url}/runs')
+    opener, menu = page.locator('.run-menu'), page.get_by_role('menu')
+    opener.click()
+    expect(menu).to_be_visible()
+    first = menu.element_handle()
+    page.evaluate(CLOSED_AND_CLICKED)
+    first.wait_for_element_state('hidden')
+    expect(menu).to_have_count(1)
+    expect(menu).to_be_visible()
+    opener.click()
     expect(menu).to_have_count(0)
 
 

@@ -108,5 +108,5 @@ async def test_comments_go_back_to_the_agent_as_its_next_turn(tmp_path: Path) ->
         assert 'line 3: name it' in outcome.answer and 'line 3' not in first
         assert outcome.answer.rindex('Do the work.') < outcome.answer.rindex('line 3: name it')
         assert (await here.info(run)).status is Status.DONE and await here.audit(fork)
-        with pytest.raises(InvalidInput, match='nobody has ended no turn'):
+        with pytest.raises(InvalidInput, match='nobody has not finished a turn'):
             await here.merging.send_back(run, 'nobody', 'x')

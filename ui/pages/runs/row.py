@@ -179,12 +179,14 @@ class RunMenu:
         self._row: RunRow | None = None
 
     def open(self, row: RunRow) -> None:
-        """Open the menu at the row's button."""
-        if self._open is not None and self._row is row:
+        """Open the menu at the row's button, or close the one that is open there."""
+        if self._open is not None and self._row is row and self._open.value:
+            self._open.close()
             return
-        info, self._row = row.info, row  # the menu of another row is closing and deletes itself
+        info, self._row = row.info, row  # an earlier menu is closing and deletes itself
         with row.menu_button, menu(f'Actions for {info.title}') as opened:
-            self._open = opened
+            # Else the browser would open a closing menu again by itself, which is then deleted.
+            self._open = opened.props('no-parent-event')
             opened.on('hide', lambda: self._on_close(opened))
             if info.deleted:
                 _item('restore_from_trash', 'Restore', 'restore', lambda: self._actions.restore([info]))

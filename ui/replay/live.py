@@ -11,12 +11,11 @@ from engine import Conductor, EngineError, Transition
 from engine.journal import Fold
 from engine.records import Delta, JournalOutage, RunInfo, Shape, parent_of
 from ui.replay.index import shared_index
+from ui.replay.pace import Pace
 from ui.replay.reader import RunAt
 
 BREATH = 50
 """Steps of a history that are scanned at once."""
-LOOKS_A_SECOND = 15
-"""How often a page gets updates: streamed text is collected in between."""
 
 
 @dataclass(slots=True)
@@ -46,6 +45,7 @@ class Follower:
         self.problem = ''
         """Why following stopped before the end, if it did."""
         self._news = Updates()
+        self._pace = Pace()
 
     @property
     def head(self) -> int:
@@ -72,21 +72,31 @@ class Follower:
                 if isinstance(item, Transition):
                     self.index.take(item)
                     self._news.read = True
-                    if item.seq > self.fold.projection.seq:
+                    is_new = item.seq > self.fold.projection.seq
+                    self._pace.hear(step=is_new)
+                    if is_new:
                         self._take(item)
                     elif item.seq % BREATH == 0:
                         await asyncio.sleep(0)  # A long history must not block other pages.
                 elif isinstance(item, Delta):
                     self._gather(item)
+                    self._pace.hear()
                 elif isinstance(item, JournalOutage):
                     self._news.trouble = item.problem
+                    self._pace.hear()
         except EngineError as error:
             self.problem = str(error)
+
+    async def due(self) -> None:
+        """Wait until it is time to look: soon if there is something new, else after a while anyway."""
+        await self._pace.wait()
 
     def look(self) -> Updates | None:
         """What is new since the last look, if anything."""
         news = self._news
-        if not (news.steps or news.text or news.read or news.trouble is not None):
+        found = bool(news.steps or news.text or news.read or news.trouble is not None)
+        self._pace.looked(found=found, step=bool(news.steps))
+        if not found:
             return None
         self._news = Updates()
         return news

@@ -16,7 +16,7 @@ from ui.formatting.values import count
 from ui.pages.fork.form import MOST, NAMES
 from ui.pages.fork.variant_pane import VariantPane
 from ui.pages.shared import errors
-from ui.replay.live import LOOKS_A_SECOND
+from ui.replay.pace import LOOKS_A_SECOND
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
 

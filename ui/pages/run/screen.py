@@ -36,7 +36,7 @@ from ui.pages.run.panels.files import Files
 from ui.pages.run.panels.panel import PanelSetup
 from ui.pages.run.panels.pattern_tabs import AGENTS, ENDS, PatternTabs
 from ui.pages.run.player.player import Player
-from ui.replay.live import LOOKS_A_SECOND, Follower
+from ui.replay.live import Follower
 from ui.replay.reader import HistoryReader, RunAt
 from ui.web.permission import may
 from ui.web.presence import Viewer
@@ -121,7 +121,7 @@ class Screen:
         self._inspector.open((query or {}).get('inspect', ''))
         await self._notes.load()
         self._header.naming.watch()  # timers come last: the first one sends the page as far as it is
-        ui.timer(1 / LOOKS_A_SECOND, self._look)
+        ui.timer(0, self._look_when_due)
         ui.timer(1.0, self._tick)
 
     async def seek(self, at: int | None, *, leap: bool = True) -> None:
@@ -243,6 +243,10 @@ class Screen:
     def _show_player(self, view: View) -> None:
         link = self._where(view.seq)
         self._player.show(view, self._at, ended=not self._live, link=link)
+
+    async def _look_when_due(self) -> None:
+        await self.follower.due()
+        await self._look()
 
     async def _look(self) -> None:
         self._player.viewers.tick()

@@ -13,7 +13,7 @@ from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import count
 from ui.pages.wall.run import WallPane, WallRun
-from ui.replay.live import LOOKS_A_SECOND
+from ui.replay.pace import LOOKS_A_SECOND
 
 MOST = 12
 """Panes at once."""

@@ -1,0 +1,96 @@
+"""A page looks soon after a quiet moment, and not too often: seen on a clock that the tests set forward."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from ui.replay.pace import LOOKS_A_SECOND, TOGETHER, Pace
+
+PERIOD = 1 / LOOKS_A_SECOND
+STEP, TEXT = True, False
+
+
+class Impatient(selectors.SelectSelector):
+    """Instead of waiting, sets the clock forward."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self.now += timeout or 0.0
+        return super().select(0)
+
+
+def run_on_simulated_time(work: Callable[[Callable[[], float]], Coroutine[Any, Any, None]]) -> None:
+    clock = Impatient()
+    loop = asyncio.SelectorEventLoop(clock)
+    loop.time = lambda: clock.now  # type: ignore[method-assign]
+    try:
+        loop.run_until_complete(work(loop.time))
+    finally:
+        loop.close()
+
+
+def looks_of(heard: list[tuple[float, bool]], *, until: float) -> list[float]:
+    """When a page looks that hears this, as far as it finds something."""
+    looks: list[float] = []
+
+    async def work(now: Callable[[], float]) -> None:
+        pace, found = Pace(), list[bool]()
+        loop = asyncio.get_running_loop()
+
+        def hear(step: bool) -> None:
+            found.append(step)
+            pace.hear(step=step)
+
+        for at, step in heard:
+            loop.call_at(at, hear, step)
+        while now() < until:
+            await pace.wait()
+            if found:
+                looks.append(now())
+            pace.looked(found=bool(found), step=any(found))
+            found.clear()
+
+    run_on_simulated_time(work)
+    return looks
+
+
+@pytest.mark.parametrize('kind', [STEP, TEXT])
+def test_what_comes_after_a_quiet_moment_is_shown_at_once(kind: bool) -> None:
+    assert looks_of([(1.03, kind)], until=2.0) == pytest.approx([1.03 + TOGETHER], abs=1e-6)
+
+
+@pytest.mark.parametrize('kind', [STEP, TEXT])
+def test_a_flood_is_shown_a_limited_number_of_times_a_second(kind: bool) -> None:
+    flood = [(1.0 + number / 500, kind) for number in range(500)]
+    looks = looks_of(flood, until=3.0)
+    assert len(looks) == pytest.approx(LOOKS_A_SECOND, abs=1)
+    assert looks[-1] >= flood[-1][0]  # and nothing of it is left
+
+
+def test_a_step_does_not_wait_for_the_text_that_is_streamed_all_the_time() -> None:
+    text = [(number / 200, TEXT) for number in range(1, 400)]
+    looks = looks_of(sorted([*text, (1.011, STEP)]), until=2.0)
+    assert any(1.011 <= at <= 1.011 + TOGETHER + 1e-6 for at in looks)
+    assert len(looks) <= 2 * LOOKS_A_SECOND + 2  # the text goes on from there
+
+
+def test_steps_close_behind_each_other_are_shown_together() -> None:
+    looks = looks_of([(1.03, STEP), (1.03 + TOGETHER / 2, STEP)], until=2.0)
+    assert looks == pytest.approx([1.03 + TOGETHER], abs=1e-6)
+
+
+def test_a_page_looks_now_and_then_although_it_hears_nothing() -> None:
+    async def work(now: Callable[[], float]) -> None:
+        pace = Pace()
+        await pace.wait()
+        for number in range(1, 10):
+            await pace.wait()
+            assert now() == pytest.approx(number * PERIOD, abs=1e-6)
+
+    run_on_simulated_time(work)

@@ -56,6 +56,19 @@ def test_a_component_that_comes_late_is_taken_from_its_bundle(bundles):
     assert 'sourceMappingURL' not in frame
 
 
+def test_vue_does_not_watch_what_is_in_an_element(bundles):
+    frame = bundles.served['/hemicycle/frame.bundle.js']
+    assert frame.count('Vue.markRaw(element)') == 1, 'NiceGUI no longer prepares elements in this way'
+    # Whoever changes a part of an element in the browser needs it watched: nobody else may.
+    script = (STATIC / 'nicegui.js').read_text('utf-8')
+    changed = re.findall(r'^.*\b(?:element|elements\[\w+\])\.\w+\S* = .*$', script, re.MULTILINE)
+    assert [line.strip() for line in changed] == [
+        'element.slots = {',  # before it is marked
+        'element.props["model-value"] = args;',  # with `loopback` off
+        'element.props[prop] = this.elements[id].props[prop];',  # of one that replaces another
+    ]
+
+
 def test_every_module_is_in_one_bundle(bundles):
     for asset in (*ASSETS.glob('*.js'), ASSETS / 'vendor' / 'marked.js'):
         held = [path for path, text in bundles.served.items() if f'/{asset.name}"] =' in text]

@@ -60,10 +60,14 @@ export default {
       const ends = name.split(">"), [from, to] = ends.map((path) => this.find(path)?.id.slice(2) ?? path);
       return drawn(name) || (from === to && ends[0] !== ends[1] ? null : drawn(`${from}>${to}`));
     },
-    recover(overlays) { this.covers = overlays; this.cover(); },
+    recover(overlays) { // while a slider is dragged, the reasons that come are of a step that it has left
+      this.covers = overlays;
+      if (!this.sliding) this.cover();
+    },
     cover() {
       if (!this.root) return;
-      overlay(this.root, this.covers || this.overlays, (path) => this.find(path), (name) => this.edge(name));
+      const { why, ...others } = this.covers || this.overlays || {};
+      overlay(this.root, this.sliding || !why ? others : { ...others, why }, (path) => this.find(path), (name) => this.edge(name));
       if (this.pickable) stops(this.root);
     },
     standing(path) { // a folded state stands for the states inside it
@@ -86,7 +90,9 @@ export default {
     slid({ detail: at }) { // the step at which a slider is held; null once it is let go
       this.draggedTo = at;
       const step = at && this.track?.steps[at - 1];
+      const before = this.sliding;
       this.sliding = Boolean(step);
+      if (this.sliding !== before) this.cover();
       if (!step || !this.root) return;
       const [active, taken] = step, until = (steps) => Object.keys(steps).filter((name) => steps[name] <= at);
       const around = (path) => path.split(".").slice(0, -1).map((_, depth, parts) => parts.slice(0, depth + 1).join("."));

@@ -16,9 +16,13 @@ export const looking = {
     this.whole = numbers(this.root);
     this.byHand = false;
     this.root.setAttribute("preserveAspectRatio", "xMidYMin meet");
+    this.measure();
     this.chart();
     this.frame(this.whole);
-    if (!this.sizes) (this.sizes = new ResizeObserver(() => { this.look(true); this.frame(this.box()); this.report(); })).observe(this.$refs.box);
+    if (!this.sizes) (this.sizes = new ResizeObserver(() => { this.measure(); this.look(true); this.frame(this.box()); this.report(); })).observe(this.$refs.box);
+  },
+  measure() { // asked only where it may have changed: the browser lays the page out to answer, which takes a tenth of a slider's move
+    if (this.root) this.size = [this.root.clientWidth, this.root.clientHeight];
   },
   kept() { // for the drawing that replaces this one: what a hand moved into the middle, and how far from it that is
     if (!this.root || !this.byHand) return null;
@@ -43,14 +47,14 @@ export const looking = {
   },
   fitted(room) { this.$refs.box.dataset.room = room.join("x"); }, // the chart was laid out for this room
   full() { // all of it, with room around what is small
-    const { clientWidth: width, clientHeight: height } = this.root, [x, y, w, h] = this.whole;
+    const [width, height] = this.size, [x, y, w, h] = this.whole;
     if (!width || Math.min(width / w, height / h) <= MOST) return this.whole;
     const wide = width / MOST, high = height / MOST;
     return [x - (wide - w) / 2, y, wide, high];
   },
   box() { return this.goal || numbers(this.root); },
   tight() { // all of it would be too small to read
-    const { clientWidth: width, clientHeight: height } = this.root, [, , w, h] = this.whole;
+    const [width, height] = this.size, [, , w, h] = this.whole;
     return width > 0 && height > 0 && Math.min(width / w, height / h) < LEAST;
   },
   look(anew) { // moves only where what is to be seen is not, or all of it is to be looked at `anew`
@@ -58,7 +62,7 @@ export const looking = {
     if (!anew && this.root.querySelector(".edge:focus-visible")) return; // it is what a person looks at
     const lit = !this.all && this.tight() && this.lights();
     if (!lit) return this.go(this.full(), anew);
-    const { clientWidth: width, clientHeight: height } = this.root;
+    const [width, height] = this.size;
     const now = this.box(), size = [width / LEAST, height / LEAST], aim = this.around(size) || lit;
     if (!anew && Math.abs(now[2] - size[0]) < 1 && holds(now, aim)) return;
     this.go(this.framed(aim, size), anew);
@@ -149,7 +153,7 @@ export const looking = {
     this.dragged = this.from?.moved;
     if (this.dragged) {
       const [x, y, w, h] = this.from.box, [dx, dy] = this.from.shift;
-      const unit = Math.max(w / this.root.clientWidth, h / this.root.clientHeight);
+      const unit = Math.max(w / this.size[0], h / this.size[1]);
       this.root.classList.remove("shifted");
       this.root.style.transform = "";
       this.moved([x - dx * unit, y - dy * unit, w, h]);

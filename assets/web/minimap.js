@@ -55,7 +55,7 @@ export const mapping = {
   },
   frame([x, y, w, h]) { // what is in sight
     if (!this.map) return;
-    const [left, top, width, height] = this.whole, { clientWidth, clientHeight } = this.root;
+    const [left, top, width, height] = this.whole, [clientWidth, clientHeight] = this.size;
     const scale = Math.min(LARGEST[0] / width, LARGEST[1] / height, (SHARE[0] * clientWidth) / width, (SHARE[1] * clientHeight) / height);
     Object.assign(this.map.style, { width: `${width * scale}px`, height: `${height * scale}px` });
     this.map.classList.toggle("on", x > left + 2 || y > top + 2 || x + w < left + width - 2 || y + h < top + height - 2);

@@ -6,7 +6,7 @@ import asyncio
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,6 +19,7 @@ from engine.models.http.endpoint import Endpoint
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.endpoint_settings import EndpointSettings
 from engine.models.http.known_providers import KNOWN_PROVIDERS
+from engine.models.http.tls import tls_context
 from engine.models.protocol import Model, ModelRequest, Timeouts
 from engine.records import Usage
 from engine.records.message import Message
@@ -231,6 +232,9 @@ class ModelRegistry(Mapping[str, Model]):
     async def discover(self) -> None:
         """Find unconfigured local servers at their usual ports."""
         local = [found for name, found in LOCAL_ENDPOINTS.items() if name not in self._listed]
+        with suppress(ValueError, OSError):  # of a file that the environment names: `_find` meets it again
+            # For 20 ms it reads whom to trust, once for all of them: not while everything else waits.
+            await asyncio.to_thread(tls_context, next(iter(LOCAL_ENDPOINTS.values())))
         await asyncio.gather(*(self._find(endpoint) for endpoint in local))
 
     async def refresh(self) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+import ssl
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -195,6 +198,24 @@ async def test_servers_on_this_machine_are_found() -> None:
     assert [endpoint.name for endpoint in made.endpoints] == ['ollama']
     assert list(made) == ['scripted', 'ollama/a', 'ollama/b']
     await made.close()
+
+
+@pytest.mark.anyio
+async def test_nothing_waits_while_the_certificates_of_authorities_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    readers: list[threading.Thread] = []
+
+    @functools.lru_cache
+    def read_certificates(file: str, folder: str) -> ssl.SSLContext:
+        readers.append(threading.current_thread())
+        return httpx.create_ssl_context()
+
+    monkeypatch.setattr('engine.models.http.tls._shared_context', read_certificates)
+    made = registry_of(listing)
+    await made.discover()
+    await made.close()
+    assert len(readers) == 1 and readers[0] is not threading.main_thread()
 
 
 def test_what_is_offered_is_told_without_a_secret(tmp_path: Path) -> None:

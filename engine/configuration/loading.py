@@ -296,7 +296,10 @@ def _endpoint(
         certificate_password=secrets.find(place) if (place := section.certificate_password) else '',
     )
     variable = _url_variable(name)
-    return replace(made, url=environment[variable]) if environment.get(variable) else made
+    made = replace(made, url=environment[variable]) if environment.get(variable) else made
+    if made.dialect == 'gemini' and section.dialect is None and made.url.rstrip('/').endswith('/openai'):
+        return replace(made, dialect='openai', reasoning='google')  # Google's other interface.
+    return made
 
 
 def _with_files(endpoint: Endpoint, folder: Path) -> Endpoint:

@@ -1,4 +1,4 @@
-"""Events of both dialects as bytes, for tests that do not depend on the dialect."""
+"""Events of the dialects as bytes, for tests that do not depend on the dialect."""
 
 from __future__ import annotations
 
@@ -74,5 +74,41 @@ class AnthropicSpeech:
         return json.dumps({'type': 'error', 'error': {'type': type, 'message': message}}).encode()
 
 
-SPEECHES = (OpenAISpeech(), AnthropicSpeech())
-Speech = OpenAISpeech | AnthropicSpeech
+class GeminiSpeech:
+    """generateContent, as a stream."""
+
+    dialect = 'gemini'
+    start = openai(
+        candidates=[{'content': {'role': 'model', 'parts': [{'text': ''}]}, 'index': 0}],
+        usageMetadata={'promptTokenCount': 3, 'totalTokenCount': 3},
+        modelVersion='m',
+        responseId='1',
+    )
+    stop = openai(candidates=[{'content': {'role': 'model', 'parts': []}, 'finishReason': 'STOP'}])
+    end = b''
+    error = openai(error={'message': 'Overloaded, sorry', 'status': 'UNAVAILABLE'})
+    nothing = (
+        openai(candidates=[]),
+        openai(candidates=None),
+        openai(candidates=[{'content': None}]),
+        openai(candidates=[{'content': {'parts': [None, {}, {'text': None}, {'functionCall': None}]}}]),
+        openai(candidates=[{'index': 1, 'content': {'parts': [{'text': 'Nein'}]}, 'finishReason': 'SAFETY'}]),
+        openai(promptFeedback={'safetyRatings': []}, usageMetadata=None),
+        openai(x=1),
+    )
+
+    @staticmethod
+    def say(text: str) -> bytes:
+        return openai(candidates=[{'content': {'role': 'model', 'parts': [{'text': text}]}}])
+
+    @staticmethod
+    def used(output: int) -> bytes:
+        return openai(candidates=[], usageMetadata={'promptTokenCount': 3, 'candidatesTokenCount': output})
+
+    @staticmethod
+    def refusal(message: str, type: str) -> bytes:
+        return json.dumps({'error': {'message': message, 'status': type}}).encode()
+
+
+SPEECHES = (OpenAISpeech(), AnthropicSpeech(), GeminiSpeech())
+Speech = OpenAISpeech | AnthropicSpeech | GeminiSpeech

@@ -34,6 +34,25 @@ def body(**error: Any) -> bytes:
         (422, b'{"detail": [{"msg": "field required"}]}', 'bad request'),
         (400, b'{"object": "error", "message": "no tools here", "code": 400}', 'bad request'),
         (400, b'[{"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}}]', 'bad request'),
+        (
+            400,
+            body(
+                code=400,
+                message='API key not valid. Please pass a valid API key.',
+                status='INVALID_ARGUMENT',
+                details=[{'@type': 'type.googleapis.com/google.rpc.ErrorInfo', 'reason': 'API_KEY_INVALID'}],
+            ),
+            'auth',
+        ),
+        (
+            400,
+            body(
+                code=400,
+                message='The input token count (1200000) exceeds the maximum number of tokens allowed.',
+                status='INVALID_ARGUMENT',
+            ),
+            LONG,
+        ),
         (529, body(message='Overloaded', type='overloaded_error'), 'overloaded'),
         (503, b'', 'overloaded'),
         (504, b'upstream timed out', 'timeout'),
@@ -92,6 +111,8 @@ def test_a_quota_per_minute_is_a_rate_limit(
         ({'error': 'the runner has crashed'}, 'server', 0),
         ({'object': 'error', 'message': 'x', 'code': 503}, 'overloaded', 503),
         ({'error': True}, 'server', 0),
+        ({'error': {'message': 'x', 'status': 'UNAVAILABLE'}}, 'overloaded', 0),
+        ({'error': {'message': 'x', 'details': [None, {'reason': 5}], 'status': 7}}, 'server', 0),
     ],
 )
 def test_errors_in_a_stream(payload: dict[str, Any], kind: str, status: int) -> None:

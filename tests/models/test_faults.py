@@ -1,4 +1,4 @@
-"""Every fault of a server, from a real one on loopback, in both dialects."""
+"""Every fault of a server, from a real one on loopback, in each dialect."""
 
 import asyncio
 import time

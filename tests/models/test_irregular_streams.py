@@ -12,7 +12,7 @@ from tests.models.reading import Read, replayed
 from tests.models.speech import SPEECHES, Speech, anthropic, openai
 
 pytestmark = pytest.mark.anyio
-BOTH = pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)
+EACH = pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)
 JSON = {'content-type': 'application/json'}
 USED = {'prompt_tokens': 3, 'completion_tokens': 2}
 
@@ -102,13 +102,14 @@ async def test_an_error_in_a_list_is_told() -> None:
     assert (found.error.kind, found.error.retry_after) == ('rate limit', 34)
 
 
-@pytest.mark.parametrize('asked', ['openai', 'responses', 'anthropic'])
-@pytest.mark.parametrize('told', ['openai', 'responses', 'anthropic'])
+@pytest.mark.parametrize('asked', ['openai', 'responses', 'anthropic', 'gemini'])
+@pytest.mark.parametrize('told', ['openai', 'responses', 'anthropic', 'gemini'])
 async def test_an_answer_in_another_dialect_is_named(asked: str, told: str) -> None:
     first = {
         'openai': SPEECHES[0].start,
         'responses': openai(type='response.created', response={'id': '1'}),
         'anthropic': SPEECHES[1].start,
+        'gemini': SPEECHES[2].start,
     }
     found = await read(first[told], dialect=asked)
     assert found.error is not None
@@ -178,6 +179,22 @@ WHOLE = {
         'stop_reason': 'tool_use',
         'usage': {'input_tokens': 3, 'output_tokens': 2},
     },
+    'gemini': {
+        'candidates': [
+            {
+                'content': {
+                    'role': 'model',
+                    'parts': [
+                        {'text': 'Look.'},
+                        {'functionCall': {'name': 'f', 'args': {'x': 1}}},
+                        {'functionCall': {'name': 'f', 'args': {'x': 2}}},
+                    ],
+                },
+                'finishReason': 'STOP',
+            }
+        ],
+        'usageMetadata': {'promptTokenCount': 3, 'candidatesTokenCount': 2},
+    },
 }
 
 
@@ -194,13 +211,13 @@ async def test_an_answer_that_is_whole_json_is_taken(dialect: str, kind: str, si
     assert (found.end.reason, found.end.usage.total) == ('tools', 5)
 
 
-@BOTH
+@EACH
 async def test_a_stream_with_the_content_type_of_json_is_read(speech: Speech) -> None:
     body = speech.start + speech.say('x') + speech.stop + speech.end
     assert (await read(body, dialect=speech.dialect, headers=JSON)).text == 'x'
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize('kind', ['application/json', 'text/event-stream'])
 async def test_an_error_in_whole_json_is_told(speech: Speech, kind: str) -> None:
     body = speech.refusal('No, because of that.', 'overloaded_error')
@@ -224,7 +241,7 @@ async def test_what_is_no_stream_is_named(body: bytes, said: str) -> None:
 
 
 @pytest.mark.parametrize('size', [0, 1, 2])
-@BOTH
+@EACH
 async def test_a_byte_order_mark_is_passed_over(speech: Speech, size: int) -> None:
     body = b'\xef\xbb\xbf' + speech.start + speech.say('x') + speech.stop + speech.end
     assert (await read(body, dialect=speech.dialect, size=size)).text == 'x'

@@ -18,7 +18,12 @@ pytestmark = pytest.mark.anyio
 
 OWN = Path(__file__).parent / 'cassettes'
 FOLDERS = [OWN, *map(Path, filter(None, [os.environ.get('HEMICYCLE_CASSETTES')]))]
-DIALECTS = {'openai-chat': 'openai', 'openai-responses': 'responses', 'anthropic': 'anthropic'}
+DIALECTS = {
+    'openai-chat': 'openai',
+    'openai-responses': 'responses',
+    'anthropic': 'anthropic',
+    'gemini': 'gemini',
+}
 
 
 def cases() -> list[Any]:
@@ -35,7 +40,7 @@ async def played(folder: Path, case: dict[str, Any], size: int) -> Read:
     return await replayed(body, DIALECTS[case['dialect']], status=case['status'], headers=headers, size=size)
 
 
-@pytest.mark.parametrize('size', [0, 1, 7, 1000])
+@pytest.mark.parametrize('size', [0, 1, 2, 3, 5, 7, 13, 64, 1000])
 @pytest.mark.parametrize(('folder', 'case'), cases())
 async def test_a_stream_is_read_as_it_was_meant(folder: Path, case: dict[str, Any], size: int) -> None:
     expected = case['expect']

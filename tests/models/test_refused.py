@@ -1,4 +1,4 @@
-"""Refusals and non-answers from a real server on loopback, in both dialects."""
+"""Refusals and non-answers from a real server on loopback, in each dialect."""
 
 from typing import Any
 

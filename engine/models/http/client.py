@@ -15,8 +15,15 @@ import orjson
 from engine.errors import ModelError
 from engine.models.http.deadline import Deadline
 from engine.models.http.dialects.anthropic import Anthropic
-from engine.models.http.dialects.dialect import Decoder, Dialect, parse_object, unreadable_error
+from engine.models.http.dialects.dialect import (
+    Decoder,
+    Dialect,
+    parse_object,
+    parse_objects,
+    unreadable_error,
+)
 from engine.models.http.dialects.error_mapping import error_of_response, page_text
+from engine.models.http.dialects.gemini import Gemini
 from engine.models.http.dialects.openai import OpenAI
 from engine.models.http.dialects.responses import FORGOTTEN, Responses
 from engine.models.http.dialects.structured_output import AnswerUnwrapper
@@ -24,7 +31,12 @@ from engine.models.http.endpoint import Endpoint
 from engine.models.http.sse_reader import SseReader, lost_connection
 from engine.models.protocol import ModelEvent, ModelRequest, Timeouts
 
-DIALECTS: dict[str, Dialect] = {'openai': OpenAI(), 'responses': Responses(), 'anthropic': Anthropic()}
+DIALECTS: dict[str, Dialect] = {
+    'openai': OpenAI(),
+    'responses': Responses(),
+    'anthropic': Anthropic(),
+    'gemini': Gemini(),
+}
 STREAM_HEADERS = {'content-type': 'application/json', 'accept': 'text/event-stream'}
 MAX_BODY = 4_000_000
 """Largest body in bytes that is not a stream; a long model list takes about one million."""
@@ -63,7 +75,9 @@ async def _attempt(
         headers = dialect.headers(endpoint) | STREAM_HEADERS
         content = _encode(dialect.body(model, request, endpoint))
         sent = _through(http, endpoint, model, request)
-        response = await _exchange(http, sent, endpoint, 'POST', dialect.path, headers, content, deadline)
+        response = await _exchange(
+            http, sent, endpoint, 'POST', dialect.path(model), headers, content, deadline
+        )
         try:
             async with aclosing(_answer(response, decoder, deadline)) as events:
                 async for event in events:
@@ -92,7 +106,14 @@ async def list_models(http: httpx.AsyncClient, endpoint: Endpoint, within: float
     deadline = Deadline(Timeouts(first=within, total=within))
     try:
         response = await _exchange(
-            http, _straight(http), endpoint, 'GET', '/models', dialect.headers(endpoint), None, deadline
+            http,
+            _straight(http),
+            endpoint,
+            'GET',
+            dialect.models_path,
+            dialect.headers(endpoint),
+            None,
+            deadline,
         )
         try:
             body = await _read(response.aiter_bytes(), deadline)
@@ -101,10 +122,10 @@ async def list_models(http: httpx.AsyncClient, endpoint: Endpoint, within: float
         if not response.is_success:
             raise error_of_response(response.status_code, response.headers, body)
         found = parse_object(body.decode('utf-8', 'replace'))
-        models = found.get('data')
-        if not isinstance(models, list):
+        models = dialect.listed_models(found)
+        if models is None:
             raise unreadable_error(body.decode('utf-8', 'replace'))
-        return tuple(sorted(str(item['id']) for item in models if isinstance(item, dict) and item.get('id')))
+        return tuple(sorted(filter(None, models)))
     except ModelError as error:
         raise _annotate_error(error, endpoint, None) from error.__cause__
 
@@ -145,10 +166,10 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
 ) -> httpx.Response:
     """Send a request and wait for the response head."""
     try:
+        url = httpx.URL(endpoint.url.rstrip('/') + path)
         request = http.build_request(
             method,
-            endpoint.url.rstrip('/') + path,
-            params=dict(endpoint.query) or None,
+            url.copy_merge_params(dict(endpoint.query)) if endpoint.query else url,
             headers={**headers, **endpoint.headers},
             content=content,
             timeout=None,
@@ -246,16 +267,23 @@ async def _chain(head: bytes, pieces: AsyncIterator[bytes]) -> AsyncGenerator[by
 
 
 def _whole(body: bytes, kind: str, decoder: Decoder) -> list[ModelEvent]:
-    """The events of an answer that is one JSON object. Raises `ModelError` if it is not one."""
+    """The events of an answer that is JSON: one object, or a list of those of a stream.
+
+    Raises:
+        ModelError: it is neither.
+    """
+    text = body.decode('utf-8', 'replace')
     try:
-        answer = parse_object(body.decode('utf-8', 'replace'))
+        answers = parse_objects(text)
     except ModelError:
-        answer = {}
-    if not answer or not any(name in answer for name in decoder.whole_fields):
+        answers = []
+    if not answers or not any(name in answers[0] for name in decoder.whole_fields):
         if b'"error"' in body:
             raise error_of_response(0, {}, body)
         raise _not_a_stream(body, kind)
-    return decoder.feed('', body.decode('utf-8', 'replace'))
+    if len(answers) == 1:
+        return decoder.feed('', text if body.startswith(b'{') else json.dumps(answers[0]))
+    return [event for answer in answers for event in decoder.feed('', json.dumps(answer))]
 
 
 async def _refusal(response: httpx.Response, deadline: Deadline) -> ModelError:

@@ -17,7 +17,7 @@ by a tool."""
 ReasoningMode = Literal['effort', 'object', 'google', 'off']
 """How the OpenAI dialects ask for reasoning: by a `reasoning_effort`, by OpenRouter's `reasoning` object, by
 Google's `thinking_config` for numbers of tokens, or not at all."""
-DialectName = Literal['openai', 'responses', 'anthropic']
+DialectName = Literal['openai', 'responses', 'anthropic', 'gemini']
 ImageMode = Literal['by model', 'always', 'never']
 """Whether models are sent images; `by model`: if the name is that of a model that sees."""
 CacheMode = Literal['off', '5m', '1h']
@@ -32,7 +32,7 @@ class Endpoint:
 
     name: str
     url: str
-    """Everything before `/chat/completions`, `/responses` or `/messages`."""
+    """Everything before `/chat/completions`, `/responses`, `/messages` or `/models`."""
     dialect: DialectName = 'openai'
     key: str = field(default='', repr=False)
     key_header: str = ''

@@ -61,10 +61,11 @@ KNOWN_PROVIDERS = {
         _provider('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY', structure='text'),
         _provider(
             'gemini',
-            'https://generativelanguage.googleapis.com/v1beta/openai',
+            'https://generativelanguage.googleapis.com/v1beta',
             'GEMINI_API_KEY',
+            dialect='gemini',
             structure='schema alone',
-            reasoning='google',
+            bounds='numbers',
         ),
         # A local server holds a model or two in memory, and calls queue behind one another.
         _provider('ollama', 'http://127.0.0.1:11434/v1', structure='schema alone', bounds='all', at_once=2),

@@ -22,7 +22,9 @@ PACKED = 'base64:'
 IDS = frozenset({'id', 'call_id', 'tool_call_id', 'tool_use_id'})
 """Fields of a request that hold call ids. Ours number the steps of a run, whose order differs each time when
 agents run in parallel."""
-AS_THEY_ARE = frozenset({'input', 'tools', 'response_format', 'output_config'})
+AS_THEY_ARE = frozenset(
+    {'input', 'tools', 'response_format', 'output_config', 'args', 'response', 'generationConfig'}
+)
 """Parts of a request in which an `id` is not a call's; a list as `input` is a Responses conversation."""
 
 

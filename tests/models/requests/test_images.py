@@ -82,7 +82,7 @@ def test_responses_get_it_within_the_output() -> None:
     assert two['output'] == 'text'
 
 
-@pytest.mark.parametrize('dialect', ['openai', 'responses', 'anthropic'])
+@pytest.mark.parametrize('dialect', ['openai', 'responses', 'anthropic', 'gemini'])
 def test_a_model_that_does_not_see_gets_none(dialect: str) -> None:
     assert DATA not in json.dumps(body(dialect, 'deepseek-chat'))
     assert DATA in json.dumps(body(dialect, 'deepseek-chat', images='always'))

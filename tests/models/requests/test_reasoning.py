@@ -118,6 +118,16 @@ def test_thinking_goes_with_a_schema_and_without_a_temperature_or_a_forced_tool(
         ('anthropic', 'claude-opus-4-7', '4000', "it takes none, low, medium, high, xhigh, max, not '4000'"),
         ('anthropic', 'claude-opus-4-6', 'xhigh', 'it takes none, low, medium, high, max or a number of'),
         ('anthropic', 'claude-fable-5', 'none', 'it always thinks'),
+        ('gemini', 'gemini-2.0-flash', 'low', 'it does not think, and takes no effort'),
+        (
+            'gemini',
+            'gemini-2.5-pro',
+            'none',
+            'it takes minimal, low, medium, high or a number of tokens, not',
+        ),
+        ('gemini', 'gemini-2.5-flash', '30000', 'it takes at most 24,576 tokens, not 30,000'),
+        ('gemini', 'gemini-3-pro-preview', 'medium', 'it takes low, high or a number of tokens'),
+        ('gemini', 'gemini-3.5-flash', 'max', 'it takes minimal, low, medium, high, xhigh or a number'),
     ],
 )
 def test_a_model_that_cannot_refuses(dialect: str, model: str, effort: str, says: str) -> None:
@@ -129,6 +139,37 @@ def test_a_model_that_cannot_refuses(dialect: str, model: str, effort: str, says
 
 def test_an_endpoint_can_be_said_to_take_none() -> None:
     assert 'reasoning = "off"' in EndpointClient(endpoint(reasoning='off')).model('m').effort_problem('low')
+
+
+@pytest.mark.parametrize(
+    ('model', 'effort', 'config'),
+    [
+        ('gemini-2.5-flash', 'none', {'thinkingConfig': {'thinkingBudget': 0}}),
+        (
+            'gemini-2.5-pro',
+            'high',
+            {
+                'thinkingConfig': {'thinkingBudget': 16_384, 'includeThoughts': True},
+                'maxOutputTokens': 16_434,
+            },
+        ),
+        (
+            'gemini-3-flash-preview',
+            '4000',
+            {'thinkingConfig': {'thinkingBudget': 4_000, 'includeThoughts': True}, 'maxOutputTokens': 4_050},
+        ),
+        (
+            'gemini-3.1-pro-preview',
+            'low',
+            {'thinkingConfig': {'thinkingLevel': 'low', 'includeThoughts': True}, 'maxOutputTokens': 2_098},
+        ),
+        ('gemini-2.0-flash', 'none', {}),
+        ('gemini-3-pro-preview', '', {}),
+    ],
+)
+def test_gemini_is_asked_to_think(model: str, effort: str, config: dict[str, Any]) -> None:
+    made = DIALECTS['gemini'].body(model, asked(effort=effort, most_tokens=50), endpoint('gemini'))
+    assert made['generationConfig'] == {'maxOutputTokens': 50} | config
 
 
 def test_gemini_takes_numbers_and_not_every_level() -> None:

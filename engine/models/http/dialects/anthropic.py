@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.models.http.dialects.dialect import (
     Decoder,
+    ListsData,
     as_list,
     as_mapping,
     as_word,
@@ -47,10 +48,12 @@ VERSION = '2023-06-01'
 PARTS = {'text_delta': 'text', 'thinking_delta': 'thinking', 'input_json_delta': 'partial_json'}
 
 
-class Anthropic:
+class Anthropic(ListsData):
     """The Messages API."""
 
-    path = '/messages'
+    def path(self, model: str) -> str:
+        """The same for all models."""
+        return '/messages'
 
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
         """The key and the API version."""

@@ -24,6 +24,7 @@ REASONS: dict[str, Reason] = {
     'max_output_tokens': 'length',
     'token_limit': 'length',
     'pause_turn': 'length',
+    'continuation': 'length',
     'model_context_window_exceeded': 'length',
     'refusal': 'filter',
     'safety': 'filter',
@@ -33,6 +34,11 @@ REASONS: dict[str, Reason] = {
     'sensitive': 'filter',
     'spii': 'filter',
     'image_safety': 'filter',
+    'image_prohibited_content': 'filter',
+    'image_recitation': 'filter',
+    'model_armor': 'filter',
+    'escalation': 'filter',
+    'pup_limited_disabled': 'filter',
     'language': 'filter',
     'guardrail_intervened': 'filter',
     'tool_use': 'tools',
@@ -40,6 +46,7 @@ REASONS: dict[str, Reason] = {
 """Providers' finish reasons; any not listed means that the answer is complete."""
 FAILED_FINISH = re.compile(
     r'error|fail|malformed|abort|cancel|insufficient|timeout|timed_out|unavailable|unfinished|not_finished'
+    r'|unexpected_tool|too_many_tool|missing_thought|no_image|image_other'
     r'|^(other|incomplete|in_progress|queued|time_limit)$'
 )
 """Matches finish reasons that report a failure: the answer is incomplete."""
@@ -87,7 +94,7 @@ class Decoder(ABC):
         """Raise `ModelError` if an event is of another dialect."""
         kind = str(payload.get('type') or '')
         found = 'anthropic' if kind == 'message_start' else 'responses' if kind == 'response.created' else ''
-        found = found or ('openai' if 'choices' in payload else '')
+        found = found or ('openai' if 'choices' in payload else 'gemini' if 'candidates' in payload else '')
         if found and found != self.dialect:
             problem = f'it answers in the dialect {found!r}, not {self.dialect!r}: is `dialect` right?'
             raise ModelError(problem, kind='bad response')
@@ -126,8 +133,11 @@ class Decoder(ABC):
 class Dialect(Protocol):
     """A provider API dialect."""
 
-    path: str
-    """Appended to the endpoint's URL."""
+    models_path: str
+    """Where the models are listed; appended to the endpoint's URL."""
+
+    def path(self, model: str) -> str:
+        """Where a model is called; appended to the endpoint's URL."""
 
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
         """Headers sent with every request, including the key."""
@@ -138,24 +148,53 @@ class Dialect(Protocol):
     def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
         """Why a model does not take a reasoning effort, or ''."""
 
+    def listed_models(self, answer: Mapping[str, Any]) -> list[str] | None:
+        """The names in a list of models; None if it is none."""
+
     def decoder(self, endpoint: Endpoint) -> Decoder:
         """A decoder for the answer."""
 
 
-def parse_object(data: str) -> dict[str, Any]:
-    """Parse an event's JSON object. Raises `ModelError`."""
+class ListsData:
+    """What the dialects share whose list of models is in `data`."""
+
+    models_path = '/models'
+
+    def listed_models(self, answer: Mapping[str, Any]) -> list[str] | None:
+        """The ids of the models."""
+        models = answer.get('data')
+        if not isinstance(models, list):
+            return None
+        return [str(model['id']) for model in map(as_mapping, models) if model.get('id')]
+
+
+def _parse(data: str) -> Any:
     try:
-        value = orjson.loads(data)
+        return orjson.loads(data)
     except ValueError:
         try:
-            value = json.loads(data)  # Accepts what the fast parser does not: lone surrogates, NaN.
+            return json.loads(data)  # Accepts what the fast parser does not: lone surrogates, NaN.
         except (ValueError, RecursionError):
             raise unreadable_error(data) from None
+
+
+def parse_object(data: str) -> dict[str, Any]:
+    """Parse an event's JSON object. Raises `ModelError`."""
+    value = _parse(data)
     if isinstance(value, list) and len(value) == 1 and as_mapping(value[0]).get('error'):
         value = value[0]  # As Google wraps errors.
     if not isinstance(value, dict) or _is_too_deep(value, data):
         raise unreadable_error(data)
     return value
+
+
+def parse_objects(data: str) -> list[dict[str, Any]]:
+    """Parse one JSON object, or a list of them. Raises `ModelError`."""
+    value = _parse(data)
+    values = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, dict) for item in values) or _is_too_deep(values, data):
+        raise unreadable_error(data)
+    return values
 
 
 MOST_LEVELS = 100

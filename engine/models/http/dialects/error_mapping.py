@@ -36,6 +36,12 @@ CODES: dict[str, Kind] = {
     'invalid_api_key': 'auth',
     'not_found_error': 'not found',
     'model_not_found': 'not found',
+    'api_key_invalid': 'auth',
+    'unauthenticated': 'auth',
+    'permission_denied': 'auth',
+    'not_found': 'not found',
+    'unavailable': 'overloaded',
+    'deadline_exceeded': 'timeout',
     'api_error': 'server',
     'server_error': 'server',
     'internal_server_error': 'server',
@@ -67,7 +73,7 @@ SENTENCES: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (
         re.compile(
             r'context (length|window|size)|maximum context|prompt is too long|input is too long'
-            r'|too many (input )?tokens in'
+            r'|too many (input )?tokens in|token count .*exceeds the maximum'
         ),
         'context too long',
     ),
@@ -108,7 +114,8 @@ def error_of_payload(
     headers = {**_inner_headers(error), **(headers or {})}
     status = status or _status(error) or _status(payload)
     message = _message(inner, error, payload)
-    codes = [str(word) for word in (error.get('code'), error.get('type')) if word and word != 'error']
+    words = (error.get('code'), error.get('type'), *_google_words(error))
+    codes = [str(word) for word in words if word and word != 'error']
     wait = retry_delay(headers, error, message)
     kind = _kind(status, [code.lower() for code in codes], message.lower())
     if kind == 'quota' and wait is not None and not _is_lasting(codes, error):
@@ -127,6 +134,14 @@ def error_of_payload(
             headers.get('x-request-id') or headers.get('request-id') or payload.get('request_id') or ''
         ),
     )
+
+
+def _google_words(error: Mapping[str, Any]) -> list[str]:
+    """The names that Google gives an error: the reason, which is in the details, and the status."""
+    details = error.get('details')
+    reasons = [as_mapping(detail).get('reason') for detail in details] if isinstance(details, list) else []
+    found = [*reasons, error.get('status')]
+    return [word for word in found if isinstance(word, str) and not word.isdigit()]
 
 
 def _inner_headers(error: Mapping[str, Any]) -> dict[str, str]:

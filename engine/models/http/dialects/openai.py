@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from engine.models.http.dialects.dialect import (
     Decoder,
+    ListsData,
     amount,
     as_list,
     as_mapping,
@@ -61,10 +62,12 @@ def bearer_headers(endpoint: Endpoint) -> dict[str, str]:
     return {'authorization': f'Bearer {endpoint.key}'}
 
 
-class OpenAI:
+class OpenAI(ListsData):
     """The Chat Completions API."""
 
-    path = '/chat/completions'
+    def path(self, model: str) -> str:
+        """The same for all models."""
+        return '/chat/completions'
 
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
         """The key as a bearer token, unless it goes in another header."""

@@ -39,11 +39,14 @@ def level_problem(effort: str, levels: tuple[str, ...], *, tokens: bool = False)
     return f'it takes {", ".join(levels)}{" or a number of tokens" if tokens else ""}, not {effort!r}'
 
 
+NO_EFFORT = 'its endpoint takes no reasoning effort (`reasoning = "off"`)'
+
+
 def openai_problem(model: str, effort: str, endpoint: Endpoint) -> str:
     """Why a model behind the OpenAI dialects does not take an effort, or ''."""
     match endpoint.reasoning:
         case 'off':
-            return 'its endpoint takes no reasoning effort (`reasoning = "off"`)'
+            return NO_EFFORT
         case 'object':
             return ''
         case 'google':
@@ -92,7 +95,7 @@ ROOM = 32_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinking:
-    """How a Messages request asks for thinking."""
+    """How a request asks for thinking."""
 
     thinking: dict[str, Any] | None = None
     effort: str = ''
@@ -140,6 +143,52 @@ def anthropic_thinking(model: str, effort: str) -> Thinking:
         effort=effort if tokens is None and LEVEL_BESIDE_BUDGET.search(model) else '',
         budget=budget,
     )
+
+
+GEMINI_LEVELS = (
+    (re.compile(r'gemini-3-pro'), ('low', 'high')),
+    (re.compile(r'gemini-3\.1-pro'), ('low', 'medium', 'high')),
+    (re.compile(r'gemini-3-flash'), ('minimal', 'low', 'medium', 'high')),
+)
+"""What these models take; of newer ones, the provider itself says it."""
+GEMINI_BY_BUDGET = re.compile(r'gemini-2\.5-(pro|flash)?')
+"""Models that take only a number of tokens."""
+GEMINI_PLAIN = re.compile(r'gemini-(1|2\.0)|gemma')
+"""Google's models that do not think."""
+MOST_BUDGET = {'pro': 32_768}
+FLASH_BUDGET = 24_576
+"""The largest number of thinking tokens of other models."""
+
+
+def google_problem(model: str, effort: str, endpoint: Endpoint) -> str:
+    """Why a model behind Google's own dialect does not take an effort, or ''."""
+    if endpoint.reasoning == 'off':
+        return NO_EFFORT
+    if GEMINI_PLAIN.search(model):
+        return '' if effort == 'none' else 'it does not think, and takes no effort'
+    if found := GEMINI_BY_BUDGET.search(model):
+        most, tokens = MOST_BUDGET.get(found[1], FLASH_BUDGET), thinking_tokens(effort)
+        if tokens is not None and tokens > most:
+            return f'it takes at most {most:,} tokens, not {tokens:,}'
+        off = () if found[1] == 'pro' else ('none',)
+        return level_problem(effort, (*off, *BUDGETS), tokens=True)
+    for name, levels in GEMINI_LEVELS:
+        if name.search(model):
+            return level_problem(effort, levels, tokens=True)
+    return level_problem(effort, ('minimal', 'low', 'medium', 'high', 'xhigh'), tokens=True)
+
+
+def google_thinking(model: str, effort: str) -> Thinking:
+    """What a request in Google's own dialect says for an effort that the model takes; nothing for ''."""
+    tokens = thinking_tokens(effort)
+    if not effort or (effort == 'none' and GEMINI_PLAIN.search(model)):
+        return Thinking()
+    if effort == 'none':
+        return Thinking(thinking={'thinkingBudget': 0})
+    budget = BUDGETS.get(effort, ROOM) if tokens is None else tokens
+    if tokens is None and not GEMINI_BY_BUDGET.search(model):
+        return Thinking(thinking={'thinkingLevel': effort, 'includeThoughts': True}, budget=budget)
+    return Thinking(thinking={'thinkingBudget': budget, 'includeThoughts': True}, budget=budget)
 
 
 def chosen_effort(request: ModelRequest, endpoint: Endpoint, problem_of: Callable[[str], str]) -> str:

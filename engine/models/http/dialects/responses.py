@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from engine.models.http.dialects.dialect import (
     Decoder,
+    ListsData,
     as_list,
     as_mapping,
     as_word,
@@ -61,10 +62,12 @@ SPOKEN: dict[str, Kind] = {
 """Events with a piece of text, and the item it belongs to."""
 
 
-class Responses:
+class Responses(ListsData):
     """The Responses API."""
 
-    path = '/responses'
+    def path(self, model: str) -> str:
+        """The same for all models."""
+        return '/responses'
 
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
         """The key, as for chat completions."""

@@ -1,0 +1,322 @@
+"""Google's own dialect (generateContent): writes requests and reads streams of parts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, Literal
+from urllib.parse import quote
+
+from engine.errors import ModelError
+from engine.models.http.dialects.dialect import (
+    Decoder,
+    as_list,
+    as_mapping,
+    as_word,
+    join_surrogates,
+    parse_object,
+    token_count,
+)
+from engine.models.http.dialects.error_mapping import error_of_payload
+from engine.models.http.dialects.reasoning import chosen_effort, google_problem, google_thinking
+from engine.models.http.dialects.structured_output import parse_arguments, plan_answer
+from engine.models.http.dialects.vision import Sight
+from engine.models.http.endpoint import Endpoint
+from engine.models.protocol import (
+    ArgumentPiece,
+    CallStarted,
+    ModelEvent,
+    ModelRequest,
+    OpaquePiece,
+    ReasoningPiece,
+    Started,
+    TextPiece,
+    UsageReport,
+)
+from engine.records import Usage
+from engine.records.message import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
+
+CHECKS_SIGNATURES = re.compile(r'gemini-([3-9]|\d\d)')
+"""Models that reject calls without a signature, and take images inside a tool's result."""
+UNSIGNED = 'skip_thought_signature_validator'
+"""Google's word in place of the signature of a call that another model made."""
+UNTAKEN_IMAGES = frozenset({'image/gif'})
+MODES = {'auto': 'AUTO', 'none': 'NONE', 'required': 'ANY'}
+SERVER_SIDE = ('executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse')
+"""Parts of tools that Google runs itself; they go back as they came."""
+
+
+class Gemini:
+    """The Gemini API."""
+
+    models_path = '/models?pageSize=1000'
+
+    def path(self, model: str) -> str:
+        """The model's streaming method."""
+        name = model if '/' in model else f'models/{model}'
+        return f'/{quote(name)}:streamGenerateContent?alt=sse'
+
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        """The key."""
+        return {endpoint.key_header or 'x-goog-api-key': endpoint.key} if endpoint.key else {}
+
+    def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
+        """The request as JSON values."""
+        effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
+        return _build_body(model, request, endpoint, effort)
+
+    def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
+        """Why a model does not take a reasoning effort, or ''."""
+        return google_problem(model, effort, endpoint)
+
+    def listed_models(self, answer: Mapping[str, Any]) -> list[str] | None:
+        """Those of the models that generate text."""
+        models = answer.get('models')
+        if not isinstance(models, list):
+            return None
+        return [
+            as_word(model.get('name')).removeprefix('models/')
+            for model in map(as_mapping, models)
+            if 'generateContent' in as_list(model.get('supportedGenerationMethods', ['generateContent']))
+        ]
+
+    def decoder(self, endpoint: Endpoint) -> GeminiDecoder:
+        """A decoder for the answer."""
+        return GeminiDecoder(endpoint.name)
+
+
+class GeminiDecoder(Decoder):
+    """Decodes an event stream, a list of its events, or a whole answer."""
+
+    dialect = 'gemini'
+    whole_fields = ('candidates', 'promptFeedback')
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(provider)
+        self._calls = 0
+        self._held = {'text': '', 'thought': ''}
+        self._counted: dict[str, Any] = {}
+        """As reported up to now: the numbers are cumulative."""
+
+    def feed(self, event: str, data: str) -> list[ModelEvent]:
+        """Process the next event."""
+        payload = parse_object(data)
+        self.refuse_others(payload)
+        if event == 'error' or payload.get('error'):
+            self.fail(error_of_payload(payload))
+        return list(self._events(payload))
+
+    def close(self) -> list[ModelEvent]:
+        """The end."""
+        return [self.completed(calls=bool(self._calls))]
+
+    def _events(self, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        feedback = as_mapping(payload.get('promptFeedback'))
+        blocked = as_word(feedback.get('blockReason'))
+        candidates = as_list(payload.get('candidates'))
+        if not self.begun and (candidates or blocked):
+            self.begun = True
+            yield Started(model=as_word(payload.get('modelVersion')), id=as_word(payload.get('responseId')))
+        yield from self._count(as_mapping(payload.get('usageMetadata')))
+        if blocked:
+            yield from self._say('text', feedback.get('blockReasonMessage'))
+            self.finish_with(f'content_filter: {blocked}')
+        first = next((c for c in map(as_mapping, candidates) if str(c.get('index') or 0) == '0'), {})
+        for part in as_list(as_mapping(first.get('content')).get('parts')):
+            yield from self._part(as_mapping(part))
+        self._stop(as_word(first.get('finishReason')), first.get('finishMessage'))
+
+    def _stop(self, word: str, message: Any) -> None:
+        if word and word != 'FINISH_REASON_UNSPECIFIED':
+            self.finish_with(word)
+            if self.failure is not None and self.failure.code == word and isinstance(message, str):
+                told = f'it broke off: {word}: {message[:MOST_TOLD]}'
+                self.fail(ModelError(told, kind='server', retryable=True, code=word))
+
+    def _count(self, reported: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        self._counted |= {name: value for name, value in reported.items() if value is not None}
+        if reported:
+            self.usage = parse_usage(self._counted)
+            yield UsageReport(usage=self.usage)
+
+    def _part(self, part: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        """What a part says, and after it what goes back with it."""
+        back: dict[str, Any] = {}
+        thinks = part.get('thought') is True
+        call, text = part.get('functionCall'), part.get('text')
+        if isinstance(call, dict):
+            back['of'] = 'call'
+            if ident := as_word(call.get('id')):
+                back['id'] = ident
+            yield from self._call(call, ident)
+        elif isinstance(text, str):
+            back['of'] = 'thought' if thinks else 'text' if text else 'nothing'
+            yield from self._say('thought' if thinks else 'text', text)
+        elif any(name in part for name in SERVER_SIDE):
+            yield OpaquePiece(provider=self.provider, data={'part': dict(part)})
+            return
+        signature = part.get('thoughtSignature')
+        if isinstance(signature, str) and signature:
+            back['signature'] = signature
+        if 'signature' in back or 'id' in back:
+            yield OpaquePiece(provider=self.provider, data={'of': 'nothing', **back})
+
+    def _call(self, call: Mapping[str, Any], ident: str) -> Iterator[ModelEvent]:
+        yield CallStarted(index=self._calls, name=as_word(call.get('name')), id=ident)
+        arguments = call.get('args')
+        if arguments is not None:
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            yield ArgumentPiece(index=self._calls, text=join_surrogates(text)[0])
+        self._calls += 1
+
+    def _say(self, kind: Literal['text', 'thought'], text: Any) -> Iterator[ModelEvent]:
+        if not isinstance(text, str) or not text:
+            return
+        text, self._held[kind] = join_surrogates(self._held[kind] + text)
+        if text:
+            yield TextPiece(text=text) if kind == 'text' else ReasoningPiece(text=text)
+
+
+MOST_TOLD = 500
+"""Maximum characters quoted of the reason for a failure."""
+
+
+def parse_usage(counted: Mapping[str, Any]) -> Usage:
+    """Token usage as Google counts it: cached tokens are part of the prompt, thoughts not of the answer."""
+    thoughts = token_count(counted.get('thoughtsTokenCount'))
+    prompt, tools = counted.get('promptTokenCount'), counted.get('toolUsePromptTokenCount')
+    return Usage(
+        input=token_count(prompt) + token_count(tools),
+        output=token_count(counted.get('candidatesTokenCount')) + thoughts,
+        calls=1,
+        cached=token_count(counted.get('cachedContentTokenCount')),
+        reasoning=thoughts,
+    )
+
+
+def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: str) -> dict[str, Any]:
+    plan = plan_answer(request, endpoint, model)
+    thinking = google_thinking(model, effort)
+    limit = request.most_tokens or endpoint.most_tokens
+    made: dict[str, Any] = {
+        'contents': _contents(plan.messages, model, endpoint, Sight.of(request, model, endpoint))
+    }
+    if instructions := [message.text for message in plan.messages if message.role == 'system']:
+        made['systemInstruction'] = {'parts': [{'text': '\n\n'.join(instructions)}]}
+    if plan.tools:
+        declared = [
+            {'name': tool.name, 'description': tool.description, 'parametersJsonSchema': dict(tool.schema)}
+            for tool in plan.tools
+        ]
+        made['tools'] = [{'functionDeclarations': declared}]
+        named = {} if plan.choice in MODES else {'allowedFunctionNames': [plan.choice]}
+        calling = {'mode': MODES.get(plan.choice, 'ANY'), **named}
+        made['toolConfig'] = {'functionCallingConfig': calling}
+    options = {
+        # The limit includes the thoughts.
+        'maxOutputTokens': limit and limit + thinking.budget,
+        'temperature': request.temperature,
+        'seed': request.seed,
+        'stopSequences': list(request.stop) or None,
+        'responseMimeType': 'application/json' if plan.schema is not None else None,
+        'responseJsonSchema': plan.schema,
+        'thinkingConfig': thinking.thinking,
+    }
+    more = dict(endpoint.body)
+    given = {name: value for name, value in options.items() if value is not None}
+    if config := given | dict(as_mapping(more.pop('generationConfig', None))):
+        made['generationConfig'] = config
+    return made | more
+
+
+def _contents(
+    messages: tuple[Message, ...], model: str, endpoint: Endpoint, sight: Sight
+) -> list[dict[str, Any]]:
+    """Messages as turns; the results of tools are a turn of the user's that holds nothing else."""
+    idents: dict[str, str] = {}
+    turns: list[dict[str, Any]] = []
+    kinds: list[str] = []
+    for message in messages:
+        if message.role == 'system':
+            continue
+        if message.role == 'assistant':
+            parts = _said(message, model, endpoint, idents)
+        elif message.role == 'tool':
+            parts = list(_results(message, model, sight, idents))
+        else:
+            parts = [{'text': part.text} for part in message.parts if isinstance(part, Text) and part.text]
+        if parts and kinds and kinds[-1] == message.role:
+            turns[-1]['parts'] += parts
+        elif parts:
+            turns.append({'role': 'model' if message.role == 'assistant' else 'user', 'parts': parts})
+            kinds.append(message.role)
+    return turns
+
+
+def _said(message: Message, model: str, endpoint: Endpoint, idents: dict[str, str]) -> list[dict[str, Any]]:
+    """A reply as parts, each with what goes back with it. Notes the provider's ids of its calls."""
+    made: list[dict[str, Any]] = []
+    before: Text | Reasoning | ToolCall | None = None
+    for part in message.parts:
+        match part:
+            case Text(text=text) if text:
+                made.append({'text': text})
+            case ToolCall():
+                call = {'name': part.name, 'args': parse_arguments(part.arguments)}
+                made.append({'functionCall': call})
+            case Opaque(provider=provider, data=data) if provider == endpoint.name:
+                _take_back(data, before, made, idents)
+        before = part if isinstance(part, Text | Reasoning | ToolCall) else None
+    calls = [part for part in made if 'functionCall' in part]
+    if calls and CHECKS_SIGNATURES.search(model) and not any('thoughtSignature' in part for part in calls):
+        calls[0]['thoughtSignature'] = UNSIGNED
+    return made
+
+
+def _take_back(
+    data: Mapping[str, Any],
+    before: Text | Reasoning | ToolCall | None,
+    made: list[dict[str, Any]],
+    idents: dict[str, str],
+) -> None:
+    """Send opaque data back to where it came from."""
+    signed = {'thoughtSignature': data['signature']} if 'signature' in data else {}
+    match data.get('of'), before:
+        case 'call', ToolCall(id=ours):
+            made[-1] |= signed
+            if 'id' in data:
+                idents[ours] = made[-1]['functionCall']['id'] = data['id']
+        case 'text', Text():
+            made[-1] |= signed
+        case 'thought', Reasoning(text=text):
+            made.append({'text': text, 'thought': True, **signed})
+        case 'nothing', _:
+            made.append({'text': '', **signed})
+        case _ if 'part' in data:
+            made.append(dict(data['part']))
+
+
+def _results(
+    message: Message, model: str, sight: Sight, idents: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The results of tools, with their images inside, or after all of them for older models."""
+    images, later = sight.results(message), []
+    for part in message.parts:
+        if not isinstance(part, ToolResult):
+            continue
+        ident = {'id': idents[part.id]} if part.id in idents else {}
+        answer: dict[str, Any] = {'name': part.name, **ident}
+        answer['response'] = {'output' if part.ok else 'error': part.text}
+        shown = [
+            {'inlineData': {'mimeType': media_type, 'data': data}}
+            for media_type, data in images.get(part.id, ())
+            if media_type not in UNTAKEN_IMAGES
+        ]
+        if shown and CHECKS_SIGNATURES.search(model):
+            answer['parts'] = shown
+        else:
+            later += shown
+        yield {'functionResponse': answer}
+    yield from later

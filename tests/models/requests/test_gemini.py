@@ -1,0 +1,346 @@
+"""Google's own dialect: requests, what is carried over between turns, and how answers end."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from engine.configuration import load_configuration
+from engine.models.http.client import DIALECTS, call, list_models
+from engine.models.http.dialects.gemini import UNSIGNED
+from engine.models.http.dialects.structured_output import ANSWER
+from engine.models.http.endpoint_client import EndpointClient
+from engine.models.http.known_providers import KNOWN_PROVIDERS
+from engine.models.protocol import ModelRequest, ToolSpec
+from engine.models.recording.exchange import number_ids
+from engine.records import Usage
+from engine.records.message import Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
+from tests.models.reading import Read, asked, endpoint, replayed
+from tests.models.speech import GeminiSpeech, openai
+
+pytestmark = pytest.mark.anyio
+
+CASSETTES = Path(__file__).parents[1] / 'cassettes'
+NOTES = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object', 'properties': {}})
+OPENING = (Message.of('system', 'Be brief.'), Message.of('user', 'Go'))
+SCHEMA = {'type': 'object', 'properties': {'x': {'type': 'integer', 'minimum': 1, 'title': 'X'}}}
+
+
+def body(request: ModelRequest, model: str = 'gemini-3-pro-preview', **more: Any) -> dict[str, Any]:
+    return DIALECTS['gemini'].body(model, request, endpoint('gemini', **more))
+
+
+async def answered(file: str) -> tuple[Message, ...]:
+    """A conversation whose last reply is a recorded one, and the results of its calls."""
+    reply = (await replayed((CASSETTES / file).read_bytes(), 'gemini')).message
+    results = tuple(ToolResult(id=item.id, name=item.name, text='ok') for item in reply.calls)
+    return (*OPENING, reply, *([Message(role='tool', parts=results)] if results else []))
+
+
+async def read(*pieces: bytes) -> Read:
+    return await replayed(b''.join(pieces), 'gemini')
+
+
+def part(**content: Any) -> bytes:
+    sent = {'candidates': [{'content': {'role': 'model', 'parts': [content]}}]}
+    return f'data: {json.dumps(sent)}\n\n'.encode()
+
+
+def finish(word: str, **more: Any) -> bytes:
+    return openai(candidates=[{'finishReason': word, 'index': 0, **more}])
+
+
+def test_a_request_says_what_chat_completions_say_elsewhere() -> None:
+    request = ModelRequest(
+        model='m', messages=OPENING, tools=(NOTES,), choice='notes', most_tokens=50, temperature=0.5, seed=3,
+        stop=('END',), schema=SCHEMA,
+    )  # fmt: skip
+    more = {'safetySettings': [], 'generationConfig': {'topK': 4}}
+    made = body(request, 'gemini-2.5-flash', bounds='numbers', body=more)
+    assert made == {
+        'contents': [{'role': 'user', 'parts': [{'text': 'Go'}]}],
+        'systemInstruction': {'parts': [{'text': 'Be brief.'}]},
+        'tools': [
+            {
+                'functionDeclarations': [
+                    {
+                        'name': 'notes',
+                        'description': 'Keep notes',
+                        'parametersJsonSchema': {'type': 'object', 'properties': {}},
+                    }
+                ]
+            }
+        ],
+        'toolConfig': {'functionCallingConfig': {'mode': 'ANY', 'allowedFunctionNames': ['notes']}},
+        'generationConfig': {
+            'maxOutputTokens': 50,
+            'temperature': 0.5,
+            'seed': 3,
+            'stopSequences': ['END'],
+            'responseMimeType': 'application/json',
+            'responseJsonSchema': {
+                'type': 'object',
+                'properties': {'x': {'type': 'integer', 'minimum': 1}},
+                'required': ['x'],
+                'additionalProperties': False,
+            },
+            'topK': 4,
+        },
+        'safetySettings': [],
+    }
+
+
+@pytest.mark.parametrize(('choice', 'mode'), [('auto', 'AUTO'), ('none', 'NONE'), ('required', 'ANY')])
+def test_the_choice_of_tools(choice: str, mode: str) -> None:
+    made = body(asked(tools=(NOTES,), choice=choice))
+    assert made['toolConfig'] == {'functionCallingConfig': {'mode': mode}}
+    assert 'generationConfig' not in made
+
+
+def test_the_preset_asks_for_an_answer_by_a_tool_where_there_are_tools() -> None:
+    google = KNOWN_PROVIDERS['gemini'].endpoint
+    made = DIALECTS['gemini'].body('gemini-2.5-flash', asked(tools=(NOTES,), schema=SCHEMA), google)
+    assert [tool['name'] for tool in made['tools'][0]['functionDeclarations']] == ['notes', ANSWER]
+    assert made['toolConfig'] == {'functionCallingConfig': {'mode': 'ANY'}}
+    made = DIALECTS['gemini'].body('gemini-2.5-flash', asked(schema=SCHEMA), google)
+    assert made['generationConfig']['responseJsonSchema']['properties']['x']['minimum'] == 1
+
+
+async def test_signatures_and_ids_go_back_with_their_calls() -> None:
+    *_, said, results = body(ModelRequest(model='m', messages=await answered('gemini-calls.sse')))['contents']
+    assert said == {
+        'role': 'model',
+        'parts': [
+            {
+                'functionCall': {'name': 'notes', 'args': {'text': 'Grüß dich'}, 'id': 'fc_1'},
+                'thoughtSignature': 'EsQKsig',
+            },
+            {'functionCall': {'name': 'look', 'args': {}, 'id': 'fc_2'}},
+        ],
+    }
+    assert results == {
+        'role': 'user',
+        'parts': [
+            {'functionResponse': {'name': 'notes', 'id': 'fc_1', 'response': {'output': 'ok'}}},
+            {'functionResponse': {'name': 'look', 'id': 'fc_2', 'response': {'output': 'ok'}}},
+        ],
+    }
+
+
+async def test_a_signature_in_an_empty_part_goes_back_in_one() -> None:
+    said = body(ModelRequest(model='m', messages=await answered('gemini-text.sse')))['contents'][-1]
+    assert said['parts'] == [{'text': 'Grüß dich 🐝 !'}, {'text': '', 'thoughtSignature': 'EjQKMgEM'}]
+
+
+async def test_signatures_of_text_and_of_thoughts_go_back_with_them() -> None:
+    found = await read(
+        part(text='Hm.', thought=True, thoughtSignature='a'),
+        part(text='Yes'),
+        part(text='!', thoughtSignature='b'),
+        part(text=' More.'),
+        part(executableCode={'language': 'PYTHON', 'code': '1'}),
+        finish('STOP'),
+    )
+    said = body(ModelRequest(model='m', messages=(*OPENING, found.message)))['contents'][-1]
+    assert said['parts'] == [
+        {'text': 'Hm.', 'thought': True, 'thoughtSignature': 'a'},
+        {'text': 'Yes!', 'thoughtSignature': 'b'},
+        {'text': ' More.'},
+        {'executableCode': {'language': 'PYTHON', 'code': '1'}},
+    ]
+    elsewhere = body(ModelRequest(model='m', messages=(*OPENING, found.message)), 'gemini-3-pro-preview')
+    assert elsewhere['contents'][-1] == said
+
+
+def test_what_other_models_said_goes_without_their_data_and_calls_are_marked_as_unsigned() -> None:
+    parts = (
+        Reasoning(text='Hm.'),
+        Opaque(provider='elsewhere', data={'of': 'thought', 'signature': 'x'}),
+        Opaque(provider='here', data={'call': 0, 'extra_content': {}}),
+        ToolCall(id='one', name='notes', arguments='{'),
+        ToolCall(id='two', name='notes', arguments='{}'),
+        Opaque(provider='here', data={'of': 'text', 'signature': 'y'}),
+        Opaque(provider='here', data={'of': 'call', 'signature': 'z'}),
+    )
+    request = ModelRequest(model='m', messages=(*OPENING, Message(role='assistant', parts=parts)))
+    first = {'functionCall': {'name': 'notes', 'args': {'arguments': '{'}}}
+    second = {'functionCall': {'name': 'notes', 'args': {}}}
+    assert body(request)['contents'][-1]['parts'] == [first | {'thoughtSignature': UNSIGNED}, second]
+    assert body(request, 'gemini-2.5-pro')['contents'][-1]['parts'] == [first, second]
+
+
+def test_results_are_a_turn_of_their_own_with_failures_and_images() -> None:
+    results = (
+        ToolResult(id='1', name='look', text='a picture'),
+        ToolResult(id='2', name='notes', text='no disk', ok=False),
+        Image(media_type='image/png', digest='d', call='1'),
+        Image(media_type='image/gif', digest='g', call='1'),
+    )
+    talk = (
+        *OPENING,
+        Message(role='tool', parts=results),
+        Message.of('user', 'Well?'),
+        Message.of('user', 'So?'),
+    )
+    data = base64.b64encode(b'png').decode()
+    request = ModelRequest(model='m', messages=talk, images={'d': data, 'g': data})
+    image = {'inlineData': {'mimeType': 'image/png', 'data': data}}
+    look = {'name': 'look', 'response': {'output': 'a picture'}}
+    failed = {'functionResponse': {'name': 'notes', 'response': {'error': 'no disk'}}}
+    _, turn, more = body(request)['contents']
+    assert turn == {'role': 'user', 'parts': [{'functionResponse': look | {'parts': [image]}}, failed]}
+    assert more == {'role': 'user', 'parts': [{'text': 'Well?'}, {'text': 'So?'}]}
+    older = body(request, 'gemini-2.5-flash')['contents'][1]
+    assert older['parts'] == [{'functionResponse': look}, failed, image]
+    assert [set(turn) for turn in body(request, 'gemma-2')['contents'][1]['parts']] == [
+        {'functionResponse'}
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ('word', 'reason'),
+    [
+        ('MAX_TOKENS', 'length'),
+        ('SAFETY', 'filter'),
+        ('RECITATION', 'filter'),
+        ('IMAGE_PROHIBITED_CONTENT', 'filter'),
+        ('MODEL_ARMOR', 'filter'),
+        ('STOP', 'stop'),
+    ],
+)
+async def test_how_an_answer_ends(word: str, reason: str) -> None:
+    end = (await read(part(text='x'), finish(word))).end
+    assert (end.reason, end.finish) == (reason, word)
+
+
+@pytest.mark.parametrize('word', ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'OTHER', 'NO_IMAGE'])
+async def test_a_finish_that_is_a_failure_is_told_with_its_message(word: str) -> None:
+    found = await read(part(text='half'), finish(word, finishMessage='Malformed: print()'))
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable, found.error.code) == ('server', True, word)
+    assert str(found.error) == f'here: it broke off: {word}: Malformed: print()'
+
+
+async def test_a_blocked_prompt_is_told_and_not_tried_again() -> None:
+    blocked = {'blockReason': 'OTHER', 'blockReasonMessage': 'Not in this country.'}
+    found = await read(openai(promptFeedback=blocked, usageMetadata={'promptTokenCount': 3}))
+    assert (found.end.reason, found.end.usage.input, found.text) == ('filter', 3, 'Not in this country.')
+
+
+async def test_an_unspecified_finish_is_none() -> None:
+    found = await read(part(text='half'), finish('FINISH_REASON_UNSPECIFIED'))
+    assert found.error is not None and found.error.kind == 'truncated'
+
+
+async def test_a_finish_in_every_event_ends_nothing() -> None:
+    def said(text: str) -> bytes:
+        content = {'content': {'parts': [{'text': text}]}}
+        return openai(candidates=[content | {'finishReason': 'STOP'}])
+
+    assert (await read(said('a'), said('b'), said('c'))).text == 'abc'
+
+
+@pytest.mark.parametrize(
+    ('used', 'usage'),
+    [
+        (
+            {'promptTokenCount': 9, 'toolUsePromptTokenCount': 2, 'candidatesTokenCount': 3},
+            Usage(input=11, output=3, calls=1),
+        ),
+        (
+            {'promptTokenCount': '9', 'cachedContentTokenCount': 4.0, 'thoughtsTokenCount': 5},
+            Usage(input=9, output=5, calls=1, cached=4, reasoning=5),
+        ),
+        ({'promptTokenCount': 10**30, 'candidatesTokenCount': -1, 'thoughtsTokenCount': []}, Usage(calls=1)),
+    ],
+)
+async def test_usage(used: dict[str, Any], usage: Usage) -> None:
+    assert (await read(part(text='x'), openai(usageMetadata=used), finish('STOP'))).end.usage == usage
+
+
+@pytest.mark.parametrize('arguments', [None, {}, [1], 'text', {'a': '\ud800'}, 5])
+async def test_arguments_of_any_kind_are_text(arguments: Any) -> None:
+    found = await read(part(functionCall={'name': 'f', 'args': arguments}), finish('STOP'))
+    assert found.end.reason == 'tools'
+    assert [name for name, text in found.calls if text.encode()] == ['f']
+
+
+async def test_a_list_of_events_is_read_like_a_stream_and_its_error_is_told() -> None:
+    events = [
+        json.loads(line[6:]) for line in (GeminiSpeech.start, GeminiSpeech.say('half'), GeminiSpeech.error)
+    ]
+    found = await replayed(
+        json.dumps(events).encode(), 'gemini', headers={'content-type': 'application/json'}
+    )
+    assert found.error is not None
+    assert (found.error.kind, str(found.error)) == ('overloaded', 'here: Overloaded, sorry')
+
+
+async def test_a_call_goes_to_the_model_with_the_key_in_a_header() -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, content=GeminiSpeech.say('x') + GeminiSpeech.stop)
+
+    to = endpoint('gemini', 'http://a.example/v1beta/', key='k-1', query={'project': 'p'})
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        for name in ('gemini-2.5-flash', 'tunedModels/my one'):
+            assert [event async for event in call(http, to, name, asked())]
+    assert [str(request.url) for request in seen] == [
+        'http://a.example/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse&project=p',
+        'http://a.example/v1beta/tunedModels/my%20one:streamGenerateContent?alt=sse&project=p',
+    ]
+    assert seen[0].headers['x-goog-api-key'] == 'k-1' and 'authorization' not in seen[0].headers
+
+
+async def test_models_that_generate_text_are_listed() -> None:
+    models = [
+        {'name': 'models/gemini-2.5-flash', 'supportedGenerationMethods': ['generateContent', 'countTokens']},
+        {'name': 'models/embedding-001', 'supportedGenerationMethods': ['embedContent']},
+        {'name': 'tunedModels/mine'},
+        None,
+    ]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert str(request.url) == 'http://provider.example/v1/models?pageSize=1000'
+        return httpx.Response(200, json={'models': models, 'nextPageToken': ''})
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        assert await list_models(http, endpoint('gemini'), 5) == ('gemini-2.5-flash', 'tunedModels/mine')
+
+
+def test_its_prices_are_known() -> None:
+    model = EndpointClient(KNOWN_PROVIDERS['gemini'].endpoint).model('gemini-2.5-flash')
+    assert model.price(Usage(input=1_000, output=1_000)) == pytest.approx(0.0028)
+
+
+def test_an_address_of_googles_other_interface_is_asked_in_its_dialect(tmp_path: Path) -> None:
+    file = tmp_path / 'endpoints.toml'
+    file.write_text('[endpoints.gemini]\nurl = "https://generativelanguage.googleapis.com/v1beta/openai/"')
+    given = {'GEMINI_API_KEY': 'k'}
+    found = load_configuration(file, given).endpoints['gemini']
+    assert (found.dialect, found.reasoning) == ('openai', 'google')
+    assert load_configuration(None, given).endpoints['gemini'].dialect == 'gemini'
+
+
+def test_recordings_find_a_request_whatever_its_ids_are() -> None:
+    def one(ident: str, argument: str) -> Any:
+        kept = Opaque(provider='here', data={'of': 'call', 'id': ident})
+        said = (ToolCall(id=ident, name='notes', arguments=json.dumps({'id': argument})), kept)
+        result = ToolResult(id=ident, name='notes', text='ok')
+        talk = (Message(role='assistant', parts=said), Message(role='tool', parts=(result,)))
+        return number_ids(body(ModelRequest(model='m', messages=(*OPENING, *talk))))
+
+    assert one('a', 'x') == one('b', 'x')
+    assert one('a', 'x') != one('a', 'y'), 'an argument that happens to be called id'
+
+
+def test_an_empty_reply_is_left_out() -> None:
+    talk = (*OPENING, Message(role='assistant', parts=(Text(text=''),)), Message.of('user', 'And?'))
+    assert [turn['role'] for turn in body(ModelRequest(model='m', messages=talk))['contents']] == ['user']

@@ -95,7 +95,7 @@ class Follower:
         """What is new since the last look, if anything."""
         news = self._news
         found = bool(news.steps or news.text or news.read or news.trouble is not None)
-        self._pace.looked(found=found, step=bool(news.steps))
+        self._pace.looked(found=found)
         if not found:
             return None
         self._news = Updates()

@@ -7,6 +7,7 @@ import math
 
 LOOKS_A_SECOND = 15
 """How often a page gets updates: streamed text is collected in between."""
+PERIOD = 1 / LOOKS_A_SECOND
 TOGETHER = 0.004
 """Seconds before a look for what comes close behind: a reply, and the call of a tool that it asks for."""
 
@@ -14,12 +15,13 @@ TOGETHER = 0.004
 class Pace:
     """Paces the looks of one page.
 
-    Steps and text are paced apart: a step is shown at once although text is streamed all the time.
+    A step is shown at once although text is streamed all the time: its look is made in advance, and text
+    then waits so much longer that there are no more looks a second.
     """
 
     def __init__(self) -> None:
-        self._found = self._found_step = -math.inf
-        """When a look found something last, and when a step."""
+        self._next = -math.inf
+        """When a look is next that is not made in advance."""
         self._due = 0.0
         self._waiting: asyncio.Future[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
@@ -32,25 +34,25 @@ class Pace:
         try:
             await self._waiting
         finally:
-            self._due = loop.time() + 1 / LOOKS_A_SECOND
+            self._due = loop.time() + PERIOD
             if self._alarm:
                 self._alarm.cancel()
             self._waiting = self._alarm = None
 
     def hear(self, *, step: bool = False) -> None:
         """There is something to look at."""
-        earliest = (self._found_step if step else self._found) + 1 / LOOKS_A_SECOND
-        due = max(earliest, asyncio.get_running_loop().time() + TOGETHER)
+        due = max(self._next - PERIOD if step else self._next, asyncio.get_running_loop().time() + TOGETHER)
         if due < self._due:
             self._due = due
             if self._waiting:
                 self._set_alarm()
 
-    def looked(self, *, found: bool, step: bool) -> None:
-        """A look is being made, and found a step, or something else, or nothing."""
+    def looked(self, *, found: bool) -> None:
+        """A look is being made, and found something or nothing."""
         now = asyncio.get_running_loop().time()
-        self._found = now if found else self._found
-        self._found_step = now if step else self._found_step
+        if found:
+            self._next = max(self._next, now) + PERIOD
+        self._due = max(self._next, now + PERIOD)
 
     def _set_alarm(self) -> None:
         if self._alarm:

@@ -44,7 +44,7 @@ SHEETS = (
     'inbox.css',
 )
 
-SHORTCUTS = 'shortcuts.js'
+SCRIPTS = ('shortcuts.js', 'connection.js')
 IMMUTABLE = 'public, max-age=31536000, immutable'
 ICONS = 'vendor/icons.woff2'
 """The icons that pages use (see `tests/browser/icons.py`): all there are weigh twelve times as much."""
@@ -85,7 +85,7 @@ def serve_assets() -> None:
     """Serve one style sheet and the scripts, and add them to every page."""
     font = stamp(ICONS)
     sheet = style_sheet(SHEETS, font)
-    bundles = Bundles([SHORTCUTS])
+    bundles = Bundles(SCRIPTS)
     for path, script in bundles.served.items():
         _serve(path, script, 'text/javascript')
     _serve('/hemicycle.css', sheet, 'text/css')

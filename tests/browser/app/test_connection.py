@@ -1,7 +1,10 @@
 """A page loses its connection and gets it back."""
 
+import re
+
 from playwright.sync_api import Page, expect
 
+OFFLINE = re.compile(r'\boffline\b')
 AWAY = 5_000
 """Milliseconds: longer than NiceGUI waits by itself, and shorter than a laptop's lid is down."""
 
@@ -11,9 +14,11 @@ def test_a_connection_that_was_lost_for_seconds_costs_nothing_that_was_typed(pag
     page.get_by_label('Task', exact=True).fill('Words that nobody has sent yet')
     page.evaluate('window.before = true; window.socket.disconnect();')
     expect(page.locator('#popup')).to_be_visible()
+    expect(page.locator('body')).to_have_class(OFFLINE)  # which makes room for it
     page.wait_for_timeout(AWAY)  # what is tested is time that passes in two other programs
     page.evaluate('window.socket.connect()')
     expect(page.locator('#popup')).to_be_hidden()
+    expect(page.locator('body')).not_to_have_class(OFFLINE)
     assert page.evaluate('window.before')  # it was not loaded again
     page.get_by_role('button', name='Run', exact=True).click()
     expect(page.locator('.run-head h1')).to_contain_text('Words that nobody has sent yet')

@@ -83,7 +83,7 @@ def style_sheet(own: tuple[str, ...], font: str) -> str:
         parts.append(f'@layer {layer} {{ {quasar.prune(css) if file.startswith("quasar") else css} }}')
     parts += [(ASSETS / name).read_text('utf-8') for name in own]
     parts += [ICONS % font]
-    parts += ['#app { display: block } body:has(#app > *) #first-words { display: none }']
+    parts += ['#app { display: block } body:has(#app > .nicegui-layout) #first-words { display: none }']
     return re.sub(r'\n\s*', '\n', COMMENTS.sub('', '\n'.join(parts)))
 
 

@@ -63,6 +63,8 @@ def prune(css: str) -> str:
     kept = []
     for head, body in _rules(css):
         used, inside = head, body
+        if ':has(' in head:  # Labels over what a browser fills in: slow, and no page has such fields.
+            continue
         if head.startswith(('@media', '@supports')):
             inside = prune(body)
         elif not head.startswith('@'):

@@ -7,6 +7,7 @@ import pytest
 from nicegui import ui
 from nicegui.client import templates
 
+from ui.components import theme
 from ui.components.assets import ASSETS
 from ui.components.elements import Code, Diagram
 from ui.components.loading.bundles import MODULES, STATIC, Bundles, join_modules
@@ -16,7 +17,7 @@ ADDRESS = r'/hemicycle/(\w+)\.bundle\.js\?[0-9a-f]+'
 
 @pytest.fixture(scope='module')
 def bundles() -> Bundles:
-    return Bundles(['shortcuts.js'])
+    return Bundles(theme.SCRIPTS)
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_vue_does_not_watch_what_is_in_an_element(bundles):
 def test_every_module_is_in_one_bundle(bundles):
     for asset in (*ASSETS.glob('*.js'), ASSETS / 'vendor' / 'marked.js'):
         held = [path for path, text in bundles.served.items() if f'/{asset.name}"] =' in text]
-        assert len(held) == (asset.name != 'shortcuts.js'), f'{asset.name}: {held}'
+        assert len(held) == (asset.name not in theme.SCRIPTS), f'{asset.name}: {held}'
     assert len({path for paths in MODULES.values() for path in paths}) == sum(map(len, MODULES.values()))
 
 

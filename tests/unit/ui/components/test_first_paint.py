@@ -47,7 +47,7 @@ def test_the_script_has_the_components_it_is_said_to_have():
 
 
 def test_styles_of_what_no_page_uses_are_left_out():
-    css = '.q-menu{a:b}.q-table,.q-menu--dark{c:d}.q-pa-md{e:f}@media (x){.q-tab{g:h}}'
+    css = '.q-menu{a:b}.q-table,.q-menu--dark{c:d}.q-pa-md{e:f}@media (x){.q-tab{g:h}}.q-menu:has(+ p){m:n}'
     css += '@keyframes q{0%{i:j}}p{k:l}'
     assert quasar.prune(css) == '.q-menu{a:b}.q-menu--dark{c:d}@keyframes q{0%{i:j}}p{k:l}'
     assert len(style_sheet(SHEETS, 'x')) < 260_000

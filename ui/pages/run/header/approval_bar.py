@@ -31,6 +31,9 @@ class ApprovalBar:
         waiting = [leaf for leaf in view.active if mine and leaf.endswith(('.approving', '.asking'))]
         self._leaf = waiting[0] if waiting else ''
         self._root.set_visibility(bool(waiting))
+        self._root.classes(
+            **{'add' if waiting else 'remove': 'asks'}
+        )  # for a `:has()`, which is slow with `:not()`
         if not waiting:
             return
         agent = view.agents.get(parent_of(self._leaf), {})

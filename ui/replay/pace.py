@@ -8,8 +8,9 @@ import math
 LOOKS_A_SECOND = 15
 """How often a page gets updates: streamed text is collected in between."""
 PERIOD = 1 / LOOKS_A_SECOND
-TOGETHER = 0.004
-"""Seconds before a look for what comes close behind: a reply, and the call of a tool that it asks for."""
+TOGETHER = 0.012
+"""Seconds before a look for what comes close behind: a reply, the call of a tool that it asks for, and the
+steps of agents that go on at the same moment. With a third of it, most looks were followed by another one."""
 
 
 class Pace:

@@ -120,8 +120,11 @@ def test_each_move_of_the_slider_is_shown_in_the_diagram_at_once(page, finished)
     page.locator('.diagram').first.evaluate('(box) => getElement(Number(box.id.slice(1))).draw()')
     expect(drawing).to_have_attribute('data-step', step)  # also if it is laid out anew meanwhile
     assert page.evaluate(LIT) == quick
+    barred = page.locator('.diagram .barred')
+    expect(barred).to_have_count(0)  # reasons are of one step
     page.mouse.up()
     at(page, int(step))
+    expect(barred).not_to_have_count(0)
     opened(page, finished, int(step))
     page.wait_for_function('document.querySelectorAll(".diagram .active").length')
     assert page.evaluate(LIT) == quick

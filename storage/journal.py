@@ -22,6 +22,7 @@ from engine.records import (
     Traffic,
     Transition,
 )
+from engine.records.document import PartialSnapshot, long_lists
 from storage import commands, entries, path_stats, queries
 from storage.bulk.run_import import StagedRuns
 from storage.protocol import Database
@@ -101,7 +102,11 @@ class SqlJournal:
 
     async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
         """The latest snapshot at or before step `at`."""
-        return await self.database.read(queries.snapshot, run, at)
+        found = await self.database.read(queries.snapshot, run, at)
+        if not found or not (fields := long_lists(found)):
+            return found
+        lists = {name: await self.database.defer(queries.long_list, run, found.seq, name) for name in fields}
+        return PartialSnapshot(run=run, seq=found.seq, state=found.state, lists=lists)
 
     async def runs(self, query: RunQuery) -> RunPage:
         """Summaries of the runs that match, newest first."""

@@ -24,6 +24,14 @@ class Database(Protocol):
     ) -> T:
         """Answer a query."""
 
+    async def defer(
+        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> Callable[[], T]:
+        """A query that is answered when the function is called, in the caller's thread, even after `close`.
+
+        Where an answer may take long to come, it is asked at once.
+        """
+
     async def write(self, work: Work[T]) -> T:
         """Have work done and committed, even if the caller is cancelled meanwhile."""
 

@@ -28,6 +28,7 @@ from engine.records import (
     Transition,
     Usage,
 )
+from engine.records.document import join_tails
 from storage.codec import read_snapshot, read_transition
 from storage.path_stats import EDGE, STATE, TRAIL, path_filters, read_path_stats
 from storage.rows import LAUNCH, NOTE, RUN, SHAPE, STEP, STORED, TAG, infos, list_info, read_info, read_shape
@@ -79,6 +80,22 @@ def snapshot(connection: Connection, run: RunId, at: int) -> Snapshot | None:
         .limit(1)
     ).one_or_none()
     return None if row is None else read_snapshot(run, row.seq, row.body)
+
+
+def long_list(connection: Connection, run: RunId, at: int, field: str) -> list[Any]:
+    """A long list of memory in the snapshot at step `at`. Raises `UnknownRun`, `JournalDamaged`."""
+    query = (
+        select(STORED.c.seq, STORED.c.body)
+        .where(STORED.c.run == number_of(connection, run), STORED.c.seq <= at)
+        .order_by(STORED.c.seq.desc())
+        .execution_options(yield_per=PIECE)
+    )
+    with connection.execute(query) as rows:
+        return join_tails(field, (read_snapshot(run, row.seq, row.body) for row in rows))
+
+
+PIECE = 50
+"""Snapshots that are fetched at once."""
 
 
 def trail(connection: Connection, run: RunId) -> PathStats | None:

@@ -6,6 +6,7 @@ from engine.journal.projection import Fold, fold
 from engine.journal.protocol import Entry, EntryQuery, Journal, Reservation, WholeRun
 from engine.journal.retention_policy import ExpiredRun, Retention
 from engine.journal.usage_records import usage_from_dict
+from engine.records.document import complete
 
 __all__ = [
     'Entry',
@@ -18,6 +19,7 @@ __all__ = [
     'Retention',
     'StepMode',
     'WholeRun',
+    'complete',
     'fold',
     'usage_from_dict',
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cache, partial, reduce
 from operator import add
 from typing import Any, Unpack
 
@@ -29,6 +29,7 @@ from engine.records import (
     Transition,
     Usage,
 )
+from engine.records.document import PartialSnapshot, join_tails, long_lists
 
 KEPT = ('title', 'tags', 'note', 'owner', 'starred', 'pinned', 'author', 'private', 'deleted')
 """Summary fields that `append` leaves as stored."""
@@ -121,8 +122,14 @@ class MemoryJournal:
 
     async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
         """The latest snapshot at or before step `at`."""
-        return next(
-            (item for item in reversed(self._snapshots[self._check_run(run)]) if item.seq <= at), None
+        found = [item for item in reversed(self._snapshots[self._check_run(run)]) if item.seq <= at]
+        if not found:
+            return None
+        lists = {name: cache(partial(join_tails, name, found)) for name in long_lists(found[0])}
+        return (
+            PartialSnapshot(run=run, seq=found[0].seq, state=found[0].state, lists=lists)
+            if lists
+            else found[0]
         )
 
     async def runs(self, query: RunQuery) -> RunPage:

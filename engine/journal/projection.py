@@ -30,7 +30,16 @@ from engine.records import (
     Usage,
     View,
 )
-from engine.records.json_patch import Fresh, apply_patch, deep_copy
+from engine.records.document import (
+    TAILS,
+    Fresh,
+    LongList,
+    LongMemory,
+    PartialSnapshot,
+    apply_patch,
+    deep_copy,
+    long_lists,
+)
 from engine.records.state_path import parent_of
 from engine.records.usage import SOURCES
 from engine.workspace.object_store import DIGEST
@@ -194,7 +203,9 @@ class Fold:
     def __init__(self, run: RunId, shape: Shape) -> None:
         self.run, self.shape = run, shape
         self.projection = RunProjection(shape)
-        self.document: dict[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
+        self._document: dict[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
+        self._defers = False
+        """Whether the document may have long lists that were not read."""
 
     def take(self, transition: Transition) -> Self:
         """Apply one step."""
@@ -205,11 +216,28 @@ class Fold:
         fresh: Fresh = {}
         for transition in transitions:
             if transition.event.name == 'start':
-                self.document = {**self.document, 'memory': transition.event.data.get('memory', {})}
+                self._document = {**self._document, 'memory': transition.event.data.get('memory', {})}
             self.projection.take(transition)
             if transition.changes:
-                self.document = apply_patch(self.document, transition.changes, fresh)
+                self._document = apply_patch(self._document, transition.changes, fresh)
         return self
+
+    @property
+    def memory(self) -> Mapping[str, Any]:
+        """The run's memory; a long list in it may be read when it is asked for."""
+        memory: dict[str, Any] = self._document['memory']
+        return LongMemory(memory) if self._defers else memory
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The run's memory, agents, and what these were told."""
+        return {**self._document, 'memory': self.memory} if self._defers else self._document
+
+    @property
+    def kept(self) -> dict[str, int]:
+        """By field of memory: the items of a long list that are as the latest snapshot has them."""
+        found = self._document['memory'].items() if self._defers else ()
+        return {name: value.kept for name, value in found if isinstance(value, LongList)}
 
     @property
     def view(self) -> View:
@@ -227,8 +255,8 @@ class Fold:
             active=projection.active,
             entered=projection.entered,
             attempts=projection.attempts,
-            memory=self.document['memory'],
-            agents=self.document['agents'],
+            memory=self.memory,
+            agents=self._document['agents'],
             files=projection.files,
             usage=projection.usage,
             paused=projection.paused,
@@ -246,18 +274,25 @@ class Fold:
         )
 
     def snapshot(self) -> Snapshot:
-        """The complete fold state as JSON values."""
-        return snapshot_of(self.run, self.projection, self.document)
+        """The complete fold state as JSON values, with long lists as the fold has them."""
+        return snapshot_of(self.run, self.projection, self._document)
 
     @classmethod
     def load(cls, snapshot: Snapshot, shape: Shape) -> Self:
         """Restore a fold from a snapshot."""
         fold = cls(snapshot.run, shape)
         # The journal may return its own objects: copy what is modified in place; documents are not.
-        state = deep_copy({name: value for name, value in snapshot.state.items() if name != 'document'})
-        fold.document = {'told': {}, **snapshot.state['document']}
+        state = deep_copy(
+            {name: value for name, value in snapshot.state.items() if name not in ('document', TAILS)}
+        )
+        fold._document = document = {'told': {}, **snapshot.state['document']}
+        if isinstance(snapshot, PartialSnapshot):
+            kept = long_lists(snapshot)
+            lists = {name: LongList(read, kept[name]) for name, read in snapshot.lists.items()}
+            document['memory'] = {**document['memory'], **lists}
+        fold._defers = any(isinstance(value, LongList) for value in document['memory'].values())
         state['usage'] = Usage(**state['usage'])
-        state['spending'] = load_spending(state.get('spending'), fold.document['agents'])
+        state['spending'] = load_spending(state.get('spending'), document['agents'])
         if meter := state.pop('meter', None):
             fold.projection.meter.load(meter)
         else:
@@ -289,8 +324,20 @@ KEPT = (
 )  # fmt: skip
 
 
-def snapshot_of(run: RunId, projection: RunProjection, document: Mapping[str, Any]) -> Snapshot:
-    """A projection and a document as one snapshot, unaffected by later changes to them."""
+def snapshot_of(
+    run: RunId,
+    projection: RunProjection,
+    document: Mapping[str, Any],
+    tails: Mapping[str, tuple[int, list[Any]]] | None = None,
+) -> Snapshot:
+    """A projection and a document as one snapshot, unaffected by later changes to them.
+
+    Args:
+        run: whose they are.
+        projection: the derived state.
+        document: the run's data.
+        tails: of the long lists that are not in the document, by field of memory: see `records.document`.
+    """
     state = {name: deep_copy(getattr(projection, name)) for name in KEPT}
     return Snapshot(
         run=run,
@@ -302,6 +349,7 @@ def snapshot_of(run: RunId, projection: RunProjection, document: Mapping[str, An
             'meter': projection.meter.dump(),
             'halts': projection.pauses.dump(),
             'document': document,
+            **({TAILS: tails} if tails else {}),
         },
     )
 

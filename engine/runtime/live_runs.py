@@ -237,8 +237,9 @@ class LiveRuns:
         if self.feed.closed:
             raise EventRefused(run, 'result', 'this process is closing')
         view, shape = (await read_fold(self.journal, run)).view, await self.journal.shape(run)
-        answer = view.memory.get(shape.answer) if shape.answer else None
-        return Outcome(run=run, status=view.status, answer=answer, error=view.error, memory=view.memory)
+        memory = await asyncio.to_thread(dict, view.memory)
+        answer = memory.get(shape.answer) if shape.answer else None
+        return Outcome(run=run, status=view.status, answer=answer, error=view.error, memory=memory)
 
     async def release(self, grace: asyncio.Future[Any] | None = None) -> None:
         """Release all runs without ending them.

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from engine.errors import FilesUnavailable, JournalUnavailable
 from engine.journal.projection import RunProjection, snapshot_of
 from engine.records import JournalOutage, RunId, RunInfo, Snapshot, Transition
+from engine.records.document import long_lists, lower_kept
 from engine.records.frozen import evolve
 from engine.runtime.activity import RuntimeContext
 from engine.statechart.chart import Microstep
@@ -15,7 +16,8 @@ from engine.statechart.chart import Microstep
 T = TypeVar('T')
 SNAPSHOT_STEPS = 200
 """The minimum number of steps between snapshots. A snapshot also waits until the steps since the last one are
-larger than it: so seeks stay short, and all snapshots together take no more space than the steps."""
+larger than it: so seeks stay short, and all snapshots together take no more space than the steps. Of
+long lists a snapshot has only what is new, so that it stays small while they grow."""
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds between attempts to write to an unavailable journal; doubled each time."""
 
@@ -23,8 +25,10 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 class Recorder:
     """The only writer of one run's history."""
 
-    def __init__(self, host: RuntimeContext) -> None:
+    def __init__(self, host: RuntimeContext, kept: Mapping[str, int]) -> None:
         self._host = host
+        self._kept = dict(kept)
+        """By field of memory: the items of a long list that are as the latest snapshot has them."""
         self._weight = self._last_weight = self._last_seq = self._unsaid = 0
         """Bytes since the last snapshot, and of that snapshot; `_unsaid` are those of the latest steps,
         reported with the next summary."""
@@ -34,7 +38,7 @@ class Recorder:
         info: RunInfo,
         projection: RunProjection,
         steps: Sequence[Transition],
-        document: Callable[[], Mapping[str, Any]],
+        dump: Callable[[Mapping[str, int]], tuple[dict[str, Any], dict[str, Any]]],
     ) -> RunInfo:
         """Journal steps already applied to the projection; returns the run's summary after them.
 
@@ -42,19 +46,24 @@ class Recorder:
             info: the summary before them.
             projection: the derived state up to and including them.
             steps: what was decided.
-            document: returns the run's data, for a snapshot.
+            dump: returns the run's data for a snapshot and the ends of its long lists, given what the latest
+                snapshot has of these.
 
         Raises:
             JournalError: the run is no longer ours, or its journal is damaged; nothing was written.
         """
         info = summary(info, projection, self._unsaid)
         due = projection.seq - self._last_seq >= SNAPSHOT_STEPS and self._weight >= self._last_weight
-        snapshot = snapshot_of(info.id, projection, document()) if due else None
+        if self._kept:
+            for step in steps:
+                lower_kept(self._kept, step.changes)
+        snapshot = snapshot_of(info.id, projection, *dump(self._kept)) if due else None
         weight = await self._append(info, steps, snapshot)
         self._unsaid = weight
         self._weight += weight
         if snapshot:
             self._last_seq, self._last_weight, self._weight = projection.seq, weight, 0
+            self._kept = long_lists(snapshot)
         return info
 
     async def _append(self, info: RunInfo, steps: Sequence[Transition], snapshot: Snapshot | None) -> int:

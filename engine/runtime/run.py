@@ -65,7 +65,7 @@ class Run:
     ) -> None:
         self.info, self.chart, self.state, self.projection = info, chart, state, projection
         self._host, self._replayer = host, replayer
-        self._recorder = Recorder(host)
+        self._recorder = Recorder(host, state.kept)
         self._mailbox = Mailbox(self._handle, host.services.share.turn)
         self._work = ActivityRunner(
             chart, projection, host, lambda: (self.info, self.state), self._mailbox.post, replayer
@@ -342,7 +342,7 @@ class Run:
             return
         if self._replayer:
             self._replayer.saw(steps)
-        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump)
+        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
             self._host.feed.publish(step)
         stopped = [] if self._muted else self._work.follow(steps)

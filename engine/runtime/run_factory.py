@@ -126,7 +126,7 @@ def restore_state(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
         raise EngineError(f'pattern {workflow.name!r} no longer has a state {unknown[0]!r}')
     try:
         state = RunState.load(workflow, fold.document)
-        state.notices = fold.projection.meter.notices
+        state.notices, state.kept = fold.projection.meter.notices, fold.kept
         return state
     except ValidationError as error:
         problems = '; '.join(f'{field}: {problem}' for field, problem in validation_problems(error).items())

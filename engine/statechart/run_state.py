@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from engine.records.artifact import Artifact, Criterion
+from engine.records.document import LONG
 from engine.records.events import Event
 from engine.records.message import Message
 from engine.records.plan_step import PlanEntry
@@ -82,6 +84,8 @@ class RunState:
         self.log = ChangeLog()
         self.notices: tuple[str, ...] = ()
         """What each agent is to be told once, before its next model call."""
+        self.kept: Mapping[str, int] = {}
+        """By field of memory: the items of a long list that are as in the snapshot it was loaded from."""
         self.memory = memory
         self.data = _Agents(agents=dict(agents or {}), told=dict(told or {}))
         self.memory.attach(self.log, '/memory')
@@ -120,7 +124,7 @@ class RunState:
     def load(cls, pattern: Pattern, document: Mapping[str, Any]) -> RunState:
         """Rebuild from a fold's document. Raises pydantic's `ValidationError` if it does not fit."""
         agents = {path: AgentState.model_validate(data) for path, data in document['agents'].items()}
-        memory = pattern.Memory.model_validate(document['memory'])
+        memory = pattern.Memory.model_validate(dict(document['memory']))
         return cls(pattern, memory, agents, document.get('told'))
 
     def copy_memory(self) -> Memory:
@@ -147,8 +151,31 @@ class RunState:
 
     def dump(self) -> dict[str, Any]:
         """The whole document as JSON values."""
+        return self._dump(to_jsonable_python(self.memory))
+
+    def dump_tails(self, kept: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, tuple[int, list[Any]]]]:
+        """The document without the items of long lists, and the ends of these lists.
+
+        Args:
+            kept: by field of memory, how many items of a long list are not asked for.
+        """
+        starts = {
+            name: kept.get(name, 0)
+            for name, value in self.memory.__dict__.items()
+            if isinstance(value, list) and len(value) >= LONG
+        }
+        if not starts:
+            return self.dump(), {}
+        ends = copy(self.memory)
+        for name, start in starts.items():
+            ends.__dict__[name] = ends.__dict__[name][start:]
+        memory = to_jsonable_python(ends)
+        tails = {name: (start, memory[name]) for name, start in starts.items() if name in memory}
+        return self._dump(memory | dict.fromkeys(tails, ())), tails
+
+    def _dump(self, memory: Any) -> dict[str, Any]:
         return {
-            'memory': to_jsonable_python(self.memory),
+            'memory': memory,
             'agents': to_jsonable_python(self.agents),
             **({'told': dict(self.data.told)} if self.data.told else {}),
         }

@@ -96,6 +96,13 @@ class PostgresDatabase:
             self._in_thread(lambda: self._transact(lambda connection: query(connection, *args, **kwargs)))
         )
 
+    async def defer(
+        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> Callable[[], T]:
+        """Answer a query at once: whoever calls for the answer later may not wait for a network."""
+        found = await self.read(query, *args, **kwargs)
+        return lambda: found
+
     async def write(self, work: Work[T]) -> T:
         """Have work done and committed, even if the caller is cancelled meanwhile."""
         return await self._finish(self._in_thread(lambda: self._transact(work)))

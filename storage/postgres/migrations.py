@@ -101,7 +101,10 @@ ALTER TABLE run ADD COLUMN author TEXT COLLATE "C" NOT NULL DEFAULT '';
 ALTER TABLE run ADD COLUMN private BOOLEAN NOT NULL DEFAULT false
 """
 
-MIGRATIONS: tuple[str, ...] = (EIGHTH, NINTH, TENTH)
+ELEVENTH = "COMMENT ON TABLE snapshot IS 'of long lists, a snapshot may have the end only'"
+"""The number keeps older programs away, which would show the lists as empty."""
+
+MIGRATIONS: tuple[str, ...] = (EIGHTH, NINTH, TENTH, ELEVENTH)
 """Never edit a released migration: add another, of the same number as SQLite's."""
 PRESENT = FIRST + len(MIGRATIONS) - 1
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import cache
 from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
@@ -15,6 +17,7 @@ from storage.codec import Codec
 from storage.protocol import Work
 from storage.settings import Settings
 from storage.sqlite import file
+from storage.sqlite.alchemy import alchemy
 from storage.sqlite.append import Append, Kept
 from storage.sqlite.file import translate_errors
 from storage.sqlite.gil_yield import GilYielder
@@ -63,6 +66,21 @@ class SqliteDatabase:
                 return query(connection, *args, **kwargs)
 
         return await self._turns.wait(asyncio.get_running_loop().run_in_executor(self._readers, work))
+
+    async def defer(
+        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> Callable[[], T]:
+        """Answer a query when it is called, on a connection of its own."""
+
+        def work() -> T:
+            with (
+                translate_errors(self._settings.path),
+                closing(file.connect(self._settings, reader=True)) as raw,
+                alchemy(raw) as connection,
+            ):
+                return query(connection, *args, **kwargs)
+
+        return cache(work)
 
     async def write(self, work: Work[T]) -> T:
         """Have work done and committed, even if the caller is cancelled meanwhile."""

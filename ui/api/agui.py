@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, suppress
@@ -144,7 +145,8 @@ class _Narrator:
         yield RunStartedEvent(**ids, protocol_version=PROTOCOL_VERSION)
         if after:
             view = await self._conductor.view(self._run, after)
-            yield StateSnapshotEvent(snapshot={'run': self._run, 'memory': dict(view.memory)})
+            memory = await asyncio.to_thread(dict, view.memory)
+            yield StateSnapshotEvent(snapshot={'run': self._run, 'memory': memory})
         info = await self._conductor.info(self._run)
         async with aclosing(self._conductor.watch(self._run, after=after)) as items:
             async for item in items:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Response
 
 from engine import Transition
+from engine.journal import complete
 from engine.records import (
     Gauge,
     Message,
@@ -125,13 +126,14 @@ async def draw_run(
 @router.get('/{run}/view', response_model=wire(View), responses=problems(404))
 async def get_view(conductor: Engine, run: Run, at: At = None) -> View:
     """Show a run as it was at a step: active states, memory, agents, usage, budget."""
-    return await conductor.view(RunId(run), at)
+    view = await conductor.view(RunId(run), at)
+    return replace(view, memory=await asyncio.to_thread(dict, view.memory))
 
 
 @router.get('/{run}/memory', responses=problems(404))
 async def get_memory(conductor: Engine, run: Run, at: At = None) -> dict[str, Any]:
     """Show the memory of a run at a step."""
-    return dict((await conductor.view(RunId(run), at)).memory)
+    return await asyncio.to_thread(dict, (await conductor.view(RunId(run), at)).memory)
 
 
 @router.get('/{run}/usage', response_model=wire(RunUsage), responses=problems(404))
@@ -210,7 +212,8 @@ async def list_steps(
 @router.get('/{run}/snapshot', response_model=wire(Snapshot) | None, responses=problems(404))
 async def get_snapshot(conductor: Engine, run: Run, at: Step = 0) -> Snapshot | None:
     """Show the latest snapshot at or before a step, from which to fold; null if there is none."""
-    return await conductor.snapshot(RunId(run), at)
+    found = await conductor.snapshot(RunId(run), at)
+    return await asyncio.to_thread(complete, found) if found else None
 
 
 @router.get('/{run}/turns/{seq}', responses=problems(404))

@@ -138,7 +138,7 @@ class _Follower:
             status=view.status,
             answer=view.memory.get(answer) if answer else None,
             error=view.error,
-            memory=view.memory,
+            memory=dict(view.memory),
         )
         self._reporter.end(outcome, self._fold)
         return exit_code_of(outcome)

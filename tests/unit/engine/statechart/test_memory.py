@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from engine import Memory
-from engine.records.json_patch import apply_patch
+from engine.records.document import apply_patch
 from engine.statechart.memory import ChangeLog, MemoryMisuse
 
 

@@ -18,7 +18,7 @@ from engine import Conductor
 from engine.errors import UnknownRun
 from engine.history import ForkOverrides, Redaction
 from engine.records import Change, RunId, RunInfo
-from engine.records.json_patch import apply_patch
+from engine.records.document import apply_patch
 from tests.support.harness import FakeModel, HastyClock, Lone, catalog, pipeline_reply, settled, to_the_end
 from ui.exports import run_history
 from ui.exports.formats import FORMATS, stream_export

@@ -1,0 +1,194 @@
+"""Long lists of memory: snapshots hold their ends, and any step is read as its steps say, in each journal."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import orjson
+import pytest
+
+from engine import Catalog, Conductor, Event, Memory, Pattern
+from engine.errors import JournalDamaged
+from engine.journal import Fold, MemoryJournal, complete, fold
+from engine.journal.protocol import Journal
+from engine.records import RunId, Snapshot, Transition
+from engine.records import document as document_module
+from engine.records.document import join_tails
+from engine.runtime import recorder as recorder_module
+from engine.statechart import run_state as run_state_module
+
+pytestmark = pytest.mark.anyio
+
+
+class Item(Memory):
+    """May be changed where it is."""
+
+    text: str
+
+
+class Collector(Pattern):
+    """Keeps lists and changes them in every way."""
+
+    name = 'collector'
+
+    class Memory(Memory):
+        words: list[str] = []
+        items: list[Item] = []
+        count: int = 0
+
+    initial = 'here'
+    states = ['here', {'name': 'over', 'final': True}]
+    transitions = [
+        {'trigger': name, 'source': 'here', 'dest': 'here', 'after': name}
+        for name in ('more', 'fix', 'cut', 'first', 'anew')
+    ] + [{'trigger': 'stop', 'source': 'here', 'dest': 'over'}]
+
+    def more(self, memory: Any, event: Event) -> None:
+        memory.count += 1
+        memory.words.append(f'word {memory.count}')
+        memory.items.append(Item(text=f'item {memory.count}'))
+
+    def fix(self, memory: Any, event: Event) -> None:
+        memory.words[len(memory.words) // 2] = 'better'
+        memory.items[2].text = 'better'
+
+    def cut(self, memory: Any, event: Event) -> None:
+        memory.words.pop()
+        del memory.items[-2:]
+
+    def first(self, memory: Any, event: Event) -> None:
+        memory.words.insert(0, 'first')
+
+    def anew(self, memory: Any, event: Event) -> None:
+        memory.words = [f'new {number}' for number in range(12)]
+
+
+CATALOG = Catalog(patterns={'collector': Collector})
+HISTORY = [
+    *['more'] * 14, 'fix', *['more'] * 5, 'cut', 'cut', 'cut', *['more'] * 7, 'first', *['more'] * 7, 'anew',
+    *['more'] * 9, 'cut', 'fix', *['more'] * 5,
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five items are many, and a snapshot is due at each third step whatever it weighs."""
+    monkeypatch.setattr(run_state_module, 'LONG', 5)
+    monkeypatch.setattr(recorder_module, 'SNAPSHOT_STEPS', 3)
+
+
+class KeptOpen:
+    """A journal that outlives the conductors that close it."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    async def close(self) -> None:
+        pass
+
+
+def conducting(journal: Journal) -> Conductor:
+    kept: Any = KeptOpen(journal)
+    return Conductor(kept, catalog=CATALOG)
+
+
+async def grown(journal: Journal) -> RunId:
+    """A run with all that can happen to a list, continued by a second process on its way."""
+    run = None
+    for part in (HISTORY[:25], HISTORY[25:]):
+        async with conducting(journal) as conductor:
+            if run is None:
+                run = (await conductor.start('collector')).id
+            else:
+                await conductor.recover()
+            for name in part:
+                await conductor.send(run, name)
+    assert run is not None
+    return run
+
+
+async def snapshots(journal: Journal, run: RunId, last: int) -> dict[int, Snapshot]:
+    found = [await journal.snapshot(run, at) for at in range(1, last + 1)]
+    return {snapshot.seq: snapshot for snapshot in found if snapshot}
+
+
+async def test_each_step_is_read_as_its_steps_say(journal: Journal) -> None:
+    run = await grown(journal)
+    async with conducting(journal) as reader:
+        steps, shape = await reader.transitions(run), await reader.shape(run)
+        taken = await snapshots(journal, run, len(steps))
+        assert sum('tails' in snapshot.state for snapshot in taken.values()) >= 5
+        starts = [
+            snapshot.state['tails']['words'][0] for snapshot in taken.values() if 'tails' in snapshot.state
+        ]
+        assert max(starts) > 10, 'a snapshot repeats no item of those before it'
+        for at in range(len(steps) + 1):
+            view, told = await reader.view(run, at), fold(run, shape, steps[:at])
+            assert view == told, at
+            assert list(view.memory) == list(told.memory), 'in the same order'
+            assert orjson.dumps(dict(view.memory)) == orjson.dumps(dict(told.memory))
+
+
+async def test_a_fork_reads_its_parents_lists(journal: Journal) -> None:
+    run = await grown(journal)
+    async with conducting(journal) as conductor:
+        await conductor.recover()
+        child = await conductor.fork(run, at=20)
+        await conductor.send(child, 'more')
+        steps, shape = await conductor.transitions(child), await conductor.shape(child)
+        for at in range(len(steps) + 1):
+            assert await conductor.view(child, at) == fold(child, shape, steps[:at]), at
+
+
+async def test_a_list_that_was_read_stays_as_it_was(journal: Journal) -> None:
+    run = await grown(journal)
+    steps, shape = await journal.transitions(run), await journal.shape(run)
+    snapshot = await journal.snapshot(run, len(steps) - 1)
+    assert snapshot and 'tails' in snapshot.state
+    unread, read = Fold.load(snapshot, shape), Fold.load(snapshot, shape)
+    before = deepcopy(read.document)
+    seen = read.document
+    for one in steps[snapshot.seq :]:
+        unread.take(one)
+        assert read.take(one).document == read.document
+    assert unread.document == read.document == fold_document(run, shape, steps)
+    assert seen == before
+    assert complete(snapshot).state['document']['memory'] == before['memory']
+
+
+def fold_document(run: RunId, shape: Any, steps: list[Transition]) -> Any:
+    return Fold(run, shape).take_all(steps).document
+
+
+async def test_nothing_is_read_until_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = MemoryJournal()
+    run = await grown(journal)
+    asked: list[str] = []
+
+    def noting(field: str, found: Any) -> list[Any]:
+        asked.append(field)
+        return join_tails(field, found)
+
+    monkeypatch.setattr('engine.journal.memory_journal.join_tails', noting)
+    async with conducting(journal) as reader:
+        memory = (await reader.view(run)).memory
+        assert memory['count'] and 'words' in memory and len(memory) == 3 and not asked
+        assert memory['items'] and memory['items'] and asked == ['items']
+
+
+def test_a_missing_part_is_damage() -> None:
+    def end(start: int, *items: int) -> Snapshot:
+        return Snapshot(run=RunId('r'), seq=start, state={'tails': {'words': [start, list(items)]}})
+
+    assert join_tails('words', [end(3, 3), end(4), end(1, 1, 2, 9), end(0, 0)]) == [0, 1, 2, 3]
+    for missing in ([end(3, 3)], [end(3, 3), end(1, 1), end(0, 0)]):
+        with pytest.raises(JournalDamaged, match='words of memory'):
+            join_tails('words', missing)
+
+
+def test_many_items_are_the_default() -> None:
+    assert document_module.LONG == 500

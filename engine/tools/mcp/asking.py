@@ -54,6 +54,8 @@ class AskingCall:
         self._stands = asyncio.Event()
         self._answer: asyncio.Future[Question] | None = None
         self.question: Question | None = None
+        self.answered = 0
+        """How often a person has answered."""
         self._task: asyncio.Task[types.CallToolResult] | None = None
         self._limit: asyncio.Timeout | None = None
 
@@ -132,6 +134,7 @@ class AskingCall:
                 self.question = question
                 self._stands.set()
                 found = await self._answer
+                self.answered += 1
             self._answers.remove(found)
             return types.ElicitResult(action=found.action or 'cancel', content=_plain(found.content))
 

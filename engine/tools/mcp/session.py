@@ -32,6 +32,8 @@ LEAVE = 8.0
 """Seconds that a server has to exit; after that it is abandoned, killed or not."""
 MOST_SAID = 600
 """Maximum characters shown of a program's standard error."""
+MOST_TOLD = 4_000
+"""Maximum characters of an error."""
 MOST_EVENT = 32 * 1024 * 1024
 """Maximum bytes of one event of a server's stream."""
 
@@ -280,7 +282,11 @@ class McpSession:
         return ConnectionLost(self._name_server(f'{problem}; it wrote: {errors}' if errors else problem))
 
     def _name_server(self, problem: str) -> str:
-        return f'MCP server {self._server.name}: {self._server.hide(problem)}'
+        hidden = self._server.hide(problem)
+        if self._tokens is not None:
+            hidden = self._tokens.secret_filter.text(hidden)
+        cut = hidden if len(hidden) <= MOST_TOLD else f'{hidden[:MOST_TOLD]}…'
+        return f'MCP server {self._server.name}: {cut}'
 
 
 async def open_once(server: McpServer, auth: StoredSignIn) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -16,6 +15,11 @@ from engine.tools.mcp.asking import CURRENT
 
 POLL_SECONDS = 1.0
 """How often a task is asked for, where the server does not say."""
+LEAST_SECONDS, MOST_SECONDS = 0.05, 60.0
+"""Bounds of what a server may say of that."""
+MOST_SAID = 4_000
+"""Maximum characters of what a server says of a task."""
+RELATED = 'io.modelcontextprotocol/related-task'
 LEAVE = 5.0
 """Seconds to tell a server that a task is no longer wanted."""
 
@@ -31,6 +35,7 @@ class TaskHandle(types.Result):
 class TaskState(types.Result):
     """A task as it is now."""
 
+    task_id: str | None = None
     status: str
     status_message: str | None = None
     poll_interval_ms: int | None = None
@@ -96,20 +101,23 @@ class Tasks(ClientExtension):
         pause = task.poll_interval_ms
         try:
             while True:
-                await asyncio.sleep(POLL_SECONDS if pause is None else pause / 1000)
+                await asyncio.sleep(_seconds(pause))
                 state = await context.session.send_request(GetTask(params=params), TaskState)
+                _refuse_others(state.task_id, task.task_id)
                 if state.status == 'input_required' and (call := CURRENT.get(None)):
-                    asked = state.input_requests or {}
+                    asked, before = state.input_requests or {}, call.answered
                     answers = {key: await call.answer(one.params) for key, one in asked.items()}
                     update = UpdateParams(task_id=task.task_id, input_responses=answers)
                     await context.session.send_request(UpdateTask(params=update), types.EmptyResult)
-                    call.extend(self._seconds)
+                    if call.answered > before:  # A person took their time.
+                        call.extend(self._seconds)
                 elif state.status != 'working':
                     return _result_of(state)
                 pause = state.poll_interval_ms
-        except BaseException as error:
-            if not isinstance(error, ToolError):
-                await _cancel(context.session, params)
+        except TaskEnded as error:
+            raise ToolError(str(error)) from None
+        except BaseException:
+            await _cancel(context.session, params)
             raise
 
 
@@ -139,30 +147,53 @@ async def call_as_task(
     asked = types.GetTaskRequestParams(task_id=task.task_id)
     try:
         while task.status == 'working':
-            pause = task.poll_interval
-            await asyncio.sleep(POLL_SECONDS if pause is None else pause / 1000)
+            await asyncio.sleep(_seconds(task.poll_interval))
             task = await session.send_request(types.GetTaskRequest(params=asked), types.GetTaskResult)
+            _refuse_others(task.task_id, made.task.task_id)
         if task.status == 'cancelled':
-            raise ToolError(f'its task is cancelled: {task.status_message or "it does not say why"}')
+            said = task.status_message or 'it does not say why'
+            raise ToolError(f'its task is cancelled: {said[:MOST_SAID]}')
         # What the call has led to, an error included. A server that needs input asks while this waits.
         payload = types.GetTaskPayloadRequestParams(task_id=task.task_id)
-        return await session.send_request(types.GetTaskPayloadRequest(params=payload), types.CallToolResult)
+        ended = await session.send_request(types.GetTaskPayloadRequest(params=payload), types.CallToolResult)
+        related = (ended.meta or {}).get(RELATED)
+        _refuse_others(related.get('taskId') if isinstance(related, dict) else None, made.task.task_id)
+        return ended
     except asyncio.CancelledError:
         await _cancel(session, TaskParams(task_id=task.task_id))
         raise
 
 
+class TaskEnded(ToolError):
+    """The task is over, and was not completed."""
+
+
+def _seconds(pause: int | None) -> float:
+    """How long to wait before a task is asked for again."""
+    return (
+        POLL_SECONDS if pause is None else min(max(pause, LEAST_SECONDS * 1000), MOST_SECONDS * 1000) / 1000
+    )
+
+
+def _refuse_others(answered: object, wanted: str) -> None:
+    """Raise `ToolError` if an answer names another task."""
+    if answered is not None and answered != wanted:
+        raise ToolError(f'it answered for the task {str(answered)[:100]!r}, not {wanted[:100]!r}')
+
+
 def _result_of(state: TaskState) -> types.CallToolResult:
     if state.status == 'completed':
         return types.CallToolResult.model_validate(state.result or {'content': []})
-    said = (state.error or {}).get('message') or state.status_message or 'it does not say why'
-    raise ToolError(f'its task {"has failed" if state.status == "failed" else f"is {state.status}"}: {said}')
+    said = str((state.error or {}).get('message') or state.status_message or 'it does not say why')
+    how = 'has failed' if state.status == 'failed' else f'is {state.status[:100]}'
+    ended = TaskEnded if state.status in ('failed', 'cancelled') else ToolError
+    raise ended(f'its task {how}: {said[:MOST_SAID]}')
 
 
 async def _cancel(session: ClientSession, params: TaskParams) -> None:
     """Cancel a task as far as that is possible; who waits for it has given up."""
-    with contextlib.suppress(Exception):
-        async with asyncio.timeout(LEAVE):
-            await asyncio.shield(
-                asyncio.ensure_future(session.send_request(CancelTask(params=params), types.EmptyResult))
-            )
+    sending = asyncio.ensure_future(session.send_request(CancelTask(params=params), types.EmptyResult))
+    sending.add_done_callback(lambda sent: sent.cancelled() or sent.exception())
+    await asyncio.wait({sending}, timeout=LEAVE)
+    if not sending.done():  # It is not listened to.
+        sending.cancel()

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from engine.tools.mcp import tasks
 from engine.tools.protocol import AnswerNeeded, ToolContext
 from tests.processes.mcp.test_tools import serving, started, used
 
@@ -69,3 +70,36 @@ async def test_an_agent_that_is_stopped_cancels_its_task() -> None:
         call.cancel()
         await asyncio.wait({call})
         assert (await used(tools, 'small_polls')).endswith('cancel')
+
+
+async def test_a_task_is_not_asked_for_without_a_pause_whatever_its_server_says() -> None:
+    async with serving(started('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
+        await servers.refresh('small')
+        assert 'took longer than 0.6 seconds' in await used(tools, 'small_export', '{"how": "flood"}')
+        assert (await used(tools, 'small_polls')).split().count('get') <= 12
+
+
+async def test_a_task_that_asks_for_ever_where_nobody_is_ends_though_its_server_ignores_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tasks, 'LEAVE', 0.1)
+    async with serving(started('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
+        await servers.refresh('small')
+        async with asyncio.timeout(20):
+            said = await used(tools, 'small_export', '{"how": "asks for ever"}')
+        assert 'took longer than 0.6 seconds' in said
+        assert await used(tools, 'small_export', '{"how": "done"}') == 'exported'
+
+
+async def test_the_result_of_another_task_is_refused() -> None:
+    async with serving(started('tasks')) as (servers, tools):
+        await servers.refresh('small')
+        said = await used(tools, 'small_export', '{"how": "foreign"}')
+        assert said == "error: it answered for the task 'another', not 'foreign'"
+        assert await used(tools, 'small_polls') == 'get cancel'
+
+
+async def test_what_a_failed_task_says_is_cut() -> None:
+    async with serving(started('tasks')) as (servers, tools):
+        await servers.refresh('small')
+        assert len(await used(tools, 'small_export', '{"how": "wordy"}')) < 5_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -74,6 +75,16 @@ class LongWork(Extension):
 
     async def _get(self, ctx: Any, params: Params) -> dict[str, Any]:
         self._asked.append('get')
+        if params.task_id == 'flood':
+            return {**WORKING, 'resultType': 'complete', 'taskId': params.task_id, 'pollIntervalMs': -5}
+        if params.task_id == 'asks for ever':
+            asked = {f'{name} {len(self._asked)}': one for name, one in ASKS.items()}
+            more = {'status': 'input_required', 'inputRequests': asked if len(self._asked) % 2 else {}}
+            return {**WORKING, 'resultType': 'complete', 'taskId': params.task_id, **more}
+        if params.task_id == 'foreign':
+            content = [{'type': 'text', 'text': 'of somebody else'}]
+            ended = {'status': 'completed', 'result': {'content': content}}
+            return {**WORKING, 'resultType': 'complete', 'taskId': 'another', **ended}
         if params.task_id == 'forever' or len(self._asked) < 3:
             return {**WORKING, 'resultType': 'complete', 'taskId': params.task_id}
         ends: dict[str, dict[str, Any]] = {
@@ -84,12 +95,13 @@ class LongWork(Extension):
             },
             'broken': {'status': 'failed', 'error': {'code': -32603, 'message': 'out of memory'}},
             'asks': self._answered or {'status': 'input_required', 'inputRequests': ASKS},
+            'wordy': {'status': 'failed', 'error': {'code': 1, 'message': 'x' * 1_000_000}},
             'gone': {'status': 'cancelled', 'statusMessage': 'by its owner'},
         }
         return {**WORKING, 'resultType': 'complete', 'taskId': params.task_id, **ends[params.task_id]}
 
     async def _update(self, ctx: Any, params: Update) -> dict[str, Any]:
-        said = params.input_responses['format']
+        said = next(iter(params.input_responses.values()), {'action': 'cancel'})
         self._asked.append(f'{said["action"].removesuffix("e")}ed')
         text = json.dumps(said.get('content'))
         self._answered = {'status': 'completed', 'result': {'content': [{'type': 'text', 'text': text}]}}
@@ -97,4 +109,6 @@ class LongWork(Extension):
 
     async def _cancel(self, ctx: Any, params: Params) -> dict[str, Any]:
         self._asked.append('cancel')
+        if params.task_id == 'asks for ever':
+            await asyncio.Event().wait()  # It is not listened to.
         return {}

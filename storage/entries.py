@@ -28,14 +28,14 @@ COLUMNS = (
 def entry(connection: Connection, kind: str, key: str) -> Entry | None:
     """An entry by its key."""
     row = connection.execute(select(*COLUMNS).where(ENTRY.c.kind == kind, ENTRY.c.key == key)).one_or_none()
-    return None if row is None else _read(*row)
+    return None if row is None else _entry_of(*row)
 
 
 def entries(connection: Connection, query: EntryQuery) -> list[Entry]:
     """The entries that match."""
     order = [ENTRY.c.rank.desc(), ENTRY.c.key.desc()] if query.newest else [ENTRY.c.rank, ENTRY.c.key]
     found = select(*COLUMNS).where(_matches(query)).order_by(*order).limit(query.limit)
-    return [_read(*row) for row in connection.execute(found).all()]
+    return [_entry_of(*row) for row in connection.execute(found).all()]
 
 
 def runs_beyond(connection: Connection, kind: str, since: float) -> list[RunId]:
@@ -98,7 +98,7 @@ def _matches(query: EntryQuery) -> ColumnElement[bool]:
     return and_(*where)
 
 
-def _read(  # noqa: PLR0913  (the columns)
+def _entry_of(  # noqa: PLR0913  (the columns)
     kind: str, key: str, version: int, state: str, rank: float, about: str, body: str
 ) -> Entry:
     try:

@@ -167,7 +167,7 @@ def load_configuration(
     Raises:
         EngineError: the file cannot be read, or has an invalid entry; names it.
     """
-    file = _read(path)
+    file = _load_file(path)
     secrets = Secrets(environment, keyring or _system_keyring)
     found: dict[str, Endpoint] = {}
     missing: dict[str, str] = {}
@@ -316,7 +316,7 @@ def _with_files(endpoint: Endpoint, folder: Path) -> Endpoint:
     )
 
 
-def _read(path: Path | None) -> ConfigFile:
+def _load_file(path: Path | None) -> ConfigFile:
     if path is None or not path.exists():
         return ConfigFile()
     try:

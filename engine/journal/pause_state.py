@@ -89,7 +89,7 @@ class PauseState:
         """Apply a journaled control event; `active` are the leaves after it."""
         match name:
             case 'start':
-                self.breakpoints = _read(data.get('breakpoints'))
+                self.breakpoints = _parse_breakpoints(data.get('breakpoints'))
                 self.overrides = {'': True} if data.get('paused') else {}
             case 'recover' if resets_budget(data):
                 # A fork is a run of its own: to stop it, set breakpoints on it.
@@ -167,7 +167,7 @@ class PauseState:
     def _set(self, data: Mapping[str, Any]) -> None:
         if 'breakpoints' in data:
             hits = {(item.id, item.label): item.hits for item in self.breakpoints}
-            fresh = _read(data['breakpoints'])
+            fresh = _parse_breakpoints(data['breakpoints'])
             self.breakpoints = tuple(replace(item, hits=hits.get((item.id, item.label), 0)) for item in fresh)
         problems = data.get('problems') or {}
         self.breakpoints = tuple(
@@ -189,7 +189,7 @@ class PauseState:
         """Restore the state from `dump`."""
         self.overrides, self.why = dict(state['says']), dict(state['why'])
         self.pending_steps = {path: PendingStep(**step) for path, step in state['strides'].items()}
-        self.breakpoints, self.visits = _read(state['breakpoints']), dict(state['visits'])
+        self.breakpoints, self.visits = _parse_breakpoints(state['breakpoints']), dict(state['visits'])
 
 
 def _in(path: str, at: str) -> bool:
@@ -197,7 +197,7 @@ def _in(path: str, at: str) -> bool:
     return path != at and within(path, at)
 
 
-def _read(recorded: Any) -> tuple[Breakpoint, ...]:
+def _parse_breakpoints(recorded: Any) -> tuple[Breakpoint, ...]:
     """Read journaled breakpoints; skip those of a later version that this one cannot read."""
     try:
         return load_breakpoints(recorded or ())

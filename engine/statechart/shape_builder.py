@@ -26,7 +26,7 @@ def build_shape(pattern: PatternDefinition) -> Shape:
         if kind == 'parallel':
             initial = tuple(StatePath(f'{path}.{child["name"]}') for child in children)
         else:
-            initial = tuple(StatePath(f'{path}.{name}') for name in as_list(state.get('initial')))
+            initial = tuple(StatePath(f'{path}.{name}') for name in listify(state.get('initial')))
         states.append(
             StateShape(
                 path=path,
@@ -106,7 +106,7 @@ def edge_of(item: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
 
 def callback_names(value: Any) -> tuple[str, ...]:
     """The names of callbacks, which may be single or a list, names or functions."""
-    return tuple(map(callback_name, as_list(value)))
+    return tuple(map(callback_name, listify(value)))
 
 
 def callback_name(callback: Any) -> str:
@@ -119,7 +119,7 @@ def _edges(
 ) -> Iterator[tuple[EdgeShape, Mapping[str, Any]]]:
     prefix = f'{scope}.' if scope else ''
     for edge in map(edge_of, items):
-        sources = siblings if edge['source'] == '*' else as_list(edge['source'])
+        sources = siblings if edge['source'] == '*' else listify(edge['source'])
         for source in sources:
             dest = source if edge['dest'] == '=' else edge['dest']
             if not (edge['source'] == '*' and source == dest):
@@ -138,7 +138,7 @@ def _criteria(state: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(check.name for check in until.all) if until else ()
 
 
-def as_list(value: Any) -> list[Any]:
+def listify(value: Any) -> list[Any]:
     """Wrap a single value in a list; `transitions` allows either."""
     if value is None:
         return []

@@ -14,10 +14,10 @@ from engine.statechart.retry import Retry
 from engine.statechart.shape_builder import (
     EDGE_KEYS,
     START,
-    as_list,
     callback_name,
     children_of,
     edge_of,
+    listify,
     panel_fields,
     walk,
 )
@@ -149,7 +149,7 @@ def _check_edges(pattern: PatternDefinition, edges: Sequence[Any], scope: str, k
 
 
 def _check_methods(pattern: PatternDefinition, value: Any, where: str, key: str) -> None:
-    for item in as_list(value):
+    for item in listify(value):
         if not isinstance(item, str) and not callable(item):
             continue
         method = getattr(pattern, item, None) if isinstance(item, str) else item

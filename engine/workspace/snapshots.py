@@ -66,17 +66,17 @@ class Scanner:
     def digest_of(self, name: str, around: int) -> str:
         """Store a file's content and return its digest."""
         digest = self._known.get(_signature(os.stat(name, dir_fd=around, follow_symlinks=False)))
-        return digest or self._read(name, around)
+        return digest or self._digest_file(name, around)
 
     def _digest(self, entry: os.DirEntry[str], around: int, found: os.stat_result) -> str:
         signature = _signature(found)
         digest = self._known.get(signature)
         if digest is None:
-            return self._read(entry.name, around)
+            return self._digest_file(entry.name, around)
         self._seen[signature] = digest
         return digest
 
-    def _read(self, name: str, around: int) -> str:
+    def _digest_file(self, name: str, around: int) -> str:
         with open_file(name, around) as file:
             found = os.fstat(file.fileno())
             digest = self._objects.put_file(file)

@@ -136,7 +136,7 @@ class AuditLog:
             for entry in fresh:
                 if query.since is not None and entry.rank < query.since:
                     return
-                line = _read(entry)
+                line = _line_of(entry)
                 if _matches(line, query):
                     found += 1
                     yield line
@@ -159,7 +159,7 @@ def _matches(line: AuditLine, query: AuditQuery) -> bool:
     )
 
 
-def _read(entry: Entry) -> AuditLine:
+def _line_of(entry: Entry) -> AuditLine:
     body = entry.body
     return AuditLine(
         time=entry.rank,

@@ -20,7 +20,7 @@ from ui.cli.remote import connect, knows_pattern, named_server, server_at_work, 
 from ui.server.grace import grace_of
 from ui.settings import Locks, Settings, Storage, Synchronous
 
-Place = Literal['list', 'trash']
+Listing = Literal['list', 'trash']
 SHOWN_IDS = 5
 
 
@@ -104,7 +104,7 @@ async def open_reader(
         yield conductor
 
 
-async def find_run(conductor: Conductor, name: str, place: Place = 'list') -> RunId:
+async def find_run(conductor: Conductor, name: str, place: Listing = 'list') -> RunId:
     """Find a run by its id, the beginning of one, or `last`; in the list or the trash.
 
     Raises:

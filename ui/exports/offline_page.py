@@ -113,10 +113,10 @@ def _part(name: str) -> str:
 @cache
 def _script() -> str:
     """The parts of the script as one module: what one part exports is a name for the next."""
-    marked, exported = _read(ASSETS / 'vendor' / 'marked.js').rsplit('export{', 1)
+    marked, exported = _read_text(ASSETS / 'vendor' / 'marked.js').rsplit('export{', 1)
     lexer = re.search(r'(\w+) as lexer\b', exported)
     assert lexer, 'marked.js exports its lexer'
-    tree = _read(ASSETS / 'tree.js').replace('export default', 'const tree =')
+    tree = _read_text(ASSETS / 'tree.js').replace('export default', 'const tree =')
     markdown = f'const lexMarkdown = (() => {{\n{marked}\nreturn {lexer[1]};\n}})();'
     made = '\n'.join([markdown, tree, _part('board.js'), _part('page.js')])
     return made.replace('</script', r'<\/script').replace('<!--', r'<\x21--')
@@ -124,10 +124,10 @@ def _script() -> str:
 
 @cache
 def _style() -> str:
-    return _read(ASSETS / 'hemicycle.css') + _part('page.css')
+    return _read_text(ASSETS / 'hemicycle.css') + _part('page.css')
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(encoding='utf-8')
 
 

@@ -81,7 +81,7 @@ class Relays:
     async def _relay(self, run: RunId) -> None:
         gone: tuple[str, int] | None = None
         looks = 0
-        while info := await self._read(run):
+        while info := await self._info_or_none(run):
             if info.status is Status.RUNNING:
                 looks += 1
             elif looks:
@@ -100,7 +100,7 @@ class Relays:
                 await self._say_why(run)
             await asyncio.sleep(LOOK)
 
-    async def _read(self, run: RunId) -> RunInfo | None:
+    async def _info_or_none(self, run: RunId) -> RunInfo | None:
         """The run; None if nothing more will come of it. Waits for the database."""
         while True:
             try:

@@ -68,7 +68,7 @@ class HistoryReader:
         """The run at step `seq`; reuses what earlier calls have read. Raises `UnknownRun`."""
         if not seq:
             return RunAt(Fold(self._run, self._shape), None, {})
-        stretch = self._with(seq) or await self._read(seq)
+        stretch = self._with(seq) or await self._load_stretch(seq)
         if seq > stretch.end:
             raise UnknownStep(self._run, seq, stretch.end)
         fold, before = self._nearest(stretch, seq), seq - 1
@@ -100,7 +100,7 @@ class HistoryReader:
                 return self._stretches[begin]
         return None
 
-    async def _read(self, seq: int) -> _Stretch:
+    async def _load_stretch(self, seq: int) -> _Stretch:
         bases = [known for one in self._stretches.values() for known in one.known.values()]
         bases.append(await self._conductor.snapshot(self._run, seq - 1))
         base = max((one for one in bases if one and one.seq < seq), key=lambda one: one.seq, default=None)

@@ -116,7 +116,7 @@ async def list_models(http: httpx.AsyncClient, endpoint: Endpoint, within: float
             deadline,
         )
         try:
-            body = await _read(response.aiter_bytes(), deadline)
+            body = await _read_body(response.aiter_bytes(), deadline)
         finally:
             await response.aclose()
         if not response.is_success:
@@ -188,7 +188,7 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
         raise ModelError(problem, kind='connection', retryable=True) from error
 
 
-async def _read(pieces: AsyncIterator[bytes], deadline: Deadline, *, whole: bool = False) -> bytes:
+async def _read_body(pieces: AsyncIterator[bytes], deadline: Deadline, *, whole: bool = False) -> bytes:
     """Read a body, up to a limit. Raises `ModelError` if it must be whole and is not."""
     body = bytearray()
     try:
@@ -213,11 +213,11 @@ async def _answer(
     pieces = response.aiter_bytes()
     head = await _head(pieces, deadline)
     if head[:1] in JSON_STARTS:
-        body = await _read(_chain(head, pieces), deadline, whole=True)
+        body = await _read_body(_chain(head, pieces), deadline, whole=True)
         for event in _whole(body, kind, decoder):
             yield event
     elif head[:1] == b'<' or (kind and kind not in STREAM_TYPES and not head.startswith(SSE_STARTS)):
-        raise _not_a_stream(await _read(_chain(head, pieces), deadline), kind)
+        raise _not_a_stream(await _read_body(_chain(head, pieces), deadline), kind)
     else:
         reader = SseReader(_chain(head, pieces), decoder, deadline)
         try:
@@ -288,7 +288,7 @@ def _whole(body: bytes, kind: str, decoder: Decoder) -> list[ModelEvent]:
 
 async def _refusal(response: httpx.Response, deadline: Deadline) -> ModelError:
     """The error described by an unsuccessful response."""
-    body = await _read(response.aiter_bytes(), deadline)
+    body = await _read_body(response.aiter_bytes(), deadline)
     status = response.status_code
     if 300 <= status < 400:
         target = response.headers.get('location', 'elsewhere')

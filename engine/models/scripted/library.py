@@ -61,7 +61,7 @@ class Library:
     @classmethod
     def load(cls, folder: Path = FOLDER) -> Library:
         """Load every `.yaml` file; a bad one is recorded as a fault and the others still load."""
-        read = [_read(path) for path in sorted(folder.glob('*.yaml'))]
+        read = [_load_scenario(path) for path in sorted(folder.glob('*.yaml'))]
         return cls(
             scenarios=tuple(item for item in read if isinstance(item, Scenario)),
             faults=tuple(item for item in read if isinstance(item, Fault)),
@@ -103,7 +103,7 @@ def has_scenario(pattern: str, task: str, parameters: Mapping[str, Any]) -> bool
     )
 
 
-def _read(path: Path) -> Scenario | Fault:
+def _load_scenario(path: Path) -> Scenario | Fault:
     try:
         loader = ScenarioLoader(path.read_text('utf-8'))
         loader.folder = path.parent

@@ -9,7 +9,7 @@ from engine.patterns.pipeline.task_state import AgentMessage, TaskState
 from engine.records import Event, Transition
 from engine.records.jsonable import shorten
 from engine.statechart.decision_cache import CallbackContext
-from engine.statechart.shape_builder import as_list
+from engine.statechart.shape_builder import listify
 
 Entry = tuple[str, str, str, str]
 """Sender, recipient, kind and content."""
@@ -17,7 +17,7 @@ Entry = tuple[str, str, str, str]
 
 def with_audit_trail(state: dict[str, Any]) -> dict[str, Any]:
     """An agent's state in which each transition first records what the agent did."""
-    edges = [{**edge, 'after': [note_action, *as_list(edge.get('after'))]} for edge in state['transitions']]
+    edges = [{**edge, 'after': [note_action, *listify(edge.get('after'))]} for edge in state['transitions']]
     return {**state, 'transitions': edges}
 
 

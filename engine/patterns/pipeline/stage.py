@@ -26,7 +26,7 @@ from engine.records import Event, Status
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import FINAL_STATES, edge
 from engine.statechart.pattern import Pattern
-from engine.statechart.shape_builder import as_list
+from engine.statechart.shape_builder import listify
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
@@ -140,7 +140,7 @@ def stage(
 
 def status_of(state: Mapping[str, Any]) -> str:
     """The task's status in a state that `stage` made; the name, in capitals, of any other."""
-    for callback in as_list(state.get('on_enter')):
+    for callback in listify(state.get('on_enter')):
         if isinstance(callback, partial) and callback.func is _set_status:
             return str(callback.args[0])
     return str(state['name']).upper()

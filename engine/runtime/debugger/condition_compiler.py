@@ -15,7 +15,6 @@ from engine.runtime.debugger.condition_values import (
     CONSTANTS,
     FUNCTIONS,
     EvaluationError,
-    as_list,
     calculate,
     cost_of_call,
     cost_of_two,
@@ -23,6 +22,7 @@ from engine.runtime.debugger.condition_values import (
     is_there,
     of_values,
     reach,
+    require_list,
 )
 
 MOST_DEPTH = 30
@@ -214,7 +214,7 @@ class ConditionCompiler:
         def looked(run: Evaluation) -> bool:
             items = source(run)
             run.spend(len(items) if isinstance(items, Mapping) else 0)
-            found = _answers(run, local, [] if items is None else as_list(items), wanted, answer)
+            found = _answers(run, local, [] if items is None else require_list(items), wanted, answer)
             return any(found) if name == 'any' else all(found)
 
         return looked

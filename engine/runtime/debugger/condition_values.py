@@ -110,10 +110,10 @@ def _contains(whole: Any, part: Any) -> bool:
         return part in whole
     if isinstance(whole, Mapping):
         return isinstance(part, str) and part in whole
-    return part in as_list(whole)
+    return part in require_list(whole)
 
 
-def as_list(value: Any) -> Sequence[Any]:
+def require_list(value: Any) -> Sequence[Any]:
     """A list, or the names in an object."""
     if isinstance(value, Mapping):
         return list(value)
@@ -123,7 +123,7 @@ def as_list(value: Any) -> Sequence[Any]:
 
 
 def _length(value: Any) -> int:
-    return len(value) if isinstance(value, str | Mapping) else len(as_list(value))
+    return len(value) if isinstance(value, str | Mapping) else len(require_list(value))
 
 
 def _lower(value: Any) -> str:
@@ -144,14 +144,14 @@ def _absolute(value: Any) -> Any:
 
 def _extreme(pick: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:
     def picked(*values: Any) -> Any:
-        found = _numbers(as_list(values[0]) if len(values) == 1 else values)
+        found = _numbers(require_list(values[0]) if len(values) == 1 else values)
         return pick(found) if found else None
 
     return picked
 
 
 def _sum(values: Any) -> Any:
-    return sum(_numbers(as_list(values)))
+    return sum(_numbers(require_list(values)))
 
 
 def _numbers(values: Sequence[Any]) -> Sequence[Any]:
@@ -231,7 +231,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
     'min': (_extreme(min), 1, 100),
     'max': (_extreme(max), 1, 100),
     'sum': (_sum, 1, 1),
-    'any': (lambda values: any(as_list(values)), 1, 1),
-    'all': (lambda values: all(as_list(values)), 1, 1),
+    'any': (lambda values: any(require_list(values)), 1, 1),
+    'all': (lambda values: all(require_list(values)), 1, 1),
 }
 """The functions available, and how many arguments they take. Null arguments give null."""

@@ -12,7 +12,7 @@ from engine.records.json_pointer import resolve_pointer, split_pointer
 from engine.records.jsonable import shorten
 from engine.records.state_path import parent_of
 from engine.statechart.decision_cache import needs_context
-from engine.statechart.shape_builder import as_list, callback_name, declared_edges, walk
+from engine.statechart.shape_builder import callback_name, declared_edges, listify, walk
 
 if TYPE_CHECKING:
     from engine.statechart.pattern import Pattern
@@ -60,8 +60,10 @@ class GuardExplanations:
         self._known: dict[tuple[str, str, str], tuple[str, tuple[Access, ...]]] = {}
         for edge, item in declared_edges(pattern, walk(pattern.chart_states())) if pattern else ():
             home = parent_of(edge.source)
-            for guard in (*as_list(item.get('conditions')), *as_list(item.get('unless'))):
-                self._known[edge.source, edge.dest, callback_name(guard)] = _read(pattern, guard, home)
+            for guard in (*listify(item.get('conditions')), *listify(item.get('unless'))):
+                self._known[edge.source, edge.dest, callback_name(guard)] = _analyze_guard(
+                    pattern, guard, home
+                )
 
     def of(
         self, source: str, dest: str, guard: str, before: Mapping[str, Any], event: Event
@@ -101,7 +103,9 @@ def _brief(value: Any) -> str:
     return shorten(value)
 
 
-def _read(pattern: Any, guard: str | Callable[..., Any], home: StatePath) -> tuple[str, tuple[Access, ...]]:
+def _analyze_guard(
+    pattern: Any, guard: str | Callable[..., Any], home: StatePath
+) -> tuple[str, tuple[Access, ...]]:
     reader, itself, event = GuardAnalyzer(pattern), Constant(pattern), PathRef('/event')
     if isinstance(guard, str):
         function = getattr(type(pattern), guard, None)
@@ -268,7 +272,7 @@ class _Body:
 
     def run(self, body: Sequence[ast.stmt]) -> PathRef | Constant | None:
         """Analyze the whole body; the result if it is a single location or, failing that, a constant."""
-        self._read(body)
+        self._analyze_body(body)
         places = [one for one in self._returned if isinstance(one, PathRef)]
         found = places if len(places) == 1 else self._returned
         if self._depth and len(found) == 1:
@@ -277,7 +281,7 @@ class _Body:
             self._reader.note(one)
         return None
 
-    def _read(self, body: Sequence[ast.stmt]) -> None:
+    def _analyze_body(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:
             match statement:
                 case ast.Return(value=ast.expr() as value):
@@ -290,7 +294,7 @@ class _Body:
                     for child in ast.iter_child_nodes(statement):
                         if isinstance(child, ast.expr):
                             self._use(child)
-                    self._read([*getattr(statement, 'body', ()), *getattr(statement, 'orelse', ())])
+                    self._analyze_body([*getattr(statement, 'body', ()), *getattr(statement, 'orelse', ())])
 
     def _use(self, node: ast.expr) -> None:
         self._reader.note(self._see(node))

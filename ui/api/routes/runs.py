@@ -31,7 +31,7 @@ from ui.api.routes.patterns import DRAWN, DiagramFormat, drawing
 from ui.api.wire import wire
 
 router = APIRouter(prefix='/runs', tags=['Runs'])
-Place = tuple[float, float, str]
+RunOrderKey = tuple[float, float, str]
 LONGEST_WAIT = 60.0
 """Seconds that a request for a result may wait."""
 
@@ -81,7 +81,7 @@ async def list_runs(
     limit: Limit = 50,
 ) -> Page[RunInfo]:
     """List runs, the newest first."""
-    beyond = read_cursor(Place, cursor)
+    beyond = read_cursor(RunOrderKey, cursor)
     found = await conductor.runs(replace(query, place=place, beyond=beyond, limit=limit + 1))
     items, more = found.runs[:limit], len(found.runs) > limit
     last = items[-1] if more else None

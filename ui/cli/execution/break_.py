@@ -32,14 +32,14 @@ A condition is written as in Python, with `and`, `or`, `not`, comparisons, `in`,
 {NAMES}
 
 {CODES}"""
-Place = Annotated[str, typer.Option(metavar='STATE', help='The path of a state.', show_default=False)]
+StateOption = Annotated[str, typer.Option(metavar='STATE', help='The path of a state.', show_default=False)]
 
 
 def break_(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     run: RunName = 'last',
-    enter: Place = '',
-    leave: Place = '',
+    enter: StateOption = '',
+    leave: StateOption = '',
     edge: Annotated[
         str, typer.Option(metavar='A>B', help='A transition between two states.', show_default=False)
     ] = '',

@@ -63,7 +63,7 @@ class DebugOptions:
     def fill(self, raw: Mapping[str, Any]) -> None:
         """Restore what `raw` gave, or an earlier run's options; anything unreadable is dropped."""
         self._paused.set_value(bool(raw.get('paused')))
-        self._items = list(_read(raw.get('breakpoints')))
+        self._items = list(_parse_breakpoints(raw.get('breakpoints')))
         self._draw()
 
     def refuse(self, problems: Mapping[str, str]) -> None:
@@ -119,9 +119,9 @@ class DebugOptions:
 
     @property
     def _probe(self) -> Probe:
-        return Probe(read=self._read, fields=dict.fromkeys(self._fields, ''))
+        return Probe(read=self._check_condition, fields=dict.fromkeys(self._fields, ''))
 
-    async def _read(self, text: str) -> ConditionFeedback:
+    async def _check_condition(self, text: str) -> ConditionFeedback:
         try:
             found = parse_condition(text)
         except InvalidInput as error:
@@ -135,7 +135,7 @@ class DebugOptions:
         return ConditionFeedback(now='Valid; its value is known once the run starts.')
 
 
-def _read(values: Any) -> tuple[Breakpoint, ...]:
+def _parse_breakpoints(values: Any) -> tuple[Breakpoint, ...]:
     try:
         return tuple(
             replace(Breakpoint(**item), id=str(number), hits=0, problem='')

@@ -122,7 +122,7 @@ class ForkForm:
     async def _forecast(self) -> None:
         self._settle.deactivate()
         found: list[CostEstimate] = []
-        said: Mapping[str, ForkOverrides] | None = self._read()
+        said: Mapping[str, ForkOverrides] | None = self._collect()
         if said is None:
             self._tell(False, 'Some fields need your attention.')
             return
@@ -148,7 +148,7 @@ class ForkForm:
         named = [name for variation in variations for name in {**models, **variation.models}.values()]
         return reach_of(registry, (name for name in named if is_live(registry, name)))
 
-    def _read(self) -> dict[str, ForkOverrides] | None:
+    def _collect(self) -> dict[str, ForkOverrides] | None:
         read = {variant.name: variant.read() for variant in self._variants}
         good = {name: variation for name, variation in read.items() if variation is not None}
         return good if len(good) == len(read) else None
@@ -164,7 +164,7 @@ class ForkForm:
         """Start the forks, and open them."""
         if self._busy:
             return
-        said, limits = self._read(), self._limits.check()
+        said, limits = self._collect(), self._limits.check()
         if said is None or not isinstance(limits, BudgetLimits):
             bad = next((variant for variant in self._variants if variant.read() is None), None)
             if bad is not None:

@@ -115,7 +115,7 @@ class Screen:
         self._said = live_region()
         await self._reasons.load()
         self._watched = await self._trouble.check_owner(self._conductor, self._info.id)
-        await self._read(self._info.seq if at is None else at, at)
+        await self._show_recorded(self._info.seq if at is None else at, at)
         if ENDS.get(tab) in tabs.titles:
             tabs.open(ENDS[tab])
         self._inspector.open((query or {}).get('inspect', ''))
@@ -154,11 +154,11 @@ class Screen:
         if at is None and self.follower.last is not None:
             await self._show_newest()
         elif at is None:
-            await self._read(self.follower.head, None)
+            await self._show_recorded(self.follower.head, None)
         else:
             if self._at is None:
                 self._agents.still()
-            await self._read(at, at)
+            await self._show_recorded(at, at)
 
     def _where(self, at: int | None) -> str:
         return self._panels.address(at, self._inspector.tab)
@@ -175,7 +175,7 @@ class Screen:
     def _say_address(self, *, leap: bool = False) -> None:
         self._address.say(self._where(self._at), leap=leap)
 
-    async def _read(self, seq: int, at: int | None) -> None:
+    async def _show_recorded(self, seq: int, at: int | None) -> None:
         """Show step `seq` from the journal, as the past or, with `at` None, as the present."""
         await self._show(await self._past.at(seq), at)
 
@@ -274,7 +274,7 @@ class Screen:
             self._transcript.add(news.steps)
             await self._show_newest()
         elif self.follower.head != self._view.seq:
-            await self._read(self.follower.head, None)  # it continued while the page was drawn
+            await self._show_recorded(self.follower.head, None)  # it continued while the page was drawn
         elif news.read:
             self._more_is_known(self._view)
         self._agents.stream(news.text)

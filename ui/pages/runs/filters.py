@@ -233,17 +233,17 @@ class FilterBar:
         self._drop()
 
     def _drop(self) -> None:
-        self.pick(self._read().all)
+        self.pick(self._collect().all)
         self._on_change(self._filters)
 
     def _notify(self) -> None:
-        read = self._filters if self._setting else self._read()
+        read = self._filters if self._setting else self._collect()
         if read != replace(self._filters, page=1):
             self._filters = read
             self._say_folded()
             self._on_change(read)
 
-    def _read(self) -> Filters:
+    def _collect(self) -> Filters:
         return Filters.read(asdict(self._filters) | {
             'text': self._text.value or '', 'pattern': self._pattern.value, 'status': self._status.value,
             'tag': self._tag.value, 'marked': self._marked.value, 'page': '',

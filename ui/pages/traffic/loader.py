@@ -50,7 +50,7 @@ class TrafficLoader:
             self._task.cancel()
         self.stopped = False
         self._query, self._begun = query, asyncio.get_running_loop().time()
-        self._task = background_tasks.create(self._read(query), name='survey runs')
+        self._task = background_tasks.create(self._load(query), name='survey runs')
         return self._task
 
     def stop(self) -> None:
@@ -62,7 +62,7 @@ class TrafficLoader:
         self._stop.set_visibility(False)
         self._on.set_visibility(True)
 
-    async def _read(self, query: RunQuery) -> None:
+    async def _load(self, query: RunQuery) -> None:
         try:
             found = await self._backend().traffic(query, self._tell)
         except EngineError as error:

@@ -88,11 +88,13 @@ class Destinations:
     async def list(self) -> list[Destination]:
         """All of them, by name."""
         entries = await self._journal.entries(EntryQuery(kind=KIND))
-        return sorted((_read(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id))
+        return sorted(
+            (_destination_of(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id)
+        )
 
     async def get(self, destination: str) -> Destination:
         """One of them. Raises `UnknownDestination`."""
-        return _read(await self._entry(destination))
+        return _destination_of(await self._entry(destination))
 
     async def add(self, given: Destination) -> Destination:
         """Store a new one; its id, its secret and the moment are chosen here. Raises `InvalidInput`."""
@@ -110,7 +112,7 @@ class Destinations:
     async def change(self, destination: str, **values: Any) -> Destination:
         """Change some fields. Raises `UnknownDestination`, `InvalidInput`, `EntryChanged`."""
         entry = await self._entry(destination)
-        found = _read(entry)
+        found = _destination_of(entry)
         paused_before = found.paused
         made = replace(found, **values)
         if paused_before and not made.paused:
@@ -130,7 +132,7 @@ class Destinations:
         return entry
 
 
-def _read(entry: Entry) -> Destination:
+def _destination_of(entry: Entry) -> Destination:
     return STORED.validate_python(dict(entry.body))
 
 

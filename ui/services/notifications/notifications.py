@@ -146,7 +146,7 @@ class Notifications:
         found = 0
         for run in await self._conductor.journal.runs_beyond(CURSOR, since):
             try:
-                found += await self._read(run, wanted)
+                found += await self._read_run(run, wanted)
             except (UnknownRun, EntryChanged):
                 self._folds.pop(run, None)  # Purged, or read by another server: the next read will tell.
         return found
@@ -179,7 +179,7 @@ class Notifications:
                 log.warning('notifications wait for the journal: %s', error)
                 await self._conductor.clock.sleep(LOOK)
 
-    async def _read(self, run: RunId, wanted: Sequence[Destination]) -> int:
+    async def _read_run(self, run: RunId, wanted: Sequence[Destination]) -> int:
         """Read the new steps of one run."""
         journal = self._conductor.journal
         info, cursor = await journal.info(run), await self._outbox.cursor(run)

@@ -86,19 +86,21 @@ class Outbox:
 
     async def due(self) -> list[Message]:
         """All messages that have still to be sent."""
-        return [_read(entry) for entry in await self._journal.entries(EntryQuery(kind=KIND, state='due'))]
+        return [
+            _message_of(entry) for entry in await self._journal.entries(EntryQuery(kind=KIND, state='due'))
+        ]
 
     async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[Message]:
         """Messages, the latest first."""
         query = EntryQuery(kind=KIND, state=state, about=run, newest=True, limit=limit)
-        return [_read(entry) for entry in await self._journal.entries(query)]
+        return [_message_of(entry) for entry in await self._journal.entries(query)]
 
     async def get(self, message: str) -> Message:
         """A message. Raises `UnknownMessage`."""
         entry = await self._journal.entry(KIND, message)
         if entry is None:
             raise UnknownMessage(message)
-        return _read(entry)
+        return _message_of(entry)
 
     async def cursor(self, run: RunId) -> Entry:
         """How far a run's steps were read; its rank is the step."""
@@ -148,7 +150,7 @@ def _entry(message: Message) -> Entry:
     )
 
 
-def _read(entry: Entry) -> Message:
+def _message_of(entry: Entry) -> Message:
     found: Message = MESSAGE.validate_python(
         {**entry.body, 'state': entry.state, 'at': entry.rank, 'version': entry.version}
     )

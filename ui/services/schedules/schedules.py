@@ -59,11 +59,13 @@ class Schedules:
     async def list(self) -> list[Schedule]:
         """All of them, by name."""
         entries = await self._conductor.journal.entries(EntryQuery(kind=KIND))
-        return sorted((self._read(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id))
+        return sorted(
+            (self._schedule_of(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id)
+        )
 
     async def get(self, schedule: str) -> Schedule:
         """One of them. Raises `UnknownSchedule`."""
-        return self._read(await self._entry(schedule))
+        return self._schedule_of(await self._entry(schedule))
 
     async def add(self, given: Schedule) -> Schedule:
         """Store a new one; it is due from now on. Raises `InvalidInput`, naming the field."""
@@ -80,7 +82,7 @@ class Schedules:
             EntryChanged: somebody else has changed it meanwhile.
         """
         entry = await self._entry(schedule)
-        made = replace(self._read(entry), **values)
+        made = replace(self._schedule_of(entry), **values)
         self.check(made)
         await self._store(entry, made, self._now())
         return await self.get(schedule)
@@ -200,7 +202,7 @@ class Schedules:
         entry = await self._conductor.journal.entry(KIND, schedule)
         if entry is None:
             return False
-        found, now = self._read(entry), max(self._now(), moment)
+        found, now = self._schedule_of(entry), max(self._now(), moment)
         before = await self.ticks.list(schedule, state='buffered')
         cut_off = await self.ticks.list(schedule, state='claimed') if again else ()
         for tick in reversed([*before, *cut_off]):
@@ -238,7 +240,7 @@ class Schedules:
 
     async def _handle(self, entry: Entry, now: float) -> None:
         """Handle the times of one schedule that have come, each in a transaction of its own."""
-        schedule = self._read(entry)
+        schedule = self._schedule_of(entry)
         done = float(entry.body['done'])
         for moment in schedule.spec.next(done, AT_ONCE):
             if moment > now:
@@ -313,7 +315,7 @@ class Schedules:
         body |= {'done': done, 'since': entry.body['since']}
         return replace(entry, body=body, rank=rank, state=state)
 
-    def _read(self, entry: Entry) -> Schedule:
+    def _schedule_of(self, entry: Entry) -> Schedule:
         values = {name: value for name, value in entry.body.items() if name not in ('done', 'since')}
         found: Schedule = SCHEDULE.validate_python(values)
         if found.paused:

@@ -55,11 +55,11 @@ class Triggers:
     async def list(self) -> list[Trigger]:
         """All of them, by name."""
         entries = await self._conductor.journal.entries(EntryQuery(kind=KIND))
-        return sorted((_read(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id))
+        return sorted((_trigger_of(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id))
 
     async def get(self, trigger: str) -> Trigger:
         """One of them. Raises `UnknownTrigger`."""
-        return _read(await self._entry(trigger))
+        return _trigger_of(await self._entry(trigger))
 
     async def add(self, given: Trigger) -> Trigger:
         """Store a new one; files that are there already do not set it off. Raises `InvalidInput`."""
@@ -77,7 +77,7 @@ class Triggers:
     async def change(self, trigger: str, **values: Any) -> Trigger:
         """Change some fields. Raises `UnknownTrigger`, `InvalidInput`, `EntryChanged`."""
         entry = await self._entry(trigger)
-        made = replace(_read(entry), **values)
+        made = replace(_trigger_of(entry), **values)
         self.check(made)
         await self._conductor.journal.write_entries([replace(entry, body=asdict(made))])
         return made
@@ -212,7 +212,7 @@ class Triggers:
         return entry
 
 
-def _read(entry: Entry) -> Trigger:
+def _trigger_of(entry: Entry) -> Trigger:
     return TRIGGER.validate_python(dict(entry.body))
 
 

@@ -305,13 +305,13 @@ class PlanActions:
 
     def take_reading(self, memory: Memory, event: Event) -> None:
         """Store the tester's reading of the results."""
-        self._read(memory, Reading.model_validate(event.data['output']), event)
+        self._keep_reading(memory, Reading.model_validate(event.data['output']), event)
 
     def stand_in_for_reading(self, memory: Memory, event: Event) -> None:
         """The tester failed: the failures themselves are the fix plan."""
         tests = memory.step.test_results
         assert tests is not None
-        self._read(
+        self._keep_reading(
             memory, fallback.reading(tests.passed, tests.text), event, fallback.describe_failure(event)
         )
 
@@ -353,7 +353,7 @@ class PlanActions:
             Participant.CODER, MessageType.CODE_RESPONSE, said, event, problem=problem, payload=output
         )
 
-    def _read(self, memory: Memory, reading: Reading, event: Event, problem: str = '') -> None:
+    def _keep_reading(self, memory: Memory, reading: Reading, event: Event, problem: str = '') -> None:
         tests = memory.step.test_results
         assert tests is not None
         plain = () if tests.sound else fallback.reading(tests.passed, tests.text).fix_plan

@@ -58,9 +58,9 @@ class BreakpointStore:
     def _probe(self) -> Probe:
         memory = self._stepper.view.memory if self._stepper.view else {}
         fields = {name: short_json(value, LONGEST) for name, value in memory.items()}
-        return Probe(read=self._read, fields=fields)
+        return Probe(read=self._check_condition, fields=fields)
 
-    async def _read(self, text: str) -> ConditionFeedback:
+    async def _check_condition(self, text: str) -> ConditionFeedback:
         try:
             found = await self._conductor.probe(self._run, text)
         except InvalidInput as error:

@@ -19,6 +19,8 @@ from tests.processes.acp.conductor import ODD
 from tests.support.harness import until
 from tests.tree import ROOT
 
+PATIENT = {'shutdown_timeout': 60}
+"""Its stdin has ended, and it ends: after two seconds of a busy machine, the library would trip over that."""
 DEBUG = 'A test of spans fails: find the bug and mend it'
 
 
@@ -61,7 +63,9 @@ async def opened(editor: Editor, tmp_path: Path, *options: str) -> AsyncIterator
     env = {**os.environ, **home, 'PYTHONPATH': str(ROOT)}
     command = ('-m', 'ui', 'acp', '--pace', '0', '--database', str(tmp_path / 'runs.db'), *options)
     client: Any = editor
-    async with spawn_agent_process(client, sys.executable, *command, env=env, cwd=tmp_path) as (here, _):
+    async with spawn_agent_process(
+        client, sys.executable, *command, env=env, cwd=tmp_path, transport_kwargs=PATIENT
+    ) as (here, _):
         files = schema.FileSystemCapabilities(write_text_file=True)
         info = await here.initialize(
             PROTOCOL_VERSION, client_capabilities=schema.ClientCapabilities(fs=files)

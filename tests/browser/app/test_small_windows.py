@@ -8,6 +8,12 @@ from playwright.sync_api import expect
 from tests.browser.run.test_artifacts import launch
 
 WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+SCROLLED = """() => {
+    const last = [...document.querySelectorAll(".agent .block")].at(-1);
+    last?.scrollIntoView({ block: "nearest" });
+    return last && last.getBoundingClientRect().top < innerHeight;
+}"""
+"""At once, since panes may just be drawn anew."""
 
 
 @pytest.fixture(scope='module')
@@ -25,7 +31,7 @@ def test_at_twice_the_size_the_page_scrolls_and_panes_keep_their_height(open_pag
     assert page.evaluate(WIDER) <= 0
     assert page.locator('.player').bounding_box()['height'] <= 84
     expect(page.get_by_role('slider', name='Step')).to_be_in_viewport()
-    page.locator('.agent .block').last.scroll_into_view_if_needed()
+    page.wait_for_function(SCROLLED)
     expect(page.locator('.agent .block').last).to_be_in_viewport()
 
 

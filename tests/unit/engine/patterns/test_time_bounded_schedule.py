@@ -102,6 +102,7 @@ async def test_a_run_ends_within_its_time_and_the_grace(
 
 
 @pytest.mark.commands
+@pytest.mark.no_cover  # The same as above, which is measured.
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @whatever
 async def test_many_runs_end_within_their_time_and_the_grace(

@@ -171,9 +171,10 @@ class _Process:
 
 
 def close_folders(closed: bool = True, *, private: Path | None = None) -> None:
-    """Whether runs of this process take files of the folders that `HEMICYCLE_PROJECTS` names, and no others.
+    """Let runs of this process take files only from the folders that `HEMICYCLE_PROJECTS` names.
 
-    Without this they take files of any folder, unless the variable is set. `private` is never open.
+    Otherwise they take files from any folder, unless the variable is set. `private` is never open.
+    A switch of the process: validators of patterns' inputs ask it, and know no conductor.
     """
     _Process.closed, _Process.private = closed, private
 

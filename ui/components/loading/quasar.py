@@ -37,6 +37,7 @@ KEPT = (
 )
 """The beginnings of class names, after `q-`, of these components and of what they are made of."""
 _CLASS = re.compile(r'\.q-([a-z-]+)')
+_USED = re.compile(f'(?:{"|".join(KEPT)})(?:-|$)')
 _UNUSED = re.compile(
     r'\.(?:q-(?:[mp][atrblxy]?|gutter|col-gutter)-|q-btn-(?:group|dropdown|toggle)'
     r'|(?:text|bg)-(?:red|pink|purple|deep|indigo|blue|light|cyan|teal|green|lime|yellow|amber|orange|brown|grey)'
@@ -91,7 +92,4 @@ def _rules(css: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_used(selector: str) -> bool:
-    names = _CLASS.findall(selector)
-    return not _UNUSED.search(selector) and all(
-        any(name == kept or name.startswith(f'{kept}-') for kept in KEPT) for name in names
-    )
+    return not _UNUSED.search(selector) and all(map(_USED.match, _CLASS.findall(selector)))

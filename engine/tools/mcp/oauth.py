@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.shared.auth import (
     OAuthClientInformationFull,
@@ -19,12 +21,21 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl
 
 from engine.errors import ToolError
+from engine.models.secret_filter import secret_filter
 from engine.tools.mcp.config import McpServer
 from engine.tools.mcp.token_file import TokenFile
+from engine.tools.sources.web import is_public, resolve
 
 PATH = '/callback'
 PAGE = b'<!doctype html><title>Hemicycle</title><p>%s You can close this page.'
 SIGN_IN = 'you have to sign in to it: on the settings page, or with `hemicycle sign-in %s`'
+
+MOST_DOCUMENT = 500_000
+"""Maximum bytes of what an authorization server answers."""
+EXCHANGE_SECONDS = 30.0
+"""How long an authorization server may say nothing."""
+MOST_SAID = 500
+"""Maximum characters of the reason for a failure."""
 
 
 class StoredSignIn(OAuthClientProvider):
@@ -54,7 +65,54 @@ class StoredSignIn(OAuthClientProvider):
             scope=wanted.scope or None,
         )
         self._file, self._wanted, self._uris = file, wanted, metadata.redirect_uris
-        super().__init__(server.url, metadata, self, show, back)
+        self._secrets = [wanted.client_secret]
+        self.asking = ''
+        """The host of the authorization server while it is asked for something."""
+
+        async def checked(url: str) -> None:
+            found = self.context.oauth_metadata
+            ways = found.code_challenge_methods_supported if found else None
+            if ways is not None and 'S256' not in ways:
+                raise ToolError('its authorization server does not support PKCE, so a code could be stolen')
+            await _check_address(server.url, url)
+            await show(url)
+
+        super().__init__(server.url, metadata, self, checked, back)
+
+    def hide(self, text: str) -> str:
+        """Remove what this sign-in has brought from a text."""
+        return secret_filter(tuple(filter(None, self._secrets)), ()).text(self._file.secret_filter.text(text))
+
+    async def _exchange_token_authorization_code(self, auth_code: str, code_verifier: str) -> httpx2.Request:
+        self._secrets += [auth_code, code_verifier]
+        return await super()._exchange_token_authorization_code(auth_code, code_verifier)
+
+    async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """The package's flow: a server decides where it leads, so addresses, sizes and times are bounded."""
+        flow = super()._auth_flow(request)
+        try:
+            asked = await anext(flow)
+            while True:
+                if asked is not request:
+                    await _check_address(self.context.server_url, str(asked.url))
+                    asked.headers['accept-encoding'] = 'identity'
+                    asked.extensions['timeout'] = httpx2.Timeout(EXCHANGE_SECONDS).as_dict()
+                    self.asking = asked.url.host
+                response = yield asked
+                self.asking = ''
+                if asked is not request or response.status_code in (401, 403):
+                    if (
+                        asked is not request
+                        and response.headers.get('content-encoding', 'identity') != 'identity'
+                    ):
+                        raise ToolError(f'{asked.url.host} answers compressed, which was not requested')
+                    assert isinstance(response.stream, httpx2.AsyncByteStream)
+                    response.stream = _Bounded(response.stream)
+                asked = await flow.asend(response)
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
 
     async def get_tokens(self) -> OAuthToken | None:
         """The kept tokens."""
@@ -102,6 +160,44 @@ class StoredSignIn(OAuthClientProvider):
             context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(found)
 
 
+class _Bounded(httpx2.AsyncByteStream):
+    """A body up to a limit."""
+
+    def __init__(self, body: httpx2.AsyncByteStream) -> None:
+        self._body, self._read = body, 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._body:
+            self._read += len(piece)
+            if self._read > MOST_DOCUMENT:
+                raise ToolError(f'its authorization server sent more than {MOST_DOCUMENT:,} bytes')
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+async def address_problem(server: str, asked: str) -> str:
+    """Why a server at one address must not lead its client to another, or ''."""
+    here, there = urlsplit(server), urlsplit(asked)
+    if here.scheme == 'https' and there.scheme != 'https':
+        return f'it leads to {there.hostname}, which is not encrypted'
+    if here.hostname == there.hostname or not here.hostname or not there.hostname:
+        return ''
+    try:
+        own, others = await resolve(here.hostname, 443), await resolve(there.hostname, 443)
+    except (OSError, UnicodeError):
+        return ''  # It cannot be connected to, either.
+    if all(map(is_public, own)) and not all(map(is_public, others)):
+        return f'it leads to {there.hostname}, which is on this machine or in a private network'
+    return ''
+
+
+async def _check_address(server: str, asked: str) -> None:
+    if problem := await address_problem(server, asked):
+        raise ToolError(problem)
+
+
 def stored_sign_in(server: McpServer, file: TokenFile) -> StoredSignIn:
     """Authentication by what is kept; where that is not enough, it asks for a sign-in and fails."""
 
@@ -124,18 +220,36 @@ async def browser_sign_in(
         ToolError: the port that the browser is sent back to is taken.
     """
     came: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
+    state = ''
+
+    async def shown(url: str) -> None:
+        nonlocal state
+        state = parse_qs(urlsplit(url).query).get('state', [''])[0]
+        await show(url)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, ValueError, asyncio.IncompleteReadError):
+        broken = (
+            ConnectionError,
+            ValueError,
+            IndexError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+        )
+        with contextlib.suppress(*broken):
             line = (await reader.readuntil(b'\r\n\r\n')).split(b'\r\n')[0].decode('latin-1')
             url = urlsplit(line.split(' ')[1])
             given = {name: values[0] for name, values in parse_qs(url.query).items()}
-            said = b'You are signed in.' if 'code' in given else b'Signing in has failed.'
-            status, page = ('200 OK', PAGE % said) if url.path == PATH else ('404 Not Found', b'')
+            # Any page in the browser can send it here; only who was shown the address knows the state.
+            known = bool(state) and secrets.compare_digest(given.get('state', '').encode(), state.encode())
+            taken = url.path == PATH and known and not came.done()
+            said = b'You are signed in.' if taken and 'code' in given else b'Signing in has failed.'
+            status, page = ('200 OK' if taken else '400 Bad Request', PAGE % said)
+            if url.path != PATH:
+                status, page = '404 Not Found', b''
             head = f'HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(page)}\r\n\r\n'
             writer.write(head.encode() + page)
             await writer.drain()
-            if url.path == PATH and not came.done():
+            if taken and not came.done():
                 _take(came, given)
         writer.close()
 
@@ -152,7 +266,7 @@ async def browser_sign_in(
     here = int(listener.sockets[0].getsockname()[1])
     file.write(tokens=None, expires=None, port=here, **({} if here == port else {'client': None}))
     async with listener:
-        yield StoredSignIn(server, file, here, show, lambda: asyncio.shield(came))
+        yield StoredSignIn(server, file, here, shown, lambda: asyncio.shield(came))
 
 
 def _take(came: asyncio.Future[AuthorizationCodeResult], given: dict[str, str]) -> None:
@@ -163,4 +277,4 @@ def _take(came: asyncio.Future[AuthorizationCodeResult], given: dict[str, str]) 
         )
         return
     why = given.get('error_description') or given.get('error') or 'the browser returned no code'
-    came.set_exception(ToolError(f'signing in failed: {why}'))
+    came.set_exception(ToolError(f'signing in failed: {why[:MOST_SAID]}'))

@@ -149,19 +149,24 @@ class McpServers:
             problem = self._missing.get(name, 'signing in to it is off: set `oauth = true`')
             return ServerHealth(server=name, where='', problem=problem)
         await asyncio.to_thread(importlib.import_module, 'mcp')
-        from engine.tools.mcp.oauth import browser_sign_in
+        from engine.tools.mcp import oauth
 
         await known.session.close()
+        auth: oauth.StoredSignIn | None = None
         try:
             async with (
                 asyncio.timeout(SIGN_IN_SECONDS),
-                browser_sign_in(known.server, known.tokens, show) as auth,
+                oauth.browser_sign_in(known.server, known.tokens, show) as auth,
             ):
                 await open_once(known.server, auth)
         except TimeoutError:
             return self._health(name, f'nobody signed in within {SIGN_IN_SECONDS:g} seconds')
         except Exception as error:  # The package's, the server's, or a refusal.
-            return self._health(name, known.server.hide(innermost(error)))
+            if auth and auth.asking:
+                said = f'{auth.asking} did not answer within {oauth.EXCHANGE_SECONDS:g} seconds, or broke off'
+                return self._health(name, said)
+            said = known.server.hide(innermost(error))
+            return self._health(name, auth.hide(said) if auth else said)
         return await self.test(name)
 
     @property

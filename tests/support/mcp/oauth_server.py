@@ -25,6 +25,16 @@ class Guarded:
 
     url: str
     lifetime: int = 3600
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """In place of what the authorization server says of itself."""
+    resource: dict[str, Any] = field(default_factory=dict)
+    """In place of what the MCP server says of who protects it."""
+    padding: int = 0
+    """Characters of nothing in the metadata."""
+    echoes: bool = False
+    """Whether the token endpoint refuses, and repeats what it was sent."""
+    hangs: bool = False
+    """Whether the token endpoint says nothing."""
     refuses: bool = False
     """Whether the person says no."""
     valid: set[str] = field(default_factory=lambda: {TOKEN, RENEWED})
@@ -35,11 +45,13 @@ class Guarded:
         """The answer of the authorization server; None for what is the MCP server's."""
         match request.url.path:
             case '/.well-known/oauth-protected-resource/mcp':
-                return JSONResponse({'resource': f'{self.url}/mcp', 'authorization_servers': [self.url]})
+                found = {'resource': f'{self.url}/mcp', 'authorization_servers': [self.url]}
+                return JSONResponse(found | self.resource)
             case '/.well-known/oauth-authorization-server':
                 ends = {f'{name}_endpoint': f'{self.url}/{path}' for name, path in ENDS.items()}
                 more = {'response_types_supported': ['code'], 'code_challenge_methods_supported': ['S256']}
-                return JSONResponse({'issuer': self.url, **ends, **more})
+                more['padding'] = [' ' * self.padding]
+                return JSONResponse({'issuer': self.url, **ends, **more, **self.metadata})
             case '/register':
                 self.registered.append(await request.json())
                 return JSONResponse({**self.registered[-1], 'client_id': 'client-1'}, 201)
@@ -53,6 +65,10 @@ class Guarded:
                     name: values[0] for name, values in parse_qs((await request.body()).decode()).items()
                 }
                 self.grants.append(given)
+                if self.hangs:
+                    await asyncio.Event().wait()
+                if self.echoes:
+                    return JSONResponse({'error': 'invalid_grant', 'error_description': str(given)}, 400)
                 token = RENEWED if given['grant_type'] == 'refresh_token' else TOKEN
                 made = {'token_type': 'Bearer', 'expires_in': self.lifetime, 'refresh_token': REFRESH}
                 return JSONResponse({'access_token': token, **made})

@@ -1,0 +1,121 @@
+"""Signing in where somebody means ill: the MCP server, its authorization server, or a page in the browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from engine.tools.mcp import oauth
+from tests.processes.mcp.test_oauth import browse, using
+from tests.support.mcp.oauth_server import guarded
+
+pytestmark = pytest.mark.anyio
+
+
+async def nobody(url: str) -> None:
+    raise AssertionError(f'{url} must not be shown')
+
+
+async def test_a_page_that_guesses_the_way_back_changes_nothing(tmp_path: Path) -> None:
+    async def attacked(url: str) -> None:
+        back = parse_qs(urlsplit(url).query)['redirect_uri'][0]
+        async with httpx.AsyncClient() as http:
+            for forged in (
+                '?code=forged',
+                '?code=forged&state=x',
+                '?error=access_denied',
+                '',
+                '?state=' + 'y' * 99,
+            ):
+                answer = await http.get(back + forged)
+                assert (answer.status_code, 'signed in' in answer.text) == (400, False)
+        await browse(url)
+
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        assert (await servers.sign_in('far', attacked)).problem == ''
+        assert [grant['code'] for grant in there.grants] == ['a-code']
+
+
+async def test_the_way_back_is_taken_once(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    async def twice(url: str) -> None:
+        async with httpx.AsyncClient() as http:
+            back = (await http.get(url)).headers['location']
+            seen.extend([(await http.get(back)).status_code, (await http.get(back)).status_code])
+
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        assert (await servers.sign_in('far', twice)).problem == ''
+        assert (seen, len(there.grants)) == ([200, 400], 1)
+
+
+async def test_the_metadata_of_another_issuer_is_refused(tmp_path: Path) -> None:
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        there.metadata = {'issuer': 'https://elsewhere.example'}
+        assert 'issuer mismatch' in (await servers.sign_in('far', nobody)).problem
+        there.metadata, there.resource = {}, {'resource': 'https://elsewhere.example/mcp'}
+        assert 'does not match' in (await servers.sign_in('far', nobody)).problem
+        assert there.grants == []
+
+
+async def test_a_server_that_does_not_protect_the_code_is_refused(tmp_path: Path) -> None:
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        there.metadata = {'code_challenge_methods_supported': ['plain']}
+        assert 'PKCE' in (await servers.sign_in('far', nobody)).problem
+
+
+async def test_a_huge_document_is_not_read(tmp_path: Path) -> None:
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        there.padding = oauth.MOST_DOCUMENT
+        assert f'more than {oauth.MOST_DOCUMENT:,} bytes' in (await servers.sign_in('far', nobody)).problem
+
+
+@pytest.mark.parametrize('echoed', ['code', 'code_verifier', 'client_secret'])
+async def test_what_the_token_endpoint_repeats_is_not_shown(tmp_path: Path, echoed: str) -> None:
+    file = tmp_path / 'far.json'
+    async with (
+        guarded() as there,
+        using(there, file, client_id='mine', client_secret='a-secret-of-mine') as made,
+    ):
+        there.echoes = True
+        problem = (await made[0].sign_in('far', browse)).problem
+        assert 'invalid_grant' in problem and len(problem) < 2_500
+        assert there.grants[0][echoed] not in problem
+        assert 'tokens' not in json.loads(file.read_text('utf-8'))
+
+
+async def test_a_token_endpoint_that_hangs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oauth, 'EXCHANGE_SECONDS', 0.3)
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        there.hangs = True
+        problem = (await servers.sign_in('far', browse)).problem
+        assert '127.0.0.1 did not answer within 0.3 seconds' in problem
+
+
+@pytest.mark.parametrize(
+    ('server', 'asked', 'problem'),
+    [
+        ('https://mcp.example/mcp', 'http://sign-in.example/token', 'not encrypted'),
+        ('https://8.8.8.8/mcp', 'https://127.0.0.1/token', 'this machine or in a private network'),
+        ('https://8.8.8.8/mcp', 'https://169.254.169.254/latest', 'this machine or in a private network'),
+        ('https://8.8.8.8/mcp', 'https://[::ffff:10.0.0.1]/token', 'this machine or in a private network'),
+        ('https://8.8.8.8/mcp', 'https://1.1.1.1/token', ''),
+        ('http://127.0.0.1:9/mcp', 'http://127.0.0.1:8/token', ''),
+        ('https://10.0.0.1/mcp', 'https://10.0.0.2/token', ''),
+    ],
+)
+async def test_where_a_server_may_send_its_client(server: str, asked: str, problem: str) -> None:
+    said = await oauth.address_problem(server, asked)
+    assert (problem in said) if problem else said == ''
+
+
+async def test_no_page_that_is_not_encrypted_is_shown_for_a_server_that_is(tmp_path: Path) -> None:
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        there.metadata = {'authorization_endpoint': 'ftp://elsewhere.example/authorize'}
+        assert (await servers.sign_in('far', nobody)).problem
+        there.metadata = {'authorization_endpoint': 'javascript:alert(1)'}
+        assert (await servers.sign_in('far', nobody)).problem

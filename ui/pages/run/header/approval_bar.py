@@ -32,7 +32,7 @@ class ApprovalBar:
         self._leaf = waiting[0] if waiting else ''
         self._root.set_visibility(bool(waiting))
         self._root.classes(
-            **{'add' if waiting else 'remove': 'asks'}
+            **{'add' if waiting else 'remove': 'pressing'}
         )  # for a `:has()`, which is slow with `:not()`
         if not waiting:
             return

@@ -339,5 +339,5 @@ class RunHandle:
         await self.conductor.send(self.id, name, at=at, data=data)
 
     async def cancel(self, reason: str = '') -> None:
-        """Cancel the run for good. Raises `EventRefused` if it has ended."""
+        """Cancel the run; it cannot be resumed. Raises `EventRefused` if it has ended."""
         await self.conductor.cancel(self.id, reason)

@@ -28,7 +28,7 @@ async def set_mode(
     Args:
         connection: leads to it.
         session: the session's id.
-        said: what it said when the session began or was taken up again.
+        said: what it said when the session began or was resumed.
         agent: says which mode that is.
         approvals: what waits for a person.
 

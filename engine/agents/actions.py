@@ -36,7 +36,7 @@ def record_reply(scope: CallbackContext, event: Event) -> None:
 
 
 def works_on(event: Event) -> bool:
-    """Whether an external agent is in the middle of its turn: its tool calls are no turns of ours."""
+    """Whether an external agent is in the middle of its turn: its tool calls do not count as turns."""
     parts = event.data['message']['parts']
     return bool(event.data.get('external')) and any(part['kind'] == 'call' for part in parts)
 

@@ -309,7 +309,7 @@ def _usage(
 
 
 def _estimate_lost(played: AgentModel, asked: int) -> dict[str, Usage]:
-    """What a turn has used at least that broke off."""
+    """The least that a turn that broke off has used."""
     model, unpriced = f'{AGENT_PREFIX}{played.agent.name}', int(not played.simulated)
     return {model: replace(estimate(asked, 0, calls=1), unpriced=unpriced)}
 

@@ -88,7 +88,7 @@ class RunInfo:
     """Whether only its author sees it, and administrators."""
     deleted: Instant = 0.0
     """When it was moved to the trash, in seconds since 1970; 0 if it was not, `PURGING` while it is being
-    removed for good."""
+    removed permanently."""
 
     @property
     def drawn(self) -> bool:

@@ -152,5 +152,5 @@ class RunControl:
         await self.send(run, 'extend', data=amounts, seen=seen)
 
     async def cancel(self, run: RunId, reason: str = '', *, seen: int | None = None) -> None:
-        """Cancel for good: every activity has been cancelled by the time the run appears as ended."""
+        """Cancel the run: every activity has been cancelled by the time the run appears as ended."""
         await self.send(run, 'cancel', data={'reason': reason}, seen=seen)

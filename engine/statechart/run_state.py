@@ -65,7 +65,7 @@ class AgentState(Memory):
     unpriced: int = Field(0, exclude_if=_nothing)
     """Model calls of unknown cost."""
     session: dict[str, Any] = Field(default_factory=dict, exclude_if=_nothing)
-    """The session of the external agent that plays it: its run, its id, whether it can be taken up again."""
+    """The session of the external agent that plays it: its run, its id, whether it can be resumed."""
     plan: tuple[PlanEntry, ...] = Field((), exclude_if=_nothing)
     """The plan of the external agent that plays it."""
 

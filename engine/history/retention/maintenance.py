@@ -24,11 +24,11 @@ class CleanupResult:
     taken: tuple[ExpiredRun, ...] = ()
     """Moved to the trash by the policy."""
     purged: tuple[RunId, ...] = ()
-    """Deleted for good: their time in the trash was over."""
+    """Removed permanently: their time in the trash was over."""
 
 
 class RunMaintenance:
-    """Annotates runs and deletes them: first into the trash, and only from there for good."""
+    """Annotates runs and deletes them: first into the trash, and only from there permanently."""
 
     def __init__(self, live: LiveRuns, control: RunControl) -> None:
         self._live, self._control = live, control
@@ -105,7 +105,7 @@ class RunMaintenance:
         return await self.journal.annotate(run, deleted=0.0)
 
     async def purge(self, run: RunId) -> None:
-        """Delete a run in the trash for good, with its files.
+        """Remove a run in the trash permanently, with its files.
 
         It is marked first: interrupted at any point, it is either still in the trash and complete, or
         hidden until `clean_up` removes the rest.

@@ -31,9 +31,8 @@ class ApprovalBar:
         waiting = [leaf for leaf in view.active if mine and leaf.endswith(('.approving', '.asking'))]
         self._leaf = waiting[0] if waiting else ''
         self._root.set_visibility(bool(waiting))
-        self._root.classes(
-            **{'add' if waiting else 'remove': 'pressing'}
-        )  # for a `:has()`, which is slow with `:not()`
+        # For a `:has()` in a style sheet, which would be slow with `:not(.hidden)`.
+        self._root.classes(**{'add' if waiting else 'remove': 'pressing'})
         if not waiting:
             return
         agent = view.agents.get(parent_of(self._leaf), {})

@@ -6,7 +6,7 @@ from engine.journal.projection import Fold, fold
 from engine.journal.protocol import Entry, EntryQuery, Journal, Reservation, WholeRun
 from engine.journal.retention_policy import ExpiredRun, Retention
 from engine.journal.usage_records import usage_from_dict
-from engine.records.document import complete
+from engine.records.document import complete_snapshot
 
 __all__ = [
     'Entry',
@@ -19,7 +19,7 @@ __all__ = [
     'Retention',
     'StepMode',
     'WholeRun',
-    'complete',
+    'complete_snapshot',
     'fold',
     'usage_from_dict',
 ]

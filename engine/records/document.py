@@ -221,7 +221,7 @@ def join_tails(field: str, snapshots: Iterable[Snapshot]) -> list[Any]:
     raise JournalDamaged(f'{field} of memory cannot be read: an earlier snapshot of the run is missing')
 
 
-def complete(snapshot: Snapshot) -> Snapshot:
+def complete_snapshot(snapshot: Snapshot) -> Snapshot:
     """The snapshot with its long lists in its document. Blocks. Raises `JournalError`."""
     if not isinstance(snapshot, PartialSnapshot):
         return snapshot

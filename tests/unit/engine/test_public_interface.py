@@ -18,8 +18,8 @@ PUBLIC = {
         'json_differences kind_of lineage_tree merge_message merge_shapes open_question program_version'
     ),
     'engine.journal': (
-        'Entry EntryQuery ExpiredRun Fold Journal MemoryJournal Reservation Retention StepMode WholeRun fold '
-        'usage_from_dict'
+        'Entry EntryQuery ExpiredRun Fold Journal MemoryJournal Reservation Retention StepMode WholeRun '
+        'complete_snapshot fold usage_from_dict'
     ),
     'engine.models': (
         'CHARACTERS_A_TOKEN CallTiming EFFORT_LEVELS EFFORT_SYNTAX Endpoint EndpointHealth EndpointInfo '

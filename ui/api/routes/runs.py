@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Response
 
 from engine import Transition
-from engine.journal import complete
+from engine.journal import complete_snapshot
 from engine.records import (
     Gauge,
     Message,
@@ -213,7 +213,7 @@ async def list_steps(
 async def get_snapshot(conductor: Engine, run: Run, at: Step = 0) -> Snapshot | None:
     """Show the latest snapshot at or before a step, from which to fold; null if there is none."""
     found = await conductor.snapshot(RunId(run), at)
-    return await asyncio.to_thread(complete, found) if found else None
+    return await asyncio.to_thread(complete_snapshot, found) if found else None
 
 
 @router.get('/{run}/turns/{seq}', responses=problems(404))

@@ -119,8 +119,7 @@ async def _opening(conductor: Conductor, run: RunId, pattern: str, long: int, *,
         await asyncio.to_thread(fold, run, shape, await conductor.transitions(run))
         folds.append((time.perf_counter() - begun) * 1e3)
     chance = random.Random(0)
-    # Fewer in the longest: 100 MB of memory are read at each.
-    count = 5 if fast else 100 if long <= LONG else 10
+    count = 5 if fast else 100
     steps = [chance.randint(1, long) for _ in range(count)] + [long]
     seeks: list[float] = []
     for step in steps:

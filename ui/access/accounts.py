@@ -199,7 +199,7 @@ class Accounts:
         account = _account(await self._account(name))
         label = label.strip()
         if not 0 < len(label) <= 100:
-            raise InvalidInput({'label': 'say in 1 to 100 characters what it is for'})
+            raise InvalidInput({'label': 'describe its purpose in 1 to 100 characters'})
         if not account.role.includes(role):
             raise InvalidInput({'role': f'{name} is a {account.role}: its tokens can be no more'})
         if days is not None and not 0 < days <= 3_650:

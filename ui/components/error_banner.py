@@ -39,7 +39,7 @@ class ErrorBanner:
     async def check_owner(self, conductor: Conductor, run: RunId) -> bool:
         """Say so if this process cannot control the run; returns whether another one runs it."""
         if stranded := conductor.stranded.get(run):
-            self.say('link_off', f'This run cannot continue: {stranded}. What it did can be looked at.')
+            self.say('link_off', f'This run cannot continue: {stranded}. You can still look at what it did.')
             return False
         elsewhere = not conductor.runs_here(run) and not (await conductor.info(run)).status.ended
         if elsewhere:

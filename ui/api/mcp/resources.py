@@ -21,7 +21,7 @@ TEMPLATES: Final = (
     ResourceTemplate(
         uri_template=RUN,
         name='run',
-        description='How a run is, and what it answered.',
+        description="A run's status and answer.",
         mime_type='application/json',
     ),
     ResourceTemplate(

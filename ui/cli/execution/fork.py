@@ -116,7 +116,7 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
         typer.Option(
             '--before',
             metavar='recorded|live|simulated',
-            help='Whether earlier steps are taken as recorded, or run again from the first.',
+            help='Whether earlier steps are copied from the recording, or run again from the first.',
             rich_help_panel=REPLAY,
         ),
     ] = 'recorded',

@@ -97,7 +97,7 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
         typer.Option(
             '--effort',
             metavar='[ROLE=]LEVEL',
-            help='How much the model thinks, for one role or for all others: `none`, `minimal`, `low`,'
+            help='Reasoning effort, for one role or for all others: `none`, `minimal`, `low`,'
             ' `medium`, `high`, `xhigh`, `max`, or a number of tokens. Repeatable.',
             show_default=False,
         ),

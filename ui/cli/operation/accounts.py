@@ -224,9 +224,9 @@ def log(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     who: Annotated[str, typer.Option(help='Only what this account did.')] = '',
     action: Annotated[
-        str, typer.Option(help='Only this action, or those that begin so: `account.`, `start`.')
+        str, typer.Option(help='Only this action, or all with this prefix: `start`, `account.`.')
     ] = '',
-    run: Annotated[str, typer.Option(help='Only what is about this run.')] = '',
+    run: Annotated[str, typer.Option(help='Only entries about this run.')] = '',
     since: Annotated[
         str, typer.Option(help='From this time on, such as `2026-11-23`, or with a time of day.')
     ] = '',

@@ -88,7 +88,7 @@ def _environment(environment: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding('ok', 'Traces', f'are sent to {receiver}')
     for folder in open_folders() or ():
         if not folder.is_absolute() or not folder.is_dir():
-            text = f'HEMICYCLE_PROJECTS names {folder}, which is no folder'
+            text = f'HEMICYCLE_PROJECTS names {folder}, which is not a folder'
             yield Finding('warning', 'Projects', text, 'Name folders by their whole path.')
 
 

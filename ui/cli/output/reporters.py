@@ -105,7 +105,7 @@ def outcome_sentence(outcome: Outcome, fold: Fold) -> str:
     reason = f': {outcome.error}' if outcome.error else ''
     match outcome.status:
         case 'done' if outcome.error:
-            return f'run {outcome.run} is done with issues{reason}'
+            return f'run {outcome.run} has finished with issues{reason}'
         case 'done' | 'failed' | 'cancelled':
             return f'run {outcome.run} {"is " * (outcome.status != "failed")}{outcome.status}{reason}'
         case 'waiting':

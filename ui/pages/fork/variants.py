@@ -56,7 +56,9 @@ class VariantBoard:
                     Text('span', 'Fork tree')
             ui.element('span').classes('grow')
             self._blind = ui.switch('Blind', value=blind, on_change=self._name)
-            self._blind.tooltip('Hide which is which, in random order, until you pick a winner')
+            self._blind.tooltip(
+                'Blind comparison: names are hidden and the order is random until you pick a winner'
+            )
         self._place = ui.element('div').classes('lanes')
         if not self._runs:
             empty_state('call_split', 'These variants do not exist. They may have been deleted.')

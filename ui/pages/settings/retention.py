@@ -91,7 +91,7 @@ class RetentionSettings:
         if self._told.is_deleted:
             return
         if taken is None:
-            self._told.show('What it would delete now is shown to administrators.')
+            self._told.show('Administrators can see what it would delete now.')
         else:
             self._show_taken(taken)
         totals = {info.id: weights[info.id] for info in runs}

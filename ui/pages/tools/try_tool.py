@@ -33,7 +33,7 @@ MODEL = Field(
     name='model',
     kind='model',
     title='Model',
-    help='Answers what the tool asks, as an agent’s own model would: endpoint/model',
+    help='Model that answers the tool’s own requests, in the agent’s place: endpoint/model',
 )
 LISTED = 40
 """At most so many files of the scratch folder are listed."""

@@ -119,7 +119,7 @@ class Inbox:
             item, seen = await self._find(ask)
             found = item.ask
             if digest != found.digest:
-                raise QuestionClosed(found.run, event, 'what it asks is not what was shown: read it again')
+                raise QuestionClosed(found.run, event, 'it has changed since it was shown: read it again')
             if event not in found.events:
                 raise InvalidInput({'event': f'must be one of {", ".join(found.events)}, not {event!r}'})
             try:

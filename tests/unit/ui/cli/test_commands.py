@@ -80,7 +80,9 @@ BAKERY = (
 def test_a_result_that_was_not_approved_has_an_exit_code_of_its_own(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'pipeline', '--task', BAKERY, '--set', 'max_iterations=1', '-q')
     assert result.exit_code == ExitCode.DONE_WITH_ISSUES == 6
-    assert result.stdout.strip() and 'is done with issues: not approved after 1 revision' in result.stderr
+    assert (
+        result.stdout.strip() and 'has finished with issues: not approved after 1 revision' in result.stderr
+    )
     assert 'done with issues' in hemicycle('runs').stdout
     run = json.loads(hemicycle('runs', '--json').stdout.splitlines()[0])
     assert (run['status'], run['error']) == ('done', 'not approved after 1 revision')

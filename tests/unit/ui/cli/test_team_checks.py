@@ -44,7 +44,7 @@ def prepare(doctor: Doctor, work: Callable[[Conductor], Awaitable[object]]) -> N
         ({'HEMICYCLE_SMTP': 'ftp://x'}, 'E-mail', 'broken', 'must be smtp://'),
         ({'HEMICYCLE_SMTP': 'smtp://mail.example'}, 'E-mail', 'ok', 'mail.example:587'),
         ({'HEMICYCLE_OIDC_ISSUER': 'https://id.example'}, 'Identity provider', 'broken', 'is missing'),
-        ({'HEMICYCLE_PROJECTS': '/nowhere'}, 'Projects', 'warning', '/nowhere, which is no folder'),
+        ({'HEMICYCLE_PROJECTS': '/nowhere'}, 'Projects', 'warning', '/nowhere, which is not a folder'),
         ({'OTEL_EXPORTER_OTLP_ENDPOINT': 'http://127.0.0.1:4318'}, 'Traces', 'ok', '127.0.0.1:4318'),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 from engine.records.message import Image
 from engine.workspace.workspace import Workspace
 
@@ -14,6 +16,8 @@ STARTS = (
 """How the formats begin that every provider takes, besides WebP."""
 LARGEST = 3_750_000
 """Bytes: with base64's third more, the 5 MB that Anthropic takes."""
+MOST_SIDE = 8_000
+"""Pixels; a provider that is sent a larger image refuses the whole request."""
 
 
 def image_type(data: bytes) -> str:
@@ -23,9 +27,77 @@ def image_type(data: bytes) -> str:
     return next((kind for start, kind in STARTS if data.startswith(start)), '')
 
 
+def image_problem(data: bytes) -> str:
+    """Why models do not take an image, or ''. It is not decoded: a few bytes can claim many pixels."""
+    if len(data) > LARGEST:
+        return f'it is too large for a model: at most {LARGEST:,} bytes'
+    measure = {'image/png': _png, 'image/jpeg': _jpeg, 'image/gif': _gif, 'image/webp': _webp}
+    try:
+        size = measure[image_type(data)](data)
+    except (IndexError, struct.error):
+        size = None
+    if size is None or 0 in size:
+        return 'it is incomplete'
+    return (
+        f'it is too large for a model: at most {MOST_SIDE:,} pixels a side' if max(size) > MOST_SIDE else ''
+    )
+
+
 async def keep_image(data: bytes, workspace: Workspace) -> Image | None:
     """Store an image apart from the run's files; None if models do not take it."""
     kind = image_type(data)
-    if not kind or len(data) > LARGEST:
+    if not kind or image_problem(data):
         return None
     return Image(media_type=kind, digest=await workspace.store(data))
+
+
+Size = tuple[int, int] | None
+"""Width and height in pixels; None if the end of the image is missing."""
+
+
+def _png(data: bytes) -> Size:
+    at, size = 8, None
+    while True:
+        length, name = struct.unpack_from('>I4s', data, at)
+        if name == b'IHDR':
+            size = struct.unpack_from('>II', data, at + 8)
+        at += 12 + length
+        if name == b'IEND':
+            return size if at <= len(data) else None
+
+
+def _jpeg(data: bytes) -> Size:
+    at, size = 2, None
+    while True:
+        mark, kind = data[at], data[at + 1]
+        if mark != 0xFF:
+            return None
+        if kind == 0xFF:  # Padding.
+            at += 1
+            continue
+        if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack_from('>HH', data, at + 5)
+            size = (width, height)
+        elif kind == 0xDA:  # The pixels; the end mark cannot be among them.
+            return size if data.find(b'\xff\xd9', at) > 0 else None
+        alone = kind == 0x01 or 0xD0 <= kind <= 0xD7
+        at += 2 if alone else 2 + struct.unpack_from('>H', data, at + 2)[0]
+
+
+def _gif(data: bytes) -> Size:
+    return struct.unpack_from('<HH', data, 6) if data.rstrip(b'\0').endswith(b';') else None
+
+
+def _webp(data: bytes) -> Size:
+    if len(data) < 8 + struct.unpack_from('<I', data, 4)[0]:
+        return None
+    match data[12:16]:
+        case b'VP8X':
+            return 1 + int.from_bytes(data[24:27], 'little'), 1 + int.from_bytes(data[27:30], 'little')
+        case b'VP8L':
+            bits = struct.unpack_from('<I', data, 21)[0]
+            return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+        case b'VP8 ':
+            width, height = struct.unpack_from('<HH', data, 26)
+            return width & 0x3FFF, height & 0x3FFF
+    return None

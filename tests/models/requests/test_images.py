@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from engine.models.protocol import ModelRequest
 from engine.models.usage_estimate import message_length
 from engine.records.message import Image, Message, ToolCall, ToolResult
 from engine.tools.builtin.project.read_file import read_file
-from engine.tools.images import LARGEST, image_type
+from engine.tools.images import LARGEST, MOST_SIDE, image_problem, image_type
 from engine.tools.mcp.remote_tool import output_of
 from engine.tools.protocol import tool
 from engine.workspace.workspaces import Workspaces
@@ -30,7 +32,20 @@ from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn
 
 pytestmark = pytest.mark.anyio
 
-PNG = b'\x89PNG\r\n\x1a\n rest'
+
+def chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack('>I', len(data)) + name + data + struct.pack('>I', zlib.crc32(name + data))
+
+
+def png(width: int = 1, height: int = 1) -> bytes:
+    """A black picture, whose size is only claimed if it is large."""
+    pixels = zlib.compress(bytes((min(width, 10_000) // 8 + 2) * min(height, 10)))
+    header = struct.pack('>IIBBBBB', width, height, 1, 0, 0, 0, 0)
+    return SIGNATURE + chunk(b'IHDR', header) + chunk(b'IDAT', pixels) + chunk(b'IEND', b'')
+
+
+SIGNATURE = b'\x89PNG\r\n\x1a\n'
+PNG = png()
 DATA = base64.b64encode(PNG).decode()
 TALK = (
     Message.of('user', 'Look'),
@@ -135,15 +150,114 @@ def test_an_image_is_known_by_its_first_bytes(data: bytes, kind: str) -> None:
     assert image_type(data) == kind
 
 
+JPEG = (
+    b'\xff\xd8\xff\xe0\0\x04JF'  # Application data, then the size, the scan and the end.
+    b'\xff\xc0\0\x0b\x08\0\x10\0\x20\x01\x01\x11\0'
+    b'\xff\xda\0\x08\x01\x01\0\0\x3f\0data\xff\0\xff\xd9'
+)
+GIF = b'GIF89a' + struct.pack('<HH', 4, 5) + b'\0\0\0,data\0;'
+WEBP = (
+    b'RIFF' + struct.pack('<I', 22) + b'WEBPVP8X' + struct.pack('<I', 10) + b'\0\0\0\0' + b'\x03\0\0\x04\0\0'
+)
+
+
+@pytest.mark.parametrize('data', [PNG, png(8_000, 8_000), PNG + b'more', JPEG, JPEG + b'more', GIF, WEBP])
+def test_a_sound_image_is_taken(data: bytes) -> None:
+    assert image_problem(data) == ''
+
+
+@pytest.mark.parametrize('data', [PNG, JPEG, GIF, WEBP], ids=['png', 'jpeg', 'gif', 'webp'])
+def test_one_that_is_cut_off_anywhere_is_not(data: bytes) -> None:
+    for length in range(12, len(data)):
+        assert image_problem(data[:length]) == 'it is incomplete', length
+
+
+@pytest.mark.parametrize(
+    'data',
+    [
+        png(MOST_SIDE + 1, 1),
+        png(65_000, 65_000),
+        png(2**31, 2**31),
+        JPEG.replace(b'\0\x10\0\x20', b'\xff\xff\xff\xff'),
+        GIF.replace(struct.pack('<HH', 4, 5), b'\xff\xff\xff\xff'),
+        WEBP.replace(b'\x03\0\0\x04\0\0', b'\xff\xff\xff\xff\xff\xff'),
+    ],
+    ids=['wide', 'bomb', 'nonsense', 'jpeg', 'gif', 'webp'],
+)
+def test_one_whose_pixels_would_fill_memory_is_not(data: bytes) -> None:
+    assert len(data) < 100_000
+    assert image_problem(data) == 'it is too large for a model: at most 8,000 pixels a side'
+
+
+@pytest.mark.parametrize(
+    ('data', 'said'),
+    [
+        (PNG[:-5], 'it is incomplete'),
+        (png(0, 5), 'it is incomplete'),
+        (png(65_000, 65_000), 'at most 8,000 pixels'),
+        (b'\x89PNG\r\n\x1a\n' + b'\0' * 40, 'it is incomplete'),
+    ],
+    ids=['cut', 'no pixels', 'bomb', 'zeros'],
+)
+async def test_a_file_that_no_model_can_read_is_named_and_shown_to_none(
+    tmp_path: Path, data: bytes, said: str
+) -> None:
+    workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
+    context = ToolContext(key='k', workspace=workspace)
+    await workspace.write('plan.png', data)
+    with pytest.raises(ToolError, match=f'plan.png: .*{said}'):
+        await read_file.give('{"path": "plan.png"}', context)
+    block = ImageContent(type='image', data=base64.b64encode(data).decode(), mime_type='image/png')
+    assert (await output_of(CallToolResult(content=[block]), context)).images == ()
+
+
+async def test_the_kind_that_a_server_claims_is_not_believed_and_a_drawing_with_a_script_is_text(
+    tmp_path: Path,
+) -> None:
+    workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
+    context = ToolContext(key='k', workspace=workspace)
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+    blocks = [
+        ImageContent(type='image', data=base64.b64encode(PNG).decode(), mime_type='image/svg+xml'),
+        ImageContent(type='image', data=base64.b64encode(svg).decode(), mime_type='image/png'),
+        ImageContent(type='image', data='no base64!', mime_type='image/png'),
+    ]
+    made = await output_of(CallToolResult(content=list(blocks)), context)
+    assert [image.media_type for image in made.images] == ['image/png']
+    await workspace.write('a.svg', svg)
+    assert (await read_file.give('{"path": "a.svg"}', context)).images == ()
+
+
+@pytest.mark.parametrize('path', ['../out.png', '/etc/passwd', 'link.png', 'folder/../../out.png'])
+async def test_an_image_outside_of_the_workspace_is_not_read(tmp_path: Path, path: str) -> None:
+    workspace = Workspaces(tmp_path / 'in').of('run', 'one')  # type: ignore[arg-type]
+    await workspace.write('a.txt', b'')
+    (workspace.folder / 'link.png').symlink_to(tmp_path / 'out.png')
+    for folder in (tmp_path, workspace.folder.parent):
+        (folder / 'out.png').write_bytes(PNG)
+    with pytest.raises(ToolError):
+        await read_file.give(json.dumps({'path': path}), ToolContext(key='k', workspace=workspace))
+
+
+async def test_an_image_of_50_megabytes_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
+    await workspace.write('a.txt', b'')
+    with (workspace.folder / 'big.png').open('wb') as file:
+        file.write(PNG)
+        file.truncate(50_000_000)
+    with pytest.raises(ToolError, match=r'big\.png: it has 50000000 bytes, and at most'):
+        await read_file.give('{"path": "big.png"}', ToolContext(key='k', workspace=workspace))
+
+
 async def test_a_file_that_is_an_image_is_shown(tmp_path: Path) -> None:
     workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
     context = ToolContext(key='k', workspace=workspace)
     await workspace.write('plan.png', PNG)
     made = await read_file.give('{"path": "plan.png"}', context)
-    assert made.text == 'plan.png is an image: image/png, 13 bytes. Models that see are shown it.'
+    assert made.text == f'plan.png is an image: image/png, {len(PNG)} bytes. Models that see are shown it.'
     assert await workspace.load(made.images[0].digest) == PNG
     await workspace.write('huge.png', PNG + bytes(LARGEST))
-    with pytest.raises(ToolError, match='not a text file'):
+    with pytest.raises(ToolError, match=r'huge\.png: .*it is too large for a model: at most 3,750,000 bytes'):
         await read_file.give('{"path": "huge.png"}', context)
 
 
@@ -155,7 +269,7 @@ async def test_an_image_of_an_mcp_tool_is_shown_and_its_text_says_so(tmp_path: P
         ImageContent(type='image', data=base64.b64encode(b'no image').decode(), mime_type='image/png'),
     ]
     made = await output_of(CallToolResult(content=list(blocks)), context)
-    assert made.text.startswith('Here:\n[image/png, 13 bytes, kept as artifact ')
+    assert made.text.startswith(f'Here:\n[image/png, {len(PNG)} bytes, kept as artifact ')
     assert [image.media_type for image in made.images] == ['image/png']
 
 

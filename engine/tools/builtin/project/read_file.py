@@ -8,7 +8,7 @@ from pydantic import Field
 
 from engine.errors import ToolError
 from engine.tools.artifacts import ToolOutput
-from engine.tools.images import keep_image
+from engine.tools.images import image_problem, image_type, keep_image
 from engine.tools.protocol import ToolContext, tool
 
 
@@ -28,6 +28,8 @@ async def read_file(
     if '\0' in text and (image := await keep_image(data, context.files)):
         said = f'{path} is an image: {image.media_type}, {len(data):,} bytes. Models that see are shown it.'
         return ToolOutput(text=said, images=(image,))
+    if '\0' in text and image_type(data):
+        raise ToolError(f'{path}: an image that no model can be shown: {image_problem(data)}')
     if '\0' in text:
         raise ToolError(f'{path}: not a text file ({len(data)} bytes)')
     lines = text.split('\n')

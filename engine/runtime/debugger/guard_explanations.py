@@ -142,9 +142,10 @@ def _parts(pointer: str, document: Any) -> Iterator[str]:
 
 
 def _name_location(look: Access, document: Any) -> str:
-    """The location for people: memory and parameters need no prefix."""
+    """The location for people: memory and parameters need no prefix, and constants are no memory."""
     if not look.pointer:
-        return look.named
+        words = look.named.rpartition('.')[2].replace('_', ' ').strip()
+        return f'{words.lower()} (constant)' if words.isupper() else look.named
     root, *parts = _parts(look.pointer, document)
     match root:
         case 'agents':

@@ -163,9 +163,9 @@ def looking() -> GuardExplanations:
     [
         ('plain', {'count': 1, 'most': 4}),
         ('inside', {'tasks.b.tries': 5}),
-        ('computed', {'tasks.b.tries': 5, 'ENOUGH': 3}),
+        ('computed', {'tasks.b.tries': 5, 'enough (constant)': 3}),
         ('helper', {'count': 1, 'event.who': 'ann', 'names': ['x', 'y']}),
-        ('constant', {'count': 1, 'ENOUGH': 3}),
+        ('constant', {'count': 1, 'enough (constant)': 3}),
         ('given', {'event.votes': 2, 'event.ran': 7.5}),
         ('loop', {'names': ['x', 'y'], 'now': 'b'}),
         ('local', {'tasks.b.notes': [], 'count': 1}),

@@ -10,7 +10,7 @@ import pytest
 
 from engine import Catalog, Conductor, Event, Memory, Pattern
 from engine.errors import JournalDamaged
-from engine.journal import Fold, MemoryJournal, complete, fold
+from engine.journal import Fold, MemoryJournal, complete_snapshot, fold
 from engine.journal.protocol import Journal
 from engine.records import RunId, Snapshot, Transition
 from engine.records import document as document_module
@@ -157,7 +157,7 @@ async def test_a_list_that_was_read_stays_as_it_was(journal: Journal) -> None:
         assert read.take(one).document == read.document
     assert unread.document == read.document == fold_document(run, shape, steps)
     assert seen == before
-    assert complete(snapshot).state['document']['memory'] == before['memory']
+    assert complete_snapshot(snapshot).state['document']['memory'] == before['memory']
 
 
 def fold_document(run: RunId, shape: Any, steps: list[Transition]) -> Any:

@@ -96,7 +96,7 @@ async def fetch(
         raise ToolError(f'{url[:200]} did not answer within {seconds:g} seconds') from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
         raise ToolError(f'{url[:200]} could not be fetched: {describe_error(error)}') from None
-    raise ToolError(f'{url[:200]}was redirected more than {MOST_HOPS} times')
+    raise ToolError(f'{url[:200]} was redirected more than {MOST_HOPS} times')
 
 
 async def get(url: str, *, private: bool) -> Fetched:

@@ -29,7 +29,12 @@ def describe_error(error: BaseException) -> str:
         text = ''
     name = type(error).__name__
     text = text if text and isinstance(error, EngineError) else f'{name}: {text}' if text else name
-    return text if len(text) <= MOST_SAID else f'{text[:MOST_SAID]}…'
+    return clip(text, MOST_SAID)
+
+
+def clip(text: str, most: int) -> str:
+    """The text, cut after so many characters."""
+    return text if len(text) <= most else f'{text[:most]}…'
 
 
 def shorten(value: object) -> str:

@@ -281,8 +281,8 @@ def _whole(body: bytes, kind: str, decoder: Decoder) -> list[ModelEvent]:
         if b'"error"' in body:
             raise error_of_response(0, {}, body)
         raise _not_a_stream(body, kind)
-    if len(answers) == 1:
-        return decoder.feed('', text if body.startswith(b'{') else json.dumps(answers[0]))
+    if body.startswith(b'{'):
+        return decoder.feed('', text)
     return [event for answer in answers for event in decoder.feed('', json.dumps(answer))]
 
 

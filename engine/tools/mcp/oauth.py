@@ -100,12 +100,10 @@ class StoredSignIn(OAuthClientProvider):
                     self.asking = asked.url.host
                 response = yield asked
                 self.asking = ''
+                coding = response.headers.get('content-encoding', 'identity')
+                if asked is not request and coding != 'identity':
+                    raise ToolError(f'{asked.url.host} answers compressed, which was not requested')
                 if asked is not request or response.status_code in (401, 403):
-                    if (
-                        asked is not request
-                        and response.headers.get('content-encoding', 'identity') != 'identity'
-                    ):
-                        raise ToolError(f'{asked.url.host} answers compressed, which was not requested')
                     assert isinstance(response.stream, httpx2.AsyncByteStream)
                     response.stream = _Bounded(response.stream)
                 asked = await flow.asend(response)
@@ -243,9 +241,8 @@ async def browser_sign_in(
             known = bool(state) and secrets.compare_digest(given.get('state', '').encode(), state.encode())
             taken = url.path == PATH and known and not came.done()
             said = b'You are signed in.' if taken and 'code' in given else b'Signing in has failed.'
-            status, page = ('200 OK' if taken else '400 Bad Request', PAGE % said)
-            if url.path != PATH:
-                status, page = '404 Not Found', b''
+            status = '200 OK' if taken else '400 Bad Request' if url.path == PATH else '404 Not Found'
+            page = PAGE % said if url.path == PATH else b''
             head = f'HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(page)}\r\n\r\n'
             writer.write(head.encode() + page)
             await writer.drain()

@@ -13,7 +13,7 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from engine.errors import ToolError
-from engine.records.jsonable import describe_error
+from engine.records.jsonable import clip, describe_error
 from engine.tools.mcp.asking import CURRENT, AskingCall
 from engine.tools.mcp.config import McpServer
 from engine.tools.mcp.token_file import TokenFile
@@ -285,8 +285,7 @@ class McpSession:
         hidden = self._server.hide(problem)
         if self._tokens is not None:
             hidden = self._tokens.secret_filter.text(hidden)
-        cut = hidden if len(hidden) <= MOST_TOLD else f'{hidden[:MOST_TOLD]}…'
-        return f'MCP server {self._server.name}: {cut}'
+        return f'MCP server {self._server.name}: {clip(hidden, MOST_TOLD)}'
 
 
 async def open_once(server: McpServer, auth: StoredSignIn) -> None:

@@ -15,6 +15,7 @@ from engine.errors import ModelError
 from engine.models.http.endpoint import DialectName, Endpoint
 from engine.models.protocol import Completed, ModelEvent, ModelRequest
 from engine.records import Usage
+from engine.records.jsonable import clip
 
 Reason = Literal['stop', 'tools', 'length', 'filter']
 REASONS: dict[str, Reason] = {
@@ -219,7 +220,7 @@ def _is_too_deep(value: Any, data: str) -> bool:
 
 def unreadable_error(data: str) -> ModelError:
     """The error for data that does not follow the dialect."""
-    shown = data if len(data) <= MOST_SHOWN else f'{data[:MOST_SHOWN]}…'
+    shown = clip(data, MOST_SHOWN)
     return ModelError(f'it sent what cannot be read: {shown!r}', kind='bad response', retryable=True)
 
 

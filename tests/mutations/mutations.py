@@ -36,14 +36,14 @@ MUTATIONS = (
         name='act before the step is journaled',
         module='engine.runtime.run',
         before="""\
-        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump)
+        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
             self._host.feed.publish(step)
         stopped = [] if self._muted else self._work.follow(steps)
 """,
         after="""\
         stopped = [] if self._muted else self._work.follow(steps)
-        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump)
+        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
             self._host.feed.publish(step)
 """,
@@ -53,14 +53,14 @@ MUTATIONS = (
         name='tell of a step before it is journaled',
         module='engine.runtime.run',
         before="""\
-        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump)
+        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
             self._host.feed.publish(step)
 """,
         after="""\
         for step in steps:
             self._host.feed.publish(step)
-        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump)
+        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
 """,
         guards=(f'{LAW}::test_nobody_sees_a_step_before_it_is_kept',),
     ),
@@ -208,8 +208,8 @@ MUTATIONS = (
     Mutation(
         name='keep a snapshot of the step before',
         module='engine.runtime.recorder',
-        before='snapshot_of(info.id, projection, document())',
-        after='replace(snapshot_of(info.id, projection, document()), seq=projection.seq - 1)',
+        before='snapshot_of(info.id, projection, *dump(self._kept))',
+        after='replace(snapshot_of(info.id, projection, *dump(self._kept)), seq=projection.seq - 1)',
         guards=(f'{RECORDER}::test_snapshots_give_what_the_steps_give',),
     ),
     Mutation(

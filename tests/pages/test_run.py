@@ -1,6 +1,7 @@
 """The run page without a browser: a full disk, an approval, a lost run and a missing file."""
 
 import asyncio
+import threading
 from dataclasses import replace
 
 import pytest
@@ -12,10 +13,12 @@ from engine import Budget, Catalog, Conductor
 from engine.errors import JournalUnavailable
 from engine.journal import MemoryJournal
 from tests.support.clicks import click, hide_answered
-from tests.support.harness import FakeModel, calls
+from tests.support.harness import FakeModel, calls, until
 from ui.components.theme import serve_assets
+from ui.pages.run import address
 from ui.pages.run import page as run_page
 from ui.pages.run.agents import agent as agent_pane
+from ui.pages.run.inspector import inspector
 from ui.pages.runs import page as runs_page
 from ui.web.backend import Backend
 
@@ -149,6 +152,32 @@ async def test_a_step_of_a_run_that_has_ended(user: User, backend):
     assert [element for element in live if 'off' in element.classes] == live, (
         'there is nothing live in a run that has ended'
     )
+
+
+async def test_a_link_to_a_tab_is_never_said_by_half(user: User, backend, monkeypatch):
+    """Whoever reloads while the page is drawn gets the same tab again."""
+    conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
+    await conductor.result(run)
+    link, said = f'/runs/{run}/messages?at=3&inspect=memory', []
+    monkeypatch.setattr(address.ui, 'run_javascript', said.append)
+    await user.open(link)
+    await until(lambda: [script for script in said if 'State' in script])
+    assert [script for script in said if 'State' in script] == [f'history.replaceState(null, "", "{link}")']
+
+
+async def test_memory_is_read_beside_the_event_loop(user: User, backend, monkeypatch):
+    """Its long lists are in earlier snapshots, and other pages do not wait for them."""
+    conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
+    await conductor.result(run)
+    threads = []
+    monkeypatch.setattr(
+        inspector, '_document_of', lambda view: threads.append(threading.current_thread()) or {}
+    )
+    await user.open(f'/runs/{run}?at=3&inspect=memory')
+    await until(lambda: threads)
+    assert threading.main_thread() not in threads
 
 
 async def test_a_budget_burns_down_and_is_added_to(user: User, backend):

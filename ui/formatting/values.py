@@ -87,6 +87,10 @@ SINCE, UNTIL = 1_000_000_000.0, 4_000_000_000.0
 """Numbers in between may be seconds since 1970: September 2001 to October 2096."""
 
 
+MOST_ITEMS = 500
+"""Items of one list that are shown."""
+
+
 def with_times(value: Any, name: str = '') -> Any:
     """A JSON value in which times (seconds since 1970, by the field's name) are written as people do."""
     if isinstance(value, Mapping):
@@ -95,6 +99,23 @@ def with_times(value: Any, name: str = '') -> Any:
         return [with_times(item) for item in value]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return exact(value) if is_number and SINCE < value < UNTIL and TIMES.search(name) else value
+
+
+def with_list_ends(value: Any) -> Any:
+    """A JSON value with the ends of its long lists: a page is not sent a hundred thousand items.
+
+    Such a list becomes a mapping, by the items' places; `earlier` says how many there are before.
+    """
+    if isinstance(value, Mapping):
+        return {key: with_list_ends(item) for key, item in value.items()}
+    if not isinstance(value, list | tuple):
+        return value
+    before = max(0, len(value) - MOST_ITEMS)
+    items = [with_list_ends(item) for item in value[before:]]
+    if not before:
+        return items
+    ends = {str(place): item for place, item in enumerate(items, before)}
+    return ends | {'earlier': f'{before:,} more items, which are not shown'}
 
 
 def first_sentence(text: str) -> str:

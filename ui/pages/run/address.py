@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from urllib.parse import parse_qs, urlsplit
 
 from nicegui import ui
@@ -21,6 +22,7 @@ class Address:
 
     def __init__(self, go: Callable[[str, int | None, str], Awaitable[None]]) -> None:
         self._go = go
+        self._held = False
         self.said = ''
         """The address as this page has last set it."""
         ui.on('went', lambda event: self._went(str(event.args)))
@@ -28,10 +30,19 @@ class Address:
 
     def say(self, address: str, *, leap: bool) -> None:
         """Show an address; a leap adds an entry to the browser's history, a step replaces it."""
-        if address != self.said:
+        if address != self.said and not self._held:
             self.said = address
             method = 'pushState' if leap else 'replaceState'
             ui.run_javascript(f'history.{method}(null, "", {json.dumps(address)})')
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Say nothing while the page goes to an address: half of the way there is nowhere to reload."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
 
     async def _went(self, address: str) -> None:
         self.said = address

@@ -115,10 +115,13 @@ class Screen:
         self._said = live_region()
         await self._reasons.load()
         self._watched = await self._trouble.check_owner(self._conductor, self._info.id)
-        await self._show_recorded(self._info.seq if at is None else at, at)
-        if ENDS.get(tab) in tabs.titles:
-            tabs.open(ENDS[tab])
-        self._inspector.open((query or {}).get('inspect', ''))
+        with self._address.held():
+            await self._show_recorded(self._info.seq if at is None else at, at)
+            if ENDS.get(tab) in tabs.titles:
+                tabs.open(ENDS[tab])
+            self._inspector.open((query or {}).get('inspect', ''))
+        if at is not None:
+            self._say_address()
         await self._notes.load()
         self._header.naming.watch()  # timers come last: the first one sends the page as far as it is
         ui.timer(0, self._look_when_due)
@@ -166,9 +169,10 @@ class Screen:
     async def _visit(self, end: str, at: int | None, inspected: str) -> None:
         """Follow the browser's back button."""
         title = ENDS.get(end, self._tabs.titles[0])
-        if title in self._tabs.titles and title != self._tabs.shown:
-            self._tabs.open(title)
-        self._inspector.open(inspected)
+        with self._address.held():
+            if title in self._tabs.titles and title != self._tabs.shown:
+                self._tabs.open(title)
+            self._inspector.open(inspected)
         if at != self._at:
             await self.seek(at if at is None else min(at, self.follower.head), leap=False)
 

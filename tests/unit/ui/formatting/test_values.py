@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from engine import Status
-from ui.formatting.values import SIMULATED, exact, result_notes, with_times
+from ui.formatting.values import SIMULATED, exact, result_notes, with_list_ends, with_times
 
 NOW = 1_790_000_000.5
 
@@ -26,6 +26,14 @@ def test_times_are_written_as_times_by_the_name_of_their_field() -> None:
         'messages': [{'time': exact(NOW), 'ran': 12.5, 'seq': 3}],
     }
     assert with_times(NOW, 'ended') == exact(NOW) and with_times(NOW, 'amount') == NOW
+
+
+def test_of_a_long_list_the_end_is_shown():
+    found = with_list_ends({'log': list(range(2_000)), 'few': [{'inner': [1]}]})
+    assert found['few'] == [{'inner': [1]}]
+    assert found['log'] == {str(n): n for n in range(1_500, 2_000)} | {
+        'earlier': '1,500 more items, which are not shown'
+    }
 
 
 def test_a_result_that_falls_short_says_so_in_one_sentence() -> None:

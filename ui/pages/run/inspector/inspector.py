@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
-from engine import Transition
+from engine import EngineError, Transition
 from engine.records import Change, Shape, View
 from ui.components.elements import Engagement, JsonTree
 from ui.components.tabs import Tabs
@@ -23,7 +24,7 @@ from ui.formatting.steps import (
     path_text,
     previous_values,
 )
-from ui.formatting.values import with_times
+from ui.formatting.values import with_list_ends, with_times
 from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.debugger import Debugger
 from ui.pages.run.debugger.panel import BreakpointsPanel
@@ -134,9 +135,18 @@ class Inspector:
         # The whole document is sent only while its tab is open.
         view, changed = self._pending
         if view and self._tabs.shown == 'Memory':
-            self._tree.show(with_times({'memory': view.memory, 'agents': view.agents}), changed)
+            background_tasks.create(self._show_memory(view, changed), name='show memory')
         if view and self._tabs.shown == 'Usage':
             self._spending.show(view)
+
+    async def _show_memory(self, view: View, changed: list[str]) -> None:
+        # Long lists are read from earlier snapshots only now: other pages do not wait for it.
+        try:
+            document = await asyncio.to_thread(_document_of, view)
+        except EngineError as error:
+            document = {'memory': f'It cannot be read: {error}'}
+        if self._pending[0] is view and not self._tree.is_deleted:
+            self._tree.show(document, changed)
 
     def _describe(self, view: View, step: Transition, since: float | None) -> None:
         ui.label(f'Step {step.seq}').classes('step-number num')
@@ -204,6 +214,12 @@ class Inspector:
                 ui.label('removed').classes('muted small')
             else:
                 ui.label(value_text(value)).classes('after').props('role="group" aria-label="after"')
+
+
+def _document_of(view: View) -> dict[str, Any]:
+    """What the tree shows of a step. Blocks."""
+    document: dict[str, Any] = with_times(with_list_ends({'memory': view.memory, 'agents': view.agents}))
+    return document
 
 
 def draw_criteria(view: View, step: Transition, shape: Shape, named: Callable[[str], str]) -> None:

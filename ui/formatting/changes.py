@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from ui.formatting.steps import path_text, short_json
+from ui.formatting.tool_calls import call_line
 from ui.formatting.values import count
 
 LONGEST = 400
@@ -13,6 +16,8 @@ DEEPEST = 3
 """Levels that are written out; what is further inside is counted."""
 MOST = 12
 """Entries that are written out of one list or mapping."""
+CONSTANT = re.compile(r'[A-Z]{4,}|[A-Z]+(_[A-Z]+)+')
+"""A value that programs write in capitals, such as REVISE_BEST; shorter words are abbreviations."""
 TITLES = {'system': 'Instructions', 'user': 'Task', 'assistant': 'Reply', 'tool': 'Results'}
 
 
@@ -46,11 +51,13 @@ def _message(message: Mapping[str, Any]) -> str:
     for part in message['parts']:
         match part.get('kind'):
             case 'call':
-                said.append(f'Calls {part.get("name")}')
+                given = call_line(str(part.get('arguments') or ''), 240)
+                said.append(f'Calls {part.get("name")}' + (f' ({given})' if given else ''))
             case 'result':
                 said.append(f'{part.get("name")}: {_brief(part.get("text"))}')
             case 'text' | 'reasoning':
-                said.append(_brief(part.get('text')))
+                text = part.get('text')
+                said += [_brief(text)] if (answer := _parse(text)) is text else _lines(answer, 0)
     return '\n'.join(said)
 
 
@@ -58,10 +65,25 @@ def _brief(text: Any) -> str:
     return short_json(str(text or ''), 240)
 
 
+def _parse(value: Any) -> Any:
+    """The value that a text holds as JSON, such as an answer or the arguments of a call; others as they are."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ('{', '['):
+        return value
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return found if isinstance(found, (dict, list)) else value
+
+
 def _lines(value: Any, depth: int) -> list[str]:
     items: list[tuple[str, Any]]
+    value = _parse(value)
     if isinstance(value, Mapping):
-        items = [(str(key).replace('_', ' '), item) for key, item in value.items()]
+        # What is not set says nothing.
+        items = [(str(key).replace('_', ' '), item) for key, item in value.items() if item not in ('', None)]
+        if value and not items:
+            return ['empty']
     elif isinstance(value, (list, tuple)):
         items = [('•', item) for item in value]
     else:
@@ -71,7 +93,8 @@ def _lines(value: Any, depth: int) -> list[str]:
     if depth >= DEEPEST:
         return [count(len(items), 'entry', 'entries')]
     found = []
-    for key, item in items[:MOST]:
+    for key, given in items[:MOST]:
+        item = _parse(given)
         lead, mark = '  ' * depth, '' if key == '•' else ':'
         if isinstance(item, (Mapping, list, tuple)) and item:
             inner = [': '.join(_message(item).split('\n'))] if _is_message(item) else _lines(item, depth + 1)
@@ -98,4 +121,5 @@ def plain(value: Any) -> str:
             return format_number(value)
         case dict() | list() | tuple():
             return 'none'
-    return str(value) or 'empty'
+    text = str(value)
+    return text.replace('_', ' ').lower() if CONSTANT.fullmatch(text) else text or 'empty'

@@ -151,8 +151,14 @@ def _ways(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[E
 
 
 def previous_values(document: Mapping[str, Any], changes: Iterable[Change]) -> list[Any]:
-    """The values that the changes replace, read before any change is applied."""
-    return [resolve_pointer(document, split_pointer(change.path)) for change in changes]
+    """The values that the changes replace, read before any change is applied.
+
+    What is added to a list replaces nothing, and the list, which may be long, is not read for it.
+    """
+    return [
+        None if change.path.endswith('/-') else resolve_pointer(document, split_pointer(change.path))
+        for change in changes
+    ]
 
 
 def duration(seconds: float) -> str:

@@ -48,11 +48,36 @@ def test_a_message_says_who_said_what():
     call = {'kind': 'call', 'id': '1', 'name': 'notes', 'arguments': '{}'}
     asked = {'role': 'assistant', 'parts': [{'kind': 'text', 'text': 'I look.'}, call]}
     assert value_text(asked) == 'Reply\nI look.\nCalls notes'
+    given = {'kind': 'call', 'id': '2', 'name': 'calculator', 'arguments': '{"expression": "2 + 2"}'}
+    assert (
+        value_text({'role': 'assistant', 'parts': [given]}) == 'Reply\nCalls calculator (expression: 2 + 2)'
+    )
+    answer = {'kind': 'text', 'text': '{"approved": true, "depends_on": []}'}
+    assert value_text({'role': 'assistant', 'parts': [answer]}) == 'Reply\napproved: yes\ndepends on: none'
     answered = {
         'role': 'tool',
         'parts': [{'kind': 'result', 'id': '1', 'name': 'notes', 'text': 'None yet.'}],
     }
     assert value_text(answered) == 'Results\nnotes: None yet.'
+
+
+@pytest.mark.parametrize(
+    ('value', 'said'),
+    [
+        ('PENDING', 'pending'),
+        ('REVISE_BEST', 'revise best'),
+        ('CSV', 'CSV'),
+        ('I am DONE.', 'I am DONE.'),
+        ('{"expression": "1/3", "digits": 4}', 'expression: 1/3\ndigits: 4'),
+        ('{not JSON', '{not JSON'),
+        ('[see](there)', '[see](there)'),
+        ({'name': 'a', 'model': '', 'answer': None, 'after': []}, 'name: a\nafter: none'),
+        ({'model': ''}, 'empty'),
+        ({'task': {'content': '{"expression": "6*7"}'}}, 'task:\n  content:\n    expression: 6*7'),
+    ],
+)
+def test_a_value_of_a_program_is_written_as_people_do(value, said):
+    assert value_text(value) == said
 
 
 def test_messages_in_a_value_are_words_and_what_is_counted_stays_on_its_line():

@@ -186,6 +186,15 @@ def test_befores_are_what_each_change_replaces():
     assert previous_values(document, changes) == [2, None]
 
 
+def test_a_list_is_not_read_for_what_is_added_to_it():
+    class Unread(dict):
+        def __getitem__(self, name):
+            raise AssertionError(name)
+
+    added = Change(op='add', path='/memory/log/-', value=1)
+    assert previous_values({'memory': Unread(log=[])}, [added]) == [None]
+
+
 @pytest.mark.parametrize(
     ('seconds', 'said'),
     [(-1, '0.0 s'), (0.44, '0.4 s'), (12.9, '12 s'), (187, '3:07'), (3765, '1:02:45')],

@@ -63,5 +63,6 @@ class Viewers:
 
 
 def _brief(other: Viewer) -> str:
-    """Initials, and the step unless it is the newest."""
-    return f'{other.name[:2].upper()} {"" if other.at is None else other.at}'.strip()
+    """Initials, and the step; of somebody without a name it is said, too, that it is the newest."""
+    at = '' if other.at is None and other.name else 'latest' if other.at is None else str(other.at)
+    return f'{other.name[:2].upper()} {at}'.strip()

@@ -66,7 +66,7 @@ def _brief(text: Any) -> str:
 
 
 def _parse(value: Any) -> Any:
-    """The value that a text holds as JSON, such as an answer or the arguments of a call; others as they are."""
+    """The value that a text holds as JSON, such as an answer or a call's arguments; others as they are."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ('{', '['):
         return value
     try:

@@ -101,7 +101,7 @@ def test_the_inspector_says_why_this_way_and_what_changed(page, finished):
     expect(page.locator('.way.taken')).to_contain_text('to complete')
     expect(page.locator('.way', has_text='to analyzing')).to_contain_text('not evaluated')
     change = page.locator('.change', has_text=re.compile('memory . status'))
-    expect(change.locator('.before')).to_have_text('REVIEWING')
+    expect(change.locator('.before')).to_have_text('reviewing')
     expect(change.locator('.after')).to_have_text('complete')
     page.get_by_role('tab', name='Memory').click()
     expect(page.locator('.tree .changed', has_text='status')).to_contain_text('COMPLETE')

@@ -31,18 +31,34 @@ class LoopShare:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._width = 1
         """How many of those waiting get a turn in the next round."""
+        self._used = False
+        """Whether one of them has had its turn in this round."""
+        self._put_off = 0
+        """How many of them are to wait for another round, since this one has become long."""
 
     async def turn(self) -> None:
         """Wait until there is room in a round."""
         if not self._counting:
             self._count()
-        elif self._waiting or self._now() - self._began > SHARE:
+            return
+        place = len(self._waiting)
+        if not place and self._has_room():
+            return
+        while True:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(future)
+            self._waiting.insert(place, future)
             await future
+            if not self._used or self._has_room():  # One each round, however long others make it.
+                self._used = True
+                return
+            place, self._put_off = self._put_off, self._put_off + 1
+
+    def _has_room(self) -> bool:
+        return self._now() - self._began <= SHARE
 
     def _count(self) -> None:
-        self._counting, self._began = True, self._now()
+        self._counting, self._used, self._put_off = True, False, 0
+        self._began = self._now()
         asyncio.get_running_loop().call_soon(self._next_round)
 
     def _next_round(self) -> None:
@@ -50,8 +66,7 @@ class LoopShare:
         if not self._waiting:
             self._width = 1
             return
-        short = self._now() - self._began <= SHARE
-        self._width = self._width + 1 if short else max(1, self._width // 2)
+        self._width = self._width + 1 if self._has_room() else max(1, self._width // 2)
         for _ in range(min(self._width, len(self._waiting))):
             future = self._waiting.popleft()
             if not future.done():  # Otherwise its task was cancelled.

@@ -48,6 +48,24 @@ async def test_work_of_many_tasks_leaves_room_for_others() -> None:
     assert order == list(range(300))  # first come, first served
 
 
+async def test_work_that_becomes_longer_leaves_room_for_others() -> None:
+    clock = WorkClock()
+    share, watcher = LoopShare(clock), Watcher(clock)
+    order: list[int] = []
+
+    async def work(number: int) -> None:
+        await share.turn()
+        if number < 6 or number > 500:  # In between, rounds are short, and ever more get a turn in each.
+            clock.work()
+        order.append(number)
+
+    watching = asyncio.create_task(watcher.watch())
+    await asyncio.gather(*map(work, range(600)))
+    watching.cancel()
+    assert PIECE < watcher.longest <= 2 * SHARE
+    assert order == list(range(600))
+
+
 async def test_a_turn_that_nobody_waits_for_any_more_is_passed_on() -> None:
     clock = WorkClock()
     share = LoopShare(clock)

@@ -47,7 +47,7 @@ def fleet(backend: Backend) -> FakeFleet:
 @pytest.fixture
 async def waiting(conductor: Conductor, fleet: FakeFleet) -> str:
     run = (await conductor.start('pipeline', {'task': 'Tea or coffee?'}, title='Drinks', paused=True)).id
-    reason = "no worker carries the label 'gpu'"
+    reason = "no worker has the label 'gpu'"
     fleet.waits = [WaitingRun(info=await conductor.info(run), reason=reason)]
     return str(run)
 
@@ -72,7 +72,7 @@ async def test_workers_and_what_waits_are_shown(
     for text in ('east-1', '1 of 50', driven, 'gpu', '2 patterns', 'Draining', 'it does not answer'):
         await pages.should_see(text)
     await pages.should_see('Drinks')
-    await pages.should_see("no worker carries the label 'gpu'")
+    await pages.should_see("no worker has the label 'gpu'")
 
 
 async def test_a_worker_is_drained_by_an_administrator(

@@ -106,7 +106,7 @@ class Accounts:
                 {'name': 'it may have letters, digits and . _ @ -, and begins with one of the first two'}
             )
         if await self.find(name):
-            raise InvalidInput({'name': f'there is an account {name!r} already'})
+            raise InvalidInput({'name': f'the account {name!r} exists already'})
         body: dict[str, Any] = {'name': name, 'created': self._clock.now(), 'password': ''}
         if password:
             check_password(name, password)
@@ -115,7 +115,7 @@ class Accounts:
         try:
             await self._journal.write_entries([entry])
         except EntryChanged:
-            raise InvalidInput({'name': f'there is an account {name!r} already'}) from None
+            raise InvalidInput({'name': f'the account {name!r} exists already'}) from None
         return _account(entry)
 
     async def set_password(self, name: str, password: str, *, but: str = '') -> None:
@@ -169,7 +169,7 @@ class Accounts:
                     return found
                 continue
             return _account(made)
-        raise InvalidInput({'name': f'there is no free name like {plain!r}'})
+        raise InvalidInput({'name': f'no name like {plain!r} is free'})
 
     async def kept_password(self, name: str) -> str:
         """The hash of an account's password; '' if there is none, or no such account."""
@@ -201,7 +201,7 @@ class Accounts:
         if not 0 < len(label) <= 100:
             raise InvalidInput({'label': 'describe its purpose in 1 to 100 characters'})
         if not account.role.includes(role):
-            raise InvalidInput({'role': f'{name} is a {account.role}: its tokens can be no more'})
+            raise InvalidInput({'role': f'{name} is a {account.role}: its tokens cannot have a higher role'})
         if days is not None and not 0 < days <= 3_650:
             raise InvalidInput({'days': 'must be more than 0 and at most 3,650'})
         secret, now = f'{TOKEN}{new_secret()}', self._clock.now()

@@ -197,7 +197,7 @@ class Guarded:
         if 'private' in said:
             caller, info = await self._authorize('annotate', [run]), await self._root.info(run)
             if caller.role is not Role.ADMIN and info.author != caller.name:
-                raise NotAllowed(f'only {info.author or "an administrator"} may hide this run or show it')
+                raise NotAllowed(f'only {info.author or "an administrator"} may change who can see this run')
         made: RunInfo = await self._behind('annotate', self._root.annotate)(run, **said)
         if 'private' in said:
             Guarded._hidden += 1

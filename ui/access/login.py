@@ -109,7 +109,7 @@ class Login:
         if not is_own(request.scope, request.headers):
             return self._page(request, 'This form came from another site. Log in here.', status=403)
         if int(request.headers.get('content-length') or MOST_FORM + 1) > MOST_FORM:
-            return self._page(request, 'This is no login form.', status=413)
+            return self._page(request, 'This is not a login form.', status=413)
         form = await request.form(max_files=0, max_fields=10)
         name, password = str(form.get('name', '')), str(form.get('password', ''))
         try:

@@ -85,7 +85,7 @@ def _role(variable: str, text: str) -> Role:
         return Role(text.strip().lower())
     except ValueError:
         raise InvalidInput(
-            {f'HEMICYCLE_OIDC_{variable}': f'{text!r} is no role: viewer, operator or admin'}
+            {f'HEMICYCLE_OIDC_{variable}': f'{text!r} is not a role: use viewer, operator or admin'}
         ) from None
 
 
@@ -186,7 +186,7 @@ class Provider:
                 if more.get('sub') == read.claims['sub']:
                     return {**more, **read.claims}
         except (OAuthError, JoseError, httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-            raise LoginRefused(f'{self.name} could not say who you are ({type(error).__name__}).') from error
+            raise LoginRefused(f'{self.name} could not identify you ({type(error).__name__}).') from error
         return read.claims
 
     async def _account(self, access: Access, claims: Mapping[str, Any]) -> Account:
@@ -204,7 +204,7 @@ class Provider:
             made = Caller(account.name, account.role, self.name)
             await access.audit.write(made, 'account.add', said={'name': account.name, 'role': str(first)})
         elif self.settings.roles and role is None:  # who had one before
-            raise LoginRefused(f'{self.name} gives you no role here any more. Ask an administrator.')
+            raise LoginRefused(f'{self.name} no longer gives you a role here. Ask an administrator.')
         elif role and role is not account.role:
             await access.accounts.set_role(account.name, role)
             made = Caller(account.name, role, self.name)

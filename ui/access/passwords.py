@@ -82,7 +82,7 @@ def check_password(name: str, password: str) -> None:
         raise InvalidInput({'password': f'it needs at least {SHORTEST} characters, and at most {LONGEST:,}'})
     if name.lower() in password.lower() or len(set(password)) < SHORTEST // 2:
         raise InvalidInput(
-            {'password': 'it is too easy to guess: it holds the name, or few different characters'}
+            {'password': 'it is too easy to guess: it contains the name, or too few different characters'}
         )
 
 

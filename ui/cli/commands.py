@@ -33,11 +33,11 @@ COMMANDS = {
         'Run', 'operation.acp:acp', 'Serve an editor over standard input and output, as a coding agent.'
     ),
     'worker': Command(
-        'Run', 'operation.worker:worker', 'Drive the runs that Temporal hands out, until it is stopped.'
+        'Run', 'operation.worker:worker', 'Drive the runs that Temporal assigns, until stopped.'
     ),
     'run': Command('Run', 'execution.run:run', 'Start a run, and show it until it ends.'),
     'sign-in': Command(
-        'Run', 'operation.sign_in:sign_in', 'Sign in to an MCP server in a browser of this machine.'
+        'Run', 'operation.sign_in:sign_in', "Sign in to an MCP server with this machine's browser."
     ),
     'resume': Command(
         'Run',
@@ -81,7 +81,7 @@ COMMANDS = {
     ),
     'break': Command('Debug', 'execution.break_:break_', 'Set, remove or list breakpoints of a run.'),
     'runs': Command(
-        'Inspect', 'history.runs:runs', 'List runs, the newest first. Works while a server is running.'
+        'Inspect', 'history.runs:runs', 'List runs, newest first. Works while a server is running.'
     ),
     'show': Command(
         'Inspect',
@@ -118,7 +118,7 @@ COMMANDS = {
     'traffic': Command(
         'Inspect',
         'traffic:traffic',
-        'How often runs took each edge, how long they stayed in each state, and where they failed.',
+        'Show how often runs took each edge, how long they stayed in each state, and where they failed.',
     ),
     'save-test': Command(
         'Inspect',
@@ -140,19 +140,19 @@ COMMANDS = {
     'note': Command(
         'Organize',
         'history.annotate:note',
-        'Write, change or remove a note on a step of a run; with no option, list the notes.',
+        'Add, change or remove a note on a step of a run; with no option, list the notes.',
         'NOTE',
     ),
     'star': Command(
         'Organize',
         'history.annotate:star',
-        'Star runs to find them again; starred runs are kept, whatever the retention policy says.',
+        'Star runs to find them again; the retention policy never deletes them.',
         'STAR',
     ),
     'pin': Command(
         'Organize',
         'history.annotate:pin',
-        'Pin runs: they head the list and are kept, whatever the retention policy says.',
+        'Pin runs to the top of the list; the retention policy never deletes them.',
         'PIN',
     ),
     'delete': Command(
@@ -213,8 +213,10 @@ COMMANDS = {
         'operation.copy_database:copy_database',
         'Copy a whole database into an empty one: from SQLite to PostgreSQL, or back.',
     ),
-    'user': Command('Operate', 'operation.accounts:user', 'Accounts: people and programs that may log in.'),
-    'token': Command('Operate', 'operation.accounts:token', 'Tokens with which programs log in.'),
+    'user': Command(
+        'Operate', 'operation.accounts:user', 'Manage accounts: people and programs that can log in.'
+    ),
+    'token': Command('Operate', 'operation.accounts:token', 'Manage the tokens that programs log in with.'),
     'log': Command(
         'Operate',
         'operation.accounts:log',

@@ -49,7 +49,7 @@ Server = Annotated[
         '--server',
         metavar='URL',
         envvar='HEMICYCLE_SERVER',
-        help='The server to work in, such as `http://127.0.0.1:8080`, instead of a database here.',
+        help='The server to use, such as `http://127.0.0.1:8080`, instead of a local database.',
         rich_help_panel=WHERE,
         show_default=False,
     ),

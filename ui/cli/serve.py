@@ -116,7 +116,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     `--drive` starts a worker of its own, and stops it in the end.
     """
     if drive and not temporal:
-        raise InvalidInput({'--drive': 'it goes with --temporal; without, the server drives its runs itself'})
+        raise InvalidInput({'--drive': 'needs --temporal; without it, the server drives its runs itself'})
     public = valid_origin(url, '--url') if url else ''
     provider = ProviderSettings.of(os.environ)
     shared = [valid_origin(text) for text in origins or ()]
@@ -256,6 +256,6 @@ async def _try(storage: Storage, settings: Settings) -> bool:
 def _serve(holders: list[str]) -> str:
     place = next(iter(holders), 'another address')
     return (
-        f'this database is served already, at {place}: use that page, stop that server,'
-        ' or name another database with --database'
+        f'this database is already served at {place}: use that page, stop that server,'
+        ' or choose another database with --database'
     )

@@ -168,6 +168,6 @@ async def claim(  # noqa: PLR0913  (two have defaults)
         if info.status.ended:
             raise EventRefused(run, what, f'it is {info.status}')
         if run not in await conductor.recover(paused=paused):
-            owned = f'its process {info.owner} is still there; steer it in the dashboard that runs it'
+            owned = f'its process {info.owner} is still running; control the run in its dashboard'
             raise EventRefused(run, what, conductor.stranded.get(run, owned))
         yield conductor

@@ -61,7 +61,7 @@ def traffic(  # noqa: PLR0913  (its arguments are the command's)
     as_json: AsJson = False,
     database: Database = '',
 ) -> None:
-    """How often runs took each edge, how long they stayed in each state, and where they failed.
+    """Show how often runs took each edge, how long they stayed in each state, and where they failed.
 
     The first time every step of these runs is read; later only what is new. Works while a server is running.
     """
@@ -87,7 +87,7 @@ def traffic(  # noqa: PLR0913  (its arguments are the command's)
         _print(found)
     else:
         typer.echo(
-            'no runs match' if any((search, tag, since, until, status)) else f'no run of {pattern} yet'
+            'no runs match' if any((search, tag, since, until, status)) else f'no runs of {pattern} yet'
         )
 
 

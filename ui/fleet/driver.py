@@ -138,7 +138,7 @@ class Driver:
                 return Rest(why='rests', until=until, timers=[asdict(timer) for timer in kept])
         if live.projection.status.ended:
             return Rest(why='ended')
-        raise ApplicationError(live.lost or 'the run was let go', next_retry_delay=timedelta(seconds=0.2))
+        raise ApplicationError(live.lost or 'the run was released', next_retry_delay=timedelta(seconds=0.2))
 
     async def _hand_over(self, live: Run) -> list[dict[str, Any]]:
         """Release a run; paid model calls may finish first."""

@@ -48,7 +48,7 @@ class Finder:
         if not there:
             return Found(version='', reason='no worker can be reached')
         if placement.label and not any(placement.label in worker.labels for worker in there):
-            return Found(version='', reason=f'no worker carries the label {placement.label!r}')
+            return Found(version='', reason=f'no worker has the label {placement.label!r}')
         known: dict[str, WorkerInfo] = {}
         for worker in there:
             if placement.pattern in worker.patterns and _carries(worker, placement.label):
@@ -62,7 +62,7 @@ class Finder:
             if not (problem := await self._problem(worker, placement.run)):
                 return Found(version=version)
             problems.append(f'{worker.name}: {problem}')
-        return Found(version='', reason=f'no worker replays what it did: {"; ".join(problems)}')
+        return Found(version='', reason=f'no worker can replay its history: {"; ".join(problems)}')
 
     async def _problem(self, worker: WorkerInfo, run: str) -> str:
         try:

@@ -11,7 +11,7 @@ from engine import EngineError
 from engine.records import RunId, RunInfo
 from engine.runtime import Item, LiveRuns
 
-NOT_HERE = 'a worker starts no runs by itself: ask a web server'
+NOT_HERE = 'workers do not start runs: ask a web server'
 
 
 class WorkerRuns(LiveRuns):

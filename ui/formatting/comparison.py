@@ -13,12 +13,12 @@ from ui.formatting.usage import cost_text, dollars
 from ui.formatting.values import count, status_text
 
 FACETS = {
-    'text': 'other words',
-    'tools': 'other tools or results',
-    'files': 'other files',
-    'model': 'another model',
-    'guards': 'other results of guards',
-    'data': 'other data',
+    'text': 'different text',
+    'tools': 'different tools or results',
+    'files': 'different files',
+    'model': 'different model',
+    'guards': 'different guard results',
+    'data': 'different data',
 }
 """How steps on the same path can differ."""
 KINDS = {'same': 'Both', 'apart': 'Different', 'only-a': 'Only A', 'only-b': 'Only B'}

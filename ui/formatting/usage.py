@@ -128,9 +128,9 @@ def usage_notes(view: View) -> list[str]:
     usages = [*([usage] if usage.calls else []), *view.models.values()]
     found = []
     if any(item.source == 'estimated' for item in usages):
-        found.append('≈ is an estimate: the provider gave no numbers.')
+        found.append('≈ is an estimate: the provider reported no usage.')
     if any(item.source == 'missing' for item in usages):
-        found.append('Some calls came without numbers of tokens.')
+        found.append('Some calls did not report token counts.')
     if any(item.unpriced for item in usages):
-        found.append('The price of some models is not known; it can be set in the endpoints’ file.')
+        found.append('The price of some models is not known; set it in the configuration file.')
     return found

@@ -114,13 +114,13 @@ def by_person(transition: Transition, mark: Mark) -> bool:
 def _describe_recovery(data: Mapping[str, Any]) -> str:
     """How a run begins, or continues after its process was gone."""
     if left := str(data.get('left', '')):
-        return f'{reason_text(left)}: from here on it works by itself'
+        return f'{reason_text(left)}: it continues on its own from here'
     run, _, at = str(data.get('forked', '')).rpartition('@')
     said = f'{"retried" if data.get("retried") else "forked"} from run {run} at step {at}'
     if not run:
         said = 'recovered: the work in flight was restarted'
     elif data.get('playing'):
-        said += ': what was recorded after it is played'
+        said += ': later steps are replayed from the record'
     return f'{said}; paused' if data.get('paused') else said
 
 

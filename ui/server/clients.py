@@ -88,7 +88,7 @@ def _refusal(headers: Headers) -> str:
     if dest in EMBEDDED:
         return 'Hemicycle is not shown inside other pages.'
     is_link = headers.get('sec-fetch-mode') == 'navigate' and dest == 'document'
-    return 'Other sites may link to Hemicycle, and no more.' if place in FOREIGN and not is_link else ''
+    return 'Other sites may only link to Hemicycle.' if place in FOREIGN and not is_link else ''
 
 
 def _is_page(scope: Scope) -> bool:

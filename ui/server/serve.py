@@ -64,7 +64,7 @@ def check_host(host: str, *, login: bool) -> None:
     if not (login or is_local(host)):
         raise CannotServe(
             f'--host {host} can be reached from other machines, and there is no account to log in with:'
-            ' make the first one with `hemicycle user add NAME`, or use 127.0.0.1'
+            ' create the first one with `hemicycle user add NAME`, or use 127.0.0.1'
         )
 
 
@@ -114,9 +114,7 @@ def listen(host: str, port: int) -> socket.socket:
                 raise CannotServe(f'port {candidate} of {host} cannot be used: {error.strerror}') from None
         else:
             return found
-    raise CannotServe(
-        f'none of the ports {port} to {port + PORT_TRIES - 1} is free: name another one with --port'
-    )
+    raise CannotServe(f'ports {port} to {port + PORT_TRIES - 1} are all in use: choose another with --port')
 
 
 def page_url(listening: socket.socket) -> str:

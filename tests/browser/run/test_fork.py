@@ -193,7 +193,7 @@ def test_equal_variants_are_not_started_by_mistake(page: Page, run: str, axe) ->
     page.goto(f'{run}/fork?at={MIDDLE}')
     page.get_by_role('button', name='Add variant').click()
     page.get_by_role('button', name='Start 2 variants').click()
-    dialog = page.get_by_role('dialog', name='Start equal variants?')
+    dialog = page.get_by_role('dialog', name='Start identical variants?')
     expect(dialog).to_contain_text('Variants A and B change the same things')
     axe(page)
     dialog.get_by_role('button', name='Cancel').click()

@@ -80,7 +80,7 @@ def test_an_earlier_step_shows_the_plan_as_it_was_and_each_worker_in_its_pane(pa
 def test_the_diagram_can_be_saved(page, server, finished, how, end, start):
     for address in (finished, f'{server.url}/launch/supervisor'):
         page.goto(address)
-        page.get_by_role('button', name='Save the diagram').click()
+        page.get_by_role('button', name='Save diagram').click()
         with page.expect_download() as coming:
             page.get_by_role('menuitem', name=how).click()
         assert coming.value.suggested_filename == f'supervisor.{end}'

@@ -33,4 +33,4 @@ async def test_what_is_no_effort_is_refused_at_its_field(user):
     efforts = await drawn(user)
     efforts.fill({'judge': 'much'})
     assert not efforts.check()
-    await user.should_see('It must be one of none, minimal, low')
+    await user.should_see('Must be one of none, minimal, low')

@@ -105,7 +105,7 @@ def test_each_expectation_that_fails_is_said_with_what_came(
     file = checks.other('expecting', expecting(**expected))
     result = checks.check(file)
     assert result.exit_code == 1 and says in result.stdout, (result.stdout, result.stderr)
-    assert result.stdout.startswith(f'{file} FAILED: 3 steps, as it was recorded')
+    assert result.stdout.startswith(f'{file} FAILED: 3 steps, as recorded')
     assert len(result.stdout.splitlines()) == 2
 
 

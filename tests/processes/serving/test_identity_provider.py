@@ -122,4 +122,4 @@ def test_a_code_of_another_login_is_refused(site: Site) -> None:
         own = urlsplit(authorized(victim, 'bo'))
         injected = re.sub(r'code=[^&]+', f'code={code}', own.query)
         refused = victim.get(f'{site.address}/login/callback?{injected}')
-        assert refused.status_code == 401 and 'could not say who you are' in refused.text
+        assert refused.status_code == 401 and 'could not identify you' in refused.text

@@ -35,7 +35,7 @@ class GetRun(_Arguments):
 
 
 class ListRuns(_Arguments):
-    """List runs, the newest first."""
+    """List runs, newest first."""
 
     text: str = Field('', description='Words of title, tags, note or input.')
     pattern: str = ''

@@ -39,7 +39,7 @@ class NewRun(BaseModel):
     pattern: str = Field(max_length=200, description='The name of a pattern.')
     parameters: dict[str, Any] = Field({}, description='Values for the parameters of the pattern.')
     title: str = Field('', max_length=200, description='Shown in lists; derived from the input if empty.')
-    tags: list[str] = Field([], max_length=20, description='Helps you find the run.')
+    tags: list[str] = Field([], max_length=20, description='For finding the run later.')
     models: dict[str, str] = Field({}, description='The model by role; `""` is for all others.')
     seed: int = Field(0, ge=0, le=2**31 - 1, description='Seeds the randomness of simulated models.')
     budget: input_model(Budget) | None = Field(None, description='The most it may use.')  # type: ignore[valid-type]

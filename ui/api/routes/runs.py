@@ -80,7 +80,7 @@ async def list_runs(
     cursor: Cursor = '',
     limit: Limit = 50,
 ) -> Page[RunInfo]:
-    """List runs, the newest first."""
+    """List runs, newest first."""
     beyond = read_cursor(RunOrderKey, cursor)
     found = await conductor.runs(replace(query, place=place, beyond=beyond, limit=limit + 1))
     items, more = found.runs[:limit], len(found.runs) > limit

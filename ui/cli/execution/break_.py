@@ -76,7 +76,7 @@ def break_(  # noqa: PLR0913  (its arguments are the command's)
             kept = (await conductor.view(found)).breakpoints
         if item.label == 'nothing' and not remove:
             if once or region:
-                raise InvalidInput({'break': 'say where or when: --enter, --leave, --edge, --when'})
+                raise InvalidInput({'break': 'give a place or a condition: --enter, --leave, --edge, --when'})
             return kept
         async with claim(storage, settings, catalog, found) as conductor:
             return await update_breakpoints(

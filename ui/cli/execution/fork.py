@@ -66,7 +66,7 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
     memory: Annotated[
         Repeated,
         typer.Option(
-            '--set-memory', metavar='/memory/FIELD=VALUE', help='JSON, or a text.', rich_help_panel=CHANGES
+            '--set-memory', metavar='/memory/FIELD=VALUE', help='JSON or text.', rich_help_panel=CHANGES
         ),
     ] = None,
     models: Annotated[
@@ -227,7 +227,7 @@ async def _confirm(  # noqa: PLR0913  (what the commands share)
     if yes:
         return
     if not sys.stdin.isatty():
-        raise CommandError('it may cost money: start it with --yes')
+        raise CommandError('it may cost money: confirm with --yes')
     if not await asyncio.to_thread(typer.confirm, 'Start it?', err=True):
         raise CommandError('it was not started')
 

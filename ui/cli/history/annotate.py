@@ -43,13 +43,13 @@ RunNames = Annotated[
     list[str],
     typer.Argument(metavar='RUN...', help='Ids, unique prefixes of them, or `last`.', show_default=False),
 ]
-Off = Annotated[bool, typer.Option('--off', help='Undo it.')]
+Off = Annotated[bool, typer.Option('--off', help='Undo.')]
 
 
 def note(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     run: RunName = 'last',
-    text: Annotated[str, typer.Argument(help='What to say.', show_default=False)] = '',
+    text: Annotated[str, typer.Argument(help='The text of the note.', show_default=False)] = '',
     at: Annotated[
         int, typer.Option(metavar='STEP', help='The step that the note is on.', show_default=False)
     ] = 0,
@@ -60,14 +60,14 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
     as_json: AsJson = False,
     database: Database = '',
 ) -> None:
-    """Write, change or remove a note on a step of a run; with no option, list the notes.
+    """Add, change or remove a note on a step of a run; with no option, list the notes.
 
     The run's history does not change. Works while a server is running.
     """
     if sum(map(bool, (at, change, remove))) > 1:
         raise InvalidInput({'--at, --change, --remove': 'only one of them at a time'})
     if text and not (at or change):
-        raise InvalidInput({'--at': 'name the step that the note is on'})
+        raise InvalidInput({'--at': 'give the step that the note is on'})
 
     async def work(conductor: Conductor, found: RunId) -> None:
         if remove:
@@ -88,12 +88,12 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
 
 
 def star(context: typer.Context, runs: RunNames, off: Off = False, database: Database = '') -> None:
-    """Star runs to find them again; starred runs are kept, whatever the retention policy says."""
+    """Star runs to find them again; the retention policy never deletes them."""
     asyncio.run(_mark(context, database, runs, lambda here, run: here.annotate(run, starred=not off)))
 
 
 def pin(context: typer.Context, runs: RunNames, off: Off = False, database: Database = '') -> None:
-    """Pin runs: they head the list and are kept, whatever the retention policy says."""
+    """Pin runs to the top of the list; the retention policy never deletes them."""
     asyncio.run(_mark(context, database, runs, lambda here, run: here.annotate(run, pinned=not off)))
 
 

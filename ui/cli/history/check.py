@@ -110,7 +110,7 @@ def _files(given: Path) -> list[Path]:
         return [given]
     found = sorted(file for file in given.rglob('*') if file.suffix in ('.yaml', '.yml') and file.is_file())
     if not found:
-        raise InvalidInput({str(given): 'there is no test in it, no file *.yaml'})
+        raise InvalidInput({str(given): 'no tests found: it has no *.yaml file'})
     return found
 
 
@@ -150,7 +150,7 @@ def _format(file: Path, result: Outcome, as_json: bool) -> None:
         ]
         print_json(file=str(file), passed=result.passed, parted=result.parted, misses=misses)
     else:
-        way = f', another way from step {result.parted} on' if result.parted else ', as it was recorded'
+        way = f', diverged at step {result.parted}' if result.parted else ', as recorded'
         typer.echo(f'{file} {"passed" if result.passed else "FAILED"}: {result.steps} steps{way}')
         for miss in result.misses:
             at = f' at step {miss.step}' if miss.step else ''

@@ -70,7 +70,7 @@ def export(  # noqa: PLR0913  (options)
     form: FormatName = chosen[0] if chosen else 'html'
     if family:
         if form != 'bundle':
-            raise CommandError('--family goes with --bundle: the other forms hold one run')
+            raise CommandError('--family needs --bundle: the other formats hold one run')
         form = 'family'
     written = asyncio.run(
         _export(storage_of(context), settings_of(database, files=stored), run, form, output)

@@ -74,7 +74,7 @@ def files(  # noqa: PLR0913  (its arguments are the command's)
                     content = await conductor.workspaces.content(found, file.digest)
                     await asyncio.to_thread(_write, save, file.path, content, file.executable)
                 elif save is not None:
-                    typer.echo(strip_control(f'left out: {file.path} is a link'), err=True)
+                    typer.echo(strip_control(f'skipped: {file.path} is a link'), err=True)
 
     asyncio.run(find())
 

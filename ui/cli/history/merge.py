@@ -127,7 +127,7 @@ def _tell(preview: MergePreview, whose: str) -> list[str]:
 def _mark_conflicts(text: str | None) -> list[str]:
     """The lines in conflict, with their marks."""
     if text is None:
-        return ['one side has removed it, or it is no text']
+        return ['one side has removed it, or it is not a text file']
     found, inside = [], False
     for line in text.splitlines():
         inside = inside or line.startswith('<<<<<<<')

@@ -119,7 +119,7 @@ def retain(
         return
     out = console()
     if idle:
-        out.print(f'no policy is set: write [retention] into {settings.endpoints}', style='dim')
+        out.print(f'no policy is set: add [retention] to {settings.endpoints}', style='dim')
     for item in tidied.taken:
         out.print(
             f'{item.info.id}  {byte_size(item.bytes):>8}  {one_line(item.info.title, 60)}  ({item.reason})'

@@ -73,12 +73,12 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
     as_json: AsJson = False,
     database: Database = '',
 ) -> None:
-    """List runs, the newest first. Works while a server is running."""
+    """List runs, newest first. Works while a server is running."""
     edges = tuple(edge or ())
     if wrong := [one for one in edges if not all(one.partition('>')[::2])]:
         raise InvalidInput({'--edge': f'must be two states, as reviewing>analyzing, not {wrong[0]!r}'})
     if failed and not state:
-        raise InvalidInput({'--failed': 'needs --state: it is about what happened there'})
+        raise InvalidInput({'--failed': 'needs --state'})
     query = RunQuery(
         text=search,
         pattern=pattern,

@@ -38,14 +38,16 @@ hemicycle log
 hemicycle log --who ada --action start
 hemicycle log --since 2026-11-01 --csv > audit.csv
 ```"""
-user = typer.Typer(help='Accounts: people and programs that may log in.', epilog=EPILOG, no_args_is_help=True)
-token = typer.Typer(help='Tokens with which programs log in.', epilog=EPILOG, no_args_is_help=True)
+user = typer.Typer(
+    help='Manage accounts: people and programs that can log in.', epilog=EPILOG, no_args_is_help=True
+)
+token = typer.Typer(help='Manage the tokens that programs log in with.', epilog=EPILOG, no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar='NAME', help='The name of the account.', show_default=False)]
 RoleOption = Annotated[
     Role,
     typer.Option(
         '--role',
-        help='`viewer` can look, `operator` can also start and control runs, `admin` can do everything.',
+        help='`viewer` can view runs, `operator` can also start and control them, `admin` can do everything.',
     ),
 ]
 
@@ -178,7 +180,7 @@ def add_token(  # noqa: PLR0913  (its arguments are the command's)
 @token.command('list')
 def list_tokens(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help='Only those of this account.')] = '',
+    name: Annotated[str, typer.Argument(help='Only tokens of this account.')] = '',
     as_json: AsJson = False,
     database: Database = '',
 ) -> None:

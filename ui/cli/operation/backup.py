@@ -69,7 +69,7 @@ def backup(
     info = storage.back_up(settings, archive)
     typer.echo(f'{archive}: {describe(info)}')
     if remote := storage.files(settings):
-        typer.echo(f'not in it: files that are only in {remote.name}; keep a copy of that, too')
+        typer.echo(f'not included: files that are only in {remote.name}; back that up, too')
     if check:
         with TemporaryDirectory(prefix='hemicycle-') as folder:
             copy = replace(settings, files='', home=Path(folder), database=str(Path(folder, 'hemicycle.db')))

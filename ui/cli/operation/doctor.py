@@ -102,9 +102,9 @@ async def _examine(storage: Storage, settings: Settings, call: bool) -> AsyncIte
 
 def _folder(home: Path) -> Iterator[Finding]:
     if not home.exists():
-        yield Finding('ok', 'Data folder', f'{home} does not exist yet: the first run makes it')
+        yield Finding('ok', 'Data folder', f'{home} does not exist yet: the first run creates it')
     elif not os.access(home, os.W_OK | os.X_OK):
-        yield Finding('broken', 'Data folder', f'{home} cannot be written', 'Let this user write it.')
+        yield Finding('broken', 'Data folder', f'{home} cannot be written', 'Make it writable for this user.')
     elif stat.S_IMODE(home.stat().st_mode) & 0o077:
         yield Finding(
             'warning', 'Data folder', f'other users of this machine can read {home}', f'chmod 700 {home}'
@@ -132,7 +132,7 @@ async def _sandbox(sandbox: Sandbox) -> Finding:
         text = 'HEMICYCLE_UNSAFE_COMMANDS is on: agents run commands with all your permissions'
         return Finding('warning', 'Sandbox', text, 'Install bubblewrap, and unset the variable.')
     if problem := await sandbox.problem():
-        return Finding('warning', 'Sandbox', f'agents can run no commands. {problem}')
+        return Finding('warning', 'Sandbox', f'agents cannot run commands. {problem}')
     return Finding('ok', 'Sandbox', 'bubblewrap works')
 
 
@@ -140,7 +140,7 @@ def _database(storage: Storage, settings: Settings) -> Iterator[Finding]:
     try:
         file = storage.file(settings)
         if file and not file.exists():
-            yield Finding('ok', 'Database', f'{file} does not exist yet: the first run makes it')
+            yield Finding('ok', 'Database', f'{file} does not exist yet: the first run creates it')
             return
         held = storage.inspect(settings)
     except EngineError as error:
@@ -164,7 +164,7 @@ def _files(storage: Storage, settings: Settings) -> Iterator[Finding]:
     try:
         remote = storage.files(settings)
         if remote is None:
-            yield Finding('ok', 'Files', f'{settings.workspaces}: on this machine alone')
+            yield Finding('ok', 'Files', f'{settings.workspaces}: on this machine only')
             return
         remote.check()
     except EngineError as error:

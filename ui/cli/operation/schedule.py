@@ -71,7 +71,7 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     operation: Annotated[Operation, typer.Argument(help='What to do.')] = Operation.LIST,
     name: Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)] = '',
-    pattern: Annotated[str, typer.Option(help='Which pattern to run.', show_default=False)] = '',
+    pattern: Annotated[str, typer.Option(help='The pattern to run.', show_default=False)] = '',
     sets: Annotated[
         list[str],
         typer.Option('--set', metavar='NAME=VALUE', help='A parameter; repeatable.', show_default=False),

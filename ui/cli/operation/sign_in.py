@@ -26,7 +26,7 @@ def sign_in(
     server: Annotated[str, typer.Argument(metavar='SERVER', help='Name of an MCP server that has `oauth`.')],
     browser: Annotated[bool, typer.Option(help='Open the page in a browser.')] = True,
 ) -> None:
-    """Sign in to an MCP server in a browser of this machine.
+    """Sign in to an MCP server with this machine's browser.
 
     The tokens are kept next to the configuration, in a file that only you can read, and renewed as
     needed. The browser must be able to reach this machine at 127.0.0.1.

@@ -89,7 +89,7 @@ def _environment(environment: Mapping[str, str]) -> Iterator[Finding]:
     for folder in open_folders() or ():
         if not folder.is_absolute() or not folder.is_dir():
             text = f'HEMICYCLE_PROJECTS names {folder}, which is not a folder'
-            yield Finding('warning', 'Projects', text, 'Name folders by their whole path.')
+            yield Finding('warning', 'Projects', text, 'Use absolute paths.')
 
 
 def _address(environment: Mapping[str, str]) -> Finding | None:
@@ -99,7 +99,7 @@ def _address(environment: Mapping[str, str]) -> Finding | None:
     url = valid_origin(given, 'HEMICYCLE_URL')
     if url.startswith('https:') or is_local(urlsplit(url).hostname or ''):
         return Finding('ok', 'Address', url)
-    text = f'{url} is without TLS: passwords and cookies can be read on the way'
+    text = f'{url} does not use TLS: passwords and cookies can be intercepted'
     return Finding('warning', 'Address', text, 'See assets/deploy/README.md for a proxy with TLS.')
 
 
@@ -120,7 +120,7 @@ async def _calls(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
         return  # It was said before.
     if mail:
         problem = await mail.problem()
-        yield Finding('broken' if problem else 'ok', f'{mail.host}:{mail.port}', problem or 'takes e-mail')
+        yield Finding('broken' if problem else 'ok', f'{mail.host}:{mail.port}', problem or 'accepts e-mail')
     if given:
         try:
             await Provider(given).check()
@@ -134,14 +134,14 @@ async def _accounts(conductor: Conductor) -> AsyncIterator[Finding]:
     found = await accounts.all()
     await accounts.tokens()
     if not found:
-        yield Finding('ok', 'Accounts', 'there are none: nobody has to log in, on loopback alone')
+        yield Finding('ok', 'Accounts', 'none: no login is needed, and the server listens on loopback only')
         return
     admins = sum(one.role is Role.ADMIN for one in found)
     yield Finding('ok', 'Accounts', f'{count(len(found), "account")}, {count(admins, "administrator")}')
     if not admins:
-        yield Finding('broken', 'Accounts', 'nobody is an administrator', 'hemicycle user role NAME admin')
+        yield Finding('broken', 'Accounts', 'no administrator', 'hemicycle user role NAME admin')
     if open_folders() is None:
-        text = 'runs take no files of this machine: HEMICYCLE_PROJECTS names no folders'
+        text = 'runs cannot use files of this machine: HEMICYCLE_PROJECTS names no folders'
         yield Finding('ok', 'Projects', text)
 
 
@@ -159,7 +159,7 @@ async def _notifications(conductor: Conductor) -> AsyncIterator[Finding]:
     waiting = [one for one in await notifications.log(state='due', limit=MOST) if one.created < late]
     if waiting:
         oldest = min(waiting, key=lambda one: one.created)
-        why = next((one.error for one in reversed(oldest.attempts)), 'it was not tried')
+        why = next((one.error for one in reversed(oldest.attempts)), 'not attempted yet')
         text = f'{count(len(waiting), "message")} not delivered for more than an hour; the oldest: {why}'
         yield Finding('warning', 'Notifications', text, 'See /notifications, where each can be sent again.')
     if destinations:
@@ -174,7 +174,7 @@ async def _schedules(conductor: Conductor) -> AsyncIterator[Finding]:
             try:
                 parts.check(one)
             except EngineError as error:
-                yield Finding('broken', name, f'can start no run: {error}')
+                yield Finding('broken', name, f'cannot start a run: {error}')
                 continue
             last = next(iter(await parts.log(one.id, 1)), None)
             if last and last.state in ('failed', 'missed'):

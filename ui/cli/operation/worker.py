@@ -85,7 +85,7 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
     synchronous: Durability = 'normal',
     files: Files = '',
 ) -> None:
-    """Drive the runs that Temporal hands out, until it is stopped.
+    """Drive the runs that Temporal assigns, until stopped.
 
     SIGTERM or Ctrl+C: it takes no more runs and hands over those that it has; calls of real models get 20
     seconds to end first (`HEMICYCLE_GRACE`), unless there is a second signal. Web servers reach it by HTTP
@@ -96,7 +96,7 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
 
     settings, storage = settings_of(database, synchronous, patterns, files), storage_of(context)
     if not temporal:
-        raise InvalidInput({'--temporal': 'say where Temporal is, as HOST:PORT'})
+        raise InvalidInput({'--temporal': 'give the address of Temporal as HOST:PORT'})
     if host in ('0.0.0.0', '::', '') and not url:
         raise InvalidInput({'--url': f'needed with --host {host}: how do web servers reach this machine?'})
     fleet = FleetSettings.of(temporal, namespace, settings.home)

@@ -13,14 +13,14 @@ from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, text_input
 
 EXAMPLES = (
-    ('cost > 0.5', 'it has used more than half a dollar'),
-    ('tokens > 20000', 'it has used many tokens'),
-    ('score < 60', 'a reviewer gave less'),
-    ('loops >= 3', 'the third time that it gets there'),
+    ('cost > 0.5', 'the run has cost more than $0.50'),
+    ('tokens > 20000', 'the run has used more than 20,000 tokens'),
+    ('score < 60', 'a reviewer gave a lower score'),
+    ('loops >= 3', 'from the third visit on'),
     ('"TODO" in text', 'a reply or tool result contains this'),
     ('"run_command" in tools', 'this tool is about to run'),
     ('disagree', 'positions in a debate differ'),
-    ('error != null', 'something went wrong'),
+    ('error != null', 'an error occurred'),
 )
 COLUMN = re.compile(r'column (\d+)')
 INSERT = """() => {
@@ -112,7 +112,7 @@ class ConditionField:
         self._caret.show(f'{text}\n{" " * (int(at[1]) - 1)}^' if at else '')
         self._caret.set_visibility(bool(at))
         self._problem.show(as_sentence(found.problem))
-        always = 'Empty: it stops every time.' if self._placed and not text else ''
+        always = 'Empty: always pauses.' if self._placed and not text else ''
         self._now.show(found.now or always)
 
     def _draw_names(self) -> None:

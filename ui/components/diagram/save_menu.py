@@ -29,10 +29,8 @@ def save_menu(shape: Callable[[], Shape | None], folded: Callable[[], Folded]) -
         folded: returns which agents are collapsed.
     """
     with (
-        button('', icon='download', kind='quiet small', label='Save the diagram').props(
-            'aria-haspopup="menu"'
-        ),
-        menu('Save the diagram'),
+        button('', icon='download', kind='quiet small', label='Save diagram').props('aria-haspopup="menu"'),
+        menu('Save diagram'),
     ):
         for how in FORMATS:
             title, note = NAMES[how]

@@ -14,7 +14,7 @@ from ui.pages.accounts.parts import ACCOUNT, card_form, field, moment, table
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
 
-DAYS = {'30': '30 days', '90': '90 days', '365': 'a year', '': 'Never'}
+DAYS = {'30': '30 days', '90': '90 days', '365': '1 year', '': 'Never'}
 
 
 def register(backend: Backend) -> None:

@@ -55,7 +55,7 @@ def difference_table(found: Sequence[JsonDifference], caption: str) -> None:
                     Text('th', one.path.strip('/').replace('/', ' / '), 'mono', scope='row')
                     for side in 'ab':
                         value, absent = getattr(one, side), one.only not in ('', side)
-                        Text('td', '– nothing –' if absent else _value(value), 'muted' if absent else '')
+                        Text('td', 'not set' if absent else _value(value), 'muted' if absent else '')
 
 
 def _value(value: Any) -> str:

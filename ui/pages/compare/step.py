@@ -66,9 +66,11 @@ class StepPane:
     def _say_kind(self, row: Row, *, parting: bool) -> None:
         title = KINDS[row.kind] if not row.pending else f'{KINDS[row.kind]} so far'
         title = 'The runs diverge here' if parting else title
-        facets = f': {", ".join(FACETS[facet] for facet in row.facets)}' if row.facets else ''
+        facets = ', '.join(FACETS[facet] for facet in row.facets)
+        if facets:
+            title = facets.capitalize() if title == KINDS['apart'] else f'{title}: {facets}'
         region = f' · in {path_text(row.region)}' if row.region else ''
-        Text('p', f'{title}{facets}{region}', f'both-kind {row.kind}', role='status')
+        Text('p', f'{title}{region}', f'both-kind {row.kind}', role='status')
 
 
 def agent_text(step: Transition) -> str:

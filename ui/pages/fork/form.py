@@ -174,8 +174,8 @@ class ForkForm:
                 self._limits.go_to_problem()
             return
         if (same := _equal(said)) and not await confirm(
-            'Start equal variants?',
-            f'Variants {same} change the same things, so they differ only by chance.',
+            'Start identical variants?',
+            f'Variants {same} make the same changes, so they differ only by chance.',
             yes='Start anyway',
             no='Cancel',
             kind='primary',

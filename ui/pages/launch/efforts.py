@@ -19,7 +19,7 @@ ALL = Field(
     name='',
     kind='model',
     title='Effort of all roles',
-    help='A level, or a number of thinking tokens; not every model takes each',
+    help='A level or a number of thinking tokens; models differ in what they support',
 )
 LEFT_OPEN = 'left to the model'
 
@@ -28,7 +28,9 @@ class EffortControl(Control):
     """A field for a level or a number of tokens."""
 
     def _draw(self) -> ValueElement[Any]:
-        self.box = Combobox('', label='Levels', none='Any number of tokens can be typed.', single=True)
+        self.box = Combobox(
+            '', label='Levels', none='No match. You can enter a number of tokens.', single=True
+        )
         self.box.offer([{'label': 'Levels', 'note': '', 'options': list(EFFORT_LEVELS)}])
         return self.box
 
@@ -69,7 +71,7 @@ class Efforts(RoleFields[EffortControl]):
 
     def _judge(self, control: EffortControl) -> bool:
         effort = str(control.raw).strip()
-        problem = '' if not effort or is_effort(effort) else f'It {EFFORT_SYNTAX}.'
+        problem = '' if not effort or is_effort(effort) else f'{EFFORT_SYNTAX[0].upper()}{EFFORT_SYNTAX[1:]}.'
         control.complain(problem, gently=False)
         return not problem
 

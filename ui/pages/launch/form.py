@@ -35,7 +35,7 @@ SETTLE = 0.4
 """Seconds without a change before the diagram is redrawn and the draft saved."""
 DRAFT_LIMIT = 60_000
 """Longer drafts are not kept."""
-LARGE = 'Show the diagram on the whole page'
+LARGE = 'Enlarge the diagram'
 REPLAYED = 'Replay: answers come from the recording. No provider is called; it is free.'
 RUN_KEYS = """(event) => {
     if (!(event.ctrlKey || event.metaKey) || event.key !== "Enter" || event.repeat) return;

@@ -38,7 +38,7 @@ SIMULATED = 'Simulated: the scripted model answers. No key, no network, free.'
 IMPROVISED = ' No sample fits this input, so its answers are filler: pick a sample, or another model.'
 
 
-ANY_MODEL = 'Nothing listed fits. Any endpoint/model can be typed.'
+ANY_MODEL = 'No match. You can enter any endpoint/model.'
 
 
 class ModelControl(Control):

@@ -25,7 +25,7 @@ class RunOptions(BaseModel):
         [],
         max_length=20,
         title='Tags',
-        description='Helps you find the run',
+        description='For finding the run later',
         json_schema_extra={'group': 'Options', 'inline': True},
     )
     approvals: Literal['marked', 'all', 'none'] = Field(

@@ -150,7 +150,7 @@ class EndpointCard(TestCard[EndpointHealth]):
                 'Source': FOUND[offered.found],
                 'Key': _key(offered),
                 'Limits': _limits(offered),
-                **({'Trusts': offered.ca} if offered.ca else {}),
+                **({'Certificate authority': offered.ca} if offered.ca else {}),
                 **({'Client certificate': offered.certificate} if offered.certificate else {}),
             },
             offered.problem,

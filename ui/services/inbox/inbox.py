@@ -128,7 +128,7 @@ class Inbox:
                 continue  # Perhaps another region took a step.
             await self._note(ask, answered=event, by=by)
             return await self._conductor.info(found.run)
-        raise QuestionClosed(run_and_step(ask)[0], event, 'the run moves too fast: try again')
+        raise QuestionClosed(run_and_step(ask)[0], event, 'the run is changing too quickly: try again')
 
     async def assign(self, ask: str, assignee: str) -> InboxItem:
         """Assign a question to a person; '' assigns it to nobody. Raises as `find` does."""

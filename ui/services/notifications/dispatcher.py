@@ -140,7 +140,7 @@ class Dispatcher:
 
     async def _retire(self, destination: Destination) -> None:
         """Stop sending to a receiver that has unsubscribed."""
-        said = 'it answered 410 Gone: it wants nothing any more'
+        said = 'it answered 410 Gone and wants no more messages'
         try:
             await self._destinations.change(destination.id, paused=True, problem=said)
         except (EntryChanged, UnknownDestination):

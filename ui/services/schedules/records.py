@@ -51,7 +51,7 @@ class SchedulePolicy:
     """While the run before is unfinished: `skip` this time, `buffer_one` until it ends, `allow_all`, or
     `cancel_other`, which cancels the run before."""
     catchup_window: float = 3_600.0
-    """Seconds: times that have passed by more, while no server was there, are missed."""
+    """Seconds: times that have passed by more, while no server was running, are missed."""
     pause_on_failure: bool = False
     """Whether to pause once a run has failed."""
 

@@ -265,7 +265,7 @@ class Schedules:
         tick = new_tick(_key(schedule.id, moment), schedule.id, moment)
         policy = schedule.policy
         if now - moment > policy.catchup_window:
-            return replace(tick, state='missed', reason='no server was there')
+            return replace(tick, state='missed', reason='no server was running')
         last = await self._last_run(schedule)
         if policy.pause_on_failure and last and last.status is Status.FAILED and last.updated > since:
             return replace(tick, state='skipped', reason=FAILED)

@@ -57,7 +57,7 @@ class ScheduleSpec:
             try:
                 next(CronSim(expression, datetime.now(UTC)))
             except CronSimError as error:
-                found[f'spec.cron.{number}'] = f'{expression!r} is no cron expression: {error}'
+                found[f'spec.cron.{number}'] = f'{expression!r} is not a cron expression: {error}'
             except StopIteration:
                 found[f'spec.cron.{number}'] = f'{expression!r} is never due'
         for number, interval in enumerate(self.intervals):

@@ -106,7 +106,7 @@ class Triggers:
         try:
             Webhook(found.secret).verify(body, dict(headers), json_parse=False)
         except Exception as error:  # the library lets errors of decoding through
-            raise BadSignature(f'the signature does not fit: {error}') from None
+            raise BadSignature(f'the signature is not valid: {error}') from None
         try:
             document = json.loads(body)
         except ValueError as error:

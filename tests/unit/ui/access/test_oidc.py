@@ -119,7 +119,7 @@ async def test_what_the_provider_did_not_say_to_us_is_refused(access: Access, cl
     issuer = Issuer(**claims)
     provider = issuer.provider()
     cookie, query = await issuer.begin(provider)
-    with pytest.raises(LoginRefused, match='could not say who you are'):
+    with pytest.raises(LoginRefused, match='could not identify you'):
         await provider.finish(access, CALLBACK, cookie, query)
     (line,) = await access.audit.lines(AuditQuery(refused=True))
     assert line.action == 'login'
@@ -135,7 +135,7 @@ async def test_who_has_lost_every_group_is_turned_away_or_demoted(access: Access
         issuer.claims['groups'] = ['others']
         cookie, query = await issuer.begin(provider)
         if left is None:
-            with pytest.raises(LoginRefused, match='gives you no role'):
+            with pytest.raises(LoginRefused, match='no longer gives you a role'):
                 await provider.finish(access, CALLBACK, cookie, query)
         else:
             await access.accounts.add('root', Role.ADMIN)

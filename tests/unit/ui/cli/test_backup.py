@@ -42,7 +42,7 @@ def test_a_backup_says_that_files_elsewhere_are_not_in_it(
 ) -> None:
     monkeypatch.setenv('HEMICYCLE_FILES', 's3://bucket/x')
     said = hemicycle('backup', str(tmp_path / 'backup.tar.gz')).stdout
-    assert 'not in it: files that are only in s3://bucket/x' in said
+    assert 'not included: files that are only in s3://bucket/x' in said
     assert 'audit: 1 run as recorded' in said
 
 

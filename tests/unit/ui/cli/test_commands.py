@@ -187,7 +187,7 @@ def test_traffic_is_told_in_tables_and_as_json(done: Hemicycle) -> None:
     assert {'source': 'reviewing', 'dest': 'analyzing', 'times': 1, 'runs': 1} in found['edges']
     assert 'analyzing' in found['shapes'][0]['states']
     assert done('traffic', 'pipeline', '--until', '2001-01-01').stdout == 'no runs match\n'
-    assert done('traffic', 'vote').stdout == 'no run of vote yet\n'
+    assert done('traffic', 'vote').stdout == 'no runs of vote yet\n'
 
 
 def test_runs_are_listed_by_what_they_went_through(done: Hemicycle) -> None:

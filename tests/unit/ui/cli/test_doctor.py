@@ -43,7 +43,7 @@ def test_a_new_installation_is_sound_and_stays_untouched(examine: Doctor) -> Non
     before = sorted(examine.hemicycle.home.rglob('*'))
     found = examine()
     assert {line['level'] for about, line in found.items() if about not in ('Sandbox', 'Disk')} == {'ok'}
-    assert 'the first run makes it' in found['Database']['text']
+    assert 'the first run creates it' in found['Database']['text']
     assert sorted(examine.hemicycle.home.rglob('*')) == before
 
 
@@ -53,7 +53,7 @@ def test_runs_are_counted(examine: Doctor) -> None:
 
 
 def test_the_place_of_the_files_is_named_and_tried(examine: Doctor, s3: S3Server) -> None:
-    assert examine()['Files']['text'].endswith('workspaces: on this machine alone')
+    assert examine()['Files']['text'].endswith('workspaces: on this machine only')
     url = s3.bucket()
     found = examine('--files', url)['Files']
     assert (found['level'], found['text']) == (

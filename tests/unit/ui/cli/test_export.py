@@ -50,7 +50,7 @@ def test_a_transcript_goes_to_standard_output(hemicycle: Hemicycle) -> None:
 def test_what_cannot_be_is_refused(hemicycle: Hemicycle, tmp_path: Path) -> None:
     for arguments, problem in (
         (('export', '--html', '--bundle'), 'choose one'),
-        (('export', '--family'), '--family goes with --bundle'),
+        (('export', '--family'), '--family needs --bundle'),
         (('export', 'nobody'), "no run 'nobody'"),
     ):
         result = hemicycle(*arguments)

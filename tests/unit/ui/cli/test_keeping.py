@@ -44,7 +44,7 @@ def test_a_note_is_written_changed_found_and_removed(hemicycle: Hemicycle) -> No
     [
         (('--at', '999', 'x'), 'has no step 999'),
         (('--at', '1'), 'note: it needs 1 to 10,000 characters'),
-        (('x',), '--at: name the step'),
+        (('x',), '--at: give the step'),
         (('--at', '1', '--remove', '1', 'x'), 'only one of them'),
         (('--remove', '7'), 'has no note 7'),
     ],

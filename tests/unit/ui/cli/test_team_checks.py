@@ -39,7 +39,7 @@ def prepare(doctor: Doctor, work: Callable[[Conductor], Awaitable[object]]) -> N
     ('variables', 'about', 'level', 'text'),
     [
         ({'HEMICYCLE_URL': 'hemicycle.example'}, 'Address', 'broken', 'must be a site'),
-        ({'HEMICYCLE_URL': 'http://hemicycle.example'}, 'Address', 'warning', 'without TLS'),
+        ({'HEMICYCLE_URL': 'http://hemicycle.example'}, 'Address', 'warning', 'does not use TLS'),
         ({'HEMICYCLE_URL': 'https://hemicycle.example'}, 'Address', 'ok', 'https://hemicycle.example'),
         ({'HEMICYCLE_SMTP': 'ftp://x'}, 'E-mail', 'broken', 'must be smtp://'),
         ({'HEMICYCLE_SMTP': 'smtp://mail.example'}, 'E-mail', 'ok', 'mail.example:587'),
@@ -75,7 +75,7 @@ def test_accounts_are_counted_and_a_damaged_one_is_named(examine: Doctor) -> Non
     assert examine.hemicycle('user', 'add', 'ada', '--no-password').exit_code == 0
     found = examine()
     assert found['Accounts']['text'] == '1 account, 1 administrator'
-    assert 'no files of this machine' in found['Projects']['text']
+    assert 'cannot use files of this machine' in found['Projects']['text']
     with closing(sqlite3.connect(examine.hemicycle.database)) as file:
         file.execute("UPDATE entry SET body = 'x' WHERE kind = 'account'")
         file.commit()
@@ -126,8 +126,8 @@ def test_what_does_not_arrive_or_start_is_named(examine: Doctor, tmp_path: Path)
     for text in (
         'nothing is sent to Team: it answered 410 Gone',
         'Ada needs a mail server',
-        '1 message not delivered for more than an hour; the oldest: it was not tried',
-        'broken   Schedule Old: can start no run',
+        '1 message not delivered for more than an hour; the oldest: not attempted yet',
+        'broken   Schedule Old: cannot start a run',
         f'there is no folder {tmp_path / "in"}',
         '25 logins were refused in a day, for mallory',
     ):

@@ -187,8 +187,11 @@ async def test_what_began_a_fork_and_where_its_script_ended_is_said_in_places(co
     text = await said(conductor, fork)
     at = (await conductor.info(fork)).parent_at
     begun = f'**Restart** (step {at + 1}, '
-    assert f'forked from run {run} at step {at}: what was recorded after it is played' in text.split(begun)[1]
-    ended = r'nothing is recorded of how \w+ › thinking ended: from here on it works by itself'  # noqa: RUF001
+    assert (
+        f'forked from run {run} at step {at}: later steps are replayed from the record'
+        in text.split(begun)[1]
+    )
+    ended = r'nothing is recorded of how \w+ › thinking ended: it continues on its own from here'  # noqa: RUF001
     assert re.search(rf'\*\*Restart\*\* \(step \d+, [^)]*\): {ended}', text)
     assert 'was restarted' not in text
 

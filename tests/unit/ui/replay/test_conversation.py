@@ -94,13 +94,13 @@ def test_a_counted_revision_is_marked_where_it_begins_and_not_where_it_is_decide
             'recover',
             {'forked': 'x@3', 'playing': True},
             'restart',
-            'forked from run x at step 3: what was recorded after it is played',
+            'forked from run x at step 3: later steps are replayed from the record',
         ),
         (
             'recover',
             {'left': 'nothing is recorded of how a.b_c ended'},
             'restart',
-            'nothing is recorded of how a › b c ended: from here on it works by itself',  # noqa: RUF001
+            'nothing is recorded of how a › b c ended: it continues on its own from here',  # noqa: RUF001
         ),
         (
             'pause',

@@ -68,7 +68,7 @@ class Messages(Panel):
                 self._words.props('debounce=200')
                 label('Contains', self._words, 'visually-hidden')
                 self._words.on_value_change(lambda _: self._on_change())
-            with ui.element('div').classes('messages-forms').props('role="group" aria-label="Draw as"'):
+            with ui.element('div').classes('messages-forms').props('role="group" aria-label="Show as"'):
                 self._forms = {form: self._form(form, title, icon) for form, title, icon in FORMS}
             self._count = Text('span', '', 'muted small num', role='status')
 

@@ -45,7 +45,9 @@ class Board(Panel):
         with ui.element('div').classes('board'):
             self._seats = Seats(setup.context)
             self._place = ui.element('div').classes('board-debates')
-            words = ui.element('section').classes('board-words').props('aria-label="Words of the debate"')
+            words = (
+                ui.element('section').classes('board-words').props('aria-label="Transcript of the debate"')
+            )
             with words:
                 Text('h2', 'Transcript')
                 self._talk = Conversation([], label='Debate transcript', follow=False)

@@ -31,10 +31,17 @@ class Updates:
 
 
 class Follower:
-    """Reads a run from its first step to its end."""
+    """Reads a run from its first step to its end.
 
-    def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
-        self._conductor, self._run, self._known = conductor, info.id, info.seq
+    Args:
+        conductor: knows the run.
+        info: the run.
+        shape: its chart.
+        pace: hears of what is new; pages that follow several runs give the same to all of them.
+    """
+
+    def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape, pace: Pace | None = None) -> None:
+        self._conductor, self._run, self._known, self.shape = conductor, info.id, info.seq, shape
         self.fold = Fold(info.id, shape)
         """The run at its newest step. It starts at the head: the history is only scanned."""
         self.index = shared_index(conductor, info.id, shape)
@@ -45,7 +52,8 @@ class Follower:
         self.problem = ''
         """Why following stopped before the end, if it did."""
         self._news = Updates()
-        self._pace = Pace()
+        self.pace = pace or Pace()
+        """When it is time to look."""
 
     @property
     def head(self) -> int:
@@ -67,35 +75,32 @@ class Follower:
         try:
             self.fold = await self._conductor.fold(self._run)
             self._news.read = True  # by other pages, perhaps
+            self.pace.hear(step=True)
             begin = min(self.index.seq, self.fold.projection.seq)
             async for item in self._conductor.watch(self._run, after=begin):
                 if isinstance(item, Transition):
                     self.index.take(item)
                     self._news.read = True
                     is_new = item.seq > self.fold.projection.seq
-                    self._pace.hear(step=is_new)
+                    self.pace.hear(step=is_new)
                     if is_new:
                         self._take(item)
                     elif item.seq % BREATH == 0:
                         await asyncio.sleep(0)  # A long history must not block other pages.
                 elif isinstance(item, Delta):
                     self._gather(item)
-                    self._pace.hear()
+                    self.pace.hear()
                 elif isinstance(item, JournalOutage):
                     self._news.trouble = item.problem
-                    self._pace.hear()
+                    self.pace.hear()
         except EngineError as error:
             self.problem = str(error)
-
-    async def due(self) -> None:
-        """Wait until it is time to look: soon if there is something new, else after a while anyway."""
-        await self._pace.wait()
+            self.pace.hear()
 
     def look(self) -> Updates | None:
         """What is new since the last look, if anything."""
         news = self._news
         found = bool(news.steps or news.text or news.read or news.trouble is not None)
-        self._pace.looked(found=found)
         if not found:
             return None
         self._news = Updates()

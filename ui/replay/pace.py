@@ -18,9 +18,13 @@ class Pace:
 
     A step is shown at once although text is streamed all the time: its look is made in advance, and text
     then waits so much longer that there are no more looks a second.
+
+    Args:
+        idle: seconds until a look is due although nothing was heard.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, idle: float = PERIOD) -> None:
+        self._idle = idle
         self._next = -math.inf
         """When a look is next that is not made in advance."""
         self._due = 0.0
@@ -35,7 +39,7 @@ class Pace:
         try:
             await self._waiting
         finally:
-            self._due = loop.time() + PERIOD
+            self._due = loop.time() + self._idle
             if self._alarm:
                 self._alarm.cancel()
             self._waiting = self._alarm = None
@@ -53,7 +57,7 @@ class Pace:
         now = asyncio.get_running_loop().time()
         if found:
             self._next = max(self._next, now) + PERIOD
-        self._due = max(self._next, now + PERIOD)
+        self._due = max(self._next, now + self._idle)
 
     def _set_alarm(self) -> None:
         if self._alarm:

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from engine import Conductor, Transition
-from engine.records import RunInfo, Shape
+from engine.records import RunInfo
 from ui.components.elements import Conversation
 from ui.components.theme import button
 from ui.components.widgets import Text, link
@@ -31,14 +31,14 @@ class VariantPane:
         self,
         conductor: Conductor,
         info: RunInfo,
-        shape: Shape,
+        follower: Follower,
         name: str,
         *,
         on_win: Callable[[RunInfo], Awaitable[None]],
     ) -> None:
         """Draw it; `read` fills it, `look` brings it up to date."""
-        self._conductor, self.info, self._shape, self._name = conductor, info, shape, name
-        self.follower = Follower(conductor, info, shape)
+        self._conductor, self.info, self._shape, self._name = conductor, info, follower.shape, name
+        self.follower = follower
         self._steps: list[Transition] = []
         self._blocks: list[dict[str, Any]] = []
         with ui.element('section').classes('panel lane') as self.root:
@@ -72,8 +72,8 @@ class VariantPane:
         self._otherwise.show(summarize_overrides(parent, self.info, begin))
         self._tell()
 
-    def look(self) -> None:
-        """Add what is new since the last look."""
+    def look(self) -> bool:
+        """Add what is new since the last look; returns whether there was any."""
         news = self.follower.look()
         if news is not None:
             self._take([step for step in news.steps if step.seq > self._last])
@@ -84,6 +84,7 @@ class VariantPane:
                     elif kind != 'waiting':
                         self._talk.append(kind, piece)
         self._tell()
+        return news is not None
 
     def name(self, *, blind: bool, winner: bool) -> None:
         """Show or hide its identity, and whether it is the winner."""

@@ -16,11 +16,14 @@ from ui.formatting.values import count
 from ui.pages.fork.form import MOST, NAMES
 from ui.pages.fork.variant_pane import VariantPane
 from ui.pages.shared import errors
-from ui.replay.pace import LOOKS_A_SECOND
+from ui.replay.live import Follower
+from ui.replay.pace import Pace
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
 
 WINNER = 'winner'
+CLOCK = 1.0
+"""Seconds between the looks at runs that do nothing: their clocks tick."""
 
 
 def register(backend: Backend) -> None:
@@ -43,6 +46,7 @@ class VariantBoard:
     def __init__(self, backend: Backend, group: str, runs: list[RunInfo]) -> None:
         self._backend, self._group, self._runs = backend, group, runs
         self._lanes: list[VariantPane] = []
+        self._pace = Pace(idle=CLOCK)
 
     async def draw(self, *, blind: bool) -> None:
         """Draw all of it, and follow the runs."""
@@ -64,7 +68,7 @@ class VariantBoard:
             empty_state('call_split', 'These variants do not exist. They may have been deleted.')
             return
         await self._fill()
-        ui.timer(1 / LOOKS_A_SECOND, self._look)
+        ui.timer(0, self._look_when_due)
 
     async def _fill(self) -> None:
         # The same order for everybody who opens this group, without revealing which is which.
@@ -76,7 +80,8 @@ class VariantBoard:
             for run in self._runs:
                 shape = await conductor.shape(run.id)
                 name = f'Variant {letters[run.id]}'
-                lane = VariantPane(conductor, run, shape, name, on_win=self._win)
+                follower = Follower(conductor, run, shape, self._pace)
+                lane = VariantPane(conductor, run, follower, name, on_win=self._win)
                 self._lanes.append(lane)
                 following = background_tasks.create(lane.follower.follow(), name=f'follow {run.id}')
                 ui.context.client.on_delete(following.cancel)
@@ -98,9 +103,9 @@ class VariantBoard:
             lane.name(blind=blind, winner=WINNER in lane.info.tags)
             lane.root.style(f'order: {NAMES.index(letter) if blind else 0}')
 
-    def _look(self) -> None:
-        for lane in self._lanes:
-            lane.look()
+    async def _look_when_due(self) -> None:
+        await self._pace.wait()
+        self._pace.looked(found=any([lane.look() for lane in self._lanes]))
 
     async def _win(self, info: RunInfo) -> None:
         marked = await notify_errors(self._mark(info))

@@ -249,12 +249,13 @@ class Screen:
         self._player.show(view, self._at, ended=not self._live, link=link)
 
     async def _look_when_due(self) -> None:
-        await self.follower.due()
+        await self.follower.pace.wait()
         await self._look()
 
     async def _look(self) -> None:
         self._player.viewers.tick()
         news = self.follower.look()
+        self.follower.pace.looked(found=news is not None)
         if self.follower.problem:
             self._trouble.warn(self.follower.problem, mine=self._mine)
         if news is None:

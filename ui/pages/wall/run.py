@@ -10,7 +10,7 @@ from typing import Any
 from nicegui import background_tasks, ui
 
 from engine import Conductor, EngineError, Transition
-from engine.records import RunInfo, Shape, StateShape, View, within
+from engine.records import RunInfo, StateShape, View, within
 from engine.workspace import is_own_work
 from ui.components.dialogs import notify_errors
 from ui.components.theme import pill
@@ -71,7 +71,7 @@ class WallRun:
     Args:
         conductor: runs it, perhaps.
         info: the run.
-        shape: its chart.
+        follower: follows it; its pace is the wall's.
         place: where its panes are put.
         enlarge: called with a pane whose button to enlarge it was pressed.
     """
@@ -80,12 +80,12 @@ class WallRun:
         self,
         conductor: Conductor,
         info: RunInfo,
-        shape: Shape,
+        follower: Follower,
         place: ui.element,
         enlarge: Callable[[WallPane], None],
     ) -> None:
         self._conductor, self.info, self._place, self._enlarge = conductor, info, place, enlarge
-        self.follower = Follower(conductor, info, shape)
+        self.follower, shape = follower, follower.shape
         self._stepper = DebugController(conductor, info.id, shape)
         self._context = RunContext(
             conductor=conductor,
@@ -122,19 +122,24 @@ class WallRun:
         return view is not None and view.status.ended
 
     @property
+    def outdated(self) -> bool:
+        """Whether the head of a pane is still to be drawn anew."""
+        return bool(self._due)
+
+    @property
     def waiting(self) -> int:
         """How many of its agents wait for a person."""
         view = self.view
         return 0 if view is None or view.status.ended else sum(leaf.endswith(WAITS) for leaf in view.active)
 
-    def take(self, room: int) -> None:
-        """Show what is new since the last call, with at most `room` panes more."""
+    def take(self, room: int) -> bool:
+        """Show what is new since the last call, with at most `room` more panes; whether there was any."""
         news = self.follower.look()
         view = self.view
         unseen = room > 0 and self.missing() > 0
         if view is None or (news is None and not self._due and not unseen):
-            return
-        news = news or Updates()
+            return news is not None
+        heard, news = news is not None, news or Updates()
         self._stepper.know(self.follower.fold, news.steps)
         if news.steps or not self.panes or unseen:
             self._arrange(view, room)
@@ -147,6 +152,7 @@ class WallRun:
             self._show(view, self._due & self.panes.keys())
             self._due.clear()
         self._stream(news)
+        return heard
 
     def tick(self, now: float) -> None:
         """Update the clocks, and what steps of others change in a pane."""

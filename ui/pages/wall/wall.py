@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 from nicegui import ui
@@ -12,14 +13,15 @@ from ui.components.elements import one_message
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import count
-from ui.pages.wall.run import WallPane, WallRun
-from ui.replay.pace import LOOKS_A_SECOND
+from ui.pages.wall.run import REDRAWN_EVERY, WallPane, WallRun
+from ui.replay.live import Follower
+from ui.replay.pace import Pace
 
 MOST = 12
 """Panes at once."""
 LIVE = RunQuery(status=(Status.RUNNING, Status.WAITING), limit=30)
 EVERY = 2.0
-"""Seconds between looks for runs that have begun."""
+"""Seconds between looks for runs that have begun, and between those at the runs where nothing is heard of."""
 
 
 class Wall:
@@ -36,6 +38,7 @@ class Wall:
         self._known: dict[RunId, RunInfo] = {}
         self._drawn: object = None
         self._large: WallPane | None = None
+        self._pace = Pace(idle=EVERY)
         self._closed = False
         with (
             ui.element('div').classes('wall-runs').props('role="group" aria-label="Runs shown"') as self._row
@@ -50,7 +53,7 @@ class Wall:
     async def load(self) -> None:
         """Look for runs now, and keep looking."""
         await self._look()
-        ui.timer(1 / LOOKS_A_SECOND, self._take, immediate=False)
+        ui.timer(0, self._take_when_due, immediate=False)
         ui.timer(1.0, self._tick, immediate=False)
         ui.timer(EVERY, self._look, immediate=False)
 
@@ -71,7 +74,8 @@ class Wall:
         for info in self._known.values():
             if self._wants(info.id) and info.id not in self._runs and not self._closed:
                 shape = await self._conductor.shape(info.id)
-                self._runs[info.id] = WallRun(self._conductor, info, shape, self._grid, self._enlarge)
+                follower = Follower(self._conductor, info, shape, self._pace)
+                self._runs[info.id] = WallRun(self._conductor, info, follower, self._grid, self._enlarge)
         self._draw_runs()
 
     def _wants(self, run: RunId) -> bool:
@@ -104,13 +108,23 @@ class Wall:
         named = ','.join(sorted(self._picked - {''}))
         ui.run_javascript(f'history.replaceState(null, "", "/wall?runs={named}")')
         await self._look()
+        self._pace.hear()
+
+    async def _take_when_due(self) -> None:
+        await self._pace.wait()
+        self._take()
 
     def _take(self) -> None:
+        found = False
         with one_message():
             for run in list(self._runs.values()):
-                run.take(MOST - sum(len(other.panes) for other in self._runs.values()))
-            if any(run.missing() for run in self._runs.values()):
-                self._make_room()
+                found |= run.take(MOST - sum(len(other.panes) for other in self._runs.values()))
+            more = any(run.missing() for run in self._runs.values()) and self._make_room()
+        self._pace.looked(found=found)
+        if more:
+            self._pace.hear()
+        if any(run.outdated for run in self._runs.values()):
+            asyncio.get_running_loop().call_later(REDRAWN_EVERY, self._pace.hear)
         if self._large is not None and self._large.root.is_deleted:
             self._enlarge(self._large)
         panes = sum(len(run.panes) for run in self._runs.values())
@@ -124,13 +138,11 @@ class Wall:
         ]
         self._said.show(' · '.join(filter(None, words)) if panes else '')
 
-    def _make_room(self) -> None:
+    def _make_room(self) -> bool:
         """If all places are taken, remove a pane of an agent not at work; first of runs that are over."""
         runs = sorted(self._runs.values(), key=lambda run: not run.ended)
-        if sum(len(run.panes) for run in runs) >= MOST:
-            for run in runs:
-                if run.make_room():
-                    return
+        taken = sum(len(run.panes) for run in runs)
+        return taken >= MOST and any(run.make_room() for run in runs)
 
     def _tick(self) -> None:
         now = time.time()

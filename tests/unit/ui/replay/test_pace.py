@@ -95,3 +95,16 @@ def test_a_page_looks_now_and_then_although_it_hears_nothing() -> None:
             assert now() == pytest.approx(number * PERIOD, abs=1e-6)
 
     run_on_simulated_time(work)
+
+
+def test_a_page_with_many_runs_looks_seldom_while_it_hears_nothing_and_at_once_when_it_does() -> None:
+    async def work(now: Callable[[], float]) -> None:
+        pace, looks = Pace(idle=2.0), list[float]()
+        asyncio.get_running_loop().call_at(5.0, pace.hear)
+        while now() < 6.0:
+            await pace.wait()
+            looks.append(now())
+            pace.looked(found=now() > 5.0)
+        assert looks == pytest.approx([0.0, 2.0, 4.0, 5.0 + TOGETHER, 7.0 + TOGETHER], abs=1e-6)
+
+    run_on_simulated_time(work)

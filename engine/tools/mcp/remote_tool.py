@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from engine.errors import ToolError
 from engine.models.protocol import ToolSpec
+from engine.records.jsonable import to_jsonable
 from engine.records.message import Image
 from engine.tools.artifacts import ToolOutput
 from engine.tools.images import keep_image
@@ -52,7 +53,13 @@ class RemoteTool(Tool):
     async def give(self, arguments: str, context: ToolContext) -> ToolOutput:
         """Call it. Raises `ToolError`."""
         whole = replace(self, seconds=max(self.seconds, self.task_seconds))
-        return await whole.run_limited(self.call(context, dict(parse_arguments(arguments))), context)
+        values = parse_arguments(arguments)
+        try:
+            # What cannot be sent would end the connection, which other runs use, too.
+            sent = to_jsonable({'params': {'arguments': values}})['params']['arguments']
+        except (ValueError, RecursionError) as error:
+            raise ToolError(f'the arguments cannot be sent: {error}') from None
+        return await whole.run_limited(self.call(context, sent), context)
 
 
 def remote(server: McpServer, name: str, tool: types.Tool, call: Any) -> RemoteTool:

@@ -118,7 +118,8 @@ class McpServers:
                     async with asyncio.timeout(known.server.start):
                         self._take(known, await known.session.use(_list, again=True))
                 except TimeoutError:
-                    await known.session.close()
+                    if not known.session.calls:  # These may still be answered.
+                        await known.session.close()
                     seconds = f'{known.server.start:g} seconds'
                     raise known.session.connection_error(
                         f'it did not list its tools within {seconds}'

@@ -44,6 +44,10 @@ class ConnectionLost(ToolError):
     retryable = True
 
 
+class SessionEnded(ConnectionLost):
+    """The server has ended the session, and has not carried out the call."""
+
+
 class McpSession:
     """One server's connection.
 
@@ -113,31 +117,46 @@ class McpSession:
         client = await self.client()
         try:
             return await self._use(client, what)
-        except ConnectionLost:
-            if not again:
+        except ConnectionLost as error:
+            if not (again or isinstance(error, SessionEnded)):
                 raise
         return await self._use(await self.client(), what)
 
     async def _use(self, client: Client, what: Callable[[Client], Awaitable[T]]) -> T:
+        """Use a connection. Only what is wrong with the connection itself closes it: others use it, too."""
         from mcp.shared.exceptions import MCPError
 
+        from engine.tools.mcp.http_client import BROKEN_OFF
+
+        task = self._task
         try:
             return await what(client)
-        except MCPError as error:
-            if error.code == CLOSED or (self._task is not None and self._task.done()):
-                await self.close()
-                problem = 'the connection was lost; whether the call was carried out is not known'
-                raise self.connection_error(problem) from None
-            raise ToolError(self._name_server(error.message)) from None
         except (ToolError, asyncio.CancelledError):
             raise
-        except Exception as error:  # Protocol errors, broken pipes and HTTP errors all end here.
-            await self.close()
-            raise self.connection_error(f'its answer cannot be parsed: {innermost(error)}') from None
+        except MCPError as error:
+            said, code = error.message, error.code
+            lost = code == CLOSED and said == CLOSED_SAID
+        except Exception as error:
+            said, code, lost = f'its answer cannot be parsed: {innermost(error)}', 0, False
+        if lost or (task is not None and task.done()):
+            await self._close(task)
+            raise self.connection_error(f'the connection was lost; {UNKNOWN}')
+        if said == SESSION_ENDED:
+            await self._close(task)
+            raise SessionEnded(self._name_server('it has ended the session'))
+        if self._server.url and (code == BROKEN_OFF or (code == CLOSED and said.startswith(STREAM_ENDED))):
+            raise ConnectionLost(self._name_server(f'{said}; {UNKNOWN}'))
+        raise ToolError(self._name_server(self._with_status(said) if said == REFUSED else said))
 
     async def close(self) -> None:
         """Close the connection, and stop the program if one was started."""
-        task, self._task, self._ready = self._task, None, None
+        await self._close(self._task)
+
+    async def _close(self, task: asyncio.Task[None] | None) -> None:
+        """Close a connection, unless it has been replaced by another."""
+        if task is not self._task:
+            return
+        self._task = self._ready = None
         if task is None:
             return
         task.cancel()
@@ -168,22 +187,23 @@ class McpSession:
         from mcp import Client
         from mcp.client.stdio import StdioServerParameters, stdio_client
         from mcp.client.streamable_http import streamable_http_client
-        from mcp.shared._httpx_utils import create_mcp_http_client
 
+        from engine.tools.mcp.http_client import HttpClient
         from engine.tools.mcp.tasks import Tasks
 
         logging.getLogger('mcp').setLevel(logging.CRITICAL)  # `ConnectionLost` reports the error, once.
         server, transport = self._server, None
         if server.url:
-            auth = self._auth()
-            http = await stack.enter_async_context(
-                create_mcp_http_client(headers=dict(server.headers), auth=auth)
-            )
+            http = await stack.enter_async_context(HttpClient(dict(server.headers), self._auth()))
             http.event_hooks = {'response': [self._note_status]}
             transport = streamable_http_client(server.url, http_client=http, max_sse_event_size=MOST_EVENT)
         else:
             parameters = StdioServerParameters(
-                command=server.command, args=list(server.args), env=dict(server.env), cwd=server.folder
+                command=server.command,
+                args=list(server.args),
+                env=dict(server.env),
+                cwd=server.folder,
+                encoding_error_handler='replace',  # Else one wrong byte ends the connection.
             )
             errors = await stack.enter_async_context(self._listening())
             transport = stdio_client(parameters, errlog=errors)
@@ -276,10 +296,13 @@ class McpSession:
 
     def connection_error(self, problem: str) -> ConnectionLost:
         """The error, with the server's name and the last output of its program."""
-        errors = self._errors.strip()
-        if self._refusal:
-            problem = f'{problem} ({self._refusal}{HINTS.get(self._refusal[5:8], "")})'
+        errors, problem = self._errors.strip(), self._with_status(problem)
         return ConnectionLost(self._name_server(f'{problem}; it wrote: {errors}' if errors else problem))
+
+    def _with_status(self, problem: str) -> str:
+        if not self._refusal:
+            return problem
+        return f'{problem} ({self._refusal}{HINTS.get(self._refusal[5:8], "")})'
 
     def _name_server(self, problem: str) -> str:
         hidden = self._server.hide(problem)
@@ -315,5 +338,11 @@ HINTS = {
     '404': ': is the address right?',
 }
 WANTED = 'you have to sign in to it'
-CLOSED = -32000
-"""The package's code for a closed connection."""
+CLOSED, CLOSED_SAID = -32000, 'Connection closed'
+"""The package's code and words for a closed connection; servers use the code for any error."""
+SESSION_ENDED = 'Session terminated'
+REFUSED = 'Server returned an error response'
+"""How the package tells of a status, which it does not name."""
+STREAM_ENDED = 'SSE stream'
+"""How the package begins to tell that one answer was broken off."""
+UNKNOWN = 'whether the call was carried out is not known'

@@ -1,0 +1,67 @@
+"""The HTTP client of MCP connections: a request that fails is answered, and breaks no other."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT
+
+from engine.records.jsonable import describe_error
+
+BROKEN_OFF = -32097
+"""The code of the error that answers a request which was broken off."""
+MOST_BODY = 32 * 1024 * 1024
+"""Maximum bytes of an answer that is no stream."""
+CODING = ('content-encoding', 'content-length', 'transfer-encoding')
+
+
+class HttpClient(httpx2.AsyncClient):
+    """Answers requests that fail with an error of the protocol.
+
+    The package would end the connection instead, and with it all calls that are made over it.
+
+    Args:
+        headers: sent with each request.
+        auth: signs requests.
+    """
+
+    def __init__(self, headers: dict[str, str], auth: httpx2.Auth | None = None) -> None:
+        timeout = httpx2.Timeout(MCP_DEFAULT_TIMEOUT, read=MCP_DEFAULT_SSE_READ_TIMEOUT)
+        super().__init__(headers=headers, auth=auth, timeout=timeout)
+
+    async def send(self, request: httpx2.Request, **ways: Any) -> httpx2.Response:
+        """Send a request, and read its answer if that is JSON."""
+        try:
+            response = await super().send(request, **ways)
+            kind = response.headers.get('content-type', '').lower()
+            if request.method == 'POST' and kind.startswith('application/json'):
+                return await _whole(response)
+            return response
+        except httpx2.HTTPError as error:
+            if request.method != 'POST':
+                raise
+            return _error(request, describe_error(error))
+
+
+async def _whole(response: httpx2.Response) -> httpx2.Response:
+    if response.next_request is not None:
+        return response
+    body = bytearray()
+    try:
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > MOST_BODY:
+                return _error(response.request, f'its answer is longer than {MOST_BODY:,} bytes')
+    finally:
+        await response.aclose()
+    headers = [(name, value) for name, value in response.headers.multi_items() if name not in CODING]
+    status, content = response.status_code, bytes(body)
+    return httpx2.Response(status, headers=headers, content=content, request=response.request)
+
+
+def _error(request: httpx2.Request, problem: str) -> httpx2.Response:
+    said = {'jsonrpc': '2.0', 'id': None, 'error': {'code': BROKEN_OFF, 'message': problem}}
+    kind = {'content-type': 'application/json'}
+    return httpx2.Response(502, headers=kind, content=json.dumps(said).encode(), request=request)

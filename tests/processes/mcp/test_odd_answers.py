@@ -1,0 +1,220 @@
+"""An odd answer to one call of an MCP server fails that call alone: calls of other runs go on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import ToolError
+from engine.tools.mcp.config import McpServer
+from engine.tools.mcp.servers import McpServers
+from engine.tools.protocol import Tool, ToolContext
+from tests.models.server import listening
+from tests.support.harness import turns
+from tests.support.mcp import odd
+
+pytestmark = pytest.mark.anyio
+
+ODD = str(Path(odd.__file__))
+SURROGATE = '{"text": "\\ud800"}'
+STDIO = [
+    ('malformed', '', 'its answer cannot be parsed: '),
+    ('task', '', 'its answer cannot be parsed: '),
+    ('unfit', '', 'its answer cannot be parsed: RuntimeError: Invalid structured content'),
+    ('bad_schema', '', 'its answer cannot be parsed: RuntimeError: Invalid schema'),
+    ('refused', '', 'MCP server odd: the printer is out of paper'),
+    ('bytes', '', 'bytes '),
+    ('garbage', '', 'garbage '),
+    ('plain', SURROGATE, 'plain '),
+    ('plain', '{"number": NaN}', 'plain '),
+    ('plain', '{"deep": ' + '[' * 300 + ']' * 300 + '}', 'the arguments cannot be sent: '),
+]
+
+
+@contextlib.asynccontextmanager
+async def serving(server: McpServer) -> AsyncIterator[dict[str, Tool]]:
+    async with connected(server) as (_, tools):
+        yield tools
+
+
+@contextlib.asynccontextmanager
+async def connected(server: McpServer) -> AsyncIterator[tuple[McpServers, dict[str, Tool]]]:
+    tools: dict[str, Tool] = {}
+    servers = McpServers({server.name: server}, tools)
+    try:
+        await servers.find(['mcp:odd'])
+        yield servers, tools
+    finally:
+        await servers.close()
+
+
+async def used(tools: dict[str, Tool], name: str, arguments: str = '', run: str = 'other') -> str:
+    try:
+        return await tools[f'odd_{name}'].run(arguments, ToolContext(key=f'{run}:{name}'))
+    except ToolError as error:
+        return f'error: {error}'
+
+
+@pytest.mark.parametrize(('name', 'arguments', 'says'), STDIO)
+async def test_an_odd_answer_of_a_program_fails_that_call_alone(name: str, arguments: str, says: str) -> None:
+    async with serving(
+        McpServer(name='odd', command=sys.executable, args=(ODD,), start=60, seconds=20)
+    ) as tools:
+        process = (await used(tools, 'plain')).removeprefix('plain ')
+        waits = asyncio.create_task(used(tools, 'wait', run='first'))
+        assert says in await used(tools, name, arguments)
+        assert await used(tools, 'free') == f'free {process}'
+        assert await waits == f'wait {process}', 'the other call goes on, with the same program'
+
+
+class Far:
+    """The same server over HTTP; `breaks` says what happens to calls of `plain`."""
+
+    def __init__(self) -> None:
+        self.breaks = ''
+        self.lists = True
+        self.sessions = 0
+        self.called: list[str] = []
+        self.free = asyncio.Event()
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while not writer.is_closing():
+                head = (await reader.readuntil(b'\r\n\r\n')).decode().lower()
+                length = re.search(r'content-length: (\d+)', head)
+                body = await reader.readexactly(int(length[1])) if length else b''
+                if not head.startswith('post'):
+                    self._send(writer, '405 Method Not Allowed', b'')
+                    continue
+                await self._answer(json.loads(body), head, writer)
+
+    async def _answer(self, message: dict[str, Any], head: str, writer: asyncio.StreamWriter) -> None:
+        name = message.get('params', {}).get('name', '')
+        self.called += [name] if name else []
+        if 'id' not in message:
+            self._send(writer, '202 Accepted', b'')
+            return
+        match message['method']:
+            case 'initialize':
+                self.sessions += 1
+                self._result(writer, message, {'result': odd.greeting()}, f'mcp-session-id: {self.sessions}')
+            case 'tools/list':
+                if self.lists:
+                    self._result(writer, message, {'result': {'tools': odd.tools()}})
+            case 'tools/call' if f'mcp-session-id: {self.sessions}' not in head:
+                self._send(writer, '404 Not Found', b'')
+            case 'tools/call' if name == 'wait':
+                await self.free.wait()
+                self._result(writer, message, odd.answered(name))
+            case 'tools/call' if name in ('plain', 'garbage') and self.breaks:
+                breaks, self.breaks = self.breaks, ''
+                self._break(breaks, writer)
+            case 'tools/call':
+                self._result(writer, message, odd.answered(name))
+            case method:
+                self._result(writer, message, {'error': {'code': -32601, 'message': f'no {method}'}})
+
+    def _break(self, how: str, writer: asyncio.StreamWriter) -> None:
+        match how:
+            case 'hangs up':
+                writer.transport.abort()
+            case 'half of its JSON':
+                head = (
+                    'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{"json'
+                )
+                writer.write(head.encode())
+                writer.close()
+            case 'a stream without an answer':
+                self._send(writer, '200 OK', b': nothing\n\n', 'content-type: text/event-stream')
+            case 'no JSON':
+                self._send(writer, '200 OK', b'<html>', 'content-type: application/json')
+            case 'another type':
+                self._send(writer, '200 OK', b'<html>', 'content-type: text/html')
+            case 'an error':
+                self._send(writer, '500 Oh no', b'oh')
+            case 'a coded body':
+                coded = 'content-encoding: gzip'
+                self._send(writer, '200 OK', b'no gzip', f'content-type: application/json\r\n{coded}')
+            case 'another session':
+                self.sessions += 1
+                self._send(writer, '404 Not Found', b'')
+
+    def _result(
+        self, writer: asyncio.StreamWriter, message: dict[str, Any], answer: dict[str, Any], more: str = ''
+    ) -> None:
+        body = json.dumps({'jsonrpc': '2.0', 'id': message['id'], **answer}).encode()
+        kind = 'content-type: application/json'
+        self._send(writer, '200 OK', body, f'{kind}\r\n{more}' if more else kind)
+
+    def _send(self, writer: asyncio.StreamWriter, status: str, body: bytes, more: str = 'x: y') -> None:
+        head = f'HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n{more}\r\n\r\n'
+        writer.write(head.encode() + body)
+
+
+@contextlib.asynccontextmanager
+async def far() -> AsyncIterator[tuple[Far, McpServer]]:
+    server = Far()
+    async with listening(server) as port:
+        yield server, McpServer(name='odd', url=f'http://127.0.0.1:{port}/mcp', start=60, seconds=20)
+
+
+BREAKS = {
+    'hangs up': 'whether the call was carried out is not known',
+    'half of its JSON': 'whether the call was carried out is not known',
+    'a stream without an answer': 'SSE stream ended without a response; whether the call was carried out is',
+    'no JSON': 'Failed to parse JSON response',
+    'another type': 'Unexpected content type: text/html',
+    'an error': 'HTTP 500 Oh no',
+    'a coded body': 'whether the call was carried out is not known',
+}
+
+
+@pytest.mark.parametrize('breaks', BREAKS)
+async def test_an_answer_over_http_that_breaks_off_fails_that_call_alone(breaks: str) -> None:
+    async with far() as (server, settings), serving(settings) as tools:
+        waits = asyncio.create_task(used(tools, 'wait', run='first'))
+        async for _ in turns():
+            if 'wait' in server.called:
+                break
+        server.breaks = breaks
+        said = await used(tools, 'plain')
+        assert BREAKS[breaks] in said and 'MCP server odd: ' in said
+        assert (await used(tools, 'plain')).startswith('plain '), 'the connection lives on'
+        assert (server.called.count('plain'), server.sessions) == (2, 1)
+        server.free.set()
+        assert (await waits).startswith('wait '), 'the other call goes on'
+
+
+async def test_a_call_that_reads_is_made_again_over_http() -> None:
+    async with far() as (server, settings), serving(settings) as tools:
+        server.breaks = 'hangs up'
+        assert (await used(tools, 'garbage')).startswith('garbage ')
+        assert server.called.count('garbage') == 2
+
+
+async def test_a_session_that_a_server_has_ended_is_opened_again() -> None:
+    async with far() as (server, settings), serving(settings) as tools:
+        server.breaks = 'another session'
+        assert (await used(tools, 'plain')).startswith('plain ')
+        assert (server.called.count('plain'), server.sessions) == (2, 3)
+
+
+async def test_a_list_that_does_not_come_ends_no_call() -> None:
+    async with far() as (server, settings), connected(replace(settings, start=0.2)) as (servers, tools):
+        waits = asyncio.create_task(used(tools, 'wait', run='first'))
+        async for _ in turns():
+            if 'wait' in server.called:
+                break
+        server.lists = False
+        assert 'it did not list its tools within 0.2 seconds' in (await servers.test('odd')).problem
+        server.free.set()
+        assert (await waits).startswith('wait ')

@@ -1,0 +1,93 @@
+"""A hand-written MCP server of protocol 2025-11-25 whose answers to single calls are odd: `odd.py`.
+
+Its `wait` answers once `free` has been called, in the same connection.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+NAMES = ('wait', 'free', 'plain', 'malformed', 'unfit', 'bad_schema', 'refused', 'bytes', 'garbage', 'task')
+FIT = {'type': 'object', 'properties': {'a': {'type': 'integer'}}, 'required': ['a']}
+NO_SCHEMA = {'type': 'object', 'properties': {'a': {'type': 'no such type'}}}
+SCHEMAS = {'unfit': FIT, 'bad_schema': NO_SCHEMA}
+CODE = -32000
+"""Many servers use it for any error; the package uses it for a closed connection."""
+
+
+def tools() -> list[dict[str, Any]]:
+    """The tools, which claim to read."""
+    return [
+        {
+            'name': name,
+            'inputSchema': {'type': 'object'},
+            'annotations': {'readOnlyHint': name != 'plain', 'destructiveHint': False},
+            **({'outputSchema': SCHEMAS[name]} if name in SCHEMAS else {}),
+            **({'execution': {'taskSupport': 'required'}} if name == 'task' else {}),
+        }
+        for name in NAMES
+    ]
+
+
+def greeting() -> dict[str, Any]:
+    """The answer to `initialize`."""
+    tasks = {'requests': {'tools': {'call': {}}}}
+    return {
+        'protocolVersion': '2025-11-25',
+        'capabilities': {'tools': {}, 'tasks': tasks},
+        'serverInfo': {'name': 'odd', 'version': '1'},
+    }
+
+
+def answered(name: str) -> dict[str, Any]:
+    """What a call of a tool gets, in place of a result if it is an error."""
+    match name:
+        case 'malformed':
+            return {'result': {'content': 5}}
+        case 'task':
+            return {'result': {'task': 5}}
+        case 'unfit' | 'bad_schema':
+            return {'result': {'content': [], 'structuredContent': {'a': 'text'}}}
+        case 'refused':
+            return {'error': {'code': CODE, 'message': 'the printer is out of paper'}}
+    return {'result': {'content': [{'type': 'text', 'text': f'{name} {os.getpid()}'}]}}
+
+
+def main() -> None:
+    """Answer line by line."""
+    waiting: list[Any] = []
+    free = False
+    for line in sys.stdin:
+        message = json.loads(line)
+        ident, method = message.get('id'), message.get('method')
+        if ident is None:
+            continue
+        name = message.get('params', {}).get('name', '')
+        match method:
+            case 'initialize':
+                answer: dict[str, Any] = {'result': greeting()}
+            case 'tools/list':
+                answer = {'result': {'tools': tools()}}
+            case 'tools/call':
+                answer = answered(name)
+            case _:
+                answer = {'error': {'code': -32601, 'message': f'no {method}'}}
+        free = free or name == 'free'
+        if name == 'wait' and not free:
+            waiting.append((ident, answer))
+            continue
+        if name == 'bytes':
+            sys.stdout.buffer.write(b'\xff\xfe caf\xe9\n')
+        if name == 'garbage':
+            sys.stdout.buffer.write(b'<html>\n{"jsonrpc": 7}\n')
+        for key, found in [(ident, answer), *(waiting if free else ())]:
+            sys.stdout.buffer.write(json.dumps({'jsonrpc': '2.0', 'id': key, **found}).encode() + b'\n')
+            sys.stdout.buffer.flush()
+        waiting = [] if free else waiting
+
+
+if __name__ == '__main__':
+    main()

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 from ui.cli.app import app
 
@@ -97,6 +98,8 @@ def main() -> None:
     """The `hemicycle` command."""
     # What is imported stays: to look for garbage in it each 700 objects takes a tenth of the start.
     gc.set_threshold(50_000)
+    # httpx does without its own command line, which takes longer to import than all the rest of it.
+    sys.modules['httpx._main'] = cast(ModuleType, None)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors='replace')  # a terminal that cannot show a character must not end a run

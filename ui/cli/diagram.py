@@ -9,12 +9,11 @@ from typing import Annotated
 import typer
 
 from engine import Catalog, InvalidInput
-from ui.cli.execution.run import load_catalog
 from ui.cli.exit_codes import CODES
 from ui.cli.inputs import parse_parameters
 from ui.cli.options import Patterns
 from ui.cli.remote import find_pattern, find_shape
-from ui.cli.session import settings_of
+from ui.cli.session import load_catalog, settings_of
 from ui.components.diagram.rendering import FORMATS, export_chart
 
 EPILOG = f"""Examples:

@@ -6,10 +6,9 @@ import asyncio
 
 import typer
 
-from ui.cli.execution.run import Pace, load_catalog
 from ui.cli.exit_codes import CODES
-from ui.cli.options import Database, Durability, Patterns
-from ui.cli.session import open_conductor, settings_of, storage_of
+from ui.cli.options import Database, Durability, Pace, Patterns
+from ui.cli.session import load_catalog, open_conductor, settings_of, storage_of
 
 EPILOG = f"""In the configuration of a chat agent:
 

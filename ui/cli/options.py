@@ -100,3 +100,15 @@ LogShape = Annotated[
 AsJson = Annotated[
     bool, typer.Option('--json', help='Print JSON, one object per line.', rich_help_panel=SHOWN)
 ]
+Pace = Annotated[
+    float | None,
+    typer.Option(
+        '--pace',
+        min=0,
+        envvar='HEMICYCLE_PACE',
+        metavar='N',
+        help='Pieces of text per second that the simulated model streams; 0 is as fast as possible.',
+        rich_help_panel=SHOWN,
+        show_default=False,
+    ),
+]

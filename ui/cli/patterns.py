@@ -7,13 +7,12 @@ import asyncio
 from rich.text import Text
 
 from engine.records import Fault
-from ui.cli.execution.run import load_catalog
 from ui.cli.inputs import describe_parameters
 from ui.cli.options import AsJson, Patterns
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.remote import find_patterns
-from ui.cli.session import settings_of
+from ui.cli.session import load_catalog, settings_of
 from ui.formatting.parameters import PatternInfo, PatternList, main_parameter
 from ui.formatting.safe_text import strip_control
 

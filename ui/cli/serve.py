@@ -18,11 +18,20 @@ from engine.errors import JournalUnavailable
 from engine.runtime import LiveRuns
 from ui.access.accounts import Accounts
 from ui.access.oidc import ProviderSettings
-from ui.cli.execution.run import Pace, load_catalog
 from ui.cli.exit_codes import CODES
-from ui.cli.options import FLEET, Database, Durability, Files, LogShape, Namespace, Patterns, TemporalAddress
+from ui.cli.options import (
+    FLEET,
+    Database,
+    Durability,
+    Files,
+    LogShape,
+    Namespace,
+    Pace,
+    Patterns,
+    TemporalAddress,
+)
 from ui.cli.output.errors import CommandError
-from ui.cli.session import new_owner, settings_of, storage_of
+from ui.cli.session import load_catalog, new_owner, settings_of, storage_of
 from ui.server.access_settings import AccessSettings
 from ui.server.logs import RunLog, set_up_logging
 from ui.server.metrics import Metrics

@@ -43,6 +43,15 @@ def new_owner() -> str:
     return f'{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}'
 
 
+def load_catalog(settings: Settings, pace: float | None = None) -> Catalog:
+    """Everything that can be run, with the pace of simulated models set."""
+    catalog = Catalog.load(settings.patterns, settings.endpoints)
+    for model in catalog.models.values():
+        if pace is not None and hasattr(model, 'pace'):
+            model.pace = pace
+    return catalog
+
+
 @asynccontextmanager
 async def open_conductor(
     storage: Storage,

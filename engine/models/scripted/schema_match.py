@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-from jsonschema import Draft202012Validator, FormatChecker, ValidationError
-from jsonschema.validators import extend
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from engine.records.json_pointer import split_pointer
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 FORMATS = {
     'date': r'\d{4}-\d\d-\d\d$',
@@ -42,10 +43,37 @@ def resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
 
 def fits(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
     """Whether `value` fits `schema`, whose references are relative to `root`."""
-    return bool(_Validator(root, format_checker=_FORMATS).evolve(schema=schema).is_valid(value))
+    return bool(_validator()(root, format_checker=_formats()).evolve(schema=schema).is_valid(value))
+
+
+@cache
+def _validator() -> Any:
+    """The class of validators, made when it is needed: to import `jsonschema` would delay each start."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    # As pydantic reads JSON: 1.0 is no integer, and a tuple is written as an array.
+    types = Draft202012Validator.TYPE_CHECKER.redefine(
+        'integer', lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    ).redefine('array', lambda _, value: isinstance(value, list | tuple))
+    return extend(  # type: ignore[no-untyped-call]
+        Draft202012Validator, {'pattern': _pattern, 'multipleOf': _multiple}, type_checker=types
+    )
+
+
+@cache
+def _formats() -> Any:
+    from jsonschema import FormatChecker
+
+    formats = FormatChecker(())
+    for name, known in FORMATS.items():
+        formats.checks(name)(_follows(known))
+    return formats
 
 
 def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[ValidationError]:
+    from jsonschema import ValidationError
+
     try:
         if isinstance(value, str) and not re.search(pattern, value):
             yield ValidationError(f'{value!r} does not match {pattern!r}')
@@ -54,6 +82,8 @@ def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[
 
 
 def _multiple(validator: Any, step: float, value: Any, schema: Any) -> Iterator[ValidationError]:
+    from jsonschema import ValidationError
+
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and not math.isclose(value / step, round(value / step), rel_tol=1e-12):
         yield ValidationError(f'{value!r} is not a multiple of {step!r}')
@@ -61,16 +91,3 @@ def _multiple(validator: Any, step: float, value: Any, schema: Any) -> Iterator[
 
 def _follows(pattern: str) -> Any:
     return lambda value: not isinstance(value, str) or re.match(pattern, value) is not None
-
-
-_FORMATS = FormatChecker(())
-for _name, _known in FORMATS.items():
-    _FORMATS.checks(_name)(_follows(_known))
-
-# As pydantic reads JSON: 1.0 is no integer, and a tuple is written as an array.
-_TYPES = Draft202012Validator.TYPE_CHECKER.redefine(
-    'integer', lambda _, value: isinstance(value, int) and not isinstance(value, bool)
-).redefine('array', lambda _, value: isinstance(value, list | tuple))
-_Validator: Any = extend(  # type: ignore[no-untyped-call]
-    Draft202012Validator, {'pattern': _pattern, 'multipleOf': _multiple}, type_checker=_TYPES
-)

@@ -10,10 +10,9 @@ import typer
 from engine import Breakpoint, InvalidInput
 from engine.runtime import CONDITION_NAMES
 from ui.cli.execution.breakpoints import format_breakpoint, update_breakpoints
-from ui.cli.execution.run import load_catalog
 from ui.cli.exit_codes import CODES
 from ui.cli.options import Database, Durability, Patterns, RunName
-from ui.cli.session import claim, find_run, open_reader, settings_of, storage_of
+from ui.cli.session import claim, find_run, load_catalog, open_reader, settings_of, storage_of
 
 NAMES = '\n'.join(f'- `{name}`: {what}' for name, what in CONDITION_NAMES.items())
 EPILOG = f"""Examples:

@@ -11,10 +11,10 @@ from engine import Catalog, Conductor, Status
 from engine.records import RunId
 from ui.cli.execution.follow import Reporter, follow
 from ui.cli.execution.prompt import prompt_for
-from ui.cli.execution.run import Pace, Quietly, load_catalog, reporter_for
+from ui.cli.execution.run import Quietly, reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
-from ui.cli.options import AsJson, Database, Durability, Patterns, RunName
-from ui.cli.session import claim, find_run, open_reader, settings_of, storage_of
+from ui.cli.options import AsJson, Database, Durability, Pace, Patterns, RunName
+from ui.cli.session import claim, find_run, load_catalog, open_reader, settings_of, storage_of
 from ui.settings import Settings, Storage
 
 EPILOG = f"""Examples:

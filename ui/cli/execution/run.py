@@ -15,10 +15,10 @@ from ui.cli.execution.follow import Reporter, follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import describe_parameters, parse_parameters
-from ui.cli.options import SHOWN, AsJson, Database, Durability, Patterns
+from ui.cli.options import SHOWN, AsJson, Database, Durability, Pace, Patterns
 from ui.cli.output.reporters import JsonReporter, ProgressReporter, QuietReporter
 from ui.cli.remote import find_pattern, server_at_work
-from ui.cli.session import find_run, open_conductor, settings_of, storage_of
+from ui.cli.session import find_run, load_catalog, open_conductor, settings_of, storage_of
 from ui.formatting.parameters import describe_pattern
 from ui.settings import Settings, Storage
 
@@ -38,18 +38,6 @@ AGAIN = 'Reproducibility'
 DEBUG = 'Debugging'
 LIMITS = 'Budget'
 Quietly = Annotated[bool, typer.Option('--quiet', '-q', help='Print only the answer.', rich_help_panel=SHOWN)]
-Pace = Annotated[
-    float | None,
-    typer.Option(
-        '--pace',
-        min=0,
-        envvar='HEMICYCLE_PACE',
-        metavar='N',
-        help='Pieces of text per second that the simulated model streams; 0 is as fast as possible.',
-        rich_help_panel=SHOWN,
-        show_default=False,
-    ),
-]
 
 
 def run(  # noqa: PLR0913  (its arguments are the command's)
@@ -216,15 +204,6 @@ def say_reach(catalog: Catalog, names: Iterable[str], *, quiet: bool = False) ->
         agent = catalog.agents.get(name)
         if agent is not None and not agent.simulated and not agent.problem and not quiet:
             typer.echo(f'{name}: {agent.reach}', err=True)
-
-
-def load_catalog(settings: Settings, pace: float | None = None) -> Catalog:
-    """Everything that can be run, with the pace of simulated models set."""
-    catalog = Catalog.load(settings.patterns, settings.endpoints)
-    for model in catalog.models.values():
-        if pace is not None and hasattr(model, 'pace'):
-            model.pace = pace
-    return catalog
 
 
 def parse_by_role(chosen: list[str], option: str, what: str) -> dict[str, str]:

@@ -15,12 +15,12 @@ from engine.records import ANSWER, RunId
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.questions import ask_in_terminal, question_lines
-from ui.cli.execution.run import Pace, Quietly, load_catalog, reporter_for
+from ui.cli.execution.run import Quietly, reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import parse_data
-from ui.cli.options import AsJson, Database, Durability, Patterns, RunName
+from ui.cli.options import AsJson, Database, Durability, Pace, Patterns, RunName
 from ui.cli.output.reporters import print_json
-from ui.cli.session import claim, find_run, open_reader, settings_of, storage_of
+from ui.cli.session import claim, find_run, load_catalog, open_reader, settings_of, storage_of
 from ui.formatting.safe_text import one_line, strip_control
 
 EPILOG = f"""Examples:

@@ -6,10 +6,9 @@ import asyncio
 
 import typer
 
-from ui.cli.execution.run import load_catalog
 from ui.cli.exit_codes import CODES
 from ui.cli.options import Database, Patterns, RunName
-from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
 from ui.settings import Settings, Storage
 
 EPILOG = f"""Examples:

@@ -15,13 +15,12 @@ from pydantic_core import ErrorDetails
 from engine import Catalog, Conductor, EngineError, InvalidInput
 from engine.history import Redaction, RegressionResult, RegressionTest
 from engine.models.scripted import QuickLoader
-from ui.cli.execution.run import load_catalog
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.options import AsJson, Database, Patterns, RunName
 from ui.cli.output.errors import CommandError, print_error
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect, named_server
-from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
 from ui.exports.formats import to_yaml
 from ui.settings import Settings, Storage
 

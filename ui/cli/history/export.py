@@ -14,11 +14,10 @@ from typing import Annotated
 import typer
 
 from engine.records import RunInfo
-from ui.cli.execution.run import load_catalog
 from ui.cli.options import Database, Files, RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.remote import export_remotely, named_server
-from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
 from ui.exports.formats import FORMATS, FormatName, stream_export
 from ui.exports.text import file_name
 from ui.settings import Settings, Storage

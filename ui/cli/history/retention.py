@@ -10,14 +10,13 @@ import typer
 from engine import Conductor
 from engine.history import CleanupResult
 from engine.records import RunId
-from ui.cli.execution.run import load_catalog
 from ui.cli.history.annotate import RunNames
 from ui.cli.options import AsJson, Database, Files
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.remote import named_server
-from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
 from ui.formatting.safe_text import one_line
 from ui.formatting.values import byte_size, count
 from ui.settings import Settings, Storage

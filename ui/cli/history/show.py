@@ -13,12 +13,11 @@ from engine import Transition
 from engine.patterns import build_report, is_time_bounded, render_report
 from engine.records import Note, RunInfo, Shape, View
 from engine.runtime import GuardExplanations
-from ui.cli.execution.run import load_catalog
 from ui.cli.options import AsJson, Database, RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import SIMULATED, print_json
 from ui.cli.output.run_report import RunReport
-from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
 from ui.formatting.safe_text import strip_control
 from ui.settings import Settings, Storage
 

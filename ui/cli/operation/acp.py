@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ui.cli.execution.run import Pace, load_catalog, parse_by_role
+from ui.cli.execution.run import parse_by_role
 from ui.cli.exit_codes import CODES
-from ui.cli.options import Database, Durability, Patterns
-from ui.cli.session import open_conductor, settings_of, storage_of
+from ui.cli.options import Database, Durability, Pace, Patterns
+from ui.cli.session import load_catalog, open_conductor, settings_of, storage_of
 
 EPILOG = f"""In the settings of an editor that speaks the Agent Client Protocol, here Zed:
 

@@ -12,11 +12,10 @@ from typing import Annotated
 import typer
 
 from engine.errors import Diverged, PatternError, UnknownPattern
-from ui.cli.execution.run import load_catalog
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.options import Database, Patterns
 from ui.cli.output.errors import CommandError
-from ui.cli.session import open_reader, settings_of, storage_of
+from ui.cli.session import load_catalog, open_reader, settings_of, storage_of
 from ui.formatting.values import count
 from ui.settings import BackupInfo, Settings, Storage
 

@@ -16,13 +16,12 @@ import typer
 from engine import Catalog, EngineError
 from engine.history import program_version
 from engine.workspace import Sandbox
-from ui.cli.execution.run import load_catalog
 from ui.cli.exit_codes import ExitCode
 from ui.cli.operation.findings import Finding, Level
 from ui.cli.operation.team_checks import examine_team
 from ui.cli.options import AsJson, Database, Files, Patterns
 from ui.cli.output.reporters import print_json
-from ui.cli.session import settings_of, storage_of
+from ui.cli.session import load_catalog, settings_of, storage_of
 from ui.formatting.safe_text import strip_control
 from ui.formatting.values import byte_size, count
 from ui.settings import Settings, Storage

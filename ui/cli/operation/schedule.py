@@ -14,13 +14,12 @@ import typer
 
 from engine import InvalidInput
 from engine.errors import JournalUnavailable
-from ui.cli.execution.run import load_catalog
 from ui.cli.inputs import parse_data, parse_time
 from ui.cli.options import AsJson, Database, Patterns
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.remote import server_at_work
-from ui.cli.session import open_conductor, settings_of, storage_of
+from ui.cli.session import load_catalog, open_conductor, settings_of, storage_of
 from ui.formatting.safe_text import strip_control
 from ui.services.schedules import (
     Action,

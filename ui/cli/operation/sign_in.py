@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from engine import InvalidInput
-from ui.cli.execution.run import load_catalog
 from ui.cli.output.step_text import console
-from ui.cli.session import settings_of
+from ui.cli.session import load_catalog, settings_of
 from ui.formatting.safe_text import strip_control
 
 EPILOG = """Examples:

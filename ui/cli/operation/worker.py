@@ -14,10 +14,19 @@ from engine.clock import RealClock
 from engine.runtime import LiveRuns
 from engine.workspace import close_folders
 from ui.access.accounts import Accounts
-from ui.cli.execution.run import Pace, load_catalog
 from ui.cli.exit_codes import CODES
-from ui.cli.options import FLEET, Database, Durability, Files, LogShape, Namespace, Patterns, TemporalAddress
-from ui.cli.session import settings_of, storage_of
+from ui.cli.options import (
+    FLEET,
+    Database,
+    Durability,
+    Files,
+    LogShape,
+    Namespace,
+    Pace,
+    Patterns,
+    TemporalAddress,
+)
+from ui.cli.session import load_catalog, settings_of, storage_of
 from ui.server.logs import RunLog, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes

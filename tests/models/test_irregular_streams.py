@@ -31,7 +31,7 @@ async def read(*pieces: bytes, dialect: str = 'openai', **more: Any) -> Read:
 
 WORDS = [
     *('error', 'network_error', 'insufficient_system_resource', 'MALFORMED_FUNCTION_CALL', 'abort'),
-    *('OTHER', 'time_limit', 'not_finished'),
+    *('OTHER', 'time_limit', 'not_finished', 'engine_overloaded', 'rate_limit_exceeded', 'interrupted'),
 ]
 
 
@@ -40,6 +40,15 @@ async def test_a_finish_that_is_a_failure_fails_the_call(word: str) -> None:
     found = await read(say('half'), finish(word), b'data: [DONE]\n\n')
     assert found.error is not None
     assert (found.error.kind, found.error.retryable, found.error.code) == ('server', True, word)
+
+
+@pytest.mark.parametrize('native', ['MALFORMED_FUNCTION_CALL', 'error', 'OTHER'])
+async def test_so_does_one_that_a_proxy_calls_a_stop(native: str) -> None:
+    choice = {'index': 0, 'delta': {}, 'finish_reason': 'stop', 'native_finish_reason': native}
+    found = await read(say('half'), openai(choices=[choice]), b'data: [DONE]\n\n')
+    assert found.error is not None and found.error.code == native
+    whole = {**choice, 'native_finish_reason': 'STOP'}
+    assert (await read(say('all'), openai(choices=[whole]), b'data: [DONE]\n\n')).end.reason == 'stop'
 
 
 async def test_so_does_one_of_messages() -> None:

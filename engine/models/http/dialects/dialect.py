@@ -47,7 +47,7 @@ REASONS: dict[str, Reason] = {
 """Providers' finish reasons; any not listed means that the answer is complete."""
 FAILED_FINISH = re.compile(
     r'error|fail|malformed|abort|cancel|insufficient|timeout|timed_out|unavailable|unfinished|not_finished'
-    r'|unexpected_tool|too_many_tool|missing_thought|no_image|image_other'
+    r'|overload|interrupt|rate_limit|unexpected_tool|too_many_tool|missing_thought|no_image|image_other'
     r'|^(other|incomplete|in_progress|queued|time_limit)$'
 )
 """Matches finish reasons that report a failure: the answer is incomplete."""
@@ -57,6 +57,11 @@ def reason_for(finish: str) -> Reason:
     """Why an answer ended, from the provider's finish reason."""
     word = finish.lower()
     return 'filter' if word.startswith('content_filter') else REASONS.get(word, 'stop')
+
+
+def is_failure(finish: str) -> bool:
+    """Whether a provider's finish reason says that the answer is incomplete."""
+    return FAILED_FINISH.search(finish.lower()) is not None
 
 
 class Decoder(ABC):
@@ -107,7 +112,7 @@ class Decoder(ABC):
 
     def finish_with(self, word: str) -> None:
         """Record the provider's finish reason; one that says less than an earlier one is ignored."""
-        if FAILED_FINISH.search(word.lower()):
+        if is_failure(word):
             self.finish = word
             self.fail(ModelError(f'it broke off: {word}', kind='server', retryable=True, code=word))
         elif reason_for(self.finish) not in ('length', 'filter') or reason_for(word) != 'stop':

@@ -16,6 +16,7 @@ from engine.models.http.dialects.dialect import (
     as_list,
     as_mapping,
     as_word,
+    is_failure,
     join_surrogates,
     parse_object,
     token_count,
@@ -149,8 +150,9 @@ class OpenAIDecoder(Decoder):
             self.usage = parse_usage(reported)
             self._cost = parse_cost(reported)
             yield UsageReport(usage=self.usage)
-        if finish := choice.get('finish_reason'):
-            self.finish_with(as_word(finish))
+        if finish := as_word(choice.get('finish_reason')):
+            native = as_word(choice.get('native_finish_reason'))  # OpenRouter calls some failures `stop`.
+            self.finish_with(native if finish == 'stop' and is_failure(native) else finish)
 
     def _delta(self, delta: Any) -> Iterator[ModelEvent]:
         for name in ('reasoning_content', 'reasoning'):

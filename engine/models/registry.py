@@ -274,7 +274,8 @@ class ModelRegistry(Mapping[str, Model]):
                 async for _ in events:
                     pass
         except ModelError as error:
-            return replace(health, problem=f'{model}: {error.problem}', kind=error.kind)
+            problem = f'{endpoint}: {model}: {error.problem.removeprefix(f"{endpoint}: ")}'
+            return replace(health, problem=problem, kind=error.kind)
         self._listed[endpoint] = client.endpoint.models
         return replace(health, models=client.endpoint.models, problem='', kind='', called=model)
 

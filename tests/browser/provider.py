@@ -25,7 +25,9 @@ class Provider(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers['content-length']))
         pieces = [{'delta': {'content': 'A live answer.'}}, {'delta': {}, 'finish_reason': 'stop'}]
         lines = [f'data: {json.dumps({"choices": [{"index": 0, **piece}]})}\n\n' for piece in pieces]
-        body = ''.join([*lines, 'data: [DONE]\n\n']).encode()
+        self._stream(''.join([*lines, 'data: [DONE]\n\n']).encode())
+
+    def _stream(self, body: bytes) -> None:
         self.send_response(200)
         self.send_header('content-type', 'text/event-stream')
         self.send_header('content-length', str(len(body)))
@@ -42,6 +44,41 @@ class Provider(BaseHTTPRequestHandler):
         self.send_header('content-length', str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+class Google(Provider):
+    """Speaks as much of Gemini's own API; `gemini-flash` alone answers calls."""
+
+    def do_GET(self) -> None:
+        """The list of models."""
+        if not self._has_key():
+            return
+        listed = [('gemini-flash', 'generateContent'), ('embedding', 'embedContent')]
+        models = [{'name': f'models/{name}', 'supportedGenerationMethods': [way]} for name, way in listed]
+        self._send(200, {'models': models})
+
+    def do_POST(self) -> None:
+        """One sentence, streamed."""
+        self.rfile.read(int(self.headers['content-length']))
+        if not self._has_key():
+            return
+        if not self.path.startswith('/v1/models/gemini-flash:streamGenerateContent'):
+            self._send(404, {'error': {'code': 404, 'message': 'no such model', 'status': 'NOT_FOUND'}})
+            return
+        content = {'role': 'model', 'parts': [{'text': 'A live answer.'}]}
+        counted = {'promptTokenCount': 1200, 'candidatesTokenCount': 4, 'cachedContentTokenCount': 1000}
+        whole = {
+            'candidates': [{'content': content, 'finishReason': 'STOP'}],
+            'usageMetadata': {**counted, 'totalTokenCount': 1204},
+        }
+        self._stream(f'data: {json.dumps(whole)}\n\n'.encode())
+
+    def _has_key(self) -> bool:
+        if self.headers.get('x-goog-api-key') == KEY:
+            return True
+        said = {'code': 400, 'message': 'API key not valid.', 'status': 'INVALID_ARGUMENT'}
+        self._send(400, {'error': {**said, 'details': [{'reason': 'API_KEY_INVALID'}]}})
+        return False
 
 
 @contextmanager

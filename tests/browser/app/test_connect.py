@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.provider import KEY, provider
+from tests.browser.provider import KEY, Google, provider
 
 
 @pytest.fixture
@@ -52,6 +52,45 @@ def test_a_model_is_connected_changed_and_removed(page, new_server, address, axe
     page.get_by_role('dialog', name='Remove lab?').get_by_role('button', name='Remove').click()
     expect(page.get_by_role('button', name='Edit lab')).to_have_count(0)
     assert new_server.endpoints.read_text().strip() == kept.strip()
+
+
+def test_gemini_is_connected_tested_by_a_call_and_used(page, new_server, monkeypatch):
+    monkeypatch.setenv('GOOD_KEY', KEY)
+    monkeypatch.setenv('BAD_KEY', 'a-wrong-key')
+    with provider(Google) as address:
+        new_server.start()
+        page.goto(f'{new_server.url}/settings')
+        page.get_by_role('button', name='Connect a model').click()
+        dialog = page.get_by_role('dialog', name='Connect a model')
+        dialog.get_by_label('Provider').select_option('gemini')
+        dialog.get_by_label('Key').fill('env:GOOD_KEY')
+        dialog.get_by_label('Address').fill(address)
+        dialog.get_by_role('button', name='Save and test').click()
+        expect(page.get_by_text('gemini answers and offers 1 model.')).to_be_visible()
+        assert (
+            f'[endpoints.gemini]\nurl = "{address}"\nkey = "env:GOOD_KEY"' in new_server.endpoints.read_text()
+        )
+
+        edit = page.get_by_role('button', name='Edit gemini')
+        for field, value, said in (
+            ('Models', 'gemini-none', 'gemini-none: no such model (HTTP 404)'),
+            ('Key', 'env:BAD_KEY', 'API key not valid.'),
+        ):
+            edit.click()
+            dialog = page.get_by_role('dialog', name='Edit gemini')
+            dialog.get_by_label(field).fill(value)
+            dialog.get_by_role('button', name='Save and test').click()
+            expect(page.get_by_text(said).first).to_be_visible()
+            page.keyboard.press('Escape')
+            expect(dialog).to_be_hidden()
+        edit.click()
+        dialog = page.get_by_role('dialog', name='Edit gemini')
+        dialog.get_by_label('Key').fill('env:GOOD_KEY')
+        dialog.get_by_label('Models').fill('gemini-flash')
+        dialog.get_by_role('button', name='Save and test').click()
+        expect(page.get_by_text('gemini answers and offers 1 model.').last).to_be_visible()
+        page.get_by_role('button', name='Test gemini').click()
+        expect(page.get_by_text('gemini-flash answered a call')).to_be_visible()
 
 
 def test_an_mcp_server_is_connected_changed_and_removed(page, new_server, axe):

@@ -205,8 +205,11 @@ def _configuration(catalog: Catalog) -> Iterator[Finding]:
 
 async def _calls(catalog: Catalog) -> AsyncIterator[Finding]:
     for endpoint in await catalog.registry.health():
-        level: Level = 'broken' if endpoint.problem else 'ok'
-        yield Finding(level, endpoint.endpoint, endpoint.problem or 'answers')
+        name, problem = endpoint.endpoint, endpoint.problem
+        level: Level = 'broken' if problem else 'ok'
+        fine = f'{endpoint.called} answered a call' if endpoint.called else 'answers'
+        yield Finding(level, name, problem.removeprefix(f'{name}: ') or fine)
     for server in await catalog.mcp.health():
         level = 'broken' if server.problem else 'ok'
-        yield Finding(level, server.server, server.problem or f'{count(len(server.tools), "tool")}')
+        said = server.problem.removeprefix(f'MCP server {server.server}: ')
+        yield Finding(level, server.server, said or f'{count(len(server.tools), "tool")}')

@@ -29,7 +29,10 @@ class ConnectDialog(SectionDialog):
         names: Any = Literal[(*PROVIDERS, OTHER)]
         other = 'Choose “other” for any server that speaks the OpenAI chat completions protocol.'
         called = 'Models are listed as name/model. Leave empty to use the provider’s name.'
-        address = 'Everything before /chat/completions. Leave empty for the provider’s default.'
+        address = (
+            'Everything before /chat/completions, /responses, /messages or /models. Leave empty for the '
+            'provider’s default.'
+        )
         offered = 'Leave empty to offer all models that it lists.'
         return create_model(
             'Connection',

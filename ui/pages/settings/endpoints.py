@@ -19,12 +19,13 @@ FOUND = {
     'environment': 'the environment',
     'this machine': 'discovery on this machine',
 }
+ADDRESS = 'it is everything before /chat/completions, /responses, /messages or /models'
 HINTS = {
     'connection': 'Check that it is running and that the address is correct.',
     'timeout': 'Check that it is running and that the address is correct.',
     'auth': 'Check that the key is correct and has permission.',
-    'not found': 'Check the address: it is everything before /chat/completions.',
-    'bad response': 'Check the address: it is everything before /chat/completions.',
+    'not found': f'Check the model’s name and the address: {ADDRESS}.',
+    'bad response': f'Check the address: {ADDRESS}.',
     'quota': 'Check the account of this key.',
     'rate limit': 'Try again later.',
     'overloaded': 'Try again later.',

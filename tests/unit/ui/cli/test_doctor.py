@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.provider import KEY, Google, provider
 from tests.support.cli import Hemicycle
 from ui.cli.operation import doctor
 
@@ -116,6 +117,22 @@ def test_endpoints_are_called_only_when_asked(examine: Doctor) -> None:
     examine.configuration.write_text('[endpoints.gone]\nurl = "http://127.0.0.1:9/v1"\nmodels = ["m"]\n')
     assert 'gone' not in examine()
     assert examine('--call', code=1)['gone']['level'] == 'broken'
+
+
+def test_gemini_is_called_in_its_own_dialect(examine: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('GEMINI_API_KEY', KEY)
+    with provider(Google) as url:
+        examine.configuration.write_text(f'[endpoints.gemini]\nurl = "{url}"\n')
+        assert examine('--call')['gemini']['text'] == 'answers'
+        with examine.configuration.open('a') as file:
+            file.write('models = ["gemini-flash"]\n')
+        assert examine('--call')['gemini']['text'] == 'gemini-flash answered a call'
+        monkeypatch.setenv('GEMINI_API_KEY', 'a-wrong-key')
+        refused = examine('--call', code=1)['gemini']
+        assert (refused['level'], refused['text']) == (
+            'broken',
+            'gemini-flash: API key not valid. (HTTP 400)',
+        )
 
 
 def test_people_read_the_remedy_below_the_problem(examine: Doctor) -> None:

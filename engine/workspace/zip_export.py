@@ -63,8 +63,8 @@ def _harmless(files: list[FileVersion]) -> Iterator[FileVersion]:
 
 
 def _bare_repositories(paths: Iterable[str]) -> Iterator[str]:
-    """Folders that Git would treat as a repository though they are not named `.git`."""
-    parts = {path.lower() for path in paths}
+    """Folders, as they are unpacked, that Git would treat as a repository though not named `.git`."""
+    parts = {_unpacked(path) for path in paths}
     folders = {posixpath.dirname(path) for path in parts}
     for path in parts:
         folder, name = posixpath.split(path)
@@ -82,11 +82,10 @@ DATA_DIRS = ('objects', 'refs')
 
 def _in_repository(path: str, bare: set[str]) -> tuple[str | None, str]:
     """The repository that contains a path or is it, and the relative path; None if there is none."""
-    names = path.split('/')
+    names, unpacked = path.split('/'), _unpacked(path).split('/')
     for depth in range(len(names) + 1):
-        folder = '/'.join(names[:depth])
-        if (depth and GIT_DIR.fullmatch(_portable(names[depth - 1]))) or folder.lower() in bare:
-            return folder, '/'.join(names[depth:])
+        if (depth and GIT_DIR.fullmatch(unpacked[depth - 1])) or '/'.join(unpacked[:depth]) in bare:
+            return '/'.join(names[:depth]), '/'.join(names[depth:])
     return None, path
 
 
@@ -129,6 +128,11 @@ class _Names:
 def _fold(path: str) -> str:
     """Equal for two names that a file system may treat as the same."""
     return unicodedata.normalize('NFKC', path).casefold()
+
+
+def _unpacked(path: str) -> str:
+    """The path that a file gets, in lower case."""
+    return '/'.join(map(_portable, path.split('/'))).lower()
 
 
 def _portable(name: str) -> str:

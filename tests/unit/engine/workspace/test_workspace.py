@@ -226,7 +226,8 @@ async def test_an_export_runs_nothing_where_it_is_unpacked(workspaces: Workspace
         '.g\u200cit/config',
     )
     bare = ('bare/HEAD', f'bare/objects/aa/{"b" * 38}', 'bare/refs/heads/main', 'bare/config', 'bare/hooks/x')
-    for name in (*aside, *bare, 'linked/.git', 'SLY/config'):
+    unseen = [f'un{name[2:]}'.replace('s/', 's\u200c/').replace('HE', 'HE\u200c') for name in bare]
+    for name in (*aside, *bare, *unseen, 'linked/.git', 'SLY/config'):
         await workspace.write(name, config, executable=True)
     (workspace.folder / 'sly').symlink_to('.git')
     await workspaces.export(RUN, await workspace.snapshot(), tmp_path / 'a.zip')

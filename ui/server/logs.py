@@ -52,7 +52,7 @@ def set_up_logging(folder: Path, format: LogFormat = 'text') -> None:
         file.setFormatter(json_formatter())
         stream.setFormatter(json_formatter())
     else:
-        file.setFormatter(logging.Formatter(FORMAT))
+        file.setFormatter(SafeFormatter(FORMAT))
         stream.setFormatter(OneLineFormatter(FORMAT, datefmt='%H:%M:%S'))
     for handler in (file, stream):
         handler.addFilter(_add_request)
@@ -88,18 +88,31 @@ class PrivateFileHandler(RotatingFileHandler):
         return open(descriptor, 'a', encoding=self.encoding, errors=self.errors)
 
 
-class OneLineFormatter(logging.Formatter):
+class SafeFormatter(logging.Formatter):
+    """One line per event; a traceback is below it, indented, so that nothing in it looks like an event."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format the lines."""
+        trace = self.formatException(record.exc_info) if record.exc_info else ''
+        return '\n'.join([self.line(record), *(f'    {line}' for line in strip_control(trace).splitlines())])
+
+    def line(self, record: logging.LogRecord) -> str:
+        """Format the event itself."""
+        plain = copy.copy(record)
+        plain.exc_info = plain.exc_text = plain.stack_info = None
+        return ' '.join(strip_control(super().format(plain)).splitlines())
+
+
+class OneLineFormatter(SafeFormatter):
     """One line per event, with only the last line of an exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Format the line."""
-        plain = copy.copy(record)
-        plain.exc_info = plain.exc_text = plain.stack_info = None
-        line = super().format(plain)
+        line = self.line(record)
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
             line = f'{line} ({type(error).__name__}: {error})'
-        return ' '.join(strip_control(line).split('\n'))
+        return ' '.join(strip_control(line).splitlines())
 
 
 class RunLog(JournalObserver):

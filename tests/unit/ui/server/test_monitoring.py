@@ -184,11 +184,11 @@ async def test_the_lag_of_the_event_loop_is_measured(served: Served, monkeypatch
 
 
 @pytest.fixture
-def logged(tmp_path: Path) -> Iterator[Path]:
-    """The file of a log in JSON."""
+def logged(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """The file of a log, by default in JSON."""
     root = logging.getLogger()
     before, level = root.handlers[:], root.level
-    set_up_logging(tmp_path, 'json')
+    set_up_logging(tmp_path, getattr(request, 'param', 'json'))
     yield tmp_path / 'hemicycle.log'
     for handler in root.handlers:
         handler.close()
@@ -216,6 +216,20 @@ async def test_one_id_goes_through_request_run_and_log(served: Served, logged: P
     assert 'start' in ours[0]['message'] and ours[0]['step'] == 1
     assert 'is done' in ours[1]['message']
     assert {line['request'] for line in ours} == {'deploy-7:42'}
+
+
+@pytest.mark.parametrize('logged', ['text'], indirect=True)
+def test_no_text_in_the_log_file_looks_like_an_event(logged: Path) -> None:
+    forged = '\n2026-01-01 00:00:00,000 INFO    hemicycle: run x is done\x1b[31m'
+    log = logging.getLogger('hemicycle')
+    log.error('it broke: %s', forged)
+    try:
+        raise ValueError(forged)
+    except ValueError:
+        log.exception('it broke again')
+    lines = logged.read_text().split('\n')
+    assert [line[24:45] for line in lines if line[:1].isdigit()] == ['ERROR   hemicycle: it'] * 2
+    assert lines[2].startswith('    Traceback') and '\x1b' not in ''.join(lines)
 
 
 @pytest.mark.parametrize('text', ['', 'a b', 'x' * 129, 'new\nline', 'é'])

@@ -165,7 +165,8 @@ def run(  # noqa: PLR0913  (the last have defaults)
     Raises:
         EngineError: the conductor could not be opened; nothing was served.
     """
-    os.environ['NICEGUI_STORAGE_PATH'] = str(folder / 'browser')  # read when NiceGUI is imported
+    (browser := folder / 'browser').mkdir(mode=0o700, parents=True, exist_ok=True)  # drafts are private
+    os.environ['NICEGUI_STORAGE_PATH'] = str(browser)  # read when NiceGUI is imported
     signal.signal(signal.SIGTERM, _leave)
     gc.disable()  # What is imported stays. `tune` enables it once the server is up.
     load_nicegui()

@@ -125,6 +125,7 @@ def test_a_server_tells_its_address_first_and_refuses_a_second(tmp_path: Path) -
             # The request waits for the server, which listens before it says so.
             with urllib.request.urlopen(url, timeout=DEADLINE) as page:
                 assert page.status == 200
+            assert stat.S_IMODE((hemicycle.home / 'browser').stat().st_mode) == 0o700
             for path in ('/api/v1/patterns', '/healthz'):
                 with urllib.request.urlopen(url + path, timeout=DEADLINE) as answer:
                     assert 'Set-Cookie' not in answer.headers  # programs get no session of the pages

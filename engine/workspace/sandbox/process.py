@@ -98,11 +98,13 @@ async def run_process(  # noqa: PLR0913
     finally:
         guarding.cancel()
         kill_tree(process)
-        await asyncio.wait({reading, ending}, timeout=DRAIN_SECONDS)
-        if not reading.done():
-            reading.cancel()
-            # A child that escaped, which no sandbox allows, still holds the other end.
-            process._transport.close()  # type: ignore[attr-defined]
+        try:
+            await asyncio.wait({reading, ending}, timeout=DRAIN_SECONDS)
+        finally:  # It may be cancelled again while it waits.
+            if not reading.done():
+                reading.cancel()
+                # A child that escaped, which no sandbox allows, still holds the other end.
+                process._transport.close()  # type: ignore[attr-defined]
     code = process.returncode if process.returncode is not None else -signal.SIGKILL
     if ended == 'exit':
         ended = REASON_BY_CODE.get(code, 'exit')

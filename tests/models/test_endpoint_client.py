@@ -5,6 +5,7 @@ import json
 
 import httpx
 import pytest
+import uvloop
 
 from engine.clock import SimulatedClock, settle
 from engine.errors import ModelError
@@ -261,3 +262,29 @@ async def test_what_cannot_be_used_is_named(
     with pytest.raises(ModelError, match=said) as caught:
         await spoken(line)
     assert (caught.value.kind, caught.value.retryable) == ('bad request', False)
+
+
+@pytest.mark.parametrize('proxy', ['http://127.0.0.1:9', 'http://me:hidden-word@127.0.0.1:9'])
+async def test_a_proxy_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv('http_proxy', proxy)
+    monkeypatch.setenv('no_proxy', 'elsewhere.example')
+    line = EndpointClient(endpoint(url='http://models.example/v1'))
+    with pytest.raises(
+        ModelError, match=r'here: models\.example through the proxy 127\.0\.0\.1:9 cannot'
+    ) as caught:
+        await spoken(line)
+    assert 'hidden' not in str(caught.value)
+    monkeypatch.setenv('no_proxy', '127.0.0.1')
+    line = EndpointClient(endpoint(url='http://127.0.0.1:9/v1'))
+    with pytest.raises(ModelError, match=r'here: 127\.0\.0\.1:9 cannot be reached'):
+        await spoken(line)
+
+
+def test_a_port_that_there_is_none_of_is_told_of_on_the_loop_of_servers() -> None:
+    async def spoken_there() -> None:
+        with pytest.raises(ModelError, match='its address cannot be used: port must be 0-65535') as caught:
+            await spoken(EndpointClient(endpoint(url='http://127.0.0.1:99999/v1')))
+        assert not caught.value.retryable
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(spoken_there())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 import orjson
@@ -38,6 +40,7 @@ DIALECTS: dict[str, Dialect] = {
     'gemini': Gemini(),
 }
 STREAM_HEADERS = {'content-type': 'application/json', 'accept': 'text/event-stream'}
+LAST_PORT = 65_535
 MAX_BODY = 4_000_000
 """Largest body in bytes that is not a stream; a long model list takes about one million."""
 
@@ -167,6 +170,8 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
     """Send a request and wait for the response head."""
     try:
         url = httpx.URL(endpoint.url.rstrip('/') + path)
+        if (url.port or 0) > LAST_PORT:  # Some event loops only say that nothing can be reached.
+            raise OverflowError(f'port must be 0-{LAST_PORT}')
         request = http.build_request(
             method,
             url.copy_merge_params(dict(endpoint.query)) if endpoint.query else url,
@@ -183,9 +188,18 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
         problem = f'its address cannot be used: {innermost(error)}'
         raise ModelError(problem, kind='bad request') from None
     except httpx.HTTPError as error:
-        where = httpx.URL(endpoint.url).netloc.decode('ascii', 'replace')
+        where = url.netloc.decode('ascii', 'replace')
+        if proxy := _proxy(url):
+            where += f' through the proxy {proxy}'
         problem = f'{where} cannot be reached: {str(error) or type(error).__name__}'
         raise ModelError(problem, kind='connection', retryable=True) from error
+
+
+def _proxy(url: httpx.URL) -> str:
+    """The proxy that the environment names for an address, without its login; '' if there is none."""
+    named = getproxies()
+    proxy = named.get(url.scheme) or named.get('all') or ''
+    return '' if not proxy or proxy_bypass(url.host) else re.split('@|://', proxy)[-1]
 
 
 async def _read_body(pieces: AsyncIterator[bytes], deadline: Deadline, *, whole: bool = False) -> bytes:

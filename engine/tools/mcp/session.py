@@ -329,7 +329,7 @@ def innermost(error: BaseException) -> str:
     """The innermost error of a group; the first of several."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
-    return describe_error(error)
+    return describe_error(error).removeprefix('MCPError: ')  # The package's, and no help.
 
 
 HINTS = {

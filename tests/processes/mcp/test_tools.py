@@ -155,7 +155,7 @@ async def test_a_call_that_takes_too_long_is_ended() -> None:
         (
             'broken',
             60.0,
-            'it cannot be reached: MCPError: Connection closed; it wrote: cannot find module x [hidden]',
+            'it cannot be reached: Connection closed; it wrote: cannot find module x [hidden]',
         ),
     ],
 )

@@ -16,6 +16,9 @@ SHORTEST = 6
 """Minimum length of a secret in characters; shorter ones occur in texts by chance."""
 PART = 8
 """Characters of a key's beginning or end that give it away in truncated text."""
+CODED_PART = 16
+"""The same of a key in figures or in base64, which cannot be decoded without its beginning."""
+CODED_REST = r'[\w+/=\\&#;%-]*'
 ENDS = 4
 """Characters left visible at each end of a masked key: `sk-a****6789`."""
 
@@ -29,21 +32,31 @@ class SecretFilter:
     """
 
     def __init__(self, keys: Iterable[str] = (), values: Iterable[str] = ()) -> None:
-        self._keys = [_Key(key) for key in dict.fromkeys(keys) if len(key) >= SHORTEST]
-        known = [*(key.text for key in self._keys), *(value for value in values if len(value) >= SHORTEST)]
-        forms = {form for secret in known for form in _forms(secret)}
+        values = list(values)
+        passwords = [password for value in values if (password := _password(value))]
+        plain = [key for key in dict.fromkeys((*keys, *passwords)) if len(key) >= SHORTEST]
+        forms = {form for secret in (*plain, *values) if len(secret) >= SHORTEST for form in _forms(secret)}
+        forms |= {form.replace('\\', r'\\') for form in forms}  # As in JSON inside of JSON.
         self._forms = sorted(forms, key=len, reverse=True)
+        self._keys = [_Key(key) for key in plain]
+        coded = dict.fromkeys(form[:CODED_PART] for key in plain for form in _coded(key))
+        self._coded = [start for start in coded if len(start) == CODED_PART]
 
     def __bool__(self) -> bool:
         return bool(self._forms)
 
     def text(self, text: str) -> str:
         """The text without secrets."""
+        if len(text) < SHORTEST:
+            return text
         for form in self._forms:
             if form in text:
                 text = text.replace(form, HIDDEN)
         for key in self._keys:
             text = key.without_parts(text)
+        for start in self._coded if len(text) >= CODED_PART else ():
+            if start in text:
+                text = re.sub(re.escape(start) + CODED_REST, HIDDEN, text)
         return text
 
     def value(self, value: Any) -> Any:
@@ -95,7 +108,15 @@ def _forms(secret: str) -> Iterator[str]:
     yield from (_escape(secret, form) for form in (r'\u{:04x}', r'\u{:04X}', '&#{};'))
     if len(secret) < PART:
         return
-    yield secret.encode().hex()
+    yield from _coded(secret)
+
+
+def _coded(secret: str) -> Iterator[str]:
+    """A secret as it is written in figures and in base64."""
+    figures = secret.encode().hex()
+    yield from (figures, figures.upper())
+    for form in (r'\u{:04x}', r'\u{:04X}', '&#{};', '&#x{:x};', '%{:02x}', '%{:02X}'):
+        yield ''.join(form.format(ord(char)) for char in secret)
     for offset in range(3):  # The secret may be encoded inside something longer, such as `user:secret`.
         coded = base64.b64encode(b'\0' * offset + secret.encode()).decode().rstrip('=')
         # Leave out first and last characters that depend on their neighbours.
@@ -103,10 +124,20 @@ def _forms(secret: str) -> Iterator[str]:
         yield from (coded, coded.translate(URL_SAFE))
 
 
+def _password(header: str) -> str:
+    """The password in the value of a `Basic` header, or ''."""
+    found = BASIC.fullmatch(header)
+    try:
+        return base64.b64decode(found[1], validate=True).decode().partition(':')[2] if found else ''
+    except ValueError:
+        return ''
+
+
 def _escape(secret: str, form: str) -> str:
     return ESCAPED.sub(lambda found: form.format(ord(found[0])), secret)
 
 
+BASIC = re.compile(r'basic\s+(\S+)', re.IGNORECASE)
 URL_SAFE = str.maketrans('+/', '-_')
 PERCENT = re.compile('%[0-9A-F]{2}')
 ESCAPED = re.compile(r'[^\w\s./:=-]')

@@ -27,6 +27,13 @@ ECHOES = {
     'JSON of .NET': KEY.replace('+', r'\u002B'),
     'of a page': KEY.replace('+', '&#43;'),
     'hexadecimal': KEY.encode().hex(),
+    'in capitals': KEY.encode().hex().upper(),
+    'all of it escaped': ''.join(f'\\u{ord(char):04x}' for char in KEY),
+    'all of it escaped, in JSON': ''.join(f'\\\\u{ord(char):04x}' for char in KEY),
+    'all of it as of a page': ''.join(f'&#{ord(char)};' for char in KEY),
+    'all of it as of a URL': ''.join(f'%{ord(char):02X}' for char in KEY),
+    'base64, cut': base64.b64encode(KEY.encode()).decode()[:26],
+    'hexadecimal, cut': KEY.encode().hex()[:40],
     'base64': base64.b64encode(KEY.encode()).decode(),
     'Basic': base64.b64encode(f'me:{KEY}'.encode()).decode(),
     'Basic of another name': base64.b64encode(f'some:{KEY}@x'.encode()).decode(),
@@ -57,6 +64,13 @@ def test_values_count_as_a_whole() -> None:
     assert found.value({'application/json': ['abc', 'application/js', 1]}) == {
         '[hidden]': ['abc', 'application/js', 1]
     }
+
+
+@pytest.mark.parametrize('word', ['Basic', 'basic'])
+def test_the_password_of_a_basic_header_is_hidden_too(word: str) -> None:
+    sent = base64.b64encode(b'ada:pass:word-of-ada').decode()
+    found = SecretFilter((), [f'{word} {sent}', sent, 'Basic nonsense', 'Basic '])
+    assert found.text(f'{sent}, and pass:word-of-ada of ada') == '[hidden], and [hidden] of ada'
 
 
 def chunk(**delta: Any) -> bytes:

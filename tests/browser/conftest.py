@@ -144,7 +144,8 @@ SEEN = {'exclude': [['[id^="q-portal--tooltip"]']]}
 """All of a page but tooltips, which repeat the names of buttons and are outside of every landmark."""
 COLOURS = {'type': 'rule', 'values': ['color-contrast', 'link-in-text-block']}
 """The rules whose answer is another in another colour scheme."""
-RECOLOURED = """dark => document.body.classList.contains('body--dark') === dark
+RECOLOURED = """dark => (!document.getElementById('app')  // of ours without scripts
+        || document.body.classList.contains('body--dark') === dark)
     && document.getAnimations().every(one => !(one instanceof CSSTransition))"""
 
 

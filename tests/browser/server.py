@@ -5,6 +5,7 @@ import signal
 import time
 import urllib.error
 import urllib.request
+from http import HTTPStatus
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
@@ -89,5 +90,7 @@ class Server:
         try:
             with urllib.request.urlopen(f'{self.url}/runs', timeout=30) as answer:
                 return bool(answer.status == 200)
+        except urllib.error.HTTPError as error:
+            return error.code == HTTPStatus.UNAUTHORIZED  # here people log in
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False

@@ -88,7 +88,11 @@ async def test_what_waits_for_a_person_stands_on_the_home_page(pages, conductor)
     await pages.open('/')
     await pages.should_see('Needs you (1)')
     await pages.should_see('Allow researcher to use')
-    await conductor.cancel(run.id)
+    await conductor.cancel(run.id, 'not needed')
+    await pages.open('/runs')
+    await pages.should_see('not needed')
+    said = [one for one in pages.client.elements.values() if getattr(one, 'text', '') == 'not needed']
+    assert [sorted(one.classes) for one in said] == [['run-reason']]  # red is for failures
 
 
 async def test_the_address_filters_and_turns_pages(pages, conductor):

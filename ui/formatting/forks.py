@@ -33,7 +33,8 @@ def cost_sentence(forecasts: Sequence[CostEstimate]) -> tuple[bool, str]:
         return True, ''
     if all(found.free for found in forecasts):
         takes = _sum([found.seconds for found in forecasts])
-        return True, f'{FREE} It takes about {duration(takes)}.' if takes else FREE
+        about = f'about {duration(takes)}' if takes and takes >= 1 else 'less than a second'
+        return True, f'{FREE} It takes {about}.' if takes else FREE
     paying = [found for found in forecasts if not found.free]
     calls, tokens = _sum([found.calls for found in paying]), _sum([found.tokens for found in paying])
     cost, seconds = _sum([found.dollars for found in paying]), _sum([found.seconds for found in paying])

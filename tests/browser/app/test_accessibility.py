@@ -1,24 +1,27 @@
 """Every page in both themes and three widths: nothing for axe to find, one `main`, headings in order."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import COLOURS, findings, recolour
+from tests.browser.filled import Filler, add_account, session
 from tests.browser.run.test_artifacts import launch
+from tests.browser.server import Server
 
-WIDTHS = (1440, 1024, 390)
+ZOOMED = 720
+"""A window of 1440 pixels at 200 %."""
+WIDTHS = (1440, 1024, ZOOMED, 390)
 WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
 PAGES = {
     'home': '/',
-    'runs': '/runs',
-    'trash': '/trash',
     'launch': '/launch/parallel-review',
     'tools': '/tools',
     'tool': '/tools/calculator',
     'settings': '/settings',
     'traffic': '/patterns/pipeline/traffic',
-    'schedules': '/schedules',
-    'wall': '/wall',
     'workers': '/workers',
     'missing': '/nothing',
     'run': '{run}',
@@ -31,6 +34,20 @@ PAGES = {
     'family': '{run}/family',
     'compare': '/compare?a={id}&b={id}',
 }
+TEAM_PAGES = {
+    'runs': '/runs',
+    'inbox': '/inbox',
+    'question': '/inbox/{question}',
+    'notifications': '/notifications',
+    'schedules': '/schedules',
+    'trash': '/trash',
+    'wall': '/wall',
+    'variants': '/variants/{group}',
+    'account': '/account',
+    'accounts': '/accounts',
+    'audit': '/audit',
+}
+"""Pages of a server on which people log in; there is something on each."""
 
 
 @pytest.fixture(scope='module')
@@ -38,21 +55,76 @@ def run(browser: Browser, server) -> str:
     return launch(browser, server, 'pipeline', 'Event sourcing').removeprefix(server.url)
 
 
-@pytest.mark.parametrize('path', PAGES.values(), ids=PAGES.keys())
-def test_axe_finds_nothing(open_page, server, console, run, path):
-    console.expect('404')  # of the page that is missing
-    page = open_page()
-    page.goto(server.url + path.format(run=run, id=run.rpartition('/')[2]))
+@pytest.fixture(scope='module')
+def team(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Any, dict]]:
+    """A server, what a context needs to be logged in there, and the ids of what is on its pages."""
+    server = Server(tmp_path_factory.mktemp('team'))
+    add_account(server)
+    server.start()
+    state = session(browser, server)
+    context = browser.new_context(storage_state=state)
+    filled = Filler(context.new_page(), server).fill()
+    context.close()
+    yield server, state, filled
+    server.stop()
+
+
+def check(page: Page) -> None:
+    """Look at a page in each width and both themes; it is loaded only once."""
     expect(page.get_by_role('heading', level=1)).to_have_count(1)
     expect(page.get_by_role('main')).to_have_count(1)
     expect(page.locator('.skeleton:visible')).to_have_count(0)
     for width in WIDTHS:
         page.set_viewport_size({'width': width, 'height': 844})
         assert page.evaluate(WIDER) <= 0, width
+        if width == ZOOMED:
+            continue
         assert findings(page) == [], width
         recolour(page, 'dark')
         assert findings(page, runOnly=COLOURS) == [], width
         recolour(page, 'light')
+
+
+@pytest.mark.parametrize('path', PAGES.values(), ids=PAGES.keys())
+def test_axe_finds_nothing(open_page, server, console, run, path):
+    console.expect('404')  # of the page that is missing
+    page = open_page()
+    page.goto(server.url + path.format(run=run, id=run.rpartition('/')[2]))
+    check(page)
+
+
+@pytest.mark.parametrize('path', TEAM_PAGES.values(), ids=TEAM_PAGES.keys())
+def test_axe_finds_nothing_on_the_pages_of_a_team(open_page, team, path):
+    server, state, filled = team
+    page = open_page(storage_state=state)
+    page.goto(server.url + path.format(**filled))
+    check(page)
+
+
+def test_axe_finds_nothing_where_people_log_in(open_page, console, team):
+    server, _, _ = team
+    console.expect('401')
+    page = open_page()
+    page.goto(f'{server.url}/login')
+    page.get_by_label('Name').fill('ada')
+    page.get_by_label('Password').fill('a wrong password')
+    page.get_by_role('button', name='Log in').click()
+    expect(page.get_by_role('alert')).to_be_visible()
+    check(page)
+
+
+def test_the_figures_of_a_run_in_a_list_are_one_line_on_a_phone(open_page, team):
+    server, state, _ = team
+    page = open_page(width=390, height=844, storage_state=state)
+    page.goto(f'{server.url}/runs')
+    waits = page.locator('.run').filter(has_text='Waiting for you')
+    expect(waits.locator('.run-ago')).to_be_visible()
+    waits.locator('.run-duration').evaluate('one => one.textContent = "12:34:56"')
+    waits.locator('.run-ago').evaluate('one => one.textContent = "59 min ago"')
+    lines = waits.locator('.run-link > :is(.run-status, .num)').evaluate_all(
+        'all => all.filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().bottom)'
+    )
+    assert len(lines) == 3 and max(lines) - min(lines) < 12
 
 
 def test_the_chart_is_also_a_list_of_states_that_follows_the_run(page, server, run):

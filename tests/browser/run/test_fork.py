@@ -123,6 +123,8 @@ def test_variants_side_by_side_blind_until_one_wins(page: Page, run: str, axe) -
     expect(lanes.locator('.lane-otherwise')).to_have_text(
         ['as the original', 'motion = Milk is better than water']
     )
+    facts = lanes.first.locator('.agent-facts')
+    assert facts.evaluate('one => one.scrollHeight <= one.clientHeight'), 'its tokens and time are cut off'
     page.get_by_role('switch', name='Blind').click()
     expect(lanes.locator('h2')).to_have_text([re.compile('Variant [AB]')] * 2)
     expect(lanes.get_by_role('link', name='Open')).to_have_count(0)

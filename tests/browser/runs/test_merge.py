@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.server import Server
@@ -57,7 +57,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def test_a_conflict_is_seen_resolved_by_hand_and_merged(
-    open_page: OpenPage, new_server: Server, tmp_path: Path, axe: Callable[[Page], None]
+    open_page: OpenPage, new_server: Server, tmp_path: Path, axe: Callable[..., None]
 ) -> None:
     project = tmp_path / 'project'
     project.mkdir()
@@ -90,10 +90,10 @@ def test_a_conflict_is_seen_resolved_by_hand_and_merged(
     expect(card.locator('tr.added')).to_have_text(re.compile('by the agent'))
     editor = card.get_by_label('Resolved file')
     expect(editor).to_be_hidden()
-    axe(page)
-    for width in (1440, 390):
+    for width in (1440, 1024, 390):
         page.set_viewport_size({'width': width, 'height': 900})
         assert page.evaluate(WIDER) <= 0
+        axe(page, dark=True)
 
     # What still contains conflict markers is not taken, and nothing that was written is lost.
     card.get_by_label('Use').select_option('Edit by hand')

@@ -147,6 +147,7 @@ def test_a_list_is_sorted_added_up_and_made_dense_and_its_bar_covers_no_run(page
     titles = page.locator('.run-title')
     expect(titles).to_have_text(names[::-1])
     expect(page.locator('.run-totals')).to_contain_text('3 runs · ')
+    expect(page.locator('.run-columns')).to_contain_text('Status')
     page.get_by_role('button', name='Run', exact=True).click()
     expect(titles).to_have_text(sorted(names))
     expect(page).to_have_url(re.compile('sort=title&up=1$'))

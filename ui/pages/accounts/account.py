@@ -57,8 +57,8 @@ class AccountPage:
                 self._new = field(
                     'New password, at least 12 characters', kind='password', autocomplete='new-password'
                 )
-        with ui.element('section').classes('section').props('aria-labelledby="tokens"'):
-            Text('h2', 'Tokens', id='tokens')
+        with ui.element('section').classes('section'):
+            Text('h2', 'Tokens')
             Text(
                 'p',
                 'Programs with a token act as you. For the command line, set HEMICYCLE_TOKEN.',
@@ -74,9 +74,9 @@ class AccountPage:
                 with ui.element('div').classes('field'):
                     self._days = NativeSelect(DAYS, value='90')
                     label('Expires after', self._days)
-        with ui.element('section').classes('section').props('aria-labelledby="sessions"'):
+        with ui.element('section').classes('section'):
             with ui.element('div').classes('section-head'):
-                Text('h2', 'Sessions', id='sessions')
+                Text('h2', 'Sessions')
                 ui.element('div').classes('grow')
                 with ui.element('form').props('method="post" action="/logout?everywhere=1"'):
                     button('Log out everywhere', kind='danger').props('type="submit"')

@@ -64,7 +64,7 @@ class AccountList:
     def draw(self) -> None:
         """Draw the page, with an empty list."""
         self._list = ui.element('div')
-        with card_form('New account', self._add, 'Add account'):
+        with card_form('New account', self._add, 'Add account', level=2):
             self._name = field('Name', autocomplete='off', autocapitalize='none')
             self._password = field(
                 'Password, at least 12 characters', kind='password', autocomplete='new-password'

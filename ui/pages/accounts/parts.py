@@ -27,7 +27,7 @@ def draw_account_menu(backend: Backend) -> None:
         return
     with button('', kind='quiet account').classes(remove='icon') as opener:
         Text('span', caller.name, 'wide-only account-name')
-        Text('span', caller.name[:2], 'narrow-only')
+        Text('span', caller.name[:2].upper(), 'narrow-only')
         with ui.menu().classes('popover account-menu').props('anchor="bottom right" self="top right"') as box:
             set_attributes(box, aria_label='Your account')
             with ui.element('div').classes('account-who'):
@@ -116,10 +116,10 @@ def moment(time: float, now: float) -> str:
 
 
 @contextmanager
-def card_form(title: str, send: Callable[[], object], action: str) -> Iterator[None]:
-    """A small form in a card: Enter sends it."""
+def card_form(title: str, send: Callable[[], object], action: str, *, level: int = 3) -> Iterator[None]:
+    """A small form in a card, with a heading of that level: Enter sends it."""
     with ui.element('form').classes('card account-form') as form:
-        Text('h3', title)
+        Text(f'h{level}', title)
         with ui.element('div').classes('account-fields'):
             yield
         button(action, kind='primary').props('type="submit"')

@@ -34,6 +34,7 @@ class ListHead:
         self._headers: dict[str, tuple[ui.element, Text]] = {}
         with ui.element('div').classes('run-heads') as self.element:
             with ui.element('div').classes('run-columns').props('role="group" aria-label="Sort by"'):
+                Text('span', 'Status', 'head-status')
                 self._totals = Text('span', '', 'run-totals num', role='status')
                 for name, title in COLUMNS:
                     head = button(title, kind=f'quiet small sort-head head-{name}')

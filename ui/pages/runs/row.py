@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from engine.history import DiskUsage
-from engine.records import RunInfo
+from engine.records import RunInfo, Status
 from ui.components.menus import menu
 from ui.components.theme import button
 from ui.components.widgets import Text, link, set_attributes
@@ -147,7 +147,7 @@ def _show_number(place: Text, number: int, unit: str) -> None:
 def _trouble_class(info: RunInfo) -> str:
     if info.waiting or info.done_with_issues:
         return 'run-waits'
-    return 'run-error' if info.error else ''
+    return 'run-error' if info.status is Status.FAILED else 'run-reason' if info.error else ''
 
 
 def _facts(info: RunInfo, now: float) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from engine import Event, Status, Transition
+from engine.history import CostEstimate
 from engine.records import RunId, RunInfo
-from ui.formatting.forks import SAME, summarize_overrides
+from ui.formatting.forks import SAME, cost_sentence, summarize_overrides
 
 PARENT = RunInfo(
     id=RunId('a'),
@@ -46,3 +47,14 @@ def test_an_effort_that_a_fork_changes_is_named() -> None:
     parent = replace(PARENT, options={'effort': {'': 'low', 'reviewer': 'high'}})
     fork = replace(parent, id=RunId('b'), options={'effort': {'': 'max'}})
     assert summarize_overrides(parent, fork, None) == 'all: effort max, Reviewer: effort left to the model'
+
+
+def test_what_is_free_says_how_long_it_takes_unless_nobody_would_notice() -> None:
+    said = [
+        cost_sentence([CostEstimate(calls=0, free=True, seconds=taken)])[1] for taken in (None, 0.02, 75.0)
+    ]
+    assert [one.removeprefix('Free: no provider is called.').strip() for one in said] == [
+        '',
+        'It takes less than a second.',
+        'It takes about 1:15.',
+    ]

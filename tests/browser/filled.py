@@ -1,0 +1,109 @@
+"""What fills a server's pages: accounts, a question, schedules, a trigger, destinations, runs."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+from engine.clock import RealClock
+from storage import open_journal
+from tests.browser.server import Server
+from ui.access.access import Access
+from ui.access.caller import Role
+
+NAME, PASSWORD = 'ada', 'correct horse battery staple'
+TASK = 'Should a small team adopt event sourcing for its order system?'
+NOWHERE = 'http://127.0.0.1:9/hook'
+"""An address that refuses what is sent to it: the log of deliveries then has an error."""
+
+
+def add_account(server: Server) -> None:
+    """Have people log in to a server that has not started yet."""
+
+    async def add() -> None:
+        journal = await open_journal(server.database)
+        try:
+            accounts = Access(journal, RealClock()).accounts
+            await accounts.add(NAME, Role.ADMIN, PASSWORD)
+            await accounts.add('grace', Role.VIEWER)
+            await accounts.add_token(NAME, 'Nightly reports', Role.OPERATOR, 90)
+        finally:
+            await journal.close()
+
+    with ThreadPoolExecutor(1) as elsewhere:  # Playwright's loop runs in this thread
+        elsewhere.submit(asyncio.run, add()).result()
+
+
+def log_in(page: Page, server: Server) -> None:
+    """Log in, once with the wrong password, of which the audit log then tells."""
+    page.goto(f'{server.url}/login')
+    for password in ('a wrong password', PASSWORD):
+        page.get_by_label('Name').fill(NAME)
+        page.get_by_label('Password').fill(password)
+        page.get_by_role('button', name='Log in').click()
+    page.wait_for_url(f'{server.url}/')
+
+
+def session(browser: Browser, server: Server) -> Any:
+    """What a context takes as `storage_state`, of somebody who has logged in."""
+    context = browser.new_context()
+    log_in(context.new_page(), server)
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+class Filler:
+    """Fills a server, as the one whose page it is."""
+
+    def __init__(self, page: Page, server: Server) -> None:
+        self._page, self._request, self._url = page, page.request, server.url
+
+    def fill(self) -> dict[str, str]:
+        """Have something on every page; returns the ids of runs, and of the question."""
+        action = {'pattern': 'pipeline', 'parameters': {'task': TASK}}
+        nightly = {'action': action, 'spec': {'cron': ['30 2 * * *'], 'time_zone': 'Europe/Berlin'}}
+        self._post('schedules', {'name': 'Nightly report', **nightly})
+        late = {'name': 'Weekly review', **nightly, 'paused': True, 'note': 'Until the new model is here.'}
+        self._post('schedules', late)
+        webhook = {'name': 'New issue', 'action': action, 'mapping': {'task': '/issue/title'}}
+        self._post('triggers', webhook)
+        self._post('destinations', {'name': 'On call', 'address': NOWHERE})
+        self._post('destinations', {'name': 'Ada', 'channel': 'email', 'address': 'ada@team.example'})
+        done = self.run(TASK)
+        gone = self.run('Tea or coffee?')
+        answer = self._request.delete(f'{self._url}/api/v1/runs/{gone}', headers=self._own)
+        assert answer.ok, answer.text()
+        variants = [{'name': name, 'overrides': {'after': 'live'}} for name in ('A', 'B')]
+        made = self._post(f'runs/{done}/variants', {'at': 9, 'variants': variants})
+        waits = self._post('runs', {**action, 'approvals': 'all'})['id']
+        self._page.goto(f'{self._url}/inbox')
+        question = self._page.get_by_role('article').get_attribute('data-ask')
+        return {'run': done, 'waits': waits, 'question': question, 'group': made[0]['options']['group']}
+
+    def run(self, task: str, pattern: str = 'pipeline', **options: Any) -> str:
+        """A run that has ended."""
+        made = self.start(task, pattern, **options)
+        self._get(f'runs/{made}/result?wait=60')
+        return made
+
+    def start(self, task: str, pattern: str = 'pipeline', **options: Any) -> str:
+        """A run that has just begun."""
+        return str(self._post('runs', {'pattern': pattern, 'parameters': {'task': task}, **options})['id'])
+
+    @property
+    def _own(self) -> dict[str, str]:
+        return {'Origin': self._url}
+
+    def _post(self, path: str, body: Any) -> Any:
+        answer = self._request.post(f'{self._url}/api/v1/{path}', data=body, headers=self._own)
+        assert answer.ok, answer.text()
+        return answer.json()
+
+    def _get(self, path: str) -> Any:
+        answer = self._request.get(f'{self._url}/api/v1/{path}', timeout=120_000)
+        assert answer.ok, answer.text()
+        return answer.json()

@@ -47,6 +47,10 @@ def test_the_rail_and_the_open_tab_are_seen_in_forced_colours(page, server):
     other = page.locator('.topbar nav a:not([aria-current])').first
     look = 'one => getComputedStyle(one).backgroundColor'
     assert here.evaluate(look) != other.evaluate(look)
+    page.goto(f'{server.url}/launch/parallel-review')
+    page.locator('summary', has_text='Project and tests').click()
+    ticked = page.locator('.q-checkbox__inner--truthy .q-checkbox__bg').first
+    expect(ticked).to_have_css('forced-color-adjust', 'none')  # else it looks as if it was not
 
 
 def test_the_icon_is_our_own(page, server):

@@ -155,6 +155,11 @@ def test_a_list_is_sorted_added_up_and_made_dense_and_its_bar_covers_no_run(page
     expect(titles).to_have_text(sorted(names))
     page.get_by_role('button', name='Run ↑').click()
     expect(titles).to_have_text(sorted(names, reverse=True))
+    page.emulate_media(forced_colors='active')
+    seen = '(one) => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]'
+    current = page.locator('.topbar nav a[aria-current]').evaluate(seen)
+    assert page.get_by_role('button', name='Run ↓').evaluate(seen) == current
+    page.emulate_media(forced_colors='none')
     tall = page.locator('.run').first.bounding_box()['height']
     page.get_by_role('button', name='Compact rows').click()
     expect(page.get_by_role('button', name='Compact rows')).to_have_attribute('aria-pressed', 'true')

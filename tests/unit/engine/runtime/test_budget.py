@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 from engine import (
     Budget,
     Conductor,
-    EventRefused,
-    InvalidInput,
     Memory,
     Pattern,
-    PatternError,
     SimulatedClock,
     Status,
 )
@@ -321,135 +318,6 @@ async def test_a_price_that_is_not_known_is_said_at_once(model: Live, calls: int
         assert 'is not known' in view.warnings[0] and view.usage.calls <= calls
         assert not view.budget['cost'].warned and 'tokens is spent' in outcome.error
         assert (await names(here, run)).count('warn') == 2 and view.usage.cost == (None if calls else 0)
-
-
-# What a person does
-
-
-async def test_extending_lifts_the_limit_while_it_is_in_its_grace() -> None:
-    clock, (model, gate) = SimulatedClock(), held()
-    async with conductor(model, clock=clock) as here:
-        run = (await here.start('side', budget=Budget(tokens=30))).id
-        await settle()
-        with pytest.raises(InvalidInput, match='this much is already used beyond the limit'):
-            model._reply = in_turn('ok')
-            gate.set()
-            await here.pause(run)
-            await settle()
-            await here.extend(run, tokens=1)
-        await here.extend(run, tokens=30)
-        view = await here.view(run)
-        assert view.budget['tokens'].limit == 60 and not view.budget['tokens'].exhausted and view.error == ''
-        assert (await here.info(run)).budget == Budget(tokens=60)
-        await here.resume(run)
-        outcome = await here.result(run)
-        assert outcome.error.startswith('its budget of 60 tokens is spent')
-        assert (await names(here, run)).count('exhaust') == 2 and await here.audit(run)
-
-
-async def test_a_paused_run_is_not_ended_by_what_was_under_way() -> None:
-    gate = asyncio.Event()
-    async with conductor(FakeModel(in_turn(gate, 'ok'))) as here:
-        run = (await here.start('rounds', budget=Budget(tokens=10))).id
-        await settle()
-        await here.pause(run)
-        gate.set()
-        await until(lambda: here._live.runs[run].projection.meter.exhausted)
-        await settle()
-        assert (await here.info(run)).status is Status.PAUSED
-        with pytest.raises(EventRefused, match=r'is spent \(15 used\): extend it'):
-            await here.step(run)
-        await here.resume(run)
-        assert (await here.result(run)).status is Status.FAILED
-
-
-async def test_agents_are_told_when_there_is_room_again() -> None:
-    model = FakeModel()
-    async with conductor(model) as here:
-        run = (await here.start('rounds', budget=Budget(tokens=1000, warn=0.01))).id
-        await here.pause(run)
-        await settle()
-        await here.extend(run, tokens=1_000_000)
-        await here.resume(run)
-        await until(lambda: len(model.requests) > 2)
-        texts = notices(await here.view(run))
-        assert len(texts) == 2 and 'it has been raised' in texts[1]
-        await here.cancel(run)
-        assert await here.audit(run) == (await here.info(run)).seq
-
-
-@pytest.mark.parametrize(
-    ('more', 'problem'),
-    [
-        ({}, 'budget: say how much more of which'),
-        ({'tokens': 0}, 'tokens: must be a number above 0, not 0'),
-        ({'tokens': 'x'}, "tokens: must be a number above 0, not 'x'"),
-        ({'cost': 1.0}, 'cost: this run has no such budget'),
-        ({'tokens': 0.5}, 'budget.tokens: must be a whole number'),
-    ],
-    ids=str,
-)
-async def test_an_extension_that_makes_no_sense_is_refused(more: dict[str, Any], problem: str) -> None:
-    async with conductor(FakeModel(asyncio.Event())) as here:
-        run = (await here.start('lone', budget=Budget(tokens=100))).id
-        with pytest.raises(InvalidInput) as refused:
-            await here.extend(run, **more)
-        assert str(refused.value).startswith(problem)
-        bare = (await here.start('lone')).id
-        with pytest.raises(InvalidInput, match='tokens: this run has no such budget'):
-            await here.extend(bare, tokens=1)
-
-
-async def test_a_run_that_has_ended_is_not_extended_but_forked() -> None:
-    model = FakeModel()
-    async with conductor(model) as here:
-        run = (await here.start('rounds', budget=Budget(tokens=45, warn=0.5))).id
-        await here.result(run)
-        with pytest.raises(EventRefused, match='it is failed'):
-            await here.extend(run, tokens=100)
-        last = next(step.seq for step in await here.transitions(run) if step.event.name == 'exhaust')
-        fork = await here.fork(run, last)
-        outcome = await here.result(fork)
-        assert outcome.error == 'its budget of 45 tokens is spent (45 used)', 'it has the whole of it'
-        view = await here.view(fork)
-        assert (view.usage.total, view.inherited.total, view.budget['tokens'].used) == (90, 45, 45)
-        assert len(notices(view)) == len(notices(await here.view(run))) + 1, 'it is warned of its own'
-        other = await here.fork(run, 3, budget=Budget(tokens=20))
-        assert (await here.result(other)).error.startswith('its budget of 20 tokens')
-        assert await here.audit(fork) and await here.audit(other)
-
-
-@pytest.mark.parametrize(
-    ('budget', 'field'),
-    [
-        (Budget(tokens=0), 'budget.tokens'),
-        (Budget(tokens=1.5), 'budget.tokens'),  # type: ignore[arg-type]
-        (Budget(tokens=True), 'budget.tokens'),
-        (Budget(cost=-1), 'budget.cost'),
-        (Budget(cost=float('nan')), 'budget.cost'),
-        (Budget(seconds='x'), 'budget.seconds'),  # type: ignore[arg-type]
-        (Budget(tokens=1, warn=0), 'budget.warn'),
-        (Budget(tokens=1, warn=1.1), 'budget.warn'),
-        (Budget(tokens=1, grace=-1), 'budget.grace'),
-    ],
-    ids=str,
-)
-async def test_a_budget_that_makes_no_sense_is_refused_by_field(budget: Budget, field: str) -> None:
-    async with conductor(FakeModel()) as here:
-        with pytest.raises(InvalidInput) as refused:
-            await here.start('lone', budget=budget)
-        assert list(refused.value.problems) == [field] and (await here.runs()).total == 0
-
-
-async def test_only_the_engine_sends_the_events_of_a_budget() -> None:
-    async with conductor(FakeModel(asyncio.Event())) as here:
-        run = (await here.start('reporting')).id
-        for name in ('warn', 'exhaust', 'exhausted'):
-            with pytest.raises(EventRefused, match='only the engine can send it'):
-                await here.send(run, name)
-    for name in ('warn', 'exhaust', 'extend'):
-        with pytest.raises(PatternError, match='not an event of the engine'):
-            type('Bad', (Lone,), {'transitions': [[name, 'working', 'over'], *Lone.transitions]})
 
 
 # Crashes, and whatever may come

@@ -1,16 +1,11 @@
 """Notifications: signed, in order for a run, tried again until accepted, and none lost or made twice."""
 
 import asyncio
-import contextlib
 import json
-import random
-from collections import defaultdict
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from email import message_from_bytes
 from email.message import Message as Mail
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -20,12 +15,10 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from engine import Budget, Conductor, InvalidInput, SimulatedClock
 from engine.clock import settle
-from engine.errors import EntryChanged
 from engine.journal import Journal, MemoryJournal
 from engine.records import RunId
-from storage import open_journal
 from tests.bench.processes import free_port
-from tests.support.harness import FakeModel, HastyClock, Lone, catalog, pipeline_reply, started, turns
+from tests.support.harness import FakeModel, HastyClock, Lone, catalog, pipeline_reply, started
 from tests.unit.ui.services.test_inbox import Pair, listed, reply
 from ui.services.inbox import Inbox
 from ui.services.notifications import Channels, Destination, MailServer, Notifications, UnknownDestination
@@ -356,166 +349,3 @@ async def test_mail_reaches_a_real_server(conductor: Conductor):
 def test_a_mail_server_that_makes_no_sense_is_refused(text: str):
     with pytest.raises(InvalidInput, match='HEMICYCLE_SMTP'):
         MailServer.of_environment({'HEMICYCLE_SMTP': text})
-
-
-async def test_two_readers_of_one_journal_make_each_message_once(conductor: Conductor):
-    receiver = Receiver()
-    one, other = receiver.notifications(conductor), receiver.notifications(conductor)
-    await one.destinations.add(hook())
-    for _ in range(5):
-        await ended(conductor)
-    await asyncio.gather(one.look(), other.look())
-    await asyncio.gather(one._dispatcher.idle(), other._dispatcher.idle())
-    ids = [request.headers['webhook-id'] for request in receiver.requests]
-    assert len(ids) == len(set(ids)) == 5
-
-
-async def test_what_a_killed_server_left_is_sent_by_another(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr('ui.services.notifications.notifications.LOOK', 0.0)  # It is in real seconds.
-    clock = SimulatedClock()
-    receiver = Receiver(lambda request: 503)
-    async with conductor_of(clock=clock) as conductor:
-        one, other = (receiver.notifications(conductor, delays=(5.0, 600.0)) for _ in range(2))
-        following = asyncio.create_task(other.run())
-        await settle()
-        message = await one.test((await one.destinations.add(hook())).id)
-        await settle()
-        await clock.advance(6.0)
-        assert len(receiver.requests) == 2  # The next attempt is due in 600 s.
-        await one._dispatcher.close()
-        receiver._answers = lambda request: 204
-        for _ in range(3):
-            await clock.advance(200.0)
-            assert receiver.accepted == []
-        for _ in range(5):
-            await clock.advance(30.0)
-        assert [request.headers['webhook-id'] for request in receiver.requests] == [message.id] * 3
-        following.cancel()
-
-
-async def test_what_is_late_is_taken_over_once_and_from_nobody_who_sends_it():
-    clock = SimulatedClock()
-    receiver = Receiver()
-    async with conductor_of(clock=clock) as conductor:
-        one, other = receiver.notifications(conductor), receiver.notifications(conductor)
-        one._dispatcher._room = asyncio.Semaphore(0)
-        await one.test((await one.destinations.add(hook())).id)
-        await settle()
-        await clock.advance(59.0)
-        await other.adopt()
-        assert other.waiting == 0
-        await clock.advance(2.0)
-        await one.adopt()
-        assert one.waiting == 1
-        await other.adopt()
-        await other._dispatcher.idle()
-        assert len(receiver.accepted) == 1
-        await one._dispatcher.close()
-
-
-class Cut(Exception):
-    """The process ends here."""
-
-
-class CutJournal:
-    """A journal whose process ends at the nth write of entries: before it is stored, or right after."""
-
-    def __init__(self, journal: Journal, at: int, after: bool) -> None:
-        self._journal, self._left, self._after = journal, at, after
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._journal, name)
-
-    async def write_entries(self, written: Any, deleted: Any = ()) -> None:
-        self._left -= 1
-        if self._left == 0 and not self._after:
-            raise Cut
-        if self._left >= 0:
-            await self._journal.write_entries(written, deleted)
-        if self._left <= 0:
-            raise Cut
-
-
-@pytest.mark.parametrize('after', [False, True])
-@pytest.mark.parametrize('at', range(1, 9))
-async def test_nothing_is_lost_wherever_the_process_ends(tmp_path: Path, at: int, after: bool):
-    """Three runs, each with two events; the process dies at its nth write, and another goes on."""
-    journal = await open_journal(tmp_path / 'runs.db')
-    async with conductor_of(journal) as conductor:
-        receiver = Receiver()
-        await receiver.notifications(conductor).destinations.add(hook())
-        runs = []
-        for _ in range(3):
-            runs.append(await started(conductor, 'pair', budget=Budget(tokens=35), approvals='none'))
-            await conductor.result(runs[-1])
-        conductor.journal = CutJournal(journal, at, after)
-        first = receiver.notifications(conductor)
-        with contextlib.suppress(Cut):
-            await first.look()
-        await settle()
-        for task in list(first._dispatcher._busy.values()):
-            task.cancel()
-        await settle()
-        conductor.journal = journal
-        second = receiver.notifications(conductor)
-        second._dispatcher.take(await second._outbox.due())
-        await sent_all(second)
-        logged = await second.log()
-        assert {one.state for one in logged} == {'sent'}
-        got = defaultdict(list)
-        for one in receiver.accepted:
-            got[one['data']['run']].append((one['data']['step'], one['type']))
-        assert set(got) == set(runs)
-        for events in got.values():
-            once = list(dict.fromkeys(events))
-            assert once == sorted(once) and once[-1][1] in ('run.ended', 'run.failed')
-            assert len(once) == len(logged) / 3
-
-
-async def test_each_of_many_is_delivered_in_order_by_a_receiver_that_fails_half(tmp_path: Path):
-    await deliver_many(tmp_path, runs=40, at_least=60)
-
-
-async def deliver_many(folder: Path, *, runs: int, at_least: int) -> int:
-    """Have many messages sent to a receiver that fails half of the attempts, over cuts of the sender."""
-    chance = random.Random(1)
-    faults = (500, 503, 429, httpx.ConnectError('refused'), httpx.ReadTimeout('late'))
-    receiver = Receiver(lambda request: 204 if chance.random() < 0.5 else chance.choice(faults))
-    journal = await open_journal(folder / 'runs.db')
-    async with conductor_of(journal) as conductor:
-        team = await receiver.notifications(conductor).destinations.add(hook())
-        for _ in range(runs):
-            await conductor.result(
-                await started(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
-            )
-        while True:
-            sender = receiver.notifications(conductor, delays=(0.01,) * 60)
-            sender._dispatcher.take(await sender._outbox.due())
-            await sender.look()
-            goal = len(receiver.requests) + at_least
-            async for _ in turns():
-                if not sender._dispatcher._busy or len(receiver.requests) >= goal:
-                    break
-            for task in list(sender._dispatcher._busy.values()):
-                task.cancel()  # Cut in the middle of whatever it does.
-            await settle()
-            if not await sender._outbox.due():
-                break
-        logged = await sender.log(limit=1_000_000)
-    assert len(logged) >= at_least and {one.state for one in logged} == {'sent'}
-    assert {one.destination for one in logged} == {team.id}
-    got: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for one in receiver.accepted:
-        place = (one['data']['step'], one['type'])
-        if place not in got[one['data']['run']]:
-            got[one['data']['run']].append(place)
-    assert sum(map(len, got.values())) == len(logged)
-    assert all(events == sorted(events) for events in got.values())
-    return len(logged)
-
-
-async def test_a_message_changed_by_somebody_else_is_not_overwritten(conductor: Conductor):
-    notifications = Receiver().notifications(conductor)
-    message = await notifications.test((await notifications.destinations.add(hook())).id)
-    with pytest.raises(EntryChanged):
-        await notifications._outbox.change(replace(message, version=7))

@@ -1,0 +1,236 @@
+"""Lists of runs, search, requests and entries: what every journal selects, sorts and reserves."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.errors import EntryChanged
+from engine.journal.protocol import KEPT_FOR, Entry, EntryQuery, Journal, Reservation
+from engine.records import (
+    RunId,
+    RunQuery,
+    Status,
+    Usage,
+)
+from tests.contract.test_journal import SHAPE, claimed, listed, run, step
+
+
+async def test_filters(journal: Journal) -> None:
+    await journal.create(run('a', created=1.0, status=Status.DONE, tags=('x', 'y')), SHAPE)
+    await journal.create(run('b', created=2.0, pattern='loop', tags=('y',)), SHAPE)
+    await journal.create(run('c', created=3.0, status=Status.FAILED), SHAPE)
+    await journal.create(run('d', created=3.0, status=Status.WAITING), SHAPE)
+    assert await listed(journal) == ['d', 'c', 'b', 'a']
+    assert await listed(journal, pattern='loop') == ['b']
+    assert await listed(journal, status=(Status.DONE, Status.FAILED)) == ['c', 'a']
+    assert await listed(journal, tag='y') == ['b', 'a']
+    assert await listed(journal, tag='z') == []
+    assert await listed(journal, since=2.0) == ['d', 'c', 'b']
+    assert await listed(journal, until=2.0) == ['a']
+    assert await listed(journal, since=1.5, until=3.0, pattern='loop', tag='y') == ['b']
+
+
+async def test_pages_and_their_total(journal: Journal) -> None:
+    for number in range(5):
+        await journal.create(run(f'r{number}', created=float(number)), SHAPE)
+    assert await listed(journal, limit=2) == ['r4', 'r3']
+    assert await listed(journal, limit=2, offset=4) == ['r0']
+    assert await listed(journal, limit=2, offset=9) == []
+    assert (await journal.runs(RunQuery(limit=0))).total == 5
+    assert (await journal.runs(RunQuery(since=3.0, limit=1))).total == 2
+
+
+@pytest.mark.parametrize(
+    ('sort', 'largest_first'),
+    [
+        ('created', ['c', 'b', 'a']),
+        ('title', ['b', 'c', 'a']),
+        ('bytes', ['b', 'a', 'c']),
+        ('steps', ['b', 'a', 'c']),
+        ('tokens', ['a', 'b', 'c']),
+        ('duration', ['b', 'c', 'a']),
+    ],
+)
+async def test_a_list_is_sorted_and_added_up(journal: Journal, sort: Any, largest_first: list[str]) -> None:
+    for name, title, created, updated, steps, usage in (
+        ('a', 'apples', 1.0, 2.0, 2, Usage(input=9, output=1, dollars=0.5)),
+        ('b', 'Zebras', 2.0, 9.0, 3, Usage(input=1, output=2, unpriced=1)),
+        ('c', 'bears', 3.0, 6.0, 1, Usage(output=1, dollars=0.25)),
+    ):
+        await claimed(journal, name, steps, title=title, created=created)
+        info = replace(await journal.info(RunId(name)), updated=updated, usage=usage)
+        await journal.append(replace(info, seq=steps + 1), [step(steps + 1, name)])
+    assert await listed(journal, sort=sort) == largest_first
+    assert await listed(journal, sort=sort, ascending=True) == largest_first[::-1]
+    assert await listed(journal, sort=sort, offset=1, limit=1) == largest_first[1:2]
+    page = await journal.runs(RunQuery(limit=1, totals=True, since=2.0))
+    assert page.usage == Usage(input=1, output=3, dollars=0.25, unpriced=1)
+    assert (await journal.runs(RunQuery())).usage is None
+
+
+async def test_search_takes_the_beginnings_of_words(journal: Journal) -> None:
+    await journal.create(run('a', title='Zebras are striped', parameters={'motion': 'Ban the café'}), SHAPE)
+    await journal.create(run('b', title='Horses', tags=('four-legged',), note='see zebras_too'), SHAPE)
+    assert await listed(journal, text='zebra') == ['b', 'a']
+    assert await listed(journal, text='STRIPED zeb') == ['a']
+    assert await listed(journal, text='ebra') == []
+    assert await listed(journal, text='zebra unicorn') == []
+    assert await listed(journal, text='ban café') == ['a']
+    assert await listed(journal, text='legged') == ['b']
+    assert await listed(journal, text='too') == ['b']
+    assert await listed(journal, text='debate') == ['b', 'a']
+    assert await listed(journal, text='horses', tag='four-legged') == ['b']
+
+
+async def test_search_follows_what_a_person_changes(journal: Journal) -> None:
+    info = await claimed(journal, title='before', tags=('old',))
+    await journal.annotate(info.id, title='after', tags=['new'])
+    assert await listed(journal, text='before') == await listed(journal, text='old') == []
+    assert await listed(journal, text='after new') == ['one']
+    await journal.delete(info.id)
+    assert await listed(journal, text='after') == []
+
+
+OPERATORS = [
+    'a" OR "b',
+    'title:x',
+    '^x',
+    'NEAR(a b)',
+    'AND',
+    'x AND',
+    'a*b',
+    '{x y}: z',
+    "'; DROP TABLE run",
+    '日本',
+]
+NO_WORDS = ['"', "'", '""', '*', '-', '(', '\0', '🎉', '\\', '', '   ', '\ud800', '%', '_', '☂ ' * 200]
+
+
+@pytest.mark.parametrize('text', OPERATORS)
+async def test_no_character_is_an_operator(journal: Journal, text: str) -> None:
+    await journal.create(run(title='umbrella'), SHAPE)
+    await journal.create(run('other', title=text), SHAPE)
+    assert await listed(journal, text=text) == ['other']
+
+
+@pytest.mark.parametrize('text', NO_WORDS)
+async def test_a_text_without_words_restricts_nothing(journal: Journal, text: str) -> None:
+    await journal.create(run(title='umbrella'), SHAPE)
+    assert await listed(journal, text=text) == ['one']
+
+
+async def test_unfinished_oldest_first(journal: Journal) -> None:
+    for number, status in enumerate(Status):
+        await journal.create(run(status, created=float(-number), status=status), SHAPE)
+    info = await journal.claim(RunId('running'), 'me')
+    assert [info.id for info in await journal.unfinished()] == ['waiting', 'paused', 'running']
+    await journal.append(replace(info, status=Status.CANCELLED), [step(1, 'running')])
+    assert [info.id for info in await journal.unfinished()] == ['waiting', 'paused']
+
+
+async def test_a_request_is_reserved_once_and_its_reply_is_kept(journal: Journal):
+    asked = Reservation(key='k', digest='d', run=RunId('one'), created=100.0)
+    assert await journal.reserve(asked) == asked
+    other = replace(asked, digest='e', run=RunId('two'), created=101.0)
+    assert await journal.reserve(other) == asked
+    await journal.settle('k', '201 {}')
+    assert await journal.reserve(other) == replace(asked, reply='201 {}')
+    await journal.settle('k', None)
+    assert await journal.reserve(other) == other
+    late = replace(other, key='l', created=101.1 + KEPT_FOR)
+    await journal.reserve(late)
+    again = replace(asked, created=late.created)
+    assert await journal.reserve(again) == again  # The former was too old.
+
+
+@pytest.mark.parametrize('place', ['list', 'trash'])
+async def test_a_page_begins_beyond_a_run(journal: Journal, place: str):
+    for number in range(4):
+        await journal.create(run(f'r{number}', created=100.0 + number // 2), SHAPE)
+        if place == 'trash':
+            await journal.annotate(RunId(f'r{number}'), deleted=200.0 + number // 3)
+    first = await journal.runs(RunQuery(place=place, limit=2))
+    last = first.runs[-1]
+    assert [info.id for info in first.runs] == ['r3', 'r2']
+    rest = await journal.runs(RunQuery(place=place, beyond=(last.deleted, last.created, last.id)))
+    assert [info.id for info in rest.runs] == ['r1', 'r0']
+    assert rest.total == 4
+
+
+def entry(key: str, **fields: Any) -> Entry:
+    return Entry(kind='message', key=key, **fields)
+
+
+async def test_an_entry_is_written_read_and_deleted(journal: Journal):
+    assert await journal.entry('message', 'a') is None
+    first = entry('a', body={'text': 'é\n', 'n': 1.5}, state='due', rank=2.5, about='one')
+    await journal.write_entries([first])
+    stored = await journal.entry('message', 'a')
+    assert stored == replace(first, version=1)
+    assert await journal.entry('other', 'a') is None
+    await journal.write_entries([replace(stored, body={}, state='sent')])
+    assert await journal.entry('message', 'a') == replace(first, body={}, state='sent', version=2)
+    await journal.write_entries([], [replace(stored, version=2)])
+    assert await journal.entries(EntryQuery(kind='message')) == []
+
+
+async def test_entries_are_written_all_or_none(journal: Journal):
+    await journal.write_entries([entry('a'), entry('b')])
+    for stale in (entry('a'), entry('a', version=2), entry('c', version=1)):
+        with pytest.raises(EntryChanged):
+            await journal.write_entries([entry('new'), stale])
+    with pytest.raises(EntryChanged):
+        await journal.write_entries([entry('new')], [entry('b', version=7)])
+    assert [one.key for one in await journal.entries(EntryQuery(kind='message'))] == ['a', 'b']
+
+
+async def test_of_two_writers_of_an_entry_one_is_refused(journal: Journal):
+    await journal.write_entries([entry('a')])
+    both = [journal.write_entries([entry('a', version=1, state=who)]) for who in ('x', 'y')]
+    ended = await asyncio.gather(*both, return_exceptions=True)
+    assert sorted(type(one).__name__ for one in ended) == ['EntryChanged', 'NoneType']
+
+
+async def test_entries_are_selected_and_sorted(journal: Journal):
+    await journal.write_entries(
+        [
+            entry('c', state='due', rank=3.0, about='one'),
+            entry('b', state='due', rank=1.0, about='two'),
+            entry('a', state='due', rank=3.0, about='two'),
+            entry('d', state='sent', rank=2.0, about='one'),
+            Entry(kind='other', key='x', state='due', rank=0.0),
+        ]
+    )
+
+    async def keys(**fields: Any) -> str:
+        return ''.join(one.key for one in await journal.entries(EntryQuery(kind='message', **fields)))
+
+    assert await keys() == 'bdac'
+    assert await keys(newest=True) == 'cadb'
+    assert await keys(state='due') == 'bac'
+    assert await keys(about='one') == 'dc'
+    assert await keys(until=2.0) == 'bd'
+    assert await keys(state='due', about='two', limit=1) == 'b'
+    assert await journal.forget_entries(EntryQuery(kind='message', state='due', until=1.0)) == 1
+    assert await keys() == 'dac'
+    assert await journal.forget_entries(EntryQuery(kind='message')) == 3
+    assert len(await journal.entries(EntryQuery(kind='other'))) == 1
+
+
+async def test_runs_beyond_what_an_entry_says_are_found(journal: Journal):
+    for number, name in enumerate(('one', 'two', 'none')):
+        info = await claimed(journal, name)
+        if name != 'none':
+            steps = [step(seq, name) for seq in (1, 2)]
+            await journal.append(replace(info, seq=2, updated=200.0 - number), steps)
+    assert await journal.runs_beyond('seen', 0.0) == ['two', 'one']
+    assert await journal.runs_beyond('seen', 199.5) == ['one']
+    await journal.write_entries(
+        [Entry(kind='seen', key='one', rank=2.0), Entry(kind='seen', key='two', rank=1.0)]
+    )
+    assert await journal.runs_beyond('seen', 0.0) == ['two']
+    assert await journal.runs_beyond('other', 0.0) == ['two', 'one']

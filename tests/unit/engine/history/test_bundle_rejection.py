@@ -1,0 +1,221 @@
+"""Bundles that are cut off, altered or meant ill: each is refused whole, with the reason."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import hashlib
+import io
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine import Conductor, EngineError
+from engine.errors import BundleError
+from engine.history.bundle import reader, validation
+from engine.history.bundle.format import MAX_LINE
+from tests.unit.engine.history.test_bundle import (
+    lines_of,
+    nothing_in,
+    paired,
+    place,
+    sealed,
+    whole,
+)
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Conductor]:
+    async with place(tmp_path / 'here') as made:
+        yield made
+
+
+@pytest.fixture
+async def target(tmp_path: Path) -> AsyncIterator[Conductor]:
+    async with place(tmp_path / 'target') as made:
+        yield made
+
+
+@pytest.fixture
+async def good(here: Conductor) -> bytes:
+    return await whole(here, await paired(here))
+
+
+async def refused(target: Conductor, made: bytes, match: str) -> BundleError:
+    with pytest.raises(BundleError, match=match) as caught:
+        await target.import_bundle(io.BytesIO(made))
+    await nothing_in(target)
+    return caught.value
+
+
+async def test_a_file_that_was_cut_off_is_refused(target: Conductor, good: bytes) -> None:
+    for end in (0, 1, len(good) // 2, good.rindex(b'\n', 0, -1) + 1, len(good) - 1):
+        await refused(target, good[:end], 'cut off|not a bundle')
+    packed = gzip.compress(good)
+    for end in (1, 10, len(packed) // 2, len(packed) - 4):
+        await refused(target, packed[:end], 'cut off|not a bundle')
+    await refused(target, good + b'{}\n', 'after its last line')
+    await refused(target, b'{"some": "json"}\n', 'not a bundle')
+    await refused(target, b'\x00\x01\x02', 'not a bundle')
+
+
+def changed(made: bytes, which: str, **fields: Any) -> bytes:
+    lines = lines_of(made)
+    wanted = next(line for line in lines if line.get('kind', 'head') == which)
+    for name, value in fields.items():
+        place: Any = wanted
+        *way, last = name.split('__')
+        for part in way:
+            place = place[int(part)] if isinstance(place, list) else place[part]
+        place[last] = value
+    return sealed(lines)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'fields', 'match', 'field'),
+    [
+        ('head', {'version': 2, 'program': '9.9'}, 'newer version .9.9.: its format is 2', 'version'),
+        ('head', {'runs': []}, 'at least 1', 'runs'),
+        ('head', {'runs': ['../../etc']}, 'match pattern', 'runs.0'),
+        ('head', {'runs': ['one']}, 'not the run', 'info.id'),
+        ('run', {'info__owner': 'me'}, 'a bundle must not set', 'info'),
+        ('run', {'info__seq': '5'}, 'valid integer', 'info.seq'),
+        ('run', {'info__seq': 99}, 'has 99 steps', ''),
+        ('run', {'info__created': float('nan')}, 'not a valid time', 'info.created'),
+        ('run', {'info__novelty': 1}, 'Unexpected', 'info.novelty'),
+        ('run', {'shape__states__0__path': 'a.b'}, 'not a valid state', 'shape.states.0.path'),
+        ('run', {'shape__edges__0__dest': 'nowhere'}, 'does not join two states', 'shape.edges.0'),
+        ('step', {'seq': 3}, 'step 1 is missing', 'seq'),
+        ('step', {'seq': 0}, 'greater than or equal', 'seq'),
+        ('step', {'active': ['elsewhere']}, "no state 'elsewhere'", 'active'),
+        ('step', {'event__data': []}, 'be an object', 'event.data'),
+        (
+            'step',
+            {'changes': [{'op': 'remove', 'path': '/memory/x/y', 'value': None}]},
+            'does not fit',
+            'changes',
+        ),
+        (
+            'step',
+            {'changes': [{'op': 'test', 'path': '/memory', 'value': None}]},
+            'Input should be',
+            'changes.0.op',
+        ),
+        ('object', {'digest': '0' * 64}, 'does not match its digest', 'digest'),
+        ('object', {'digest': '../../../etc/passwd'}, 'match pattern', 'digest'),
+        ('object', {'data': '***'}, 'not base64', 'data'),
+        ('object', {'more': True}, 'rest of the content', ''),
+        ('object', {'kind': 'novelty'}, 'novelty', ''),
+    ],
+)
+async def test_what_is_wrong_is_named(
+    target: Conductor, good: bytes, kind: str, fields: dict[str, Any], match: str, field: str
+) -> None:
+    error = await refused(target, changed(good, kind, **fields), match)
+    assert error.field == field
+    assert str(error).startswith(f'line {error.line}') and error.line > 0
+
+
+async def test_a_file_of_other_bytes_than_its_end_says_is_refused(target: Conductor, good: bytes) -> None:
+    await refused(
+        target, good.replace(b'"raised":false', b'"raised":true ', 1), 'its checksum does not match'
+    )
+
+
+async def test_files_outside_of_their_folder_are_refused(target: Conductor, good: bytes) -> None:
+    lines = lines_of(good)
+    old = next(line for line in lines if line.get('event', {}).get('data', {}).get('snapshots'))
+    digest = next(iter(old['event']['data']['snapshots'].values()))
+    empty = hashlib.sha256(b'x').hexdigest()
+    for tree in (
+        {'../../outside': ['file', empty, 1, False]},
+        {'..': ['folder', empty]},
+        {'a/b': ['file', empty, 1, False]},
+        {'a': ['file', '../x', 1, False]},
+        {'a': ['device', empty]},
+        {'a': ['file', empty, 3 << 30, False]},
+    ):
+        content = json.dumps(tree).encode()
+        name = hashlib.sha256(content).hexdigest()
+        forged = [json.loads(json.dumps(line).replace(digest, name)) for line in lines]
+        for line in forged:
+            if line.get('kind') == 'object' and line['digest'] == name:
+                line['data'] = base64.b64encode(content).decode()
+        error = await refused(target, sealed(forged), 'not a snapshot|contains more')
+        assert error.line == lines.index(old) + 1
+    assert not (target.workspaces.root.parent / 'outside').exists()
+
+
+async def test_nobody_can_fill_the_memory(target: Conductor, good: bytes, monkeypatch: Any) -> None:
+    head, rest = good.split(b'\n', 1)
+    await refused(target, gzip.compress(head + b'\n' + b' ' * (MAX_LINE + 5) + rest), 'longer than 16 MiB')
+    await refused(target, b'[' * (MAX_LINE + 5), 'longer than')
+    await refused(target, head + b'\n' + b'{"kind":' + b'[' * 100_000 + b'\n', 'recursion|nested')
+    monkeypatch.setattr(reader, 'MAX_BYTES', 1)
+    await refused(target, good, 'more than 1 bytes')
+    monkeypatch.setattr(reader, 'MAX_BYTES', 1 << 30)
+    monkeypatch.setattr(validation, 'MAX_DOCUMENT', 100)
+    await refused(target, good, 'bytes by then')
+
+
+@pytest.mark.parametrize('seed', range(2))
+async def test_mutations_are_taken_in_whole_or_not_at_all(tmp_path: Path, good: bytes, seed: int) -> None:
+    async with place(tmp_path / f'there{seed}') as target:
+
+        async def take(made: bytes) -> None:
+            try:
+                [found] = await target.import_bundle(io.BytesIO(made))
+            except EngineError:
+                await nothing_in(target)
+                return
+            info = await target.info(found.run)
+            assert info.status.ended and len(await target.transitions(found.run)) == info.seq
+            await target.view(found.run)
+            await target.journal.delete(found.run)
+            await target.workspaces.delete(found.run)
+
+        lines = good.splitlines(keepends=True)
+        mutations = st.one_of(
+            st.tuples(st.just('cut'), st.integers(0, len(good))),
+            st.tuples(st.just('drop'), st.integers(0, len(lines) - 1)),
+            st.tuples(st.just('twice'), st.integers(0, len(lines) - 1)),
+            st.tuples(st.just('byte'), st.integers(0, len(good) - 1)),
+            st.tuples(st.just('value'), st.integers(0, 10_000)),
+        )
+        loop = asyncio.get_running_loop()
+
+        @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+        @given(mutation=mutations, value=st.sampled_from([None, -1, 'x', [], {}, 1e308, True, [[]]]))
+        def mutate(mutation: tuple[str, int], value: Any) -> None:
+            kind, at = mutation
+            at = (at + seed * 7919) % max(1, len(good) if kind in ('cut', 'byte') else len(lines))
+            made = {
+                'cut': lambda: good[:at],
+                'drop': lambda: b''.join(lines[:at] + lines[at + 1 :]),
+                'twice': lambda: b''.join([*lines[: at + 1], *lines[at:]]),
+                'byte': lambda: good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :],
+                'value': lambda: swapped(lines_of(good), at, value),
+            }[kind]()
+            asyncio.run_coroutine_threadsafe(take(made), loop).result(60)
+
+        await asyncio.to_thread(mutate)
+
+
+def swapped(lines: list[dict[str, Any]], at: int, value: Any) -> bytes:
+    """One value somewhere in a line is another; the file's end agrees with it."""
+    line = lines[at % len(lines)]
+    here: Any = line
+    for turn in range(at % 5):
+        inner = [key for key, item in here.items() if isinstance(item, dict) and item]
+        if not inner:
+            break
+        here = here[inner[turn % len(inner)]]
+    key = list(here)[at % len(here)]
+    here[key] = value
+    return sealed(lines)

@@ -33,7 +33,7 @@ DAMAGED = (ValueError, IndexError, zstandard.ZstdError, MemoryError)
 
 
 class _Thread(threading.local):
-    """What each thread has of its own: a new context for each body costs more than most bodies do."""
+    """Per thread: creating a context for each body costs more than most bodies do."""
 
     def __init__(self) -> None:
         self.decompressor = zstandard.ZstdDecompressor()
@@ -131,8 +131,8 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
         raise JournalDamaged(f'step {seq} of run {run} cannot be read: its bytes are damaged') from error
 
 
-# A run takes the same few edges again and again. To make them anew is a third of the time to read a history:
-# the garbage collector looks several times at all that has been made.
+# A run takes the same few edges again and again. Creating them anew takes a third of the time of reading a
+# history: the garbage collector visits every new object several times.
 
 
 @lru_cache(4096)

@@ -60,7 +60,7 @@ def _labels_as_array(element: Labels, compiler: SQLCompiler, **options: Any) -> 
 
 
 class _Beginnings(TypeDecorator[Sequence[str]]):
-    """Words as an expression of the search index. They are letters and digits: none acts as an operator."""
+    """Words as a search expression. They are letters and digits, so none acts as an operator."""
 
     impl = Text
     cache_ok = True
@@ -73,7 +73,7 @@ class _Beginnings(TypeDecorator[Sequence[str]]):
 
 
 class HasWords(FunctionElement[bool]):
-    """Whether each of some words begins a word that people wrote about a run, in a query on `run`."""
+    """The condition, in a query on `run`, that each word begins some word that people wrote about the run."""
 
     type = Boolean()
     inherit_cache = True
@@ -95,7 +95,7 @@ def _matches_vector(element: HasWords, compiler: SQLCompiler, **options: Any) ->
 
 
 LONGEST, LARGEST = 250, 500_000
-"""Characters of a word, and of a run's words together, that PostgreSQL's index takes."""
+"""Characters that PostgreSQL's index accepts of one word, and of a run's words together."""
 
 
 def index_words(
@@ -135,6 +135,6 @@ def forget_words(connection: Connection, number: int) -> None:
 
 
 def _fold(word: str) -> str:
-    """A word as SQLite's index compares it: in small letters, without accents."""
+    """A word as SQLite's index compares it: in lower case, without accents."""
     apart = unicodedata.normalize('NFD', word.lower())
     return ''.join(letter for letter in apart if not unicodedata.combining(letter))[:LONGEST]

@@ -30,7 +30,7 @@ from storage.settings import Settings
 
 
 async def open_journal(settings: Settings | str | Path) -> SqlJournal:
-    """Open a journal; what is missing of its database is created, and an older version is migrated.
+    """Open a journal, creating or migrating its database if necessary.
 
     Args:
         settings: all settings, or only the database: a path, or an `sqlite:///` or `postgresql://` URL.

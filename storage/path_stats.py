@@ -26,9 +26,7 @@ def store_path_stats(trails: Mapping[RunId, PathStats]) -> Work[None]:
     rests = {run: json.dumps(dict(trail.rest)) if trail.rest else '' for run, trail in trails.items()}
 
     def work(connection: Connection) -> None:
-        for run, trail in sorted(
-            trails.items()
-        ):  # in one order: who waits for a run holds none that others want
+        for run, trail in sorted(trails.items()):  # in a fixed order, so that two writers cannot deadlock
             number = connection.execute(
                 select(RUN.c.number).where(RUN.c.id == run).with_for_update()
             ).scalar()
@@ -61,7 +59,7 @@ def read_path_stats(connection: Connection, number: int) -> PathStats | None:
     try:
         rest = json.loads(row.rest) if row.rest else {}
     except ValueError:
-        return None  # damaged: it is made anew from the steps
+        return None  # damaged: recomputed from the steps
     edges = connection.execute(select(EDGE).where(EDGE.c.run == number))
     stays = connection.execute(select(STATE).where(STATE.c.run == number))
     return PathStats(

@@ -1,4 +1,4 @@
-"""What a journal asks of its database: to read, to write, and to append to a run."""
+"""The interface between a journal and its database: reads, writes, and appends to a run."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Database(Protocol):
     async def defer(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> Callable[[], T]:
-        """A query that is answered when the function is called, in the caller's thread, even after `close`.
+        """A query answered when the returned function is called, in the caller's thread, even after `close`.
 
-        Where an answer may take long to come, it is asked at once.
+        A database whose answer may be slow to arrive is asked at once.
         """
 
     async def write(self, work: Work[T]) -> T:
-        """Have work done and committed, even if the caller is cancelled meanwhile."""
+        """Do work and commit it, even if the caller is cancelled meanwhile."""
 
     async def append(
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
@@ -41,4 +41,4 @@ class Database(Protocol):
         """Store a run's next steps; see `Journal.append`."""
 
     async def close(self) -> None:
-        """Finish what was begun, then close. A second call only waits for the first."""
+        """Finish pending work, then close. A second call only waits for the first."""

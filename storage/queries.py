@@ -67,7 +67,7 @@ def transitions(
         query = query.where(STEP.c.seq <= until)
     rows = connection.execute(query).cursor
     assert rows is not None
-    # The tuples of the driver: SQLAlchemy makes reading a long history a third longer.
+    # The driver's tuples: with SQLAlchemy's, reading a long history takes a third longer.
     return [read_transition(run, row) for row in rows.fetchall()]
 
 
@@ -95,7 +95,7 @@ def long_list(connection: Connection, run: RunId, at: int, field: str) -> list[A
 
 
 PIECE = 50
-"""Snapshots that are fetched at once."""
+"""Snapshots fetched at a time."""
 
 
 def trail(connection: Connection, run: RunId) -> PathStats | None:

@@ -105,7 +105,7 @@ class ServerPaths:
 class Locks(Protocol):
     """The locks of the processes that use a database."""
 
-    def take(self, owner: str) -> None:
+    def acquire(self, owner: str) -> None:
         """Be seen as alive under this name until `release` or death."""
 
     def is_alive(self, owner: str) -> bool:

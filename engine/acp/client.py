@@ -71,7 +71,7 @@ class AgentClient:
 
     async def session_update(self, session_id: str, update: Any, **meta: Any) -> None:
         """Take an update."""
-        self.hear()
+        self.note_activity()
         if self.loading or self.problem:
             return
         try:
@@ -80,9 +80,9 @@ class AgentClient:
             self.problem = error
         self.changed.set()
 
-    def hear(self) -> None:
+    def note_activity(self) -> None:
         """Note that the agent is alive."""
-        self.heard = asyncio.get_running_loop().time()
+        self.last_activity = asyncio.get_running_loop().time()
 
     def _take(self, update: Any) -> None:
         match update:
@@ -108,7 +108,7 @@ class AgentClient:
         self, session_id: str, tool_call: Any, options: Sequence[schema.PermissionOption], **meta: Any
     ) -> schema.RequestPermissionResponse:
         """Answer as a person decides; the agent waits until then."""
-        self.hear()
+        self.note_activity()
         call = self.turn.call(tool_call)
         allowed = await self._ask_permission(call)
         if allowed and call.status == 'pending':
@@ -125,7 +125,7 @@ class AgentClient:
         try:
             return await answer
         finally:
-            self.hear()
+            self.note_activity()
 
     async def _allow(self, kind: Literal['edit', 'execute'], title: str, arguments: dict[str, Any]) -> None:
         """If everything needs approval, make a file or a command wait for a person. Raises `RequestError`."""
@@ -155,7 +155,7 @@ class AgentClient:
         self, session_id: str, path: str, line: int | None = None, limit: int | None = None, **meta: Any
     ) -> schema.ReadTextFileResponse:
         """Read a file of the workspace."""
-        self.hear()
+        self.note_activity()
         with _Refusals():
             data = await self.workspace.read(self._inner(path))
         text = data.decode('utf-8', 'replace')
@@ -169,7 +169,7 @@ class AgentClient:
         self, session_id: str, path: str, content: str, **meta: Any
     ) -> schema.WriteTextFileResponse:
         """Write a file of the workspace."""
-        self.hear()
+        self.note_activity()
         inner = self._inner(path)
         await self._allow('edit', f'Write {inner}', {'path': inner, 'content': content})
         with _Refusals():
@@ -198,7 +198,7 @@ class AgentClient:
         **meta: Any,
     ) -> schema.CreateTerminalResponse:
         """Start a command in the sandbox, in the workspace."""
-        self.hear()
+        self.note_activity()
         inner = self._inner(cwd) if cwd else ''
         if sum(not found.task.done() for found in self.terminals.values() if found.task) >= MOST_TERMINALS:
             raise RequestError.invalid_request({'details': f'{MOST_TERMINALS} terminals are running already'})
@@ -225,7 +225,7 @@ class AgentClient:
 
     def _listener(self, terminal: Terminal) -> Callable[[str], None]:
         def listen(text: str) -> None:
-            self.hear()  # An agent waiting for a command is not silent while the command writes output.
+            self.note_activity()  # An agent is not silent while the command it waits for writes output.
             terminal.add(text)
 
         return listen
@@ -234,7 +234,7 @@ class AgentClient:
         self, session_id: str, terminal_id: str, **meta: Any
     ) -> schema.TerminalOutputResponse:
         """What a command has written so far."""
-        self.hear()
+        self.note_activity()
         found = self._terminal(terminal_id)
         ended = await self._wait_for_exit(found) if found.task and found.task.done() else None
         status = schema.TerminalExitStatus(exit_code=ended) if ended is not None else None
@@ -245,14 +245,14 @@ class AgentClient:
     ) -> schema.WaitForTerminalExitResponse:
         """Wait until a command has ended."""
         code = await self._wait_for_exit(self._terminal(terminal_id))
-        self.hear()
+        self.note_activity()
         return schema.WaitForTerminalExitResponse(exit_code=code)
 
     async def kill_terminal(
         self, session_id: str, terminal_id: str, **meta: Any
     ) -> schema.KillTerminalResponse:
         """Kill a command; its output stays."""
-        self.hear()
+        self.note_activity()
         found = self._terminal(terminal_id)
         if found.task:
             found.task.cancel()

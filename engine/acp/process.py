@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -297,22 +297,19 @@ def _furnish(home: Path, agent: ExternalAgent, owner: int | None) -> None:
 
 def kill_marked(cookie: str) -> None:
     """Kill the processes with this cookie, including those detached from their parent."""
-    mark = f'{COOKIE}={cookie}'.encode()
-    for pid in list(_pids_marked(mark)):
+    for pid in find_marked(cookie):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
 
 
 def find_marked(cookie: str) -> list[int]:
     """The processes with this cookie that are alive."""
-    return list(_pids_marked(f'{COOKIE}={cookie}'.encode()))
-
-
-def _pids_marked(mark: bytes) -> Iterator[int]:
+    mark, found = f'{COOKIE}={cookie}'.encode(), list[int]()
     for path in Path('/proc').glob('[0-9]*/environ'):
         with contextlib.suppress(OSError):
             if mark in path.read_bytes().split(b'\0'):
-                yield int(path.parent.name)
+                found.append(int(path.parent.name))
+    return found
 
 
 def _describe_status(code: int) -> str:

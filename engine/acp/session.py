@@ -208,7 +208,7 @@ class AgentSession:
     def prompt(self, text: str) -> None:
         """Begin a turn."""
         assert self._connection is not None and self._prompt is None
-        self.client.hear()
+        self.client.note_activity()
         self.usage.begin()
         answer = asyncio.ensure_future(self._connection.prompt(session_id=self.id, prompt=[text_block(text)]))
         answer.add_done_callback(lambda done: self.client.changed.set())
@@ -329,7 +329,7 @@ class AgentSession:
         if client.problem is not None:
             raise self._name_agent(client.problem)
         now = asyncio.get_running_loop().time()
-        left = self.agent.idle - (now - client.heard)
+        left = self.agent.idle - (now - client.last_activity)
         waits = any(call.waits for call in client.turn.calls.values())
         if left <= 0 and not (patient or waits):
             problem = f'it has said nothing for {self.agent.idle:g} s'

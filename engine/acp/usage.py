@@ -25,11 +25,11 @@ class TurnUsage:
         self._lost = False
 
     def begin(self) -> None:
-        """Another turn begins."""
+        """Begin another turn."""
         self._estimated = Usage()
 
-    def lose(self) -> None:
-        """The turn repeats one that was broken off: estimates are all that is known of that one."""
+    def restart(self) -> None:
+        """Begin the turn again after it was broken off: of the lost part only estimates are known."""
         self._lost = True
 
     def count(self, asked: int, said: int, reported: Usage | None, *, ended: bool) -> tuple[Usage, bool]:

@@ -76,7 +76,7 @@ async def follow_agent(
             asked = len(text)
             session.prompt(text)
             if activity.attempt > 1 or agent.messages[-1].role == 'tool':
-                session.usage.lose()
+                session.usage.restart()
         session.told = len(agent.messages)
         reply = await session.reply(activity.stream)
     except BaseException as error:

@@ -122,7 +122,7 @@ class ToolModelClient:
                 reply = await call_with_fallback(names, request, quiet)
             except ModelError as error:
                 self._count(error.spent)
-                if not RETRY.again(number, error):
+                if not RETRY.should_retry(number, error):
                     raise ToolError(f'the model failed: {error}') from error
                 seed = f'{run.seed}:{self.scope.path}:{tool}:{turn}'
                 await clock.sleep(RETRY.after(number, seed=seed, asked=error.retry_after))

@@ -44,7 +44,7 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
         if state is None:
             raise Diverged(run, first.seq, 'the history does not begin with `start`')
         if first.event.name in CONTROL and first.event.name != 'start':
-            fold.take(first)
+            fold.apply(first)
             if _is_varied(first):
                 state.pattern = pattern = _as_varied(pattern, first.event.data['varied'], 1)
                 chart = Chart(pattern)
@@ -60,7 +60,7 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
                 for microstep in microsteps
             ]
             _compare(run, turn, kept)
-            fold.take_all(turn)
+            fold.apply_all(turn)
         active = turn[-1].active
     return fold.projection.seq
 

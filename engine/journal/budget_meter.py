@@ -43,7 +43,7 @@ class Meter:
         self.until = 0.0
         """When the grace period ends, in seconds of running."""
 
-    def take(self, event: Event, seq: int, usage: Usage) -> None:
+    def apply(self, event: Event, seq: int, usage: Usage) -> None:
         """Apply an event journaled as step `seq`; `usage` is the run's after it."""
         data = event.data
         if event.name in ('start', 'recover'):

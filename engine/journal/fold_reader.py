@@ -27,5 +27,5 @@ async def read_fold(journal: Journal, run: RunId, at: int | None = None) -> Fold
     fold = Fold.load(snapshot, shape) if snapshot else Fold(run, shape)
     rest = await journal.transitions(run, after=fold.projection.seq, until=last)
     if len(rest) < FOLD_IN_PLACE:
-        return fold.take_all(rest)
-    return await asyncio.to_thread(fold.take_all, rest)
+        return fold.apply_all(rest)
+    return await asyncio.to_thread(fold.apply_all, rest)

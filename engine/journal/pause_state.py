@@ -79,7 +79,7 @@ class PauseState:
         going = [leaf for leaf in leaves if leaf not in self._ends]
         return all(map(self.holds, going)) if going else self.holds('')
 
-    def take(
+    def apply(
         self,
         name: str,
         at: str,

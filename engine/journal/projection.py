@@ -75,9 +75,9 @@ class RunProjection:
         self.error = self.caveat = ''
         """The latest error, and how the result falls short according to the pattern."""
         self._caveat_field = shape.caveat
-        self.settle()
+        self.derive()
 
-    def take(self, transition: Transition) -> None:
+    def apply(self, transition: Transition) -> None:
         """Apply one step."""
         event = transition.event
         if event.name != 'recover':  # Before a recovery no process had the run.
@@ -104,7 +104,7 @@ class RunProjection:
             self._keep_files(event.data['snapshots'])
         if self._caveat_field:
             self._follow_caveat(transition)
-        self.settle()
+        self.derive()
 
     def _follow_caveat(self, transition: Transition) -> None:
         if transition.event.name == 'start':
@@ -144,8 +144,8 @@ class RunProjection:
 
     def _control(self, transition: Transition) -> None:
         event = transition.event
-        self.meter.take(event, transition.seq, self.usage)
-        self.pauses.take(event.name, event.at, event.data, transition.active)
+        self.meter.apply(event, transition.seq, self.usage)
+        self.pauses.apply(event.name, event.at, event.data, transition.active)
         match event.name:
             case 'recover' if event.data.get('retried'):
                 self.attempts = {}
@@ -172,7 +172,7 @@ class RunProjection:
             return self.caveat or self.error or f'it ended in {self.active[0]}'
         return self.error or ('it was aborted' if self.aborted else '')
 
-    def settle(self) -> None:
+    def derive(self) -> None:
         """Derive `outcome`, `waiting`, `paused` and `status`."""
         self.outcome = self._finals.get(self.active[0], '') if len(self.active) == 1 else ''
         """The outcome of the final state the run is in, or ''."""
@@ -207,17 +207,17 @@ class Fold:
         self._defers = False
         """Whether the document may have long lists that were not read."""
 
-    def take(self, transition: Transition) -> Self:
+    def apply(self, transition: Transition) -> Self:
         """Apply one step."""
-        return self.take_all((transition,))
+        return self.apply_all((transition,))
 
-    def take_all(self, transitions: Iterable[Transition]) -> Self:
+    def apply_all(self, transitions: Iterable[Transition]) -> Self:
         """Apply steps in order."""
         fresh: Fresh = {}
         for transition in transitions:
             if transition.event.name == 'start':
                 self._document = {**self._document, 'memory': transition.event.data.get('memory', {})}
-            self.projection.take(transition)
+            self.projection.apply(transition)
             if transition.changes:
                 self._document = apply_patch(self._document, transition.changes, fresh)
         return self
@@ -241,7 +241,7 @@ class Fold:
 
     @property
     def view(self) -> View:
-        """The run at this step; valid until the next `take`.
+        """The run at this step; valid until the next `apply`.
 
         All but memory and agents are shared with the fold.
         """
@@ -303,7 +303,7 @@ class Fold:
         for name, value in state.items():
             setattr(fold.projection, name, value)
         fold.projection.seq = snapshot.seq
-        fold.projection.settle()
+        fold.projection.derive()
         return fold
 
 
@@ -356,7 +356,7 @@ def snapshot_of(
 
 def fold(run: RunId, shape: Shape, transitions: Iterable[Transition]) -> View:
     """The view after `transitions`, which start at the run's first."""
-    return Fold(run, shape).take_all(transitions).view
+    return Fold(run, shape).apply_all(transitions).view
 
 
 __all__ = ['RUN', 'Fold', 'RunProjection', 'fold', 'snapshot_of']

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from html import escape
 from itertools import takewhile
 from typing import Any
 from urllib.parse import quote, quote_plus
+
+from engine.records.jsonable import map_texts
 
 HIDDEN = '[hidden]'
 SHORTEST = 6
@@ -61,13 +63,7 @@ class SecretFilter:
 
     def value(self, value: Any) -> Any:
         """A JSON value without secrets, names included."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, Mapping):
-            return {self.text(str(name)): self.value(item) for name, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.value(item) for item in value]
-        return value
+        return map_texts(value, self.text)
 
 
 @lru_cache(maxsize=64)

@@ -17,7 +17,7 @@ PERSON = 'person'
 Action = Callable[[CallbackContext, Event], None]
 
 
-class Seated(Protocol):
+class SeatMemory(Protocol):
     """A memory that knows which seats people have taken."""
 
     seats: tuple[str, ...]
@@ -80,12 +80,12 @@ def is_held(scope: CallbackContext, event: Event) -> bool:
     return event.data.get('seat') in _memory(scope).seats
 
 
-def add_seat(memory: Seated, seat: str) -> None:
+def add_seat(memory: SeatMemory, seat: str) -> None:
     """Note that a person has taken the seat."""
     memory.seats = tuple(dict.fromkeys((*memory.seats, seat)))
 
 
-def remove_seat(memory: Seated, seat: str) -> None:
+def remove_seat(memory: SeatMemory, seat: str) -> None:
     """Note that the agent has its seat back."""
     memory.seats = tuple(name for name in memory.seats if name != seat)
 
@@ -97,5 +97,5 @@ def record_answer(scope: CallbackContext, text: str) -> None:
     agent.turns += 1
 
 
-def _memory(scope: CallbackContext) -> Seated:
-    return cast(Seated, scope.state.memory)
+def _memory(scope: CallbackContext) -> SeatMemory:
+    return cast(SeatMemory, scope.state.memory)

@@ -22,6 +22,7 @@ from engine.records.events import (
 )
 from engine.records.fault import Fault
 from engine.records.json_pointer import escape_token, resolve_pointer, split_pointer
+from engine.records.jsonable import clip
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
 from engine.records.plan_step import PlanItem
@@ -95,6 +96,7 @@ __all__ = [
     'Transition',
     'Usage',
     'View',
+    'clip',
     'escape_token',
     'is_active',
     'message_of',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
@@ -33,14 +34,25 @@ def describe_error(error: BaseException) -> str:
 
 
 def clip(text: str, most: int) -> str:
-    """The text, cut after so many characters."""
-    return text if len(text) <= most else f'{text[:most]}…'
+    """The text, cut to at most so many characters; one that was cut ends in '…'."""
+    return text if len(text) <= most else f'{text[: most - 1].rstrip()}…'
 
 
 def shorten(value: object) -> str:
     """The value's repr, at most 200 characters."""
     text = repr(value)
     return text if len(text) <= 200 else f'{text[:200]}...'
+
+
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with each of its texts changed, names included."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(str(name)): map_texts(item, change) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [map_texts(item, change) for item in value]
+    return value
 
 
 MOST_SAID = 2_000

@@ -98,7 +98,7 @@ class ActivityRunner:
         return self._timers.keep()
 
     def take_over(self, kept: Sequence[KeptTimer]) -> None:
-        """Go on with what was left of the time-outs elsewhere."""
+        """Continue the time-outs with what was left of them elsewhere."""
         self._timers.take_over(kept)
 
     def hold_back(self) -> None:
@@ -116,7 +116,7 @@ class ActivityRunner:
             self._cancel(self._tasks.pop(path))
             self._held.append(path)
 
-    def follow(self, steps: list[Transition]) -> list[asyncio.Task[None]]:
+    def apply(self, steps: list[Transition]) -> list[asyncio.Task[None]]:
         """Stop the work of states that were left, start that of states entered.
 
         Returns:
@@ -171,10 +171,10 @@ class ActivityRunner:
         self._held.clear()
         for path in [*self._tasks, *self._timers.paths]:
             self._stop(path)
-        await self.settle(list(self._stopping))
+        await self.wait_cancelled(list(self._stopping))
         await self._host.services.sessions.close(self._current()[0].id)
 
-    async def settle(self, tasks: list[asyncio.Task[None]]) -> None:
+    async def wait_cancelled(self, tasks: list[asyncio.Task[None]]) -> None:
         """Wait a limited time for cancelled tasks to clean up."""
         if tasks:
             await asyncio.wait(tasks, timeout=STOP_SECONDS)
@@ -234,7 +234,7 @@ class ActivityRunner:
         self._go_on()
 
     def _perform(self, path: StatePath) -> None:
-        if self._replayer and self._replayer.way(path, self._current()[1]) in ('keep', 'stop'):
+        if self._replayer and self._replayer.treatment(path, self._current()[1]) in ('keep', 'stop'):
             self.kept.append(path)
             return
         self._tasks[path] = self._spawn(path, self._attempt(path))
@@ -316,7 +316,7 @@ class ActivityRunner:
 
     def _repeats(self, path: StatePath, attempt: int, error: BaseException) -> bool:
         retry = self._chart.retries.get(path)
-        return retry is not None and retry.again(attempt, error)
+        return retry is not None and retry.should_retry(attempt, error)
 
     def _failure(
         self, run: RunInfo, path: StatePath, since: int, attempt: int, error: BaseException
@@ -367,7 +367,7 @@ def failure_event(visit: Event, error: BaseException, retry: Retry | None, seed:
             }
         if error.shown and error.kind in PASSING:
             data['error'] += f'; {TAKEN_BACK}'
-    if retry is None or not retry.again(visit.attempt, error):
+    if retry is None or not retry.should_retry(visit.attempt, error):
         return replace(visit, data=data)
     delay = retry.after(visit.attempt, seed=seed, asked=getattr(error, 'retry_after', None))
     return replace(visit, name='retry', attempt=visit.attempt + 1, data={**data, 'delay': round(delay, 3)})

@@ -22,7 +22,7 @@ MOST_WAITING = 10_000
 
 
 class Subscription:
-    """One reader of a run. `take` never waits; `wait` does."""
+    """One reader of a run. `drain` never waits; `wait` does."""
 
     def __init__(self, feed: Feed, run: RunId) -> None:
         self._feed, self.run = feed, run
@@ -45,7 +45,7 @@ class Subscription:
                 self._items.extend((replace(kept[0], kind='reset', text=''), *kept))
         self._ready.set()
 
-    def take(self) -> list[Item]:
+    def drain(self) -> list[Item]:
         """Everything that has come since the last call; may be empty."""
         items = list(self._items)
         self._items.clear()
@@ -182,8 +182,8 @@ async def watch(
 ) -> AsyncGenerator[Item]:
     """Yield the run's steps after `after`, and streamed text; end when the run has ended.
 
-    While the journal is unavailable it says so, waits, and goes on. What was said of an outage is taken back
-    when the run has ended: a short one may be over before anybody else does.
+    While the journal is unavailable, yield the outage, wait, and continue. When the run has ended, an outage
+    that is still shown is taken back: a short one may have passed unnoticed by others.
 
     Raises:
         UnknownRun, UnknownStep
@@ -232,7 +232,7 @@ async def _watch(
                 and live == is_live()
                 and await _arrival(subscription, live)
             ):
-                items, seq, whole = _following(subscription.take(), seq)
+                items, seq, whole = _following(subscription.drain(), seq)
                 for item in items:
                     yield item
 

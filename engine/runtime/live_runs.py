@@ -137,12 +137,12 @@ class LiveRuns:
         live = self.runs.get(run)
         return live.projection.seq if live and live.projection.paused and live.is_idle else 0
 
-    async def take(self, run: RunId, timers: Sequence[KeptTimer] = ()) -> Run | None:
+    async def take_over(self, run: RunId, timers: Sequence[KeptTimer] = ()) -> Run | None:
         """Claim a run and continue it here, whoever had it; None if it has ended or is deleted.
 
         Args:
             run: which run.
-            timers: what was left of its time-outs when it was let go.
+            timers: what was left of its time-outs when it was released.
 
         Raises:
             UnknownRun, UnknownPattern, EngineError
@@ -245,8 +245,8 @@ class LiveRuns:
         """Release all runs without ending them.
 
         Args:
-            grace: until it is done, work of runs with real models may end, so that no call is paid twice; by
-                default all work is cut off at once.
+            grace: until it is done, work of runs with real models may finish, so that no call is paid for
+            twice; by default all work is interrupted at once.
         """
         try:
             if grace:
@@ -300,7 +300,7 @@ class LiveRuns:
                 await live.send(Event(name='recover', data={**data, **prices}, who=ACTOR.get()))
 
     async def _restore_files(self, info: RunInfo, projection: RunProjection) -> None:
-        """Have the files of the run's last step here, waiting while they cannot be reached."""
+        """Fetch the files of the run's last step, waiting while they are unavailable."""
 
         async def restore() -> None:
             await self.workspaces.restore(info.id, projection.files)

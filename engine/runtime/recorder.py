@@ -70,10 +70,10 @@ class Recorder:
         services = self._host.services
 
         async def append() -> int:
-            if services.workspaces.courier:  # What a step names must be found wherever the run goes on.
+            if services.workspaces.courier:  # Its files must be available wherever the run continues.
                 if services.recordings:
-                    await services.recordings.settle(info.id)
-                await services.workspaces.settle(info.id)
+                    await services.recordings.upload(info.id)
+                await services.workspaces.upload(info.id)
             return await self._host.journal.append(info, steps, snapshot)
 
         return await keep_trying(self._host, info.id, append)
@@ -85,7 +85,7 @@ async def keep_trying(
     work: Callable[[], Awaitable[T]],
     passing: tuple[type[Exception], ...] = (JournalUnavailable, FilesUnavailable),
 ) -> T:
-    """Do something for a run; while its journal or files cannot be reached, wait, and say so on its page."""
+    """Do something for a run; while its journal or files are unavailable, wait and say so on its page."""
     wait = FIRST_WAIT
     while True:
         try:
@@ -101,7 +101,7 @@ async def keep_trying(
 
 
 def step_of(move: Microstep, run: RunId, seq: int, time: float) -> Transition:
-    """A move as a step of a run."""
+    """A microstep as a step of a run."""
     return Transition(
         run=run,
         seq=seq,

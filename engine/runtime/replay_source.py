@@ -19,7 +19,7 @@ class ReplaySource(Protocol):
     """Recorded events for one run, supplied when they are due."""
 
     strict: bool
-    """Whether nothing really happens: every step is the recorded one, at the recorded time."""
+    """Whether everything is replayed: every step is the recorded one, at the recorded time."""
     stopped: str
     """Why it cannot continue without a person, or ''."""
     held: bool
@@ -50,16 +50,16 @@ class ReplaySource(Protocol):
     def skip(self, event: Event) -> None:
         """Report that the run refused a replayed event."""
 
-    def saw(self, steps: Sequence[Transition]) -> None:
+    def advance(self, steps: Sequence[Transition]) -> None:
         """Report that the run has taken these steps, all of one turn."""
 
-    def way(self, path: StatePath, state: RunState) -> Way:
+    def treatment(self, path: StatePath, state: RunState) -> Way:
         """How work about to start in a state is treated."""
 
     def cast(self, info: RunInfo, path: StatePath, state: RunState) -> RunInfo:
         """The run's summary as passed to the work of a state."""
 
-    def untold(self, agents: Collection[str]) -> set[StatePath]:
+    def unnotified(self, agents: Collection[str]) -> set[StatePath]:
         """The agents' states that were at work when the current event told all others of the budget."""
 
     def last_word(
@@ -68,7 +68,7 @@ class ReplaySource(Protocol):
         """What happens once there is nothing left to replay."""
 
     def leave(self) -> None:
-        """From now on work is done for real."""
+        """Do all further work for real."""
 
     async def files(self, workspaces: Workspaces, run: RunId) -> None:
         """Restore the agents' folders to the state after the replayed events."""

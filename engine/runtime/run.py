@@ -118,7 +118,7 @@ class Run:
         return self._work.keep_timers()
 
     def take_over(self, kept: Sequence[KeptTimer]) -> None:
-        """Go on with what was left of the time-outs elsewhere."""
+        """Continue the time-outs with what was left of them elsewhere."""
         self._work.take_over(kept)
 
     def hold_back(self) -> None:
@@ -215,7 +215,7 @@ class Run:
         except Exception as error:
             log.exception('run %s: event %s', self.info.id, event.name)
             problem = describe_error(error)
-        self.state.log.take()  # What was written before one of them raised is not journaled.
+        self.state.log.drain()  # What was written before one of them raised is not journaled.
         return [self._abort(problem)]
 
     def _decide(self, event: Event, *, asked: bool) -> list[Transition]:
@@ -266,8 +266,8 @@ class Run:
     def _note_retry(self, event: Event) -> tuple[Change, ...]:
         """Have the pattern record that an attempt is repeated."""
         with self.state.writing():
-            self.state.pattern.retried(self.state.memory, replace(event, time=self._now()))
-        return self.state.log.take()
+            self.state.pattern.on_retry(self.state.memory, replace(event, time=self._now()))
+        return self.state.log.drain()
 
     def _edit(self, event: Event) -> tuple[Change, ...]:
         self.state, changes = apply_edit(self.state, event)
@@ -281,13 +281,13 @@ class Run:
 
     def _apply_step(self, step: Transition, left: Collection[StatePath] = ()) -> Transition:
         """Apply a step; if it produces notices for the agents, tell them."""
-        self.projection.take(step)
+        self.projection.apply(step)
         if step.raised or step.event.name not in ('warn', 'extend'):
             return step
         self.state.notices = self.projection.meter.notices
         at_work = set(self._work.under_way).difference(left)
         if self._replayer and self._muted:
-            at_work = self._replayer.untold(self.state.agents)
+            at_work = self._replayer.unnotified(self.state.agents)
         return replace(step, changes=self._give_notices(RUN, at_work))
 
     def _give_notices(self, at: StatePath, at_work: Collection[StatePath] = ()) -> tuple[Change, ...]:
@@ -299,7 +299,7 @@ class Run:
             leaf = StatePath(f'{path}.thinking')
             if leaf in self.projection.active and leaf not in at_work and at in (RUN, leaf):
                 self.state.tell(path)
-        return self.state.log.take()
+        return self.state.log.drain()
 
     def _step(self, event: Event) -> Transition:
         """A step without state changes."""
@@ -343,13 +343,13 @@ class Run:
         if not steps:
             return
         if self._replayer:
-            self._replayer.saw(steps)
+            self._replayer.advance(steps)
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
             self._host.feed.publish(step)
-        stopped = [] if self._muted else self._work.follow(steps)
+        stopped = [] if self._muted else self._work.apply(steps)
         if self.projection.status.ended:
-            await self._work.settle(stopped)
+            await self._work.wait_cancelled(stopped)
             await self._work.stop()
             await self._host.services.workspaces.remove_agent_homes(self.info.id)
             self.outcome = None if self.projection.aborted else self._outcome()

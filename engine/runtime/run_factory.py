@@ -35,7 +35,7 @@ from engine.records import (
     View,
 )
 from engine.records.breakpoint import dump_breakpoints
-from engine.records.jsonable import to_jsonable
+from engine.records.jsonable import clip, to_jsonable
 from engine.records.run_info import Approvals
 from engine.records.state_path import is_active
 from engine.runtime.activity import Services
@@ -334,8 +334,7 @@ def find_unpriced_models(services: Services, info: RunInfo) -> list[str]:
 
 def title_of(pattern: Pattern) -> str:
     """A line for lists: what the run is about."""
-    line = ' '.join(pattern.task[:1_000].split())
-    return (line if len(line) <= 80 else f'{line[:79].rstrip()}…') or pattern.title
+    return clip(' '.join(pattern.task[:1_000].split()), 80) or pattern.title
 
 
 def outside_event(

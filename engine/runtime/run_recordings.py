@@ -45,7 +45,7 @@ class Recordings:
         self._workspaces = workspaces
         self._replays: dict[RunId, asyncio.Future[Cassette]] = {}
         self._sent: dict[RunId, tuple[int, int]] = {}
-        """Of the runs driven here: the owner's epoch, and how many bytes were sent."""
+        """For each run executed here: the owner's epoch, and how many bytes were sent."""
 
     def path(self, run: RunId) -> Path:
         """Where the recording of a run is, if it has one."""
@@ -84,14 +84,14 @@ class Recordings:
         self._sent.pop(run, None)
         await self._copy_until(run, run, position)
         self._sent[run] = (epoch, 0)
-        await self.settle(run)
+        await self.upload(run)
 
     async def fork(self, run: RunId, position: RunPosition, into: RunId) -> None:
         """Copy to another run what was recorded of calls that had ended at this position."""
         await self._copy_until(run, into, position)
         await self.publish(into)
 
-    async def settle(self, run: RunId) -> None:
+    async def upload(self, run: RunId) -> None:
         """Send what was recorded since the last time. Raises `FilesUnavailable`."""
         courier = self._workspaces.courier
         if courier is None or run not in self._sent:
@@ -102,14 +102,14 @@ class Recordings:
             self._sent[run] = (epoch, begin + len(piece))
 
     async def publish(self, run: RunId) -> None:
-        """Send the files of a run that nobody drives yet. Raises `FilesUnavailable`."""
+        """Send the files of a run that nobody executes yet. Raises `FilesUnavailable`."""
         if courier := self._workspaces.courier:
             for path in (self.path(run), self.replayed_path(run)):
                 if path.is_file():
                     await courier.do(courier.remote.send, f'{run}/{path.name}', path)
 
     async def fetch(self, run: RunId) -> None:
-        """Have the recording of a run here as it is, unless it is driven here. Raises `FilesUnavailable`."""
+        """Fetch a run's current recording, unless the run is executed here. Raises `FilesUnavailable`."""
         if (courier := self._workspaces.courier) and run not in self._sent:
             await courier.do(_fetch, courier.remote, run, self.path(run))
             await self._has_replayed(run)
@@ -142,8 +142,8 @@ class Recordings:
 
 
 def _fetch(remote: RemoteFiles, run: RunId, target: Path) -> None:
-    """Have the newest owner's parts here as one file; or what a run began with."""
-    parts = sorted(file.path for file in remote.listed(f'{run}/recording'))
+    """Fetch the newest owner's parts as one file; or the recording that the run began with."""
+    parts = sorted(file.path for file in remote.list_files(f'{run}/recording'))
     newest = [part for part in parts if _epoch_of(part) == _epoch_of(parts[-1])]
     _download(remote, newest or [f'{run}/{target.name}'], target)
 

@@ -93,7 +93,7 @@ class Timeouts:
         )
 
     def take_over(self, kept: Sequence[KeptTimer]) -> None:
-        """Go on with what was left of the time-outs of visits that are still on."""
+        """Continue the time-outs of visits that have not ended, with what was left of them."""
         for old in kept:
             timer = self._timers.get(old.path)
             if timer and self._projection.entered[old.path][0] == old.since:

@@ -192,7 +192,7 @@ class Chart:
             self._known.clear()
         end = self._known.setdefault(key, DecisionNode()).follow(cursor)
         if end is None:
-            cursor.replay = len(cursor.course)
+            cursor.replay = len(cursor.answers)
             self._machine.trigger_event(cursor, event.name)
             end = DecisionOutcome(
                 moved=bool(cursor.edges),
@@ -201,7 +201,7 @@ class Chart:
                 active=tuple(cursor.active),
                 edges=tuple(cursor.edges),
             )
-            self._known[key].learn(cursor.course, end)
+            self._known[key].learn(cursor.answers, end)
         if not end.moved:
             return None
         return Microstep(
@@ -212,7 +212,7 @@ class Chart:
             active=end.active,
             edges=end.edges,
             guards=tuple(cursor.guards),
-            changes=state.log.take(),
+            changes=state.log.drain(),
         )
 
 

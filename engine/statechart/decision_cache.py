@@ -88,10 +88,10 @@ class DecisionNode:
             node = node.answers[answer]
         return node.end
 
-    def learn(self, course: list[tuple[CallbackRef, bool]], end: DecisionOutcome) -> None:
+    def learn(self, answers: list[tuple[CallbackRef, bool]], end: DecisionOutcome) -> None:
         """Add the path of a decision."""
         node = self
-        for callback_ref, answer in course:
+        for callback_ref, answer in answers:
             node.callback_ref = callback_ref
             node = node.answers.setdefault(answer, DecisionNode())
         node.end = end
@@ -115,7 +115,7 @@ class DecisionContext:
         """Read and written by `transitions`: the active leaf, or a list of them."""
         self.here = StatePath('')
         """The state whose callbacks are being called; for a transition, the one that contains its source."""
-        self.course: list[tuple[CallbackRef, bool]] = []
+        self.answers: list[tuple[CallbackRef, bool]] = []
         self.replay = 0
         """How many steps were already taken and must not be repeated."""
         self._replayed = 0
@@ -133,7 +133,7 @@ class DecisionContext:
         """Evaluate a guard or run an action; during a replay, repeat its earlier answer."""
         if self._replayed < self.replay:
             self._replayed += 1
-            return self.course[self._replayed - 1][1]
+            return self.answers[self._replayed - 1][1]
         state, log = self.run_state, self.run_state.log
         log.open = callback.wanted is None
         try:
@@ -166,7 +166,7 @@ class DecisionContext:
                     dest=callback.dest,
                 )
             )
-        self.course.append((callback, result))
+        self.answers.append((callback, result))
         return result
 
     def callback_ref(self, func: Any, **edge: Any) -> CallbackRef:

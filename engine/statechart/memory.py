@@ -39,13 +39,13 @@ class ChangeLog:
             raise MemoryMisuse(f'{path or "/"} was written outside an action: only actions write memory')
         self.changes.append(Change(op=op, path=path, value=to_jsonable_python(value)))
 
-    def take(self) -> tuple[Change, ...]:
+    def drain(self) -> tuple[Change, ...]:
         """The changes since the last call."""
         changes, self.changes = tuple(self.changes), []
         return changes
 
 
-class Log(Protocol):
+class ChangeSink(Protocol):
     """Where changes are logged."""
 
     @property
@@ -69,7 +69,7 @@ class Memory(BaseModel):
     _log = PrivateAttr(None)
     _at = PrivateAttr('')
 
-    def attach(self, log: Log, at: str) -> None:
+    def attach(self, log: ChangeSink, at: str) -> None:
         """Report changes to `log` from now on, under the JSON Pointer `at`."""
         for name in type(self).model_fields:
             self.__dict__[name] = track(self.__dict__[name], log, f'{at}/{name}')
@@ -78,7 +78,7 @@ class Memory(BaseModel):
     def __setattr__(self, name: str, value: Any) -> None:
         # Not by name: pydantic takes 40 times as long to look these up.
         private = self.__pydantic_private__
-        log: Log | None = private['_log'] if private else None
+        log: ChangeSink | None = private['_log'] if private else None
         if private is None or log is None or name in ('_log', '_at'):
             super().__setattr__(name, value)
             return
@@ -98,16 +98,16 @@ class Memory(BaseModel):
             raise MemoryMisuse(f'{self._at}/{name} cannot be deleted: set it to its default')
         super().__delattr__(name)
 
-    def apart(self) -> Self:
+    def detached_copy(self) -> Self:
         """A copy independent of any run: writes to it affect nothing else."""
         return type(self).model_validate(to_jsonable_python(self))
 
 
-def track(value: Any, log: Log, path: str) -> Any:
+def track(value: Any, log: ChangeSink, path: str) -> Any:
     """Make changes to `value` appear in `log` and return it. Raises `MemoryMisuse`."""
     if isinstance(value, Memory):
         # A value stored in two places would report the changes of both as those of one.
-        value = value if value._log is None else value.apart()
+        value = value if value._log is None else value.detached_copy()
         value.attach(log, path)
         return value
     if isinstance(value, dict):
@@ -190,7 +190,7 @@ def _changes_inside(value: Any) -> bool:
     return isinstance(value, (TrackedList, TrackedDict, Memory))
 
 
-class _ElementLog:
+class _ElementSink:
     """The log of a mutable element of a list: adds the index that the element has when it changes."""
 
     __slots__ = ('_index', '_owner', 'element')
@@ -221,7 +221,7 @@ class TrackedList(list[Any]):
 
     __slots__ = ('_deep', '_shared', 'log', 'path')
 
-    def __init__(self, items: Iterable[Any], log: Log, path: str) -> None:
+    def __init__(self, items: Iterable[Any], log: ChangeSink, path: str) -> None:
         super().__init__()
         self.log, self.path, self._deep = log, path, False
         self._shared: ref[Shared] | None = None
@@ -232,7 +232,7 @@ class TrackedList(list[Any]):
         """The item as an element: a tracked copy, if it is mutable."""
         if not isinstance(item, (list, dict, BaseModel)) or not _changeable(item):
             return require_frozen(item, self.path)
-        log = _ElementLog(self)
+        log = _ElementSink(self)
         log.element = track(item, log, '')
         self._deep = True
         return log.element
@@ -341,7 +341,7 @@ class TrackedDict(dict[Any, Any]):
 
     __slots__ = ('_deep', '_log', '_path', '_shared')
 
-    def __init__(self, items: Mapping[Any, Any], log: Log, path: str) -> None:
+    def __init__(self, items: Mapping[Any, Any], log: ChangeSink, path: str) -> None:
         super().__init__(
             {key: track(value, log, f'{path}/{escape_token(key)}') for key, value in items.items()}
         )

@@ -130,7 +130,7 @@ class Pattern(PatternDefinition):
         """Parameters that can only keep their defaults on this machine, and why."""
         return {}
 
-    def retried(self, memory: Any, event: Event) -> None:
+    def on_retry(self, memory: Any, event: Event) -> None:
         """Action for when an attempt failed and is to be repeated: `event` has `error` and `delay`."""
 
     async def field_notes(self) -> Mapping[str, str]:

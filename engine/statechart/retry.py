@@ -27,7 +27,7 @@ class Retry:
         chance = random.Random(f'{seed}:{attempt}').random()
         return max(asked or 0.0, delay * (1 - self.jitter * chance))
 
-    def again(self, attempt: int, error: BaseException) -> bool:
+    def should_retry(self, attempt: int, error: BaseException) -> bool:
         """Whether to retry after `attempt`: our errors say so; unforeseen errors may be transient.
 
         An error may carry its own number of attempts and its own patience: those of a model's endpoint.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -131,19 +131,17 @@ class RunState:
         """A copy of memory for an activity: writes to it affect nothing else."""
         return lazy_copy(self.memory)
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> AbstractContextManager[None]:
         """While active, memory may be written, as in an action."""
-        was, self.log.open = self.log.open, True
-        try:
-            yield
-        finally:
-            self.log.open = was
+        return self._access(write=True)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """While active, an action's code may read memory but not write it."""
+        return self._access(write=False)
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """While active, an action's code may read memory but not write it."""
-        was, self.log.open = self.log.open, False
+    def _access(self, *, write: bool) -> Iterator[None]:
+        was, self.log.open = self.log.open, write
         try:
             yield
         finally:

@@ -38,7 +38,7 @@ class ToolOutput:
     drops: tuple[str, ...] = ()
     """Artifacts that are no longer valid: test results, once a file has changed."""
     images: tuple[Image, ...] = ()
-    """For models that see."""
+    """For models that accept images."""
     ok: bool = True
     """Whether the call succeeded; a test run with failing tests did not."""
 
@@ -61,7 +61,7 @@ class ArtifactStore:
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self.values: dict[str, Any] = dict(values or {})
         self.changed: dict[str, str] = {}
-        """Which the batch has made, and by which tool."""
+        """Those made in this batch, and by which tool."""
         self._added: set[tuple[str, str]] = set()
 
     def take(self, tool: str, made: ToolOutput) -> None:
@@ -111,7 +111,7 @@ async def make_artifact(value: Any, by: str, workspace: Workspace) -> Artifact:
 async def load_artifacts(
     artifacts: Mapping[str, Artifact], names: Iterable[str], workspace: Workspace
 ) -> ArtifactStore:
-    """Load a store with all of these artifacts, each of them whole."""
+    """Load a store with these artifacts, each in full."""
     shelf = ArtifactStore({name: found.value for name, found in artifacts.items()})
     for name in names:
         if name in artifacts and artifacts[name].kept:

@@ -1,4 +1,4 @@
-"""Candidates as tools see them: the versions of each, from what a pattern shows of its memory."""
+"""Candidates as tools see them: the versions of each, from the memory a pattern exposes."""
 
 from __future__ import annotations
 

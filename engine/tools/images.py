@@ -13,22 +13,22 @@ STARTS = (
     (b'GIF87a', 'image/gif'),
     (b'GIF89a', 'image/gif'),
 )
-"""How the formats begin that every provider takes, besides WebP."""
+"""The first bytes of the formats that every provider accepts, besides WebP."""
 LARGEST = 3_750_000
-"""Bytes: with base64's third more, the 5 MB that Anthropic takes."""
+"""Bytes. Base64 adds a third, and Anthropic accepts 5 MB."""
 MOST_SIDE = 8_000
 """Pixels; a provider that is sent a larger image refuses the whole request."""
 
 
 def image_type(data: bytes) -> str:
-    """The media type of an image by its first bytes; '' if it is none that models take."""
+    """The media type of an image by its first bytes; '' if models do not accept it."""
     if data[:4] == b'RIFF' and data[8:12] == b'WEBP':
         return 'image/webp'
     return next((kind for start, kind in STARTS if data.startswith(start)), '')
 
 
 def image_problem(data: bytes) -> str:
-    """Why models do not take an image, or ''. It is not decoded: a few bytes can claim many pixels."""
+    """Why models do not accept an image, or ''. It is not decoded: a few bytes can claim many pixels."""
     if len(data) > LARGEST:
         return f'it is too large for a model: at most {LARGEST:,} bytes'
     measure = {'image/png': _png, 'image/jpeg': _jpeg, 'image/gif': _gif, 'image/webp': _webp}
@@ -44,7 +44,7 @@ def image_problem(data: bytes) -> str:
 
 
 async def keep_image(data: bytes, workspace: Workspace) -> Image | None:
-    """Store an image apart from the run's files; None if models do not take it."""
+    """Store an image apart from the run's files; None if models do not accept it."""
     kind = image_type(data)
     if not kind or image_problem(data):
         return None

@@ -88,7 +88,7 @@ class ToolContext:
         return self.model
 
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What the run's pattern shows tools of its memory (`Pattern.facts`), as JSON values: a copy."""
+    """What the run's pattern exposes of its memory to tools (`Pattern.facts`), as JSON values: a copy."""
 
     @property
     def files(self) -> Workspace:

@@ -23,7 +23,7 @@ from engine.records.frozen import FrozenModel
 from engine.records.message import Image, ToolResult
 
 Action = Literal['accept', 'decline', 'cancel']
-"""How a person answers: with what was asked for, with a no, or with neither."""
+"""How a person answers: with the requested values, with a refusal, or with neither."""
 MOST_FIELDS = 50
 """Maximum fields of a question."""
 SIMPLE: dict[str, Any] = {'string': str, 'integer': int, 'number': float, 'boolean': bool}
@@ -96,7 +96,7 @@ class OpenBatch(FrozenModel):
     """A batch of tool calls in which a server has asked a person something."""
 
     results: tuple[ToolResult, ...] = ()
-    """Of the calls that have ended."""
+    """Those of the calls that have ended."""
     images: tuple[Image, ...] = ()
     questions: tuple[Question, ...] = ()
     """What has been asked, in order; only the last one may be open."""

@@ -68,7 +68,7 @@ class ToolRegistry(Mapping[str, Tool]):
         return ToolRegistry((tool for tool in self.values() if tool.name not in off), {**self.off, **off})
 
     def warnings(self, given: Iterable[str] = ()) -> list[str]:
-        """Inconsistencies: tools that read an artifact none of them makes.
+        """Inconsistencies: tools that read an artifact that no tool makes.
 
         Args:
             given: artifacts that exist from the start.

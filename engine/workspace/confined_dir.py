@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from engine.errors import ToolError
+from engine.records.jsonable import clip
 
 SANDBOX_PATH = '/workspace'
 """The folder's path inside the sandbox: paths that a command has printed are accepted."""
@@ -236,4 +237,4 @@ def status_of(name: str, around: int) -> os.stat_result | None:
 
 
 def _short(path: str) -> str:
-    return repr(path if len(path) <= 200 else f'{path[:200]}…')
+    return repr(clip(path, 200))

@@ -32,7 +32,7 @@ CREDENTIALS = re.compile(r'(?<=://)[^/\s@]+@')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """What became of an installation."""
+    """The outcome of an installation."""
 
     folder: str
     """The copy of the project with its dependencies."""
@@ -46,7 +46,7 @@ async def install_dependencies(
 ) -> Installation:
     """Copy a project into a folder of its own, and run the command that installs its dependencies there.
 
-    The agent's own commands get the result to read, but neither the network nor a way to change it.
+    The agent's own commands can read the result, but have no network and cannot change it.
 
     Raises:
         WorkspaceError: there is no project, or it is too big.

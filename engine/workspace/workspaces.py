@@ -40,7 +40,7 @@ class Workspaces:
 
     Args:
         root: the folder of the runs' folders; None means a temporary one, removed by `close`.
-        remote: where other machines reach the objects, too; they are the truth, and the folders a cache.
+        remote: storage that other machines can access; it is authoritative, and the folders are a cache.
     """
 
     def __init__(self, root: Path | None = None, remote: RemoteFiles | None = None) -> None:
@@ -75,8 +75,8 @@ class Workspaces:
             self._shared[run] = SharedStore(folder, self.courier.remote, f'{run}/objects')
         return self._shared[run]
 
-    async def settle(self, run: RunId) -> None:
-        """Have all objects of a run where other machines find them, before a step names them.
+    async def upload(self, run: RunId) -> None:
+        """Upload a run's objects, so that other machines find them before a step refers to them.
 
         Raises:
             FilesUnavailable
@@ -85,7 +85,7 @@ class Workspaces:
             await self.courier.send(store)
 
     async def fetch(self, run: RunId) -> None:
-        """Have all objects of a run here. Raises `WorkspaceError`, `FilesUnavailable`."""
+        """Fetch all objects of a run. Raises `WorkspaceError`, `FilesUnavailable`."""
         if self.courier and isinstance(store := self.objects(run), SharedStore):
             await self.courier.fetch_all(store)
 
@@ -179,10 +179,10 @@ class Workspaces:
         self._shared.pop(run, None)
 
     async def sweep(self, exists: Callable[[RunId], Awaitable[bool]], before: float) -> list[RunId]:
-        """Remove the files of runs that are not there any more: a displaced worker may have written late.
+        """Remove the files of runs that no longer exist: a displaced worker may have written late.
 
         Args:
-            exists: whether a run is there.
+            exists: whether a run exists.
             before: a folder with a file that is younger is left alone: its run may be about to exist.
 
         Returns:
@@ -219,7 +219,7 @@ class Workspaces:
         return self.home(run) / AGENT_HOMES / folder_name(agent)
 
     async def remove_agent_homes(self, run: RunId) -> None:
-        """Remove what the external agents of a run were given to sign in with, and what they kept."""
+        """Remove the credentials that the external agents of a run were given, and whatever they kept."""
         if self._root is not None and (homes := self.home(run) / AGENT_HOMES).is_dir():
             await asyncio.to_thread(remove_tree, homes)
 
@@ -228,11 +228,11 @@ class Workspaces:
             await self.courier.fetch_trees(store, snapshots)
 
     async def _copy(self, parent: RunId, run: RunId, courier: FileTransfer) -> None:
-        """Give a run its parent's objects where other machines reach them."""
-        await self.settle(run)  # what is here of the parent's, if it has never been there
+        """Copy a parent's objects to its fork in the remote store."""
+        await self.upload(run)  # Objects of the parent that exist only here.
         source, target = self.objects(parent), self.objects(run)
         if isinstance(source, SharedStore) and isinstance(target, SharedStore):
-            lacking = await courier.do(lambda: source.there() - target.there())
+            lacking = await courier.do(lambda: source.remote_digests() - target.remote_digests())
             await courier.each(
                 lambda digest: courier.remote.copy(source.path_there(digest), target.path_there(digest)),
                 lacking,

@@ -20,7 +20,7 @@ GIT_DATA = re.compile(
     r'(HEAD|ORIG_HEAD|index|packed-refs|shallow|refs/.+|logs/.+|objects/[0-9a-f]{2}/[0-9a-f]+'
     r'|objects/pack/pack-[0-9a-f]+\.(?:pack|idx|rev))',
 )
-"""What a repository's history consists of. Everything else there (`config`, `hooks`, `commondir`,
+"""The files of a repository's history. Everything else there (`config`, `hooks`, `commondir`,
 `modules`) can make Git run a program, even on `git status`."""
 FORBIDDEN = re.compile(r'[\\:*?"<>|]')
 """In names on Windows, where a backslash would lead out of the folder."""

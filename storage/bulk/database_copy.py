@@ -17,13 +17,13 @@ from storage.settings import Settings
 from storage.tables import RunRow
 
 TABLES: tuple[Table, ...] = tuple(RunRow.metadata.sorted_tables)
-"""All but the search index, which is made anew; what others refer to comes first."""
+"""All tables but the search index, which is rebuilt; tables that others refer to come first."""
 PIECE = 500
-"""Rows that are written at once."""
+"""Rows written at a time."""
 PROCESS = 'process'
 """The entries of the processes that are alive: they belong to one database, and stay there."""
 PATIENCE, PAUSE = 2.0, 0.05
-"""Seconds for which a session that is just ending may take, and between looks."""
+"""Seconds that a closing session may take, and between checks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class _Counted:
     rows: dict[str, int]
     """By the table's name."""
     changes: tuple[int, ...]
-    """Numbers that grow with each step, claim and change of an entry."""
+    """Sums that grow with each step, claim and change of an entry."""
 
 
 def _count(connection: Connection) -> _Counted:
@@ -149,7 +149,7 @@ def _open_sqlite(settings: Settings, write: bool) -> Iterator[Connection]:
 
 
 def _strictly(name: str, said: bytes) -> str:
-    """Decode a text: one that is damaged must not be mended in silence, as where runs are shown."""
+    """Decode a text; a damaged one must not be repaired silently, as it is when runs are shown."""
     try:
         return said.decode()
     except UnicodeDecodeError as error:
@@ -205,7 +205,7 @@ OTHERS = text(
 
 
 def _go_on_counting(connection: Connection) -> None:
-    """Have the next keys that PostgreSQL gives follow those that were copied."""
+    """Make PostgreSQL continue its keys after the copied ones."""
     for table, column in (('run', 'number'), ('note', 'id')):
         connection.execute(
             text(

@@ -19,7 +19,7 @@ from storage.rows import STEP, STORED
 from storage.sqlite.file import translate_errors
 
 PIECE = 500
-"""Rows that are written at once."""
+"""Rows written at a time."""
 
 
 class StagedRuns:

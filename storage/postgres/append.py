@@ -28,7 +28,7 @@ WITH moved AS (
 )
 SELECT number FROM moved
 """
-"""Atomic on its own, so it needs no transaction. It answers with a row, or with none where it did not fit."""
+"""Atomic on its own, so it needs no transaction. Returns a row, or none if epoch or number did not fit."""
 EPOCH = 'SELECT epoch FROM run WHERE id = %s'
 STORED = """
 SELECT step.seq, step.time, step.name, step.at, step.body
@@ -39,7 +39,7 @@ WHERE run.id = %s AND run.seq = %s AND step.seq > %s ORDER BY step.seq
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """An append as it is sent."""
+    """An append, ready to be sent."""
 
     steps: list[tuple[int, float, str, str, bytes]]
     pictures: list[tuple[int, bytes]]

@@ -27,7 +27,7 @@ DEFAULTS: dict[str, str | int] = {
     # A process that is stopped in the middle of a transaction holds no lock for long.
     'options': '-c idle_in_transaction_session_timeout=5000',
 }
-"""What a URL may say otherwise."""
+"""Defaults that a URL may override."""
 ADVICE = {
     '08': 'it cannot be reached: start it, or check the address',
     '25': 'it takes no writes: name the primary server',
@@ -44,7 +44,7 @@ ADVICE = {
 
 
 def conninfo(settings: Settings) -> str:
-    """What libpq is given: the URL, and our own defaults. Raises `InvalidInput`."""
+    """The parameters for libpq: the URL, and our own defaults. Raises `InvalidInput`."""
     url = str(settings.database)
     try:
         given = conninfo_to_dict(url)
@@ -75,7 +75,7 @@ class _TextDumper(Dumper):
     """Writes texts. PostgreSQL's hold no NUL, so it is escaped, and the escape character with it."""
 
     def dump(self, obj: str) -> bytes:
-        """The text as the server takes it."""
+        """The text as the server accepts it."""
         if NUL in obj or ESCAPE in obj:
             obj = obj.replace(ESCAPE, f'{ESCAPE}1').replace(NUL, f'{ESCAPE}0')
         return obj.encode()
@@ -85,7 +85,7 @@ class _TextLoader(Loader):
     """Reads what `_TextDumper` wrote."""
 
     def load(self, data: Buffer) -> str:
-        """The text as it was."""
+        """The original text."""
         text = str(data, 'utf-8')
         if ESCAPE in text:
             text = text.replace(f'{ESCAPE}0', NUL).replace(f'{ESCAPE}1', ESCAPE)
@@ -94,7 +94,7 @@ class _TextLoader(Loader):
 
 ADAPTERS = AdaptersMap(psycopg.adapters)
 ADAPTERS.register_dumper(str, _TextDumper)
-for whole in (Int8BinaryDumper, Int8Dumper):  # Of one width, or a statement is prepared for each mixture.
+for whole in (Int8BinaryDumper, Int8Dumper):  # Of one width: else each mixture is prepared.
     ADAPTERS.register_dumper(int, whole)
 for kind in ('text', 'varchar'):
     ADAPTERS.register_loader(kind, _TextLoader)
@@ -134,7 +134,7 @@ def explain(error: Exception, name: str) -> Exception:
 
 
 def is_lost(error: Exception) -> bool:
-    """Whether the connection failed, or none could be made, so that another may do."""
+    """Whether the connection failed or could not be made, so that another attempt may succeed."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (cause.sqlstate or '08')[
         :2
@@ -142,7 +142,7 @@ def is_lost(error: Exception) -> bool:
 
 
 def is_race(error: Exception) -> bool:
-    """Whether another transaction was faster, so that the work will find what that one wrote."""
+    """Whether another transaction was faster, so that a repeated attempt sees what it wrote."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return isinstance(
         cause,

@@ -35,13 +35,13 @@ P = ParamSpec('P')
 T = TypeVar('T')
 
 APPENDERS = 8
-"""The most connections that append; more would wait for the disk of the server together."""
+"""Maximum connections that append; more would only wait for the server's disk together."""
 LONG = 100
 """Steps, or any snapshot, that are encoded in a thread."""
 PAUSE = 0.1
 """Seconds between attempts to reach the server."""
 TRIES = 5
-"""Attempts at work that others were faster at."""
+"""Attempts at work when other transactions are faster."""
 
 
 async def open_postgres(settings: Settings) -> PostgresDatabase:
@@ -59,8 +59,8 @@ async def open_postgres(settings: Settings) -> PostgresDatabase:
 class PostgresDatabase:
     """A database on a server. Created by `open_postgres`.
 
-    An append is one statement on a connection of the event loop. Everything else is decoded or worked out in
-    threads, where a connection that failed is replaced for as long as `Settings.busy_timeout`.
+    An append is one statement on a connection of the event loop. Everything else runs in threads, where a
+    failed connection is replaced for up to `Settings.busy_timeout`.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -99,12 +99,12 @@ class PostgresDatabase:
     async def defer(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> Callable[[], T]:
-        """Answer a query at once: whoever calls for the answer later may not wait for a network."""
+        """Answer a query at once: whoever fetches the answer later must not wait for the network."""
         found = await self.read(query, *args, **kwargs)
         return lambda: found
 
     async def write(self, work: Work[T]) -> T:
-        """Have work done and committed, even if the caller is cancelled meanwhile."""
+        """Do work and commit it, even if the caller is cancelled meanwhile."""
         return await self._finish(self._in_thread(lambda: self._transact(work)))
 
     async def append(
@@ -121,7 +121,7 @@ class PostgresDatabase:
         return await self._finish(self._append(info, rows))
 
     async def close(self) -> None:
-        """Finish what was begun, then close all connections."""
+        """Finish pending work, then close all connections."""
         self._closed = True
         while self._going:
             await asyncio.wait(self._going)
@@ -165,7 +165,7 @@ class PostgresDatabase:
             return await cursor.fetchall()
 
     async def _finish(self, work: Coroutine[Any, Any, T]) -> T:
-        """Have work done, even if the caller is cancelled meanwhile."""
+        """Do work, even if the caller is cancelled meanwhile."""
         if self._closed:
             work.close()
             raise JournalUnavailable('the journal is closed')
@@ -178,7 +178,7 @@ class PostgresDatabase:
         return await self._turns.wait(asyncio.get_running_loop().run_in_executor(self._threads, work))
 
     def _transact(self, work: Work[T]) -> T:
-        """Do work in a transaction; again, where others were faster or it was cut off before its commit."""
+        """Do work in a transaction; repeat it if another was faster or it was cut off before its commit."""
         tries, until = 0, time.monotonic() + self._patience
         while True:
             committing = False

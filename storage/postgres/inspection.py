@@ -12,7 +12,7 @@ from storage.sqlite.backup import BackupInfo
 
 
 def inspect_postgres(settings: Settings) -> BackupInfo:
-    """Count what a database holds; nothing, where there are no tables yet. Blocks. Raises `JournalError`."""
+    """Count a database's contents; all zero if there are no tables yet. Blocks. Raises `JournalError`."""
     with translate_errors(settings.name), psycopg.connect(conninfo(settings)) as connection:
         connection.read_only = True
         runs = steps = schema = 0

@@ -26,7 +26,7 @@ SETTLE = 2.0
 """Seconds for which a lock has to be missing: after a session was cut off, or the server was restarted, it is
 taken again within a beat or two."""
 PATIENCE, PAUSE = 15.0, 0.1
-"""How long to wait for another process that adopts runs, and between attempts."""
+"""Seconds to wait for another process that adopts runs, and between attempts."""
 FORGOTTEN = 60.0
 """Seconds after which a dead process is forgotten; until then each server tries to continue its runs."""
 KEEPALIVE = 'SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3'
@@ -51,7 +51,7 @@ FORGET = 'DELETE FROM entry WHERE kind = %s AND key = ANY(%s)'
 
 @dataclass(frozen=True, slots=True)
 class LockSnapshot:
-    """What one look at the database has shown."""
+    """The locks as last seen in the database."""
 
     at: float
     held: frozenset[int]
@@ -85,7 +85,7 @@ class PostgresLocks:
         self._missing: dict[str, float] = {}
         """Since when the lock of a process has been missing."""
 
-    def take(self, owner: str) -> None:
+    def acquire(self, owner: str) -> None:
         """Hold the lock of `owner`, a name no other process uses, until `release` or death.
 
         Raises:
@@ -137,20 +137,20 @@ class PostgresLocks:
                     self._session.execute(FORGET, (KIND, [owner]))
 
     def begin_adoption(self) -> None:
-        """Hold off the other servers, or wait until they are done; not for ever, as the fence is enough."""
+        """Hold off the other servers, or wait for them; not forever, since the epoch protects the runs."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             with self._mutex, suppress(psycopg.Error):
                 if self._session is None:
                     return
                 if _try(self._session, ADOPTION):
-                    self._look(self._session)  # What another has adopted has an owner who is alive.
+                    self._look(self._session)  # A run adopted by another server has a live owner.
                     return
             self._stopped.wait(PAUSE)
 
     def end_adoption(self) -> None:
         """Let the other servers adopt runs."""
-        with self._mutex, suppress(psycopg.Error):  # A session that was cut off holds it no more.
+        with self._mutex, suppress(psycopg.Error):  # A session that was cut off no longer holds it.
             if self._session:
                 self._session.execute('SELECT pg_advisory_unlock(%s)', (ADOPTION,))
 
@@ -179,7 +179,7 @@ class PostgresLocks:
             self._keeper.join()
         with self._mutex:
             if self._session:
-                with suppress(psycopg.Error):  # Then they will be found dead, and buried.
+                with suppress(psycopg.Error):  # Then others will find them dead, and forget them.
                     self._session.execute(FORGET, (KIND, self._own))
                 self._session.close()
             self._session, self._own = None, []
@@ -198,7 +198,7 @@ class PostgresLocks:
                     self._lose()
 
     def _lose(self) -> None:
-        """Know nothing any more, until there is another session."""
+        """Forget everything until there is another session."""
         if self._session:
             self._session.close()
         self._session, self._seen = None, None

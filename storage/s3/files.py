@@ -22,9 +22,9 @@ URL: Final = re.compile(r's3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(
 PIECE: Final = 1 << 20
 PAGE: Final = 1_000
 ENDPOINTS: Final = ('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT')
-"""Where a server is named that is not Amazon's, the most special first."""
+"""Variables that name a server other than Amazon's, the most specific first."""
 RETRIES: Final = 2
-"""What is short passes unseen. Longer, and whoever asked is told: a run waits, a page says so."""
+"""Short outages pass unnoticed; longer ones are reported: a run waits, a page says so."""
 WORDS: Final = (
     ('NoSuchBucket', 'there is no bucket of that name'),
     ('InvalidAccessKeyId', 'it does not know the key of AWS_ACCESS_KEY_ID'),
@@ -36,7 +36,7 @@ WORDS: Final = (
     ('AuthorizationHeaderMalformed', 'the bucket is in another region: set AWS_REGION'),
     ('169.254.169.254', 'no key is given: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'),
 )
-"""What a server says, and what that means to whoever set it up."""
+"""Server errors, and what they mean to whoever configured the server."""
 REFUSED: Final = 'it refuses the key'
 
 
@@ -126,7 +126,7 @@ class S3Files:
         with self._explained(path):
             self._store.put(path, content)
 
-    def listed(self, folder: str) -> Iterator[StoredFile]:
+    def list_files(self, folder: str) -> Iterator[StoredFile]:
         """All files below a folder. Raises `FilesUnavailable`."""
         with self._explained(folder):
             for page in self._store.list(folder, chunk_size=PAGE):

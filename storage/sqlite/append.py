@@ -16,7 +16,7 @@ SHORT = 32_768
 """Bytes of JSON that are compressed and written in well under a millisecond."""
 
 
-class Kept(NamedTuple):
+class CachedRow(NamedTuple):
     """What the row of a run holds since the last append to it, as long as nobody else claims the run."""
 
     epoch: int
@@ -37,13 +37,13 @@ class Append:
         info: RunInfo,
         transitions: Sequence[Transition],
         snapshot: Snapshot | None,
-        kept: Kept | None = None,
+        kept: CachedRow | None = None,
     ) -> None:
         self._codec, self._info, self._transitions, self._snapshot = codec, info, transitions, snapshot
         self._texts: list[Text] | None = None
         self._before = kept
         self.kept = kept
-        """What the row holds once this is committed."""
+        """The row's values once this is committed."""
 
     def short(self) -> bool:
         """Whether it takes no longer than handing it to another thread."""
@@ -78,7 +78,7 @@ class Append:
         now = [info.status.value, info.error, info.waiting, budget_text(info.budget)]
         if turn != now:
             connection.execute(TURN, (*now, number))
-        self.kept = Kept(info.epoch, number, now)
+        self.kept = CachedRow(info.epoch, number, now)
         return size
 
     def _advance(

@@ -37,7 +37,7 @@ MANIFEST_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupInfo:
-    """What a backup says of itself."""
+    """A backup's description of itself."""
 
     created: float
     """Seconds since 1970."""
@@ -84,10 +84,10 @@ def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupIn
 
 
 def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupInfo:
-    """Put a backup where nothing is yet: all or nothing. Blocks.
+    """Restore a backup to an empty place: all or nothing. Blocks.
 
     Args:
-        archive: what `write_backup` wrote.
+        archive: an archive made by `write_backup`.
         settings: where the database is to be; the file must not exist.
         workspaces: where the runs' folders are to be; it has none of them yet.
 

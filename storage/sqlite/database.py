@@ -18,7 +18,7 @@ from storage.protocol import Work
 from storage.settings import Settings
 from storage.sqlite import file
 from storage.sqlite.alchemy import alchemy
-from storage.sqlite.append import Append, Kept
+from storage.sqlite.append import Append, CachedRow
 from storage.sqlite.file import translate_errors
 from storage.sqlite.gil_yield import GilYielder
 from storage.sqlite.writer import Writer
@@ -26,7 +26,7 @@ from storage.sqlite.writer import Writer
 P = ParamSpec('P')
 T = TypeVar('T')
 MOST_KEPT = 10_000
-"""Rows of runs that are known, at most."""
+"""Maximum number of cached rows of runs."""
 
 
 async def open_sqlite(settings: Settings) -> SqliteDatabase:
@@ -51,8 +51,8 @@ class SqliteDatabase:
         self._engine = file.reading(settings)
         self._readers = ThreadPoolExecutor(settings.readers, thread_name_prefix='journal-reader')
         self._closed = False
-        self._kept: dict[RunId, Kept] = {}
-        """Of runs that are written here: found by their number, their rows need not be read before."""
+        self._kept: dict[RunId, CachedRow] = {}
+        """The rows of runs written here: appends find them by number and need not read them first."""
 
     async def read(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -83,7 +83,7 @@ class SqliteDatabase:
         return cache(work)
 
     async def write(self, work: Work[T]) -> T:
-        """Have work done and committed, even if the caller is cancelled meanwhile."""
+        """Do work and commit it, even if the caller is cancelled meanwhile."""
         return await self._writer.do(lambda connection: work(self._writer.alchemy))
 
     async def append(
@@ -92,16 +92,12 @@ class SqliteDatabase:
         """Store a run's next steps."""
         work = Append(self._codec, info, transitions, snapshot, self._kept.pop(info.id, None))
         size = await self._writer.do(work, short=work.short)
-        # Only now: what was rolled back, or whose caller was cancelled, is read from the row the next time.
+        # Only now: after a rollback or a cancelled call, the row is read the next time.
         if work.kept and not info.status.ended:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
             self._kept[info.id] = work.kept
         return size
-
-    async def set_quota(self, quota: int | None) -> None:
-        """Let the file grow to `quota` bytes from now on; None means no limit but the disk."""
-        await self._writer.do(lambda connection: file.limit(connection, quota))
 
     async def close(self) -> None:
         """Finish what is queued, and close the file."""

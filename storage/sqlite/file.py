@@ -51,7 +51,7 @@ def prepare(settings: Settings) -> None:
         return
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made here and not by SQLite, whose other files take its permissions: runs are their owner's alone.
+        # Created here, since SQLite's other files inherit its permissions: only their owner may read runs.
         with open(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600), 'rb') as file:
             beginning = file.read(len(MAGIC))
     except OSError as error:

@@ -41,7 +41,7 @@ class Claims:
         self._directory = Path(directory)
         self._held: dict[Path, int] = {}
 
-    def take(self, owner: str) -> None:
+    def acquire(self, owner: str) -> None:
         """Hold the lock of `owner`, a name no other process uses, until `release` or death.
 
         Raises:

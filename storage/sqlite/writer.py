@@ -29,11 +29,11 @@ Work = Callable[[sqlite3.Connection], T]
 """Work to do inside a transaction. It may raise an `EngineError` only before its first write."""
 
 LARGEST = 1000
-"""Jobs at which a transaction takes no more, so that the first does not wait for a whole stampede."""
+"""Maximum jobs in a transaction, so that the first does not wait for a whole stampede."""
 CHECKPOINT = 1000
 """Pages of the write-ahead log; SQLite's own default."""
 ANSWERED = 32
-"""The most jobs answered in one round of a loop: who waits for one has a quarter of a millisecond to do."""
+"""Maximum jobs answered in one round of a loop: each answer causes a quarter of a millisecond of work."""
 FEW = 4
 """The most short jobs the loop commits itself in one of its rounds."""
 ALONE = 200

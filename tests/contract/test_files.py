@@ -32,7 +32,7 @@ def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
 
 async def kept(spaces: Workspaces, *contents: bytes) -> list[str]:
     digests = [spaces.objects(RUN).put(data) for data in contents]
-    await spaces.settle(RUN)
+    await spaces.upload(RUN)
     return digests
 
 
@@ -40,7 +40,7 @@ async def test_what_is_kept_is_found_by_another_process(machine: Machine) -> Non
     first = machine()
     short, empty = await kept(first, b'short', b'')
     long = first.objects(RUN).put_file(io.BytesIO(LONG))
-    await first.settle(RUN)
+    await first.upload(RUN)
     assert short == hashlib.sha256(b'short').hexdigest()
     objects = machine().objects(RUN)
     assert (objects.get(short), objects.get(empty), objects.get(long)) == (b'short', b'', LONG)
@@ -65,7 +65,7 @@ async def test_a_snapshot_is_restored_by_another_process(machine: Machine) -> No
     await here.write('src/a.py', b'print(1)')
     await here.write('run.sh', b'#!/bin/sh', executable=True)
     snapshot = await here.snapshot()
-    await first.settle(RUN)
+    await first.upload(RUN)
     second = machine()
     await second.restore(RUN, {'one': snapshot})
     again = second.of(RUN, 'one')
@@ -73,7 +73,7 @@ async def test_a_snapshot_is_restored_by_another_process(machine: Machine) -> No
     assert (again.folder / 'run.sh').stat().st_mode & 0o100
     await again.write('src/b.py', b'print(2)')
     later = await again.snapshot()
-    await second.settle(RUN)
+    await second.upload(RUN)
     third = machine()
     assert [file.path for file in await third.files(RUN, later)] == ['run.sh', 'src/a.py', 'src/b.py']
     assert [change.path for change in await third.diff(RUN, snapshot, later)] == ['src/b.py']
@@ -83,7 +83,7 @@ async def test_a_snapshot_is_exported_by_another_process(machine: Machine, tmp_p
     first = machine()
     await first.of(RUN, 'one').write('a.txt', b'said')
     snapshot = await first.of(RUN, 'one').snapshot()
-    await first.settle(RUN)
+    await first.upload(RUN)
     await machine().export(RUN, snapshot, tmp_path / 'files.zip')
     assert (tmp_path / 'files.zip').stat().st_size
 
@@ -95,7 +95,7 @@ async def test_a_fork_keeps_its_files_when_its_parent_is_deleted(machine: Machin
     (artifact,) = await kept(first, b'an artifact')
     second = machine()
     await second.fork(RUN, FORK, [snapshot])
-    await second.settle(FORK)
+    await second.upload(FORK)
     await machine().delete(RUN)
     third = machine()
     assert await third.content(FORK, artifact) == b'an artifact'

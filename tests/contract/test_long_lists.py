@@ -153,15 +153,15 @@ async def test_a_list_that_was_read_stays_as_it_was(journal: Journal) -> None:
     before = deepcopy(read.document)
     seen = read.document
     for one in steps[snapshot.seq :]:
-        unread.take(one)
-        assert read.take(one).document == read.document
+        unread.apply(one)
+        assert read.apply(one).document == read.document
     assert unread.document == read.document == fold_document(run, shape, steps)
     assert seen == before
     assert complete_snapshot(snapshot).state['document']['memory'] == before['memory']
 
 
 def fold_document(run: RunId, shape: Any, steps: list[Transition]) -> Any:
-    return Fold(run, shape).take_all(steps).document
+    return Fold(run, shape).apply_all(steps).document
 
 
 async def test_nothing_is_read_until_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,14 +183,14 @@ async def test_what_a_killed_process_left_unsent_is_sent(machines: Machines, tmp
     digest = Workspaces(tmp_path / 'first').objects(run).put(b'left')  # it died before it sent it
     again = Workspaces(tmp_path / 'first', machines.files)
     assert again.objects(run).put(b'left') == digest
-    await again.settle(run)
+    await again.upload(run)
     assert await Workspaces(tmp_path / 'second', machines.files).content(run, digest) == b'left'
 
 
 async def test_what_comes_back_damaged_is_refused(machines: Machines, tmp_path: Path) -> None:
     run, first = RunId('run'), Workspaces(tmp_path / 'first', machines.files)
     digest = first.objects(run).put(b'said')
-    await first.settle(run)
+    await first.upload(run)
     machines.files.send(f'{run}/objects/{digest[:2]}/{digest[2:]}', b'something else')
     with pytest.raises(WorkspaceError, match='is damaged'):
         await Workspaces(tmp_path / 'second', machines.files).content(run, digest)
@@ -210,7 +210,7 @@ async def test_a_purge_removes_the_files_there(machines: Machines) -> None:
         await first.result(run)
     async with machines.open('web') as web:
         used = (await web.disk_usage([await web.info(run)]))[run]
-        assert used.files == sum(file.size for file in machines.files.listed(f'{run}/')) > 0
+        assert used.files == sum(file.size for file in machines.files.list_files(f'{run}/')) > 0
         await web.delete(run)
         await web.purge(run)
         assert machines.files.folders() == []
@@ -256,7 +256,7 @@ async def test_a_bundle_is_exported_and_imported_where_its_files_never_were(mach
     async with machines.open('web') as web:
         bundle = b''.join([piece async for piece in web.export_bundle([run])])
     machines.journal = MemoryJournal()
-    machines.files.remove(file.path for file in list(machines.files.listed(f'{run}/')))
+    machines.files.remove(file.path for file in list(machines.files.list_files(f'{run}/')))
     async with machines.open('second') as second:
         assert [one.run for one in await second.import_bundle(io.BytesIO(bundle))] == [run]
     async with machines.open('third') as third:

@@ -82,8 +82,8 @@ async def test_a_recorded_journal_still_replays(
         document['memory'],
     )
     assert audit(GOLDEN, workflow, steps) == len(steps)
-    half = Fold(GOLDEN, shape).take_all(steps[: len(steps) // 2])
-    resumed = Fold.load(half.snapshot(), shape).take_all(steps[len(steps) // 2 :])
+    half = Fold(GOLDEN, shape).apply_all(steps[: len(steps) // 2])
+    resumed = Fold.load(half.snapshot(), shape).apply_all(steps[len(steps) // 2 :])
     assert resumed.view == view
 
 

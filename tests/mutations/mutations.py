@@ -39,10 +39,10 @@ MUTATIONS = (
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
             self._host.feed.publish(step)
-        stopped = [] if self._muted else self._work.follow(steps)
+        stopped = [] if self._muted else self._work.apply(steps)
 """,
         after="""\
-        stopped = [] if self._muted else self._work.follow(steps)
+        stopped = [] if self._muted else self._work.apply(steps)
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
             self._host.feed.publish(step)

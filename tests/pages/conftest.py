@@ -8,8 +8,9 @@ from nicegui import ui
 from nicegui.testing import User
 
 from engine import Conductor
+from tests.support.identity import FixedIdentity
 from ui.access.access import Access
-from ui.access.caller import Caller, FixedIdentity, Role
+from ui.access.caller import Caller, Role
 from ui.components import theme
 from ui.pages.run import page as run
 from ui.server.app import PAGES

@@ -51,7 +51,7 @@ def process(database: str, owner: str) -> Iterator[subprocess.Popen[str]]:
     """A process that is alive under this name until it is killed."""
     code = (
         'import sys\nfrom storage import Settings\nfrom storage.postgres.locks import PostgresLocks\n'
-        'held = PostgresLocks(Settings(database=sys.argv[1]))\nheld.serve("http://here")\nheld.take(sys.argv[2])\n'
+        'held = PostgresLocks(Settings(database=sys.argv[1]))\nheld.serve("http://here")\nheld.acquire(sys.argv[2])\n'
         "print('held', flush=True)\nsys.stdin.read()"
     )
     child = subprocess.Popen(
@@ -85,14 +85,14 @@ def test_nobody_is_alive_where_there_are_no_tables_yet(postgres: PostgresServer)
 
 def test_an_owner_is_alive_until_its_process_is_killed(database: str) -> None:
     with locks_of(database) as asked, locks_of(database) as other:
-        asked.take('asker')
+        asked.acquire('asker')
         assert asked.is_alive('asker')
         with process(database, 'worker ☂') as child:
             until(lambda: asked.is_alive('worker ☂'), 'it is seen')
             assert sorted(other.alive()) == ['asker', 'worker ☂']
             assert other.servers() == ['http://here']
             with pytest.raises(JournalUnavailable, match='worker'):
-                other.take('worker ☂')
+                other.acquire('worker ☂')
             assert asked.dead() == []
             child.send_signal(signal.SIGKILL)
             child.wait()
@@ -104,9 +104,9 @@ def test_an_owner_is_alive_until_its_process_is_killed(database: str) -> None:
 
 def test_who_leaves_in_good_order_is_not_dead(database: str) -> None:
     with locks_of(database) as asked:
-        asked.take('asker')
+        asked.acquire('asker')
         with locks_of(database) as other:
-            other.take('leaver')
+            other.acquire('leaver')
             until(lambda: asked.is_alive('leaver'), 'it is seen')
         until(lambda: not asked.is_alive('leaver'), 'it has left')
         assert asked.dead() == []
@@ -114,7 +114,7 @@ def test_who_leaves_in_good_order_is_not_dead(database: str) -> None:
 
 def test_a_server_elsewhere_is_not_offered(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with locks_of(database) as here, locks_of(database) as asked:
-        here.take('here')
+        here.acquire('here')
         here.serve('http://127.0.0.1:8080')
         assert asked.servers() == ['http://127.0.0.1:8080']
         monkeypatch.setattr(socket, 'gethostname', lambda: 'another')
@@ -124,8 +124,8 @@ def test_a_server_elsewhere_is_not_offered(database: str, monkeypatch: pytest.Mo
 
 def test_a_lock_that_was_lost_is_taken_again(database: str) -> None:
     with locks_of(database) as one, locks_of(database) as two:
-        one.take('one')
-        two.take('two')
+        one.acquire('one')
+        two.acquire('two')
         cut(database)
         assert one.is_alive('one')
         until(lambda: one.is_alive('two') and two.is_alive('one'), 'both are back')
@@ -138,7 +138,7 @@ def test_nobody_is_dead_while_the_server_is_away_and_just_after(
 ) -> None:
     monkeypatch.setattr(locks, 'SETTLE', 2.0)
     with locks_of(database) as asked, process(database, 'other') as other:
-        asked.take('asker')
+        asked.acquire('asker')
         until(lambda: asked.is_alive('other'), 'it is seen')
         postgres.stop()
         try:
@@ -157,8 +157,8 @@ def test_nobody_is_dead_while_the_server_is_away_and_just_after(
 def test_one_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, 'PATIENCE', 0.3)
     with locks_of(database) as one, locks_of(database) as two:
-        one.take('one')
-        two.take('two')
+        one.acquire('one')
+        two.acquire('two')
         one.begin_adoption()
         with psycopg.connect(database) as looking:
             query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
@@ -174,7 +174,7 @@ def test_one_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_dead_are_forgotten_after_a_while(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with locks_of(database) as asked, process(database, 'worker') as child:
-        asked.take('asker')
+        asked.acquire('asker')
         child.kill()
         until(lambda: asked.dead() == ['worker'], 'its death is seen')
         asked.bury('worker')

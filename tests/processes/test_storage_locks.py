@@ -44,23 +44,23 @@ def process(directory: Path, call: str) -> Iterator[subprocess.Popen[str]]:
 def test_an_owner_is_alive_until_its_process_is_killed(tmp_path: Path) -> None:
     claims = Claims(tmp_path)
     assert not claims.is_alive('worker')
-    with process(tmp_path, "claims.take('worker')") as child:
+    with process(tmp_path, "claims.acquire('worker')") as child:
         assert claims.is_alive('worker')
         assert not claims.is_alive('another')
         with pytest.raises(JournalUnavailable, match='worker'):
-            claims.take('worker')
+            claims.acquire('worker')
         child.send_signal(signal.SIGKILL)
         child.wait()
         assert not claims.is_alive('worker')
-        claims.take('worker')
+        claims.acquire('worker')
         assert claims.is_alive('worker')
     claims.release()
 
 
 def test_an_owner_is_alive_to_itself_until_it_lets_go(tmp_path: Path) -> None:
     claims, other = Claims(tmp_path / 'made'), Claims(tmp_path / 'made')
-    claims.take('a/b ☂')
-    claims.take('a/b ☂')
+    claims.acquire('a/b ☂')
+    claims.acquire('a/b ☂')
     assert claims.is_alive('a/b ☂') and other.is_alive('a/b ☂')
     claims.release()
     assert not other.is_alive('a/b ☂')

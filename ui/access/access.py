@@ -60,7 +60,7 @@ class Access:
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal, self._clock = journal, clock
         self.accounts, self.audit = Accounts(journal, clock), AuditLog(journal, clock)
-        self._known: OrderedDict[tuple[str, str], Signed] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], SignedIdentity] = OrderedDict()
         self._noted_limits: OrderedDict[tuple[str, str], float] = OrderedDict()
         """Limits of attempts that were reached, by account and address, and when that was noted."""
         self._guards: WeakKeyDictionary[Identity, Conductor] = WeakKeyDictionary()
@@ -76,11 +76,11 @@ class Access:
         """The time by the server's clock, in seconds since 1970."""
         return self._clock.now()
 
-    async def by_session(self, secret: str) -> Signed:
+    async def by_session(self, secret: str) -> SignedIdentity:
         """The identity of a browser. Raises `SignedOut`."""
         return await self._identity(SESSION, secret)
 
-    async def by_token(self, secret: str) -> Signed:
+    async def by_token(self, secret: str) -> SignedIdentity:
         """The identity of a program. Raises `SignedOut`."""
         return await self._identity(TOKENS, secret)
 
@@ -125,7 +125,7 @@ class Access:
         await self.audit.write(Caller(account.name, account.role, via), 'login', address=address)
         return secret
 
-    async def log_out(self, identity: Signed, *, everywhere: bool = False) -> None:
+    async def log_out(self, identity: SignedIdentity, *, everywhere: bool = False) -> None:
         """End a session, or all sessions of the account."""
         caller = identity.known
         if everywhere:
@@ -142,18 +142,18 @@ class Access:
             raise SignedOut('you are logged out: log in again')
         last = entry.body['seen' if kind == SESSION else 'used']
         if self._clock.now() - last > NOTED:
-            await self.accounts.seen(entry)
+            await self.accounts.record_use(entry)
         role = Role(account.state)
         if kind == SESSION:
             return Caller(account.body['name'], role, entry.body['via'])
         least = min(role, Role(entry.state), key=list(Role).index)
         return Caller(account.body['name'], least, f'token {entry.body["label"]}')
 
-    async def _identity(self, kind: str, secret: str) -> Signed:
+    async def _identity(self, kind: str, secret: str) -> SignedIdentity:
         key = (kind, digest(secret))
         found = self._known.get(key)
         if found is None:
-            found = Signed(self, *key, await self.resolve(*key), self._clock)
+            found = SignedIdentity(self, *key, await self.resolve(*key), self._clock)
             self._known[key] = found
             if len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
@@ -193,7 +193,7 @@ class Access:
         return True
 
 
-class Signed:
+class SignedIdentity:
     """An identity by a session or a token, checked again every few moments."""
 
     def __init__(self, access: Access, kind: str, key: str, caller: Caller, clock: Clock) -> None:

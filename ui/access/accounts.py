@@ -143,7 +143,7 @@ class Accounts:
         await self._journal.forget_entries(EntryQuery(kind=TOKENS, about=entry.key))
         await self.end_sessions(name)
 
-    async def linked(self, issuer: str, subject: str) -> Account | None:
+    async def by_subject(self, issuer: str, subject: str) -> Account | None:
         """The account of an identity provider's user."""
         link = await self._journal.entry(LINK, f'{issuer} {subject}')
         return await self.find(link.about) if link else None
@@ -165,7 +165,7 @@ class Accounts:
             try:
                 await self._journal.write_entries([made, link])
             except EntryChanged:
-                if found := await self.linked(issuer, subject):
+                if found := await self.by_subject(issuer, subject):
                     return found
                 continue
             return _account(made)
@@ -255,7 +255,7 @@ class Accounts:
         await self._journal.write_entries([], ending)
         self.changes += 1
 
-    async def seen(self, entry: Entry) -> None:
+    async def record_use(self, entry: Entry) -> None:
         """Record that a session or token was used; concurrent updates do not matter."""
         now = self._clock.now()
         if entry.kind == SESSION:

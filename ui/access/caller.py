@@ -66,17 +66,6 @@ class Identity(Protocol):
         """The caller as of now. Raises `SignedOut`."""
 
 
-class FixedIdentity:
-    """An identity that never ends."""
-
-    def __init__(self, caller: Caller) -> None:
-        self.known = caller
-
-    async def check(self) -> Caller:
-        """The caller."""
-        return self.known
-
-
 IDENTITY: ContextVar[Identity | None] = ContextVar('identity', default=None)
 """The identity of the request, socket or page being served in this context."""
 ADDRESS: ContextVar[str] = ContextVar('address', default='')

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.errors import JournalError, SignedOut
 from engine.records import RunId
-from ui.access.access import Access, Signed
+from ui.access.access import Access, SignedIdentity
 from ui.access.caller import ADDRESS, IDENTITY
 
 COOKIE: Final = 'hemicycle-session'
@@ -76,7 +76,7 @@ class SignedIn:
         await self._served(scope, receive, send)
 
 
-def _noting(send: Send, access: Access, identity: Signed, found: re.Match[str]) -> Send:
+def _noting(send: Send, access: Access, identity: SignedIdentity, found: re.Match[str]) -> Send:
     """Writes a line of the audit log before anything is handed out, or that nothing was."""
     details = {'what': found['what'], 'form': found['form'] or ''}
 
@@ -98,7 +98,7 @@ def _is_open(scope: Scope, path: str) -> bool:
     return scope['type'] == 'http' and scope['method'] == 'POST' and bool(SIGNED.fullmatch(path))
 
 
-async def identify(access: Access, headers: Headers, *, secure: bool = False) -> Signed | None:
+async def identify(access: Access, headers: Headers, *, secure: bool = False) -> SignedIdentity | None:
     """The valid identity of a request, if any: from its token, or else from its session cookie."""
     kind, _, token = headers.get('authorization', '').partition(' ')
     try:

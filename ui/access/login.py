@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from engine import EngineError
-from ui.access.access import Access, LoginRefused, Signed
+from ui.access.access import Access, LoginRefused, SignedIdentity
 from ui.access.accounts import LONGEST
 from ui.access.caller import IDENTITY
 from ui.access.http import CALLBACK, MARK, PROVIDER, is_own, is_secure, set_cookie
@@ -122,7 +122,7 @@ class Login:
     async def leave(self, request: Request) -> Response:
         """End the session, or all of them."""
         here, identity = self._access(), IDENTITY.get()
-        if here is not None and isinstance(identity, Signed) and identity.is_session:
+        if here is not None and isinstance(identity, SignedIdentity) and identity.is_session:
             await here.log_out(identity, everywhere=request.query_params.get('everywhere') == '1')
         answer = RedirectResponse('/login', 303, headers={'Clear-Site-Data': '"cache", "storage"'})
         set_cookie(answer, '', secure=False, seconds=0)

@@ -192,7 +192,7 @@ class Provider:
     async def _account(self, access: Access, claims: Mapping[str, Any]) -> Account:
         issuer, subject = str(claims['iss']), str(claims['sub'])
         role = self._map_role(claims)
-        account = await access.accounts.linked(issuer, subject)
+        account = await access.accounts.by_subject(issuer, subject)
         if account is None:
             first = role or self.settings.role
             if first is None:
@@ -209,7 +209,7 @@ class Provider:
             await access.accounts.set_role(account.name, role)
             made = Caller(account.name, role, self.name)
             await access.audit.write(made, 'account.role', said={'name': account.name, 'role': str(role)})
-        return await access.accounts.linked(issuer, subject) or account
+        return await access.accounts.by_subject(issuer, subject) or account
 
     def _map_role(self, claims: Mapping[str, Any]) -> Role | None:
         """The highest role that the claims give, if roles are mapped; none of them is the first role."""

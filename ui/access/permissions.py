@@ -66,7 +66,7 @@ _OF_THE_SERVER = """
     services.sandbox services.sessions services.share services.tools services.toolset services.workspaces
     workspaces.agent_home workspaces.close workspaces.courier workspaces.delete workspaces.fetch
     workspaces.fork workspaces.forget workspaces.home workspaces.objects workspaces.of
-    workspaces.remove_agent_homes workspaces.restore workspaces.settle workspaces.sweep
+    workspaces.remove_agent_homes workspaces.restore workspaces.upload workspaces.sweep
 """
 WITHHELD: Final = frozenset(_OF_THE_SERVER.split())
 """For the server itself only."""

@@ -26,7 +26,7 @@ from acp import (
 
 from engine import Conductor, EngineError, InvalidInput, Status, Transition
 from engine.history import open_question, program_version
-from engine.records import ANSWER, Delta, RunId, StatePath, View, message_of, parent_of, within
+from engine.records import ANSWER, Delta, RunId, StatePath, View, clip, message_of, parent_of, within
 from engine.tools import Question
 from ui.api.streamed_text import StreamedText
 from ui.formatting.parameters import main_parameter
@@ -413,7 +413,7 @@ def _works(view: View, path: str) -> bool:
 
 def _title(part: Mapping[str, Any]) -> str:
     arguments = ' '.join(str(part['arguments']).split())
-    return f'{part["name"]} {arguments if len(arguments) <= 120 else f"{arguments[:119]}…"}'
+    return f'{part["name"]} {clip(arguments, 120)}'
 
 
 def _text(block: Any) -> str:

@@ -97,17 +97,12 @@ def _bounds(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _value(text: str) -> Any:
     """A list or an object if the text is one in JSON; otherwise the text, in the form pydantic needs."""
-    if text.lstrip()[:1] in ('[', '{'):
-        try:
-            return json.loads(text)
-        except json.JSONDecodeError:
-            return text
-    return text
+    return _json_or_text(text) if text.lstrip()[:1] in ('[', '{') else text
 
 
 def _json_or_text(text: str) -> Any:
     """The JSON value of a list, an object, a quoted string, true, false or null; otherwise the text."""
-    if text in ('true', 'false', 'null') or text[:1] in ('[', '{', '"'):
+    if text in ('true', 'false', 'null') or text.lstrip()[:1] in ('[', '{', '"'):
         try:
             return json.loads(text)
         except json.JSONDecodeError:

@@ -201,7 +201,7 @@ class _Opener:
         owner = new_owner()
         self._catalog.registry.hooks.measure = self._metrics.measure_call
         if self._locks:
-            self._locks.take(owner)
+            self._locks.acquire(owner)
         conductor = Conductor(
             observe(journal, *observers),
             catalog=self._catalog,

@@ -84,7 +84,7 @@ async def open_conductor(
         files=storage.files(settings),
     ) as conductor:
         try:
-            locks.take(owner)
+            locks.acquire(owner)
             yield conductor
         finally:
             # Release the runs first: anyone who sees no lock may claim them.

@@ -325,7 +325,7 @@ class MessageList(Element, component=ASSETS / 'messages.js'):
             self._props |= {'rows': self._rows, 'parties': self._parties}
         self.run_method('splice', keep, self._rows[keep:], self._parties)
 
-    def stand(self, at: int) -> None:
+    def show_step(self, at: int) -> None:
         """Position it at a step: later messages are dimmed."""
         if self._props['at'] != at:
             with self._props.suspend_updates():

@@ -131,7 +131,7 @@ class _Writer:
 
     def step(self, step: Transition) -> str:
         started = self._fold.projection.started or step.time
-        self._fold.projection.take(step)
+        self._fold.projection.apply(step)
         lines = list(self._lines(step, duration(step.time - started)))
         for path in step.entered:
             self._visits.setdefault(path, []).append(step.seq)

@@ -54,7 +54,7 @@ async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
     shape = await conductor.shape(run)
     reader = _Reader(info, shape, await conductor.notes(run))
     async for steps in read_pages(conductor, info):
-        await asyncio.to_thread(reader.take, steps)
+        await asyncio.to_thread(reader.add, steps)
     view = reader.fold.view
     return RunHistory(
         info=info, shape=shape, view=view, steps=reader.steps, files=await _files(conductor, info, view.files)
@@ -73,9 +73,9 @@ class _Reader:
         self._visits: dict[str, list[int]] = {}
         self._said: dict[str, Any] = {}
 
-    def take(self, steps: Sequence[Transition]) -> None:
+    def add(self, steps: Sequence[Transition]) -> None:
         for step in steps:
-            self.fold.take(step)
+            self.fold.apply(step)
             self.steps.append(self._step(step))
             if self._text > MOST_TEXT:
                 raise CannotExport('it has too much text for one page: save it as a bundle')

@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError
 from engine.errors import JournalUnavailable
 from engine.records import RunId, StatePath
 from engine.runtime import KeptTimer, LiveRuns, Run
-from ui.fleet.heartbeat import beating
+from ui.fleet.heartbeat import heartbeat
 from ui.fleet.records import DRIVE, Placement, Rest
 from ui.web.fleet import DrivenRun
 
@@ -71,7 +71,7 @@ class Driver:
         """Hand over all runs and accept no more."""
         self._leaving = True
 
-    def cut(self) -> None:
+    def stop_waiting(self) -> None:
         """Stop waiting for calls."""
         self._cut = True
 
@@ -81,7 +81,7 @@ class Driver:
         run = RunId(placement.run)
         if run not in self._driven and not self.has_room:
             return Rest(why='moves', timers=timers)
-        async with self._seat(run, placement.pattern) as seat, beating():
+        async with self._seat(run, placement.pattern) as seat, heartbeat():
             live = await self._take(run, timers)
             if live is None:
                 return Rest(why='ended')
@@ -112,7 +112,7 @@ class Driver:
         if live is not None and not (live.lost or live.over.is_set()):
             return live
         try:
-            taken = await self._runs.take(run, [_timer(one) for one in timers])
+            taken = await self._runs.take_over(run, [_timer(one) for one in timers])
         except JournalUnavailable as error:
             raise ApplicationError(str(error), next_retry_delay=LATER) from error
         except Exception as error:

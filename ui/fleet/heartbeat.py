@@ -14,7 +14,7 @@ BEAT: Final = 1.0
 
 
 @contextlib.asynccontextmanager
-async def beating() -> AsyncIterator[None]:
+async def heartbeat() -> AsyncIterator[None]:
     """Show Temporal that this activity is alive."""
 
     async def beat() -> None:

@@ -30,7 +30,7 @@ class Fit:
     """Why not, or ''."""
 
 
-class Asked(BaseModel):
+class RunToTake(BaseModel):
     """A run that is to be taken."""
 
     model_config = ConfigDict(extra='forbid')
@@ -53,7 +53,7 @@ def worker_routes(describe: Callable[[], WorkerInfo], leave: Callable[[], None])
         return describe()
 
     @router.post('/fits', response_model=wire(Fit), responses=problems(404))
-    async def fits(conductor: Engine, asked: Asked) -> Fit:
+    async def fits(conductor: Engine, asked: RunToTake) -> Fit:
         """Say whether this worker's version of a run's pattern replays all that the run did."""
         try:
             info = await conductor.info(RunId(asked.run))

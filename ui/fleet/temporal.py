@@ -32,7 +32,7 @@ class TemporalUnavailable(EngineError):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedRun:
     """A run that has a workflow."""
 
     run: RunId
@@ -79,33 +79,31 @@ class Temporal:
     async def is_held(self, run: RunId) -> bool:
         """Whether some worker has taken the run and not released it yet. Raises `TemporalUnavailable`."""
         with answers():
-            try:
-                found = await self.client.get_workflow_handle(workflow_id(run)).describe(rpc_timeout=TIMEOUT)
-            except RPCError as error:
-                if error.status == RPCStatusCode.NOT_FOUND:
-                    return False
-                raise
-        return _has_started(found)
+            found = await self._describe(run)
+        return found is not None and _has_started(found)
 
     async def why_waiting(self, run: RunId) -> str:
         """Why no worker has taken a run; '' if one has. Raises `TemporalUnavailable`."""
         with answers():
-            try:
-                found = await self.client.get_workflow_handle(workflow_id(run)).describe(rpc_timeout=TIMEOUT)
-            except RPCError as error:
-                if error.status == RPCStatusCode.NOT_FOUND:
-                    return UNPLACED
-                raise
-            if _has_started(found):
-                return ''
-            return str(await found.memo_value(MEMO, '') or QUEUED)
+            found = await self._describe(run)
+            if found is None:
+                return UNPLACED
+            return '' if _has_started(found) else str(await found.memo_value(MEMO, '') or QUEUED)
 
-    async def placed(self) -> AsyncIterator[Placed]:
+    async def _describe(self, run: RunId) -> WorkflowExecutionDescription | None:
+        try:
+            return await self.client.get_workflow_handle(workflow_id(run)).describe(rpc_timeout=TIMEOUT)
+        except RPCError as error:
+            if error.status == RPCStatusCode.NOT_FOUND:
+                return None
+            raise
+
+    async def placed_runs(self) -> AsyncIterator[PlacedRun]:
         """All runs that have an open workflow. Raises `TemporalUnavailable`."""
         with answers():
             async for found in self.client.list_workflows(OPEN, rpc_timeout=TIMEOUT):
                 reason = await found.memo_value(MEMO, '')
-                yield Placed(RunId(found.id.removeprefix(f'{WORKFLOW}-')), str(reason or ''))
+                yield PlacedRun(RunId(found.id.removeprefix(f'{WORKFLOW}-')), str(reason or ''))
 
     async def pollers(self) -> list[str]:
         """The names of the workers seen within the last minutes. Raises `TemporalUnavailable`."""

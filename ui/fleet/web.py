@@ -67,7 +67,7 @@ class FleetRuns(LiveRuns):
     ) -> list[RunId]:
         """Place the unfinished runs that Temporal does not know; returns them."""
         try:
-            known = {placed.run async for placed in self._temporal.placed()}
+            known = {placed.run async for placed in self._temporal.placed_runs()}
         except TemporalUnavailable as error:
             log.warning('%s', error)
             return []
@@ -189,7 +189,7 @@ class FleetRuns(LiveRuns):
         """Claim the run, decide and journal, start nothing, and let a worker go on."""
         async with self._holding.setdefault(info.id, asyncio.Lock()):
             try:
-                if await self.take(info.id) is None:
+                if await self.take_over(info.id) is None:
                     raise EventRefused(info.id, 'event', 'it has ended')
                 return await here()
             finally:

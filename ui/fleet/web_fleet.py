@@ -65,7 +65,7 @@ class LiveFleet:
     async def waiting(self) -> list[WaitingRun]:
         """The runs that could continue but that no worker drives."""
         driven: set[RunId] = {one.run for worker in await self.workers() for one in worker.runs}
-        reasons = {placed.run: placed.reason async for placed in self._temporal.placed()}
+        reasons = {placed.run: placed.reason async for placed in self._temporal.placed_runs()}
         return [
             WaitingRun(info=info, reason=reasons.get(info.id, UNPLACED) or QUEUED)
             for info in await self._conductor.journal.unfinished()

@@ -220,7 +220,7 @@ class FleetWorker:
 
         def leave() -> None:
             if self._leaving.is_set():
-                self._driver.cut()  # The second signal: nobody wants to wait.
+                self._driver.stop_waiting()  # The second signal: nobody wants to wait.
             self._leaving.set()
 
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
+from engine.records import clip
 from ui.formatting.steps import path_text, short_json
 from ui.formatting.tool_calls import call_line
 from ui.formatting.values import count
@@ -38,8 +39,7 @@ def value_text(value: Any) -> str:
     """A value of the run's data as lines of text."""
     if _is_message(value):
         return _message(value)
-    text = '\n'.join(_lines(value, 0))
-    return text if len(text) <= LONGEST else f'{text[: LONGEST - 1]}…'
+    return clip('\n'.join(_lines(value, 0)), LONGEST)
 
 
 def _is_message(value: Any) -> TypeGuard[Mapping[str, Any]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from engine.records import clip
+
 HARMFUL = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]')
 """Control characters except tab and line feed, bidirectional controls, lone surrogates."""
 
@@ -15,5 +17,4 @@ def strip_control(text: str) -> str:
 
 def one_line(text: str, length: int = 80) -> str:
     """The text on one line, cut at `length`."""
-    line = ' '.join(strip_control(text).split())
-    return line if len(line) <= length else f'{line[: length - 1].rstrip()}…'
+    return clip(' '.join(strip_control(text).split()), length)

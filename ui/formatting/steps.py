@@ -20,6 +20,7 @@ from engine.records import (
     RunInfo,
     Shape,
     View,
+    clip,
     resolve_pointer,
     split_pointer,
     within,
@@ -191,7 +192,7 @@ def short_json(value: Any, limit: int = 160) -> str:
     """A JSON value on one line, its fractions to six significant digits."""
     text = value if isinstance(value, str) else json.dumps(_round(value), ensure_ascii=False, default=str)
     text = ' '.join(text.split())
-    return text if len(text) <= limit else f'{text[: limit - 1]}…'
+    return clip(text, limit)
 
 
 def _round(value: Any) -> Any:

@@ -76,7 +76,7 @@ class History:
     """By id of a step of a plan: the run's step that ended it."""
     _since: dict[str, float] = field(default_factory=dict)
 
-    def take(self, step: Transition) -> None:
+    def add(self, step: Transition) -> None:
         """Add one step."""
         event, home = step.event, parent_of(step.event.at)
         if not step.raised:
@@ -187,7 +187,7 @@ class AppendIndex:
         """Where each element comes from, in list order."""
         return self._lists.get(field, [])
 
-    def take(self, step: Transition) -> None:
+    def add(self, step: Transition) -> None:
         """Add one step."""
         if not self._lists:
             return

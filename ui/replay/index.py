@@ -44,7 +44,7 @@ class Index:
         """The last step that was read."""
         return len(self.times)
 
-    def take(self, step: Transition) -> None:
+    def add(self, step: Transition) -> None:
         """Add one step; a step that was already read changes nothing."""
         if step.seq != self.seq + 1:
             return
@@ -64,8 +64,8 @@ class Index:
             steps = self.changes.setdefault(change.path.removesuffix('/-'), [])
             if not steps or steps[-1] != step.seq:
                 steps.append(step.seq)
-        self.history.take(step)
-        self.grown.take(step)
+        self.history.add(step)
+        self.grown.add(step)
         self.times.append(step.time)
 
     def changed(self, pointer: str) -> list[int]:

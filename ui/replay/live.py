@@ -79,7 +79,7 @@ class Follower:
             begin = min(self.index.seq, self.fold.projection.seq)
             async for item in self._conductor.watch(self._run, after=begin):
                 if isinstance(item, Transition):
-                    self.index.take(item)
+                    self.index.add(item)
                     self._news.read = True
                     is_new = item.seq > self.fold.projection.seq
                     self.pace.hear(step=is_new)
@@ -108,7 +108,7 @@ class Follower:
 
     def _take(self, step: Transition) -> None:
         self.last, self._before = step, self.fold.document
-        self.fold.take(step)
+        self.fold.apply(step)
         self._news.steps.append(step)
         for left in step.left:  # the step contains all text streamed there, which must not follow it
             self._news.text.pop(left, None)

@@ -49,7 +49,7 @@ class _Stretch:
         """Advance a fold to a step."""
         while (seq := fold.projection.seq) < until:
             stop = min(until, seq - seq % EVERY + EVERY)
-            fold.take_all(self.steps[seq - self.begin : stop - self.begin])
+            fold.apply_all(self.steps[seq - self.begin : stop - self.begin])
             if stop % EVERY == 0 and stop not in self.known:
                 self.known[stop] = fold.snapshot()
         return fold

@@ -1,4 +1,4 @@
-"""Who may come in: whether people log in, by what names the server is called, and the provider."""
+"""Access settings: whether people log in, the host names of the server, and the identity provider."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class AccessSettings:
     required: bool
     """Whether people have to log in even if there is no account."""
     names: Sequence[str]
-    """The names by which it may be called (`Host`)."""
+    """The host names it accepts (`Host`)."""
     url: str = ''
-    """How people reach it through a proxy, or ''."""
+    """The address at which people reach it through a proxy, or ''."""
     provider: ProviderSettings | None = None
     """The identity provider, if one is configured."""

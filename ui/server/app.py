@@ -201,14 +201,14 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
 
 
 def load_api(backend: Backend, origins: Collection[str]) -> FastAPI:
-    """The API: to import it takes a quarter of all that a server imports, and pages need none of it."""
+    """The API: it is a quarter of a server's imports, and pages need none of it."""
     from ui.api.app import build_api
 
     return build_api(backend, origins)
 
 
 def draw_topbar(backend: Backend, attentions: Attentions) -> None:
-    """Draw the way to the workers of a fleet, what waits for a person, and the menu of the account."""
+    """Add the link to the fleet's workers, the count of what waits for a person, and the account menu."""
     if backend.fleet:
         with link(workers.WORKERS, 'btn quiet wide-only'):
             Text('span', 'Workers')
@@ -217,7 +217,7 @@ def draw_topbar(backend: Backend, attentions: Attentions) -> None:
 
 
 async def access_where_closed(access_settings: AccessSettings | None, access: Access) -> Access | None:
-    """The access that people need; None if nobody has to log in."""
+    """Access control; None if nobody has to log in."""
     return access if (access_settings and access_settings.required) or await access.accounts.any() else None
 
 
@@ -233,7 +233,7 @@ async def warn_of(conductor: Conductor) -> None:
 
 
 def look_after(fleet: FleetView) -> FleetView:
-    """Have runs placed that nobody has placed, for as long as this server is there."""
+    """Place runs that nobody has placed, for as long as this server runs."""
     background_tasks.create(fleet.watch_over(), name='watch over the fleet')
     return fleet
 

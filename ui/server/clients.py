@@ -1,4 +1,4 @@
-"""Bounds the cost of pages: who may request one, how many wait for a browser, when memory is freed."""
+"""Limits what pages cost: who may request one, how many wait for a browser, when memory is freed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OwnRequests:
 
     Args:
         served: the application.
-        shared: paths that pages of some other sites may use; what is there says of which.
+        shared: paths that pages of some other sites may use; the handlers there decide which sites.
         origins: these sites.
     """
 
@@ -55,7 +55,7 @@ class HeadRequests:
     """Middleware: answers `HEAD`, without making the page; few pages wait for a browser.
 
     Args:
-        served: the application. Whoever may not ask it does not come this far.
+        served: the application. Requests without permission do not get this far.
     """
 
     def __init__(self, served: ASGIApp) -> None:

@@ -16,9 +16,9 @@ PAGE: Final = (
 )
 """Vue compiles its templates in the browser: that takes `unsafe-eval`. Styles stand in the elements."""
 DATA: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
-"""What is no page runs nothing, even if somebody opens it as one."""
+"""Responses that are not pages run nothing, even if opened as one."""
 SCRIPTS: Final = ('text/css', 'text/javascript', 'application/javascript')
-"""These are part of a page, whose policy counts."""
+"""Parts of a page, to which the page's policy applies."""
 FRAMES: Final = "frame-ancestors 'none'"
 HEADERS: Final = {
     'X-Content-Type-Options': 'nosniff',
@@ -30,7 +30,7 @@ HEADERS: Final = {
     'Permissions-Policy': 'accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(),'
     ' magnetometer=(), microphone=(), midi=(), payment=(), usb=()',
 }
-"""As OWASP's list of secure headers says."""
+"""Those on OWASP's list of secure headers."""
 HSTS: Final = 'max-age=31536000'
 SCRIPT: Final = re.compile(rb'<script(?=[\s>])(?![^>]*\snonce=)', re.IGNORECASE)
 

@@ -1,4 +1,4 @@
-"""What an operator's tools ask: is the process alive, can it serve, and what does it do."""
+"""Endpoints for monitoring: whether the process is alive, whether it can serve, and its metrics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def monitoring_routes(backend: Backend, metrics: Metrics) -> list[Route]:
     """`/healthz`, `/readyz` and `/metrics`."""
 
     async def health(request: Request) -> Response:
-        """Whether the event loop turns: restart the process if this does not answer."""
+        """Whether the event loop is running: restart the process if there is no answer."""
         return JSONResponse({'status': 'ok'})
 
     async def ready(request: Request) -> Response:
@@ -32,7 +32,7 @@ def monitoring_routes(backend: Backend, metrics: Metrics) -> list[Route]:
         try:
             await conductor.runs(RunQuery(limit=1))
         except EngineError as error:
-            if backend.access:  # Anybody may ask, and it may name places of this machine.
+            if backend.access:  # Anybody may ask, and the reason may contain paths on this machine.
                 log.warning('not ready: %s', error)
                 return JSONResponse({'status': 'unavailable'}, 503)
             return JSONResponse({'status': 'unavailable', 'reason': str(error)}, 503)

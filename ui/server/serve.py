@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 LOCAL_NAMES = ('localhost', '127.0.0.1', '::1', '[::1]')
-"""What a browser on this machine calls it. Any other name may be a site's, pointed at this machine."""
+"""The host names that browsers on this machine use. Any other may belong to a site that points here."""
 PORT_TRIES = 100
 """How many ports to try, starting with the requested one."""
 RECONNECT_SECONDS = 15
@@ -37,7 +37,7 @@ RECONNECT_SECONDS = 15
 RESEND_MESSAGES = 10_000
 """Messages resent to a page that reconnects: six streaming panes get fewer in that time."""
 UNUSED = ('aiohttp', 'requests')
-"""Packages for NiceGUI's client of other servers, which takes them if it finds them: a tenth of the start."""
+"""Packages that NiceGUI's client imports if it finds them: a tenth of the time to start."""
 SECRET = 'HEMICYCLE_SECRET'
 """The variable with the secret that several servers behind one address share."""
 SHORTEST_SECRET = 32
@@ -69,11 +69,11 @@ def check_host(host: str, *, login: bool) -> None:
 
 
 def served_names(host: str, url: str) -> list[str]:
-    """The names by which this server may be called: any other may be a site's, pointed at this machine."""
+    """The host names this server accepts: any other may belong to a site that points to this machine."""
     named = urlsplit(url).hostname or ''
     if is_local(host) or named:
         return [*LOCAL_NAMES, *filter(None, [named, host if not is_local(host) else ''])]
-    return ['*']  # Nothing is served without a login, and the cookie of one is sent to its own name only.
+    return ['*']  # Nothing is served without a login, and a session cookie is sent to its own host only.
 
 
 def valid_origin(text: str, option: str = '--origin') -> str:
@@ -235,7 +235,7 @@ def load_nicegui() -> None:
 
 
 def guard(app: FastAPI, origins: Collection[str], access_settings: AccessSettings | None = None) -> None:
-    """Put in front of everything what every request passes, the last one first."""
+    """Add the middleware that every request passes; the last one added comes first."""
     from asgi_correlation_id import CorrelationIdMiddleware
     from starlette.middleware.gzip import GZipMiddleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware

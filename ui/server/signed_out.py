@@ -1,4 +1,4 @@
-"""Pages of those who are logged out: they are loaded anew, and lead to the login page."""
+"""Reloads the pages of people who were logged out, which leads them to the login page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RELOAD = 'location.reload()'
 
 
 def watch_sockets(backend: Backend) -> None:
-    """Reload a page whose socket is opened by somebody else than whoever loaded it."""
+    """Reload a page whose socket is opened by somebody other than the person who loaded it."""
 
     def check(client: Client) -> None:
         page, here = identity_of(client), IDENTITY.get()
@@ -43,6 +43,6 @@ async def reload_signed_out(backend: Backend) -> None:
 
 
 def identity_of(client: Client) -> Identity | None:
-    """Who loaded a page."""
+    """The person who loaded a page."""
     found: Identity | None = client.request.scope.get('state', {}).get('identity')
     return found

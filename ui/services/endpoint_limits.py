@@ -1,11 +1,11 @@
-"""Limits of endpoints that hold over all processes that share a database.
+"""Limits of endpoints, shared by all processes that use one database.
 
 For each endpoint the processes keep one entry with the journal: how many calls each of them runs, whether
 some wait there, and what was started within the last minute. A process lets a call start once it has written
 that down; of two that have read the same entry, one writes and the other reads again. One write covers all
 calls that begin and end together.
 
-The clocks of the machines are taken to agree within a second.
+The machines' clocks are assumed to agree within a second.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def share_limits(conductor: Conductor) -> None:
 
 
 @dataclass(slots=True)
-class Held:
+class CallReport:
     """What a process reports about its calls."""
 
     running: int
@@ -75,7 +75,7 @@ class StartedCalls:
 class SharedState:
     """The contents of the entry."""
 
-    processes: dict[str, Held] = field(default_factory=dict)
+    processes: dict[str, CallReport] = field(default_factory=dict)
     started: dict[int, StartedCalls] = field(default_factory=dict)
     """By the second, for the last minute."""
     until: float = 0.0
@@ -87,7 +87,7 @@ class SharedState:
         try:
             return cls(
                 processes={
-                    name: Held(int(running), bool(waiting), float(seen))
+                    name: CallReport(int(running), bool(waiting), float(seen))
                     for name, (running, waiting, seen) in body['processes'].items()
                     if seen > now - LEASE
                 },
@@ -183,7 +183,7 @@ class EndpointLimiter:
         self._wake()
 
     def leave(self, call: EndpointCall) -> None:
-        """A call is over, or waits no more."""
+        """Remove a call that has ended, or no longer waits."""
         if call.started is None:
             self._asked.remove(call)
         else:
@@ -191,7 +191,7 @@ class EndpointLimiter:
         self._wake()
 
     def correct(self, second: int, tokens: int) -> None:
-        """Add to the tokens of the calls that started in a second; written with what comes next."""
+        """Add to the tokens of the calls that started in a second; written with the next report."""
         self._corrections.append((second, tokens))
 
     def _wake(self) -> None:
@@ -200,7 +200,7 @@ class EndpointLimiter:
             self._task = asyncio.create_task(self._work(), name=f'limits of {self.endpoint.name}')
 
     async def _work(self) -> None:
-        """Exchange news with the other processes, until there is nothing to tell."""
+        """Exchange reports with the other processes until there is nothing to report."""
         while self._news.is_set() or self._asked or self._running:
             self._news.clear()
             try:
@@ -242,7 +242,7 @@ class EndpointLimiter:
         corrections = len(self._corrections)
         state.correct(self._corrections)
         state.until = max(state.until, self._until)
-        mine = state.processes[self._process] = Held(self._running, waiting=False, seen=now)
+        mine = state.processes[self._process] = CallReport(self._running, waiting=False, seen=now)
         admitted: list[EndpointCall] = []
         wait: Waiting | None = None
         for call in self._asked:
@@ -272,7 +272,7 @@ class EndpointLimiter:
             call.tell(wait)
 
 
-def _still_true(said: Held | None, mine: Held, now: float) -> bool:
+def _still_true(said: CallReport | None, mine: CallReport, now: float) -> bool:
     """Whether the entry still says what this process has reported."""
     if said is None:
         return not (mine.running or mine.waiting)

@@ -42,7 +42,7 @@ def guard_services(
     """The services as the caller with this identity may use them; `record` writes a line of the audit log."""
 
     def sees(info: RunInfo) -> bool:
-        return identity.known.sees(info)  # as of then: a page keeps the inbox
+        return identity.known.sees(info)  # evaluated at each call, since a page keeps the inbox
 
     made, inbox = copy.copy(services), Inbox(services.conductor, sees)
     parts: dict[str, Any] = {

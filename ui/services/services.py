@@ -1,4 +1,4 @@
-"""Services: what a server does around its conductor, opened and closed with it."""
+"""Services around a server's conductor, opened and closed with it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Services:
             url: the server's address in links.
             channels: how messages are sent; by default for real.
             now: the time by the calendar, for schedules; by default the conductor's clock.
-            audit: where runs that schedules and triggers start are noted; None while nobody logs in.
+            audit: the audit log for runs that schedules and triggers start; None while nobody logs in.
             placer: knows when schedules are due, in a fleet.
         """
         self.conductor = conductor

@@ -122,7 +122,7 @@ async def _settle(
             wholes.append(run.as_run(name, ids.get(parent, parent) if parent else None))
             await asyncio.to_thread(staging.settle, number, store.workspaces.home(name))
             store.workspaces.forget(name)
-            await store.workspaces.settle(name)
+            await store.workspaces.upload(name)
             await store.recordings.publish(name)
         if wholes:
             await store.reader.journal.put(wholes)

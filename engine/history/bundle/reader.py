@@ -186,7 +186,7 @@ class BundleReader:
         step = line.transition(run.info.id)
         check_step(self._number, step, self._known)
         try:
-            self._fold.take(step)
+            self._fold.apply(step)
         except Exception as error:
             problem = f'it does not fit what came before: {type(error).__name__} {str(error)[:200]}'
             raise BundleError(self._number, problem, field='changes') from None
@@ -261,7 +261,7 @@ class BundleReader:
                 event=Event(name='cancel', data={'reason': CLOSED_REASON}),
                 left=tuple(StatePath(path) for path in reversed(projection.entered)),
             )
-            self._fold.take(run.closing)
+            self._fold.apply(run.closing)
         # The status in the file is not trusted: it is derived from the steps.
         run.info = summary(run.info, projection)
 

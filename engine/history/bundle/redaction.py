@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from engine.catalog import Catalog
+from engine.records.jsonable import map_texts
 
 HIDDEN = '[hidden]'
 SECRET_NAME = re.compile(r'(KEY|TOKEN|SECRET|PASSWORD|PASSWD)$')
@@ -64,13 +65,7 @@ class Redaction:
 
     def value(self, value: Any) -> Any:
         """Remove the secrets from a JSON value, including its keys."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, Mapping):
-            return {self.text(str(name)): self.value(item) for name, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [self.value(item) for item in value]
-        return value
+        return map_texts(value, self.text)
 
     def content(self, data: bytes) -> bytes:
         """Remove the secrets from a file's content, uncounted; binary content is unchanged."""

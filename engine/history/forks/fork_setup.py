@@ -55,5 +55,5 @@ class ForkSetup:
         replayer = Replayer(script, plays, projection, shape)
         replayer.held = replayer.strict and bool(info.options.get('paused'))
         for turn in group_turns(await self._journal.transitions(info.id, after=begin)):
-            replayer.saw(turn)
+            replayer.advance(turn)
         return replayer

@@ -16,7 +16,7 @@ TAKEN = ('approvals', 'effort', 'instructions', 'tools')
 """The run options that a test sets."""
 
 
-class Expected(BaseModel):
+class Expectations(BaseModel):
     """What a run must be like; omitted fields are not checked."""
 
     model_config = ConfigDict(extra='forbid')
@@ -40,7 +40,7 @@ class RegressionTest(BaseModel):
     parameters: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
     seed: int = 0
-    expect: Expected
+    expect: Expectations
     recorded: list[Transition]
     """The recorded run; its replies stand in for models and tools."""
 
@@ -67,7 +67,7 @@ class RegressionFailure:
     """An expectation that was not met."""
 
     what: str
-    """A field of `Expected`."""
+    """A field of `Expectations`."""
     wanted: str
     came: str
     step: int = 0
@@ -97,7 +97,7 @@ def record_test(info: RunInfo, view: View, answer: Any, steps: Sequence[Transiti
         parameters=dict(info.parameters),
         options={name: info.options[name] for name in TAKEN if name in info.options},
         seed=info.seed,
-        expect=Expected(
+        expect=Expectations(
             status=view.status,
             visited=sorted(visits),
             visits={path: count for path, count in sorted(visits.items()) if count > 1},
@@ -118,7 +118,7 @@ def compare_outcome(
 
 
 def _failures(
-    expect: Expected, view: View, answer: Any, steps: Sequence[Transition], known: Collection[str]
+    expect: Expectations, view: View, answer: Any, steps: Sequence[Transition], known: Collection[str]
 ) -> Iterator[RegressionFailure]:
     if expect.status and view.status is not expect.status:
         came = f'{view.status}{f": {why}" if (why := view.stopped or view.error) else ""}'
@@ -138,7 +138,7 @@ def _failures(
 
 
 def _visit_failures(
-    expect: Expected, steps: Sequence[Transition], known: Collection[str]
+    expect: Expectations, steps: Sequence[Transition], known: Collection[str]
 ) -> Iterator[RegressionFailure]:
     visits = _visits(steps)
     for what in ('visited', 'not_visited', 'visits'):

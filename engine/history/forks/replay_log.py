@@ -88,12 +88,12 @@ class ReplayLog:
                     active=turn[-1].active,
                     informed=_informed_agents(first),
                     calls=calls[home] if batch else None,
-                    allowed={agent: calls.get(agent, ()) for agent in asking(first.left)}
+                    allowed={agent: calls.get(agent, ()) for agent in waiting_agents(first.left)}
                     if event.name == 'approve'
                     else {},
                     questions={
                         agent: questions[agent]
-                        for agent in asking(first.left, 'asking')
+                        for agent in waiting_agents(first.left, 'asking')
                         if agent in questions
                     }
                     if event.name == ANSWER
@@ -111,7 +111,7 @@ class ReplayLog:
         return made
 
 
-def asking(leaves: Sequence[StatePath], state: str = 'approving') -> list[StatePath]:
+def waiting_agents(leaves: Sequence[StatePath], state: str = 'approving') -> list[StatePath]:
     """The agents that wait for a person in these leaves: for approval, or for an answer (`asking`)."""
     return [parent_of(leaf) for leaf in leaves if leaf.endswith(f'.{state}')]
 

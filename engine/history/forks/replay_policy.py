@@ -26,7 +26,7 @@ class ReplayPolicy:
     plays: Mapping[str, StepSource] = field(default_factory=dict)
 
     @property
-    def anew(self) -> bool:
+    def from_start(self) -> bool:
         """Whether the run begins at its first step."""
         return not self.begin
 
@@ -37,7 +37,7 @@ class ReplayPolicy:
 
     def of(self, path: str, role: str, step: int) -> StepSource:
         """The source for work of a state that the parent's step `step` ended (0: none did)."""
-        return self.before if 0 < step <= self.at and self.anew else play_of(self, path, role, step)
+        return self.before if 0 < step <= self.at and self.from_start else play_of(self, path, role, step)
 
     @classmethod
     def load(cls, kept: Mapping[str, Any]) -> Self:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 
-from engine.history.forks.replay_log import Called, RecordedEvent, ReplayLog, asking
+from engine.history.forks.replay_log import Called, RecordedEvent, ReplayLog, waiting_agents
 from engine.history.forks.replay_policy import ReplayPolicy
 from engine.journal.projection import RunProjection
 from engine.records import ANSWER, Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
@@ -65,7 +65,7 @@ class Replayer:
 
     # What has happened
 
-    def saw(self, steps: Sequence[Transition]) -> None:
+    def advance(self, steps: Sequence[Transition]) -> None:
         """Advance by the steps of one turn of the run."""
         for step in steps:
             self._visits.update(step.entered)
@@ -176,7 +176,7 @@ class Replayer:
         """The active states whose work would be running if it were not replayed."""
         return tuple(path for path in self._invoking if path in self._projection.entered)
 
-    def way(self, path: StatePath, state: RunState) -> Way:
+    def treatment(self, path: StatePath, state: RunState) -> Way:
         """How to treat work that is about to start in a state."""
         visit, attempt = self._visits[path], self._projection.attempts.get(path, 1)
         item = next((item for item in self._items if self._is(item, path, visit, attempt)), None)
@@ -188,7 +188,7 @@ class Replayer:
                 return 'keep'
         return play if play != 'recorded' else 'live' if self.released else self.plays.beyond
 
-    def untold(self, agents: Collection[str]) -> set[StatePath]:
+    def unnotified(self, agents: Collection[str]) -> set[StatePath]:
         """States of the agents that were busy when the current event told all others of the budget."""
         informed = self._current.informed if self._current else frozenset()
         return {StatePath(f'{path}.thinking') for path in agents if path not in informed}
@@ -208,14 +208,14 @@ class Replayer:
 
     def cast(self, info: RunInfo, path: StatePath, state: RunState) -> RunInfo:
         """The run's summary as the work of a state receives it: with other models if simulated."""
-        return replace(info, models={'': 'scripted'}) if self.way(path, state) == 'simulated' else info
+        return replace(info, models={'': 'scripted'}) if self.treatment(path, state) == 'simulated' else info
 
     def last_word(
         self, started: Collection[StatePath], state: RunState, budget: Budget | None
     ) -> Event | None:
         """The event once nothing is left to replay: the run pauses, or goes live."""
         self.give_up(started)
-        stuck = [path for path in started if self.way(path, state) == 'stop']
+        stuck = [path for path in started if self.treatment(path, state) == 'stop']
         what = f'of how {", ".join(stuck or started)} ended' if started else 'any more'
         if stuck:
             return Event(name='pause', data={'reason': f'{UNRECORDED} {what}; resume to go on live'})
@@ -249,7 +249,7 @@ class Replayer:
             path in started
             and item.visit == self._visits[path]
             and item.attempt == self._projection.attempts.get(path, 1)
-            and self.way(path, state) == 'keep'
+            and self.treatment(path, state) == 'keep'
         )
 
     def _is_playable(self, item: RecordedEvent, state: RunState) -> bool:
@@ -269,7 +269,7 @@ class Replayer:
 
     def _is_allowed(self, item: RecordedEvent, state: RunState) -> bool:
         """Whether the recorded approval is for exactly the calls that wait now."""
-        waiting = asking(self._projection.active)
+        waiting = waiting_agents(self._projection.active)
         asked = [home for home in waiting if home in state.agents and within(home, item.event.at)]
         asked += [home for home in waiting if item.event.at == f'{home}.approving']
         return all(item.allowed.get(home) == _calls(state.agents[home]) for home in asked)

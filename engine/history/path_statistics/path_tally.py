@@ -40,7 +40,7 @@ class PathTally:
         """The last step counted."""
         return self._projection.seq
 
-    def take_all(self, steps: Iterable[Transition]) -> Self:
+    def apply_all(self, steps: Iterable[Transition]) -> Self:
         """Count these steps."""
         for step in steps:
             self._take(step)
@@ -49,7 +49,7 @@ class PathTally:
     def _take(self, step: Transition) -> None:
         projection, inside = self._projection, tuple(self._projection.entered)
         before = projection.ran
-        projection.take(step)
+        projection.apply(step)
         if step.seq <= self._own:
             return
         passed = projection.ran - before

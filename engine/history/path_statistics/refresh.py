@@ -57,5 +57,5 @@ async def _continue_tally(journal: Journal, run: RunId) -> PathStats:
         steps = await journal.transitions(run, after=tally.seq, until=info.seq, limit=AT_ONCE)
         if not steps:
             raise JournalDamaged(f'step {tally.seq + 1} of run {run} is missing')
-        await asyncio.to_thread(tally.take_all, steps)
+        await asyncio.to_thread(tally.apply_all, steps)
     return tally.trail

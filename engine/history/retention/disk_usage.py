@@ -85,7 +85,7 @@ def _weigh_there(remote: RemoteFiles, here: dict[RunId, DiskUsage]) -> dict[RunI
     found = {}
     try:
         for run in here:
-            sizes = {file.path: file.size for file in remote.listed(f'{run}/')}
+            sizes = {file.path: file.size for file in remote.list_files(f'{run}/')}
             files = sum(size for path, size in sizes.items() if path.startswith(f'{run}/objects/'))
             found[run] = DiskUsage(files=files, recording=sum(sizes.values()) - files)
     except FilesUnavailable:

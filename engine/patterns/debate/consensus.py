@@ -26,7 +26,7 @@ def latest_utterances(memory: DebateMemory, reviewers: Sequence[str]) -> dict[st
     """Each reviewer's latest utterance in the current debate; none for absent reviewers."""
     return {
         said.speaker: said
-        for said in memory.heard()
+        for said in memory.current_utterances()
         if said.speaker in reviewers and said.speaker not in memory.debate.absent
     }
 
@@ -47,7 +47,7 @@ def is_agreed(memory: DebateMemory, reviewers: Sequence[str]) -> bool:
         return False
     verdicts = {position.verdict for position in positions if position}
     bests = {position.best for position in positions if position and position.best}
-    last = memory.heard()[-1].position
+    last = memory.current_utterances()[-1].position
     same = len(verdicts) == 1 and (len(bests) <= 1 or verdicts == {'REVISE_ALL'})
     return same and last is not None and (last.agrees or len(reviewers) == 1)
 
@@ -56,7 +56,7 @@ def build_consensus(memory: DebateMemory, reviewers: Sequence[str]) -> Consensus
     """The consensus: the shared verdict, the last reviewer's text, everyone's demands."""
     words = latest_utterances(memory, reviewers)
     positions = [said.position for said in words.values() if said.position]
-    last = memory.heard()[-1]
+    last = memory.current_utterances()[-1]
     assert last.position is not None
     return Consensus(
         debate=memory.debate.number,

@@ -41,7 +41,7 @@ def turn(reviewer: str, config: DebateConfig, memory: DebateMemory) -> str:
     debate = memory.debate
     others = [name for name in config.names if name != reviewer]
     who = f'With {" and ".join(others)} you' if others else 'You'
-    first = not any(said.speaker == reviewer and not said.human for said in memory.heard())
+    first = not any(said.speaker == reviewer and not said.human for said in memory.current_utterances())
     return '\n\n'.join(
         [
             f'You are {reviewer}. {who} review implementations of one task. '
@@ -84,7 +84,7 @@ def synthesis_role() -> Role:
 
 def synthesis(brief: Callable[[Any, bool], str], memory: DebateMemory) -> str:
     """The synthesizer's prompt."""
-    words = [said for said in memory.heard() if said.position]
+    words = [said for said in memory.current_utterances() if said.position]
     shown = [fence(_head(said), _body(said), MOST_SAID) for said in words]
     return '\n\n'.join(
         [

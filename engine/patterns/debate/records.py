@@ -144,7 +144,7 @@ class DebateMemory(Memory):
         """Names that a position may use: the candidates still in play."""
         return ()
 
-    def heard(self, reviewer: str = '') -> list[Utterance]:
+    def current_utterances(self, reviewer: str = '') -> list[Utterance]:
         """Utterances in the current debate, of one reviewer or all."""
         return [
             said

@@ -114,7 +114,7 @@ class Pipeline(Pattern):
             memory.caveat = shortfall
         memory.note('orchestrator', 'user', 'result', f'Draft {len(memory.drafts)} is delivered: {verdict}.')
 
-    def retried(self, memory: TaskState, event: Event) -> None:
+    def on_retry(self, memory: TaskState, event: Event) -> None:
         """Record that an agent's attempt failed and is repeated."""
         if memory.is_detailed:
             again = f'attempt {event.attempt - 1} failed, again in {event.data["delay"]:g} s'

@@ -131,7 +131,7 @@ async def run_single(
         Memory = type(state)
 
         def remember(self) -> State:
-            begun = state.apart()
+            begun = state.detached_copy()
             begun.rules = RULES
             return begun
 

@@ -86,7 +86,7 @@ class ReviewMemory(ContestMemory, DebateMemory):
         if consensus is None or consensus.best:
             return consensus.best if consensus else ''
         alone = self.transcript[-1:] if self.revision > 3 else []  # The only reviewer holds no debate.
-        rankings = [said.position.ranking for said in self.heard() or alone if said.position]
+        rankings = [said.position.ranking for said in self.current_utterances() or alone if said.position]
         firsts = {ranking[0] for ranking in rankings if ranking}
         if not firsts and len(self.subjects) == 1:
             return self.subjects[0]

@@ -197,7 +197,7 @@ class CollaborationState(Memory):
         ]
         self._mark()
 
-    def take(self, worker: str) -> DelegatedTask:
+    def assign_next(self, worker: str) -> DelegatedTask:
         """Give a worker the next task. Raises `LookupError` if none is ready."""
         task = self.ready_task
         if task is None:

@@ -68,7 +68,7 @@ async def execute_plan(
         EngineError: there is no answer; the message says why.
     """
     catalog = catalog or _load_catalog()
-    ready = state.apart()
+    ready = state.detached_copy()
     ended = [result.task_id for result in ready.completed_results]
     ready.delegate(order_tasks(ready.pending_tasks, ended))
     made: type[Pattern] = catalog.pattern(PATTERN)

@@ -74,14 +74,14 @@ def task_prompt(worker: str, memory: CollaborationState) -> str:
 def take_task(worker: str, scope: CallbackContext, event: Event) -> None:
     """Take the next task."""
     memory = _state(scope)
-    task = memory.take(worker)
+    task = memory.assign_next(worker)
     memory.note('supervisor', task.assigned_to, 'task', task.description)
 
 
 def reject_task(worker: str, scope: CallbackContext, event: Event) -> None:
     """Reject the next task: no worker has its role."""
     memory = _state(scope)
-    task = memory.take(worker)
+    task = memory.assign_next(worker)
     _end(memory, worker, success=False, output=f'No worker has the role {task.assigned_to!r}')
 
 

@@ -1,4 +1,4 @@
-"""Questions of MCP servers (elicitation): a call stands still until a person has answered."""
+"""Questions of MCP servers (elicitation): a call is suspended until a person has answered."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from mcp import types
 
 CURRENT: ContextVar[AskingCall] = ContextVar('CURRENT')
-"""The call under way: newer servers ask in the answer to it."""
+"""The current call: newer servers ask in their response to it."""
 MOST_SAID = 4_000
 """Maximum characters of a question."""
 LEAVE = 5.0
-"""Seconds that a call has to end once it is given up."""
+"""Seconds an abandoned call has to end."""
 WEB = ('https://', 'http://')
 
 
 class Connection(Protocol):
-    """What a call is made over."""
+    """The connection that a call uses."""
 
     calls: list[AskingCall]
-    """Those under way."""
+    """Calls in progress."""
 
     @property
     def name(self) -> str:
@@ -75,7 +75,7 @@ class AskingCall:
     async def result(
         self, questions: Sequence[Question] | None, limit: asyncio.Timeout
     ) -> types.CallToolResult:
-        """Wait for the call's end. A wait that is given up ends the call.
+        """Wait for the call to end. Cancelling the wait ends the call.
 
         Args:
             questions: what this call has asked before, with the answers; None if nobody can be asked.
@@ -105,17 +105,17 @@ class AskingCall:
             stands.cancel()
 
     @property
-    def stands(self) -> bool:
+    def is_waiting(self) -> bool:
         """Whether it waits for a person."""
         return self.question is not None
 
     def extend(self, seconds: float) -> None:
-        """Give it so many seconds from now on."""
-        if self._limit and not self.stands:
+        """Set its time limit to this many seconds from now."""
+        if self._limit and not self.is_waiting:
             self._limit.reschedule(asyncio.get_running_loop().time() + seconds)
 
     async def end(self) -> None:
-        """Give the call up."""
+        """Abandon the call."""
         if self._task:
             self._task.cancel()
             await asyncio.wait({self._task}, timeout=LEAVE)
@@ -147,7 +147,7 @@ class AskingCall:
         fields = dict(getattr(asked, 'requested_schema', {}))
         try:
             answer_model(fields)
-        except Exception:  # Whatever pydantic says of a schema that is none.
+        except Exception:  # Any of pydantic's errors about a schema that is not one.
             return None
         if url and not url.startswith(WEB):
             return None

@@ -86,7 +86,7 @@ class ServerHealth:
 
 
 class OAuthSection(BaseModel):
-    """`oauth` of an MCP server: what is not given is found out from the server."""
+    """`oauth` of an MCP server: what is missing is discovered from the server."""
 
     model_config = ConfigDict(extra='forbid')
 

@@ -31,9 +31,9 @@ PAGE = b'<!doctype html><title>Hemicycle</title><p>%s You can close this page.'
 SIGN_IN = 'you have to sign in to it: on the settings page, or with `hemicycle sign-in %s`'
 
 MOST_DOCUMENT = 500_000
-"""Maximum bytes of what an authorization server answers."""
+"""Maximum bytes of an authorization server's response."""
 EXCHANGE_SECONDS = 30.0
-"""How long an authorization server may say nothing."""
+"""Seconds an authorization server may stay silent."""
 MOST_SAID = 500
 """Maximum characters of the reason for a failure."""
 
@@ -80,7 +80,7 @@ class StoredSignIn(OAuthClientProvider):
         super().__init__(server.url, metadata, self, checked, back)
 
     def hide(self, text: str) -> str:
-        """Remove what this sign-in has brought from a text."""
+        """Remove this sign-in's secrets from a text."""
         return secret_filter(tuple(filter(None, self._secrets)), ()).text(self._file.secret_filter.text(text))
 
     async def _exchange_token_authorization_code(self, auth_code: str, code_verifier: str) -> httpx2.Request:
@@ -197,7 +197,7 @@ async def _check_address(server: str, asked: str) -> None:
 
 
 def stored_sign_in(server: McpServer, file: TokenFile) -> StoredSignIn:
-    """Authentication by what is kept; where that is not enough, it asks for a sign-in and fails."""
+    """Authentication with the stored tokens; fails with a request to sign in if they are not enough."""
 
     async def show(url: str) -> None:
         raise ToolError(SIGN_IN % server.name)
@@ -212,7 +212,7 @@ def stored_sign_in(server: McpServer, file: TokenFile) -> StoredSignIn:
 async def browser_sign_in(
     server: McpServer, file: TokenFile, show: Callable[[str], Awaitable[None]]
 ) -> AsyncIterator[StoredSignIn]:
-    """Authentication by a new sign-in; `show` gets the address to open in a browser.
+    """Authentication through a new sign-in; `show` gets the address to open in a browser.
 
     Raises:
         ToolError: the port that the browser is sent back to is taken.

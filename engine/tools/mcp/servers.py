@@ -186,7 +186,7 @@ class McpServers:
         """All configured names, including servers that cannot be used."""
         return (*self._known, *self._missing)
 
-    def known(self) -> list[ServerHealth]:
+    def last_health(self) -> list[ServerHealth]:
         """The health of all servers when last used; does no I/O."""
         return [
             ServerHealth(server=name, where='', problem=self._missing[name])
@@ -196,7 +196,7 @@ class McpServers:
         ]
 
     def forget(self, run: RunId) -> None:
-        """Give up what a run has left: calls that wait for a person, and connections of its own."""
+        """Drop what a run has left behind: calls that wait for a person, and connections of its own."""
         for known in self._known.values():
             left = [key for key in known.standing if key.startswith(f'{run}:')]
             own = known.own.pop(run, None)
@@ -304,7 +304,7 @@ class _Known:
         self.standing: dict[str, AskingCall] = {}
         """The calls that wait for a person, by key."""
         self.own: dict[str, McpSession] = {}
-        """Connections of single runs, where a server asks and does not say whom."""
+        """Connections of single runs, for servers whose questions do not name the call."""
 
     def session_of(self, run: str) -> McpSession:
         """The connection for a run's calls."""
@@ -315,7 +315,7 @@ class _Known:
         return self.own[run]
 
     async def end(self, calls: list[str], sessions: list[McpSession]) -> None:
-        """Give up calls that wait, and close connections."""
+        """Abandon waiting calls, and close connections."""
         await asyncio.gather(*(self.standing.pop(key).end() for key in calls))
         await asyncio.gather(*(session.close() for session in sessions))
 

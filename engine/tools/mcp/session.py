@@ -56,7 +56,7 @@ class McpSession:
     Args:
         server: its configuration.
         changed: called when the server reports that its tools have changed.
-        tokens: what signing in has brought, if it is signed in to.
+        tokens: those from signing in, if it is signed in to.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class McpSession:
     ) -> None:
         self._server, self._changed, self._tokens = server, changed, tokens
         self.calls: list[AskingCall] = []
-        """Those under way."""
+        """Calls in progress."""
         self.confused = False
-        """Whether a question could have been that of several runs' calls."""
+        """Whether a question could have belonged to calls of several runs."""
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
         self._lock = asyncio.Lock()
@@ -220,11 +220,11 @@ class McpSession:
     async def _ask(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult:
-        """Ask the person of the call that a question belongs to. Older servers do not say which that is."""
+        """Put a question to the person behind its call; older servers do not say which call it is."""
         from mcp import types
 
         call = CURRENT.get(None)
-        busy = [one for one in self.calls if not one.stands] or self.calls
+        busy = [one for one in self.calls if not one.is_waiting] or self.calls
         if call is None and len({one.run for one in busy}) == 1:
             call = busy[0]
         if call is None:

@@ -1,4 +1,4 @@
-"""Long calls of MCP servers: tasks that are polled until they are over, of either protocol."""
+"""Long calls of MCP servers: tasks of either protocol, polled until they have ended."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from engine.errors import ToolError
 from engine.tools.mcp.asking import CURRENT
 
 POLL_SECONDS = 1.0
-"""How often a task is asked for, where the server does not say."""
+"""Seconds between polls of a task, unless the server says otherwise."""
 LEAST_SECONDS, MOST_SECONDS = 0.05, 60.0
-"""Bounds of what a server may say of that."""
+"""Bounds for what a server may ask for."""
 MOST_SAID = 4_000
-"""Maximum characters of what a server says of a task."""
+"""Maximum characters of a task's status message."""
 RELATED = 'io.modelcontextprotocol/related-task'
 LEAVE = 5.0
 """Seconds to tell a server that a task is no longer wanted."""
 
 
 class TaskHandle(types.Result):
-    """What a server answers in place of a result that takes long."""
+    """A server's response to a call that takes long."""
 
     result_type: Literal['task'] = 'task'
     task_id: str
@@ -33,7 +33,7 @@ class TaskHandle(types.Result):
 
 
 class TaskState(types.Result):
-    """A task as it is now."""
+    """A task's current state."""
 
     task_id: str | None = None
     status: str
@@ -51,14 +51,14 @@ class TaskParams(types.RequestParams):
 
 
 class GetTask(types.Request[TaskParams, Literal['tasks/get']]):
-    """Asks how a task stands."""
+    """Asks for a task's state."""
 
     method: Literal['tasks/get'] = 'tasks/get'
     params: TaskParams
 
 
 class CancelTask(types.Request[TaskParams, Literal['tasks/cancel']]):
-    """Says that a task is no longer wanted."""
+    """Cancels a task."""
 
     method: Literal['tasks/cancel'] = 'tasks/cancel'
     params: TaskParams
@@ -71,7 +71,7 @@ class UpdateParams(TaskParams):
 
 
 class UpdateTask(types.Request[UpdateParams, Literal['tasks/update']]):
-    """Gives a task what it has asked for."""
+    """Gives a task the input it has asked for."""
 
     method: Literal['tasks/update'] = 'tasks/update'
     params: UpdateParams
@@ -94,7 +94,7 @@ class Tasks(ClientExtension):
         return [ResultClaim(result_type='task', model=TaskHandle, resolve=self._follow)]
 
     async def _follow(self, task: TaskHandle, context: ClaimContext) -> types.CallToolResult:
-        """Wait until a task is over; a call that is given up cancels it."""
+        """Wait until a task has ended; abandoning the call cancels it."""
         if call := CURRENT.get(None):
             call.extend(self._seconds)
         params = TaskParams(task_id=task.task_id)
@@ -122,7 +122,7 @@ class Tasks(ClientExtension):
 
 
 def becomes_task(client: Client, tool: types.Tool) -> bool:
-    """Whether a call of the tool is to be a task, by the protocol of 2025-11-25."""
+    """Whether a call of the tool should be a task, in the protocol of 2025-11-25."""
     said = tool.execution.task_support if tool.execution else None
     tasks = client.server_capabilities.tasks
     calls = tasks.requests.tools if tasks and tasks.requests else None
@@ -132,7 +132,7 @@ def becomes_task(client: Client, tool: types.Tool) -> bool:
 async def call_as_task(
     session: ClientSession, name: str, arguments: dict[str, Any], meta: Any, seconds: float
 ) -> types.CallToolResult:
-    """Call a tool as a task, by the protocol of 2025-11-25; a call that is given up cancels it."""
+    """Call a tool as a task, in the protocol of 2025-11-25; abandoning the call cancels it."""
     ttl = types.TaskMetadata(ttl=int(seconds * 1000))
     params = types.CallToolRequestParams(name=name, arguments=arguments, task=ttl, _meta=meta)
     # The package knows these messages, but its session refuses a task as the answer to a call.
@@ -153,7 +153,7 @@ async def call_as_task(
         if task.status == 'cancelled':
             said = task.status_message or 'it does not say why'
             raise ToolError(f'its task is cancelled: {said[:MOST_SAID]}')
-        # What the call has led to, an error included. A server that needs input asks while this waits.
+        # The call's result or error. A server that needs input asks while this waits.
         payload = types.GetTaskPayloadRequestParams(task_id=task.task_id)
         ended = await session.send_request(types.GetTaskPayloadRequest(params=payload), types.CallToolResult)
         related = (ended.meta or {}).get(RELATED)
@@ -169,7 +169,7 @@ class TaskEnded(ToolError):
 
 
 def _seconds(pause: int | None) -> float:
-    """How long to wait before a task is asked for again."""
+    """Seconds to wait before polling a task again."""
     return (
         POLL_SECONDS if pause is None else min(max(pause, LEAST_SECONDS * 1000), MOST_SECONDS * 1000) / 1000
     )
@@ -191,9 +191,9 @@ def _result_of(state: TaskState) -> types.CallToolResult:
 
 
 async def _cancel(session: ClientSession, params: TaskParams) -> None:
-    """Cancel a task as far as that is possible; who waits for it has given up."""
+    """Try to cancel a task; nobody waits for it any more."""
     sending = asyncio.ensure_future(session.send_request(CancelTask(params=params), types.EmptyResult))
     sending.add_done_callback(lambda sent: sent.cancelled() or sent.exception())
     await asyncio.wait({sending}, timeout=LEAVE)
-    if not sending.done():  # It is not listened to.
+    if not sending.done():  # Nobody listens any more.
         sending.cancel()

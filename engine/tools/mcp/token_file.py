@@ -1,4 +1,4 @@
-"""What signing in to an MCP server has brought, in a file that only its owner can read."""
+"""The tokens and the registration from signing in to an MCP server, in a file only its owner can read."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Notion:
         return ''
 
     async def _query(self, wanted: dict[str, Any]) -> list[dict[str, Any]]:
-        """All pages of the database that fit."""
+        """All pages of the database that match."""
         found: list[dict[str, Any]] = []
         more: dict[str, Any] = {}
         while True:

@@ -91,7 +91,7 @@ class _Result:
     left: tuple[str, ...]
     """Paths still in conflict."""
     commits: tuple[str, str]
-    """What git's marks in them name: the branch's commit, and the agent's."""
+    """The labels of git's conflict markers: the branch's commit, and the agent's."""
 
 
 class GitMerge:
@@ -236,7 +236,7 @@ class GitMerge:
                 await self._git('cat-file', '-e', f'{self._work.base}^{{commit}}', variables=variables)
                 return self._work.base
             except GitFailed:
-                pass  # It is gone from the repository.
+                pass  # The repository does not have it any more.
         return onto
 
     async def _tree(
@@ -323,7 +323,7 @@ class GitMerge:
         arguments = ['commit-tree', tree, *(['-p', parent] if parent else []), '-F', '-']
         try:
             said = await self._git(*arguments, given=message.encode(), variables=variables)
-        except GitFailed:  # It knows no name of the user.
+        except GitFailed:  # No name is configured for the user.
             said = await self._git(*arguments, given=message.encode(), variables={**variables, **AUTHOR})
         return said.decode().strip()
 

@@ -62,7 +62,7 @@ async def git(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """A folder that is under git."""
+    """A folder under version control."""
 
     root: Path
     """The outermost folder of its working tree."""

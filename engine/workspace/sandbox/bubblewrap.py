@@ -13,7 +13,7 @@ from engine.workspace.sandbox.limits import Limits
 
 TEMP_DIR = str(PurePosixPath('/', 'tmp'))
 HOME_PATH = '/home/agent'
-"""Where a program that keeps something between its starts has its home, if it is given one."""
+"""The home of a program that keeps data between its starts, if it is given one."""
 SYSTEM_DIRS = ('bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32')
 ETC_FILES = (
     'alternatives',

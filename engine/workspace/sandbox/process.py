@@ -126,7 +126,7 @@ class _Output:
         self._size = 0
         self._decoder = codecs.getincrementaldecoder('utf-8')('replace')
         self.full = asyncio.get_running_loop().create_future()
-        """Done when there is more than may be."""
+        """Done when there is more than the limit."""
 
     async def read(self, stream: asyncio.StreamReader) -> None:
         """Read everything; discard what exceeds the limit."""

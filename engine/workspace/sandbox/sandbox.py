@@ -111,7 +111,7 @@ class Sandbox:
             variables: its whole environment.
             mounts: folders of this machine it may read, and where they are mounted.
             network: whether it may use the network; by default as commands may.
-            home: a folder of its own that it can change besides.
+            home: a private folder that it can change as well.
         """
         calls, owner = seccomp.build_filter(), place.owner
         with memory_file(bubblewrap.passwd_entry(owner)) as passwd, memory_file(calls) as forbidden:

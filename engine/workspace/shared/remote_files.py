@@ -19,10 +19,10 @@ class RemoteFile:
 
 
 class RemoteFiles(Protocol):
-    """A place for files, by path: `RUN/objects/ab/cdef…` as in the folder of a worker.
+    """Remote storage for files, by path: `RUN/objects/ab/cdef…` as in the folder of a worker.
 
     Every method blocks until it is done, may be called from several threads, and raises `FilesUnavailable`
-    if the place refuses or does not answer.
+    if the storage refuses or does not answer.
     """
 
     @property
@@ -41,7 +41,7 @@ class RemoteFiles(Protocol):
     def send(self, path: str, content: bytes | Path) -> None:
         """Put a file there, whole or not at all."""
 
-    def listed(self, folder: str) -> Iterator[RemoteFile]:
+    def list_files(self, folder: str) -> Iterator[RemoteFile]:
         """All files in a folder and the folders in it."""
 
     def folders(self) -> list[str]:

@@ -37,13 +37,13 @@ class SharedStore(ObjectStore):
         super().__init__(root)
         self._remote, self._folder = remote, folder
         self._sent: set[str] | None = None
-        """What is there; None until it was listed. An object found here may have been left by a process that
-        died before it could send it."""
+        """The remote store's digests; None until listed. An object found here may have been left by a process
+        that died before it could send it."""
         self._unsent: set[str] = set()
 
     @property
     def is_sent(self) -> bool:
-        """Whether everything is there."""
+        """Whether the remote store has everything."""
         return not self._unsent and (self._sent is not None or not self.root.exists())
 
     def put(self, data: bytes) -> str:
@@ -77,7 +77,7 @@ class SharedStore(ObjectStore):
         super().link_one(digest, other)
 
     def fetch(self, digest: str) -> None:
-        """Have an object here. Raises `WorkspaceError` if it is nowhere, `FilesUnavailable`."""
+        """Fetch an object unless it is here. Raises `WorkspaceError` if it is nowhere, `FilesUnavailable`."""
         path = self._path(digest)
         if path.exists():
             return
@@ -94,22 +94,22 @@ class SharedStore(ObjectStore):
         finally:
             scratch.unlink(missing_ok=True)
 
-    def unsent(self) -> list[str]:
-        """What is here only."""
+    def local_only(self) -> list[str]:
+        """Digests of the objects that only the local store has."""
         if self._sent is None:
-            there = self.there()
+            there = self.remote_digests()
             self._unsent |= self.here() - there
             self._sent = there
         self._unsent -= self._sent
         return sorted(self._unsent)
 
     def here(self) -> set[str]:
-        """What is in the folder here."""
+        """Digests of the objects in the local folder."""
         return {f'{path.parent.name}{path.name}' for path in self.root.glob('[0-9a-f][0-9a-f]/*')}
 
-    def there(self) -> set[str]:
-        """What is in the remote place."""
-        paths = (file.path.rsplit('/', 2)[-2:] for file in self._remote.listed(self._folder))
+    def remote_digests(self) -> set[str]:
+        """Digests of the objects in the remote store."""
+        paths = (file.path.rsplit('/', 2)[-2:] for file in self._remote.list_files(self._folder))
         return {digest for parts in paths if DIGEST.fullmatch(digest := ''.join(parts))}
 
     def send(self, digest: str) -> None:
@@ -120,7 +120,7 @@ class SharedStore(ObjectStore):
         self._unsent.discard(digest)
 
     def path_there(self, digest: str) -> str:
-        """Where an object is in the remote place."""
+        """An object's path in the remote store."""
         path = self._path(digest)
         return f'{self._folder}/{path.parent.name}/{path.name}'
 
@@ -154,12 +154,12 @@ class FileTransfer:
                 raise result
 
     async def send(self, store: SharedStore) -> None:
-        """Send what is here only. Raises `FilesUnavailable`."""
+        """Send the objects that only the local store has. Raises `FilesUnavailable`."""
         if not store.is_sent:
-            await self.each(store.send, await self.do(store.unsent))
+            await self.each(store.send, await self.do(store.local_only))
 
     async def fetch_trees(self, store: SharedStore, trees: Iterable[str]) -> None:
-        """Have snapshots here, with all files. Raises `WorkspaceError`, `FilesUnavailable`."""
+        """Fetch snapshots with all their files. Raises `WorkspaceError`, `FilesUnavailable`."""
         wanted = set(trees) - {''}
         while wanted:
             await self.each(store.fetch, wanted)
@@ -169,14 +169,14 @@ class FileTransfer:
             wanted = {entry[1] for entry in inside if entry[0] == 'folder'}
 
     async def fetch_all(self, store: SharedStore) -> None:
-        """Have all objects of a run here. Raises `WorkspaceError`, `FilesUnavailable`."""
-        await self.each(store.fetch, await self.do(store.there))
+        """Fetch all objects of a run. Raises `WorkspaceError`, `FilesUnavailable`."""
+        await self.each(store.fetch, await self.do(store.remote_digests))
 
     async def remove(self, folder: str, *, before: float = math.inf) -> bool:
-        """Remove a folder there, unless a file in it is younger; says whether. Raises `FilesUnavailable`."""
+        """Remove a remote folder unless it has a younger file; whether it did. Raises `FilesUnavailable`."""
 
         def remove() -> bool:
-            files = list(self.remote.listed(folder))
+            files = list(self.remote.list_files(folder))
             if any(file.modified >= before for file in files):
                 return False
             self.remote.remove(file.path for file in files)

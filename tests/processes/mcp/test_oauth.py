@@ -43,7 +43,7 @@ async def test_a_person_signs_in_once_and_tokens_are_kept(tmp_path: Path) -> Non
     file = tmp_path / 'oauth' / 'far.json'
     async with guarded() as there:
         async with using(there, file) as (servers, tools):
-            assert servers.known()[0].oauth
+            assert servers.last_health()[0].oauth
             before = await servers.test('far')
             assert (
                 'you have to sign in to it: on the settings page, or with `hemicycle sign-in far`'

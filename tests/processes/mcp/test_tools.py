@@ -79,7 +79,7 @@ async def test_tools_of_a_server_are_tools_like_others(kind: str, tmp_path: Path
     with contextlib.ExitStack() as stack:
         server = started() if kind == 'stdio' else stack.enter_context(over_http())
         async with serving(server) as (servers, tools):
-            assert servers.known()[0].connected is False and tools == {}
+            assert servers.last_health()[0].connected is False and tools == {}
             await answering(servers)
             found = await servers.find(['mcp:small'])
             assert list(found) == list(tools)
@@ -221,10 +221,10 @@ async def test_a_run_uses_them(tmp_path: Path) -> None:
         assert [item['ok'] for item in results] == [True, False] and results[0]['text'] == '3'
         assert 'small_add' in {tool.name for tool in model.requests[0].tools}
         assert SECRET not in repr(steps)
-        health = {item.server: item for item in made.mcp.known()}
+        health = {item.server: item for item in made.mcp.last_health()}
         assert health['other'].problem == 'the environment variable MISSING is not set'
         assert health['small'].connected and 'small_add' in made.tools
-    assert not made.mcp.known()[0].connected
+    assert not made.mcp.last_health()[0].connected
 
 
 async def test_a_server_that_nobody_configured_is_a_mistake_of_the_pattern() -> None:

@@ -100,7 +100,7 @@ async def test_an_mcp_server_is_added_changed_used_and_removed(path: Path) -> No
         'mcp', 'docs', {'url': 'https://docs.example/m', 'headers': {'X-Key': 'env:NO_KEY'}}
     )
     assert catalog.mcp.names == ('git', 'docs')
-    assert [health.problem for health in catalog.mcp.known()] == [
+    assert [health.problem for health in catalog.mcp.last_health()] == [
         '',
         'the environment variable NO_KEY is not set',
     ]

@@ -14,6 +14,7 @@ from engine.errors import JournalUnavailable, StaleOwner, UnknownRun
 from engine.records import Event, RunId, RunInfo, Shape, StatePath, Status, Transition
 from storage import SqlJournal, open_journal
 from storage.sqlite.database import SqliteDatabase
+from storage.sqlite.file import limit
 
 pytestmark = pytest.mark.anyio
 
@@ -38,12 +39,12 @@ async def test_what_was_rolled_back_is_not_taken_for_kept(journal: SqlJournal) -
     database = journal.database
     assert isinstance(database, SqliteDatabase)
     await journal.append(info, [step(1)])
-    await database.set_quota(1)
+    await database._writer.do(lambda connection: limit(connection, 1))
     waiting = replace(info, status=Status.WAITING, waiting='approval')
     with pytest.raises(JournalUnavailable):
         await journal.append(waiting, [step(2, Random(0).randbytes(60_000).hex())])
     assert (await journal.info(RUN)).status is Status.RUNNING
-    await database.set_quota(None)
+    await database._writer.do(lambda connection: limit(connection, None))
     await journal.append(waiting, [step(2)])
     found = await journal.info(RUN)
     assert (found.status, found.waiting, found.seq) == (Status.WAITING, 'approval', 2)

@@ -26,11 +26,11 @@ def test_a_file_comes_back_as_it_was(files: S3Files, tmp_path: Path) -> None:
     files.copy('run/objects/ab/one', 'other/objects/ab/one')
     assert b''.join(files.read('run/objects/ab/long')) == long.read_bytes()
     assert (files.size('run/objects/ab/long'), files.size('run/two')) == (12_800_000, None)
-    assert sorted((one.path, one.size) for one in files.listed('run/')) == [
+    assert sorted((one.path, one.size) for one in files.list_files('run/')) == [
         ('run/objects/ab/long', 12_800_000),
         ('run/objects/ab/one', 3),
     ]
-    assert list(files.listed('ru')) == []
+    assert list(files.list_files('ru')) == []
     assert files.folders() == ['other', 'run']
     files.remove(['run/objects/ab/one', 'run/objects/ab/long', 'run/never'])
     assert files.folders() == ['other']

@@ -67,7 +67,7 @@ class NewVariants(BaseModel):
     budget: input_model(Budget) | None = None  # type: ignore[valid-type]
 
 
-class ForecastAsked(BaseModel):
+class ForecastRequest(BaseModel):
     """A fork that is not started."""
 
     model_config = ConfigDict(extra='forbid')
@@ -162,7 +162,7 @@ async def retry_at(conductor: Engine, run: Run) -> dict[str, int]:
 
 
 @router.post('/forecast', response_model=wire(CostEstimate), responses=problems(404, 409, 413, 415))
-async def forecast(conductor: Engine, run: Run, wanted: ForecastAsked) -> CostEstimate:
+async def forecast(conductor: Engine, run: Run, wanted: ForecastRequest) -> CostEstimate:
     """Estimate what a fork may use, before it starts."""
     variation = wanted.overrides and to_record(ForkOverrides, wanted.overrides)
     return await conductor.forecast(RunId(run), wanted.at, variation)

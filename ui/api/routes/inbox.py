@@ -32,7 +32,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra='forbid')
 
 
-class AnswerGiven(Body):
+class AnswerInput(Body):
     """An answer to a question."""
 
     event: str = Field(min_length=1, max_length=200, description="One of the question's events.")
@@ -52,7 +52,7 @@ class Snoozed(Body):
     until: str = Field(max_length=50, description='A moment in RFC 3339; empty lists it again.')
 
 
-class DestinationGiven(Body):
+class DestinationInput(Body):
     """A destination; in a change, what is left out stays."""
 
     name: str = Field('', max_length=200)
@@ -90,7 +90,7 @@ async def get_question(web: Web, ask: AskId) -> InboxItem:
     response_model=wire(RunInfo),
     responses=problems(404, 409, 412, 413, 415),
 )
-async def answer_question(web: Web, who: Who, ask: AskId, given: AnswerGiven) -> RunInfo:
+async def answer_question(web: Web, who: Who, ask: AskId, given: AnswerInput) -> RunInfo:
     """Answer a question, if it is still open and still what was shown; otherwise nothing changes."""
     return await web.services.inbox.answer(ask, given.event, given.data, digest=given.digest, by=who.name)
 
@@ -134,7 +134,7 @@ async def list_destinations(web: Web) -> list[Destination]:
     response_model=wire(Destination),
     responses=problems(413, 415),
 )
-async def add_destination(web: Web, given: DestinationGiven, response: Response) -> Destination:
+async def add_destination(web: Web, given: DestinationInput, response: Response) -> Destination:
     """Add a destination; the answer shows its secret, and no later one does."""
     web()
     values = given.model_dump(exclude_unset=True)
@@ -153,7 +153,7 @@ async def add_destination(web: Web, given: DestinationGiven, response: Response)
     response_model=wire(Destination),
     responses=problems(404, 409, 413, 415),
 )
-async def change_destination(web: Web, destination: DestinationId, given: DestinationGiven) -> Destination:
+async def change_destination(web: Web, destination: DestinationId, given: DestinationInput) -> Destination:
     """Change a destination; what is left out stays."""
     values = given.model_dump(exclude_unset=True)
     if 'events' in values:

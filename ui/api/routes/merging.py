@@ -32,7 +32,7 @@ Start = Annotated[str, StringConstraints(pattern=f'{DIGEST}|^$')]
 End = Annotated[str, StringConstraints(pattern=DIGEST)]
 
 
-class Whose(BaseModel):
+class WorkSource(BaseModel):
     """Whose work is meant."""
 
     model_config = ConfigDict(extra='forbid')
@@ -51,7 +51,7 @@ class Composed(BaseModel):
     picks: list[input_model(Pick)] = Field(min_length=1, max_length=MOST_FILES)  # type: ignore[valid-type]
 
 
-class Previewed(Whose):
+class PreviewRequest(WorkSource):
     """A merge to work out."""
 
     into: Name = Field('', description='The branch; by default the one that is checked out.')
@@ -63,7 +63,7 @@ class Previewed(Whose):
     )
 
 
-class Merged(Previewed):
+class MergeRequest(PreviewRequest):
     """A merge to carry out, as it was previewed."""
 
     into: Name = Field(min_length=1, description='The branch, as previewed.')
@@ -94,20 +94,20 @@ async def compose(conductor: Engine, run: Run, wanted: Composed) -> Mergeable:
 
 
 @router.post('/test', response_model=wire(SuiteResult), responses=REFUSES)
-async def test_work(conductor: Engine, run: Run, wanted: Whose) -> SuiteResult:
+async def test_work(conductor: Engine, run: Run, wanted: WorkSource) -> SuiteResult:
     """Run the run's tests on a copy of an agent's work."""
     found = await _find(conductor, run, wanted)
     return await _refusing(conductor.merging.test(found, wanted.agent or found.best))
 
 
 @router.post('/preview', response_model=wire(MergePreview), responses=REFUSES)
-async def preview_merge(conductor: Engine, run: Run, wanted: Previewed) -> MergePreview:
+async def preview_merge(conductor: Engine, run: Run, wanted: PreviewRequest) -> MergePreview:
     """Work out a merge: its files, conflicts and patch; nothing is changed."""
     return await _preview(conductor, await _find(conductor, run, wanted), wanted)
 
 
 @router.post('/merge', responses=REFUSES)
-async def merge(conductor: Engine, run: Run, wanted: Merged) -> dict[str, str]:
+async def merge(conductor: Engine, run: Run, wanted: MergeRequest) -> dict[str, str]:
     """Merge as previewed: one commit on the branch, whose id is answered."""
     found = await _find(conductor, run, wanted)
     previewed = MergePreview(  # all that counts of it: the branch, and where it was
@@ -131,20 +131,20 @@ async def send_back(conductor: Engine, once: OneTime, run: Run, wanted: SentBack
     return await once(respond, place=PLACE)
 
 
-async def _find(conductor: Conductor, run: str, wanted: Whose) -> Mergeable:
+async def _find(conductor: Conductor, run: str, wanted: WorkSource) -> Mergeable:
     found = await conductor.merging.mergeable(RunId(run))
     if wanted.result is None:
         return found
     return replace(found, folders={**found.folders, RESULT: wanted.result}, best=RESULT)
 
 
-async def _preview(conductor: Conductor, found: Mergeable, wanted: Previewed) -> MergePreview:
+async def _preview(conductor: Conductor, found: Mergeable, wanted: PreviewRequest) -> MergePreview:
     return await _refusing(
         conductor.merging.preview(found, wanted.agent, wanted.into, **_merge_options(wanted))
     )
 
 
-def _merge_options(wanted: Previewed) -> dict[str, Any]:
+def _merge_options(wanted: PreviewRequest) -> dict[str, Any]:
     given = {path: to_record(Resolution, one) for path, one in wanted.resolutions.items()}
     return {'resolutions': given, 'only': wanted.only}
 

@@ -33,7 +33,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra='forbid')
 
 
-class ScheduleGiven(Body):
+class ScheduleInput(Body):
     """A schedule."""
 
     name: str = Field(max_length=200)
@@ -62,7 +62,7 @@ class Span(Body):
     until: str = Field(max_length=50, description='A moment in RFC 3339, not in the future.')
 
 
-class TriggerGiven(Body):
+class TriggerInput(Body):
     """A trigger."""
 
     name: str = Field(max_length=200)
@@ -97,7 +97,7 @@ async def list_schedules(web: Web) -> list[Schedule]:
 @router.post(
     '/schedules', tags=TAGS, status_code=201, response_model=wire(Schedule), responses=problems(413, 415)
 )
-async def add_schedule(web: Web, who: Who, given: ScheduleGiven, response: Response) -> Schedule:
+async def add_schedule(web: Web, who: Who, given: ScheduleInput, response: Response) -> Schedule:
     """Add a schedule; it is due from now on."""
     web()
     values = _values(given)
@@ -160,7 +160,7 @@ async def list_triggers(web: Web) -> list[Trigger]:
 @router.post(
     '/triggers', tags=TAGS, status_code=201, response_model=wire(Trigger), responses=problems(413, 415)
 )
-async def add_trigger(web: Web, who: Who, given: TriggerGiven, response: Response) -> Trigger:
+async def add_trigger(web: Web, who: Who, given: TriggerInput, response: Response) -> Trigger:
     """Add a trigger; the answer shows its secret, and no later one does."""
     web()
     made = await web.services.triggers.add(Trigger(**{'kind': given.kind, **_values(given)}, author=who.name))

@@ -129,7 +129,7 @@ async def try_endpoint(conductor: Engine, name: Name) -> EndpointHealth:
 @router.get('/mcp-servers', tags=TOOLS, response_model=many(ServerHealth))
 async def list_mcp_servers(conductor: Engine) -> list[ServerHealth]:
     """List the MCP servers whose tools agents use, as they were when last used."""
-    return conductor.catalog.mcp.known()
+    return conductor.catalog.mcp.last_health()
 
 
 @router.post(

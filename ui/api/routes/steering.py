@@ -53,7 +53,7 @@ class Region(Body):
     )
 
 
-class StepAsked(Region):
+class StepRequest(Region):
     """How far to continue."""
 
     how: StepMode = Field(
@@ -143,7 +143,7 @@ async def resume(
 
 @router.post('/step', **ANSWERS)
 async def step(
-    conductor: Engine, run: Run, seen: Seen, response: Response, wanted: StepAsked = StepAsked()
+    conductor: Engine, run: Run, seen: Seen, response: Response, wanted: StepRequest = StepRequest()
 ) -> RunInfo:
     """Continue for one step, then pause."""
     await conductor.step(RunId(run), wanted.how, wanted.at, seen=seen)

@@ -42,7 +42,7 @@ class ResetMessage(_OfRun):
     data: wire(Delta)  # type: ignore[valid-type]
 
 
-class Named(_Message):
+class RunName(_Message):
     """Which run."""
 
     run: str
@@ -52,10 +52,10 @@ class BehindMessage(_OfRun):
     """You were too slow: all streamed text is void, and steps follow from the journal."""
 
     type: Literal['behind']
-    data: Named
+    data: RunName
 
 
-class Rest(Named):
+class Rest(RunName):
     """A run that is paused with nothing in progress."""
 
     at: int = Field(description='Its last step.')
@@ -93,7 +93,7 @@ class GoneMessage(_Message):
     """In the stream of the list: a run has left it."""
 
     type: Literal['gone']
-    data: Named
+    data: RunName
 
 
 class DoneMessage(_Message):

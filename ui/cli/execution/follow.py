@@ -33,7 +33,7 @@ class Reporter(Protocol):
     def notice(self, text: str) -> None:
         """Show a message from the command itself."""
 
-    def stand(self, still: bool) -> None:
+    def hold_still(self, still: bool) -> None:
         """Keep the screen still while a person types, or stop doing so."""
 
     def end(self, outcome: Outcome, fold: Fold) -> None:
@@ -85,7 +85,7 @@ class _Follower:
             async for item in items:
                 match item:
                     case Transition():
-                        self._reporter.step(item, fold.take(item))
+                        self._reporter.step(item, fold.apply(item))
                         if fold.view.status.ended or fold.view.status is Status.WAITING:
                             return
                         if 0 < self._conductor.at_rest(run) <= item.seq and not await self._goes_on(fold):
@@ -100,7 +100,7 @@ class _Follower:
     async def _goes_on(self, fold: Fold) -> bool:
         if self._ask is None:
             return False
-        self._reporter.stand(True)
+        self._reporter.hold_still(True)
         self._asking = asyncio.ensure_future(self._ask(self._conductor, fold))
         try:
             return await asyncio.shield(self._asking)
@@ -111,7 +111,7 @@ class _Follower:
             raise
         finally:
             self._asking = None
-            self._reporter.stand(False)
+            self._reporter.hold_still(False)
 
     def interrupt(self, reader: asyncio.Task[None]) -> None:
         if self._cancelling:

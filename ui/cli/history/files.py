@@ -103,7 +103,7 @@ async def _folder(conductor: Conductor, name: str, agent: str, at: int | None) -
     run = await find_run(conductor, name)
     history = History()
     for step in await conductor.transitions(run, until=at):
-        history.take(step)
+        history.add(step)
     known = sorted(history.versions)
     chosen = [folder for folder in known if agent in ('', folder)] or [
         folder for folder in known if agent in folder.split('.')

@@ -55,7 +55,7 @@ class QuietReporter:
     def notice(self, text: str) -> None:
         """Nothing."""
 
-    def stand(self, still: bool) -> None:
+    def hold_still(self, still: bool) -> None:
         """Nothing."""
 
     def end(self, outcome: Outcome, fold: Fold) -> None:
@@ -236,7 +236,7 @@ class ProgressReporter:
         """Show a message from the command itself."""
         self._say(f'{"":15}{text}', style='yellow')
 
-    def stand(self, still: bool) -> None:
+    def hold_still(self, still: bool) -> None:
         """Hide the moving line while a person types."""
         self._partial.clear()  # Nothing is in progress: any text that is left arrived after its reply.
         if still:

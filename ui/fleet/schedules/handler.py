@@ -10,7 +10,7 @@ from temporalio import activity
 
 from engine import Conductor
 from ui.access.access import Access
-from ui.fleet.heartbeat import beating
+from ui.fleet.heartbeat import heartbeat
 from ui.fleet.records import HANDLE
 from ui.services.schedules import Schedules
 
@@ -35,7 +35,7 @@ class ScheduleHandler:
         Returns:
             Whether one waits for the run before it; `waiting` if that was said already.
         """
-        async with beating():
+        async with heartbeat():
             found = await self._made()
             return await found.handle(schedule, moment, waiting=waiting, again=activity.info().attempt > 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from engine import EngineError, InvalidInput
-from ui.access.access import Access, Signed
+from ui.access.access import Access, SignedIdentity
 from ui.access.caller import IDENTITY, Caller, Role
 from ui.components.dialogs import confirm, dialog_frame
 from ui.components.theme import button, frame
@@ -24,7 +24,7 @@ def register(backend: Backend) -> None:
     async def account() -> None:
         identity = IDENTITY.get()
         with frame('Your account'):
-            if backend.access is None or not isinstance(identity, Signed):
+            if backend.access is None or not isinstance(identity, SignedIdentity):
                 Text('h1', 'Your account')
                 Text(
                     'p',
@@ -44,7 +44,7 @@ def register(backend: Backend) -> None:
 class AccountPage:
     """The sections of the page."""
 
-    def __init__(self, access: Access, caller: Caller, identity: Signed) -> None:
+    def __init__(self, access: Access, caller: Caller, identity: SignedIdentity) -> None:
         self._access, self._accounts = access, access.accounts
         self._caller, self._identity = caller, identity
 

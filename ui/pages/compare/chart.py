@@ -63,7 +63,7 @@ class ComparisonChart:
         """Show where both runs are, and the edges they have just taken."""
         self._steps = (a, b)
         for chart in self._charts:
-            chart.stand(self._steps)
+            chart.show_step(self._steps)
 
 
 class _Chart:
@@ -94,13 +94,13 @@ class _Chart:
         self._drawing.show(await svg(self._shape, folded=self._folds.folded))
         if self._found is not None:
             self.cover(self._found)
-        self.stand(self._steps)
+        self.show_step(self._steps)
 
     def cover(self, found: Comparison) -> None:
         self._found = found
         self._drawing.overlay('ways', path_layer(found, self._folds.folded, self._sides))
 
-    def stand(self, steps: tuple[Transition | None, Transition | None]) -> None:
+    def show_step(self, steps: tuple[Transition | None, Transition | None]) -> None:
         self._steps = steps
         folded = self._folds.folded
         self._drawing.overlay('now', position_layer(steps, folded, self._sides))

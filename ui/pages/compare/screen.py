@@ -108,7 +108,7 @@ class CompareScreen:
         row = rows[self._at] if rows else None
         a, b = self._held.at(self._at)
         self._player.show(rows, self._at)
-        self._head.stand(a, b)
+        self._head.show_step(a, b)
         try:
             stands = [await side.step(seq) for side, seq in zip(self._sides, (a, b), strict=True)]
             self._chart.show(*stands)
@@ -250,7 +250,7 @@ class CompareHeader:
         self._notes.set_visibility(bool(notes))
         self._part.set_visibility(found.divergence is not None)
 
-    def stand(self, a: int, b: int) -> None:
+    def show_step(self, a: int, b: int) -> None:
         """Make the links of both runs lead to these steps."""
         for opened, seq in zip(self._links, (a, b), strict=True):
             run = str(opened.props['href']).partition('?')[0]

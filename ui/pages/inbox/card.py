@@ -9,6 +9,7 @@ from nicegui import ui
 from pydantic import BaseModel
 
 from engine import EngineError
+from engine.records import clip
 from ui.components.dialogs import ask_event, event_help, notify_errors
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, link, set_attributes, text_input
@@ -29,7 +30,6 @@ PUT_OFF = {
     '604800': 'For 1 week',
 }
 MOST_SAID = 1_500
-CONFIRMED = 'Answered.'
 
 
 class QuestionCard:
@@ -64,10 +64,9 @@ class QuestionCard:
                         Text('span', f'step {ask.step}', 'num')
                 self._draw_deciding()
             if ask.said:
-                said = ask.said if len(ask.said) <= MOST_SAID else f'{ask.said[:MOST_SAID]}…'
                 with ui.element('details').classes('more-text').props('open' if alone else ''):
                     Text('summary', 'Agent’s message')
-                    Text('p', said, 'ask-said')
+                    Text('p', clip(ask.said, MOST_SAID), 'ask-said')
             self._draw_answers()
 
     def tick(self, now: float) -> None:

@@ -74,7 +74,7 @@ async def _about(conductor: Conductor, info: RunInfo, shape: Shape, view: View) 
     field, grown, read = shape.field('messages'), AppendIndex.of(shape), 0
     while field and read < view.seq:
         for step in await conductor.transitions(info.id, after=read, until=read + AT_ONCE):
-            grown.take(step)
+            grown.add(step)
         read += AT_ONCE
     said = messages_of(view.memory.get(field), grown.steps(field))
     return {one.about: one.seq for one in said if one.about and one.seq}

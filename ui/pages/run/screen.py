@@ -225,7 +225,7 @@ class Screen:
         self._files.show(view)
         self._artifacts.show(view)
         self._notes.show(view.seq)
-        self._inspector.breakpoints.stand(at)
+        self._inspector.breakpoints.show_step(at)
         self._strip.show(view, self._newest(view), mine=self._mine)
         self._stop.show(self._newest(view), mine=self._mine)
         self._needs.show(self._newest(view), mine=self._mine)

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from nicegui import background_tasks, ui
 
+from engine.records import clip
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import short_duration
@@ -100,8 +101,7 @@ class TestCard(Generic[T]):
             self._task = None
             self._button.props(remove='disabled').classes(remove='busy')
         judged, passed = self.judge(found), short_duration(time.monotonic() - started)
-        said = ' '.join(judged.said.split()).rstrip('.')
-        said = said if len(said) <= MOST_SAID else f'{said[:MOST_SAID].rstrip()} …'
+        said = clip(' '.join(judged.said.split()).rstrip('.'), MOST_SAID)
         words, kind = ('Works', 'done') if judged.ok else ('Failed', 'failed')
         self._tell(words, kind, ' '.join(filter(None, [f'{said}.', judged.hint, f'({passed})'])))
 

@@ -30,7 +30,7 @@ class McpServers:
 
     def _draw(self) -> None:
         self._place.clear()
-        known = self._backend().catalog.mcp.known()
+        known = self._backend().catalog.mcp.last_health()
         with self._place:
             if not known:
                 empty_state('extension_off', 'No MCP server is connected; agents have the built-in tools.')

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from engine import EngineError
-from engine.records import RunId
+from engine.records import RunId, clip
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button
 from ui.components.widgets import Text, link, set_attributes
@@ -194,5 +194,4 @@ def _brief(arguments: str, limit: int = 120) -> str:
         text = ', '.join(f'{name}: {value}' for name, value in given.items())
     except (ValueError, AttributeError, RecursionError):
         text = arguments
-    text = ' '.join(text.split())
-    return text if len(text) <= limit else f'{text[: limit - 1]}…'
+    return clip(' '.join(text.split()), limit)

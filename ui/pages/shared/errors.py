@@ -14,13 +14,16 @@ from starlette.exceptions import HTTPException
 
 from engine import EngineError
 from engine.errors import UnknownPattern, UnknownRun, UnknownStep
-from engine.records import RunInfo
+from engine.records import RunInfo, clip
 from ui.components.theme import frame, notice
 from ui.components.widgets import Text, link
 from ui.web.backend import Backend
 from ui.web.routing import tool_path
 
 log = logging.getLogger('hemicycle')
+
+MOST_NAMED = 80
+"""Characters shown of a name that leads nowhere."""
 
 
 def register(backend: Backend) -> None:
@@ -51,14 +54,14 @@ def register(backend: Backend) -> None:
 def unknown_address(path: str) -> None:
     """The page for an unknown address."""
     with frame('Not found'), _body('explore_off', 'Page not found'):
-        Text('p', f'There is nothing at {_short(path)}.', 'muted')
+        Text('p', f'There is nothing at {clip(path, MOST_NAMED)}.', 'muted')
         _ways()
 
 
 def unknown_pattern(backend: Backend, name: str) -> None:
     """The page for an unknown pattern, with the known ones."""
     ui.context.client.status_code = 404
-    with frame('Unknown pattern'), _body('explore_off', f'There is no pattern “{_short(name)}”'):
+    with frame('Unknown pattern'), _body('explore_off', f'There is no pattern “{clip(name, MOST_NAMED)}”'):
         patterns = backend().catalog.patterns
         Text('p', 'Available patterns:' if patterns else 'No pattern could be loaded.', 'muted')
         with ui.element('div').classes('ways'):
@@ -71,7 +74,7 @@ def unknown_pattern(backend: Backend, name: str) -> None:
 def unknown_tool(backend: Backend, name: str) -> None:
     """The page for an unknown tool, with the known ones."""
     ui.context.client.status_code = 404
-    with frame('Unknown tool'), _body('explore_off', f'There is no tool “{_short(name)}”'):
+    with frame('Unknown tool'), _body('explore_off', f'There is no tool “{clip(name, MOST_NAMED)}”'):
         Text('p', 'Available tools:' if backend().catalog.tools else 'No tool could be loaded.', 'muted')
         with ui.element('div').classes('ways'):
             for tool in sorted(backend().catalog.tools):
@@ -92,7 +95,7 @@ def read_error(error: EngineError) -> None:
 
 def _unknown_run(run: str) -> None:
     ui.context.client.status_code = 404
-    with frame('Unknown run'), _body('explore_off', f'There is no run “{_short(run)}”'):
+    with frame('Unknown run'), _body('explore_off', f'There is no run “{clip(run, MOST_NAMED)}”'):
         Text('p', 'It may have been deleted or be in another database.', 'muted')
         _ways()
 
@@ -108,7 +111,7 @@ def unknown_step(info: RunInfo, error: UnknownStep) -> None:
     """The page for an unknown step, with a link to the last one."""
     ui.context.client.status_code = 404
     with frame('Unknown step'), _body('explore_off', 'Unknown step'):
-        Text('p', f'{_short(info.title or info.id)}: {_short(str(error))}.', 'muted')
+        Text('p', f'{clip(info.title or info.id, MOST_NAMED)}: {clip(str(error), MOST_NAMED)}.', 'muted')
         with ui.element('div').classes('ways'):
             with link(f'/runs/{info.id}', 'btn primary'):
                 Text('span', 'Open the run')
@@ -139,10 +142,6 @@ def _ways() -> None:
             Text('span', 'Home')
         with link('/runs', 'btn'):
             Text('span', 'All runs')
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 80 else f'{text[:79]}…'
 
 
 def draw_load_errors(backend: Backend) -> None:

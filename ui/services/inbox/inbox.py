@@ -71,7 +71,7 @@ class Inbox:
         Args:
             assignee: only those assigned to this person.
             run: only those of this run.
-            snoozed: whether those that were put off are listed, too.
+            snoozed: whether snoozed questions are listed, too.
         """
         decided = {entry.key: entry for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND))}
         found, known = [], {}
@@ -108,8 +108,8 @@ class Inbox:
             ask: its id.
             event: one of its events; `extend` takes `seconds`.
             data: the values that go with it.
-            digest: the question's, as it was shown to who answers.
-            by: who answers.
+            digest: the question's digest, as shown to the person.
+            by: the person who answers.
 
         Raises:
             UnknownQuestion, InvalidInput

@@ -1,4 +1,4 @@
-"""Finds what a run asks people at a step: which state asks, since when, what for, and its digest."""
+"""Finds the questions a run asks people at a step: who asks, since when, what for, and a digest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Ask:
     at: StatePath
     """The state that waits; '' is the whole run."""
     step: int
-    """The step since which it waits."""
+    """The step at which it began to wait."""
     since: Instant
     kind: str
     """What it waits for: `approval`, `answer`, `choice`, `word`, `more time` and so on."""
@@ -47,9 +47,9 @@ class Ask:
     """The events that answer it."""
     calls: tuple[PendingCall, ...] = ()
     question: Question | None = None
-    """What the server of a tool asks."""
+    """The question of a tool's server."""
     said: str = ''
-    """What the agent said last."""
+    """The agent's last message."""
 
 
 def find_asks(shape: Shape, view: View) -> list[Ask]:

@@ -30,7 +30,6 @@ GONE = 410
 """The status with which a receiver unsubscribes."""
 MOST_TEXT = 300
 PORTS = {'smtp': 587, 'smtps': 465}
-CALLS_BACK = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +61,7 @@ class MailServer:
         """`HEMICYCLE_SMTP` (smtp://user:password@host:port or smtps://), `HEMICYCLE_MAIL_FROM`; or None.
 
         Raises:
-            InvalidInput: the address makes no sense.
+            InvalidInput: the address is not valid.
         """
         text = environment.get('HEMICYCLE_SMTP', '').strip()
         if not text:
@@ -88,7 +87,7 @@ class MailServer:
 
     @property
     def connection(self) -> dict[str, Any]:
-        """How `aiosmtplib` reaches it."""
+        """The arguments for `aiosmtplib`."""
         return {
             'hostname': self.host,
             'port': self.port,
@@ -119,7 +118,7 @@ class Channels:
 
     @functools.cached_property
     def _http(self) -> httpx.AsyncClient:
-        """Made when something is sent: it reads all certificates of the system first."""
+        """Created at the first message, since it reads all system certificates."""
         return httpx.AsyncClient(
             timeout=SECONDS,
             follow_redirects=False,
@@ -186,7 +185,7 @@ def slack_body(message: Message) -> dict[str, str]:
 
 
 def mail_of(message: Message, sender: str, to: str, now: float) -> EmailMessage:
-    """The e-mail; a header cannot be ended by what a run is called."""
+    """The e-mail; no run title can inject a header."""
     mail = EmailMessage(policy=SMTP)
     mail['From'], mail['To'] = sender, to
     mail['Subject'] = ' '.join(f'{message.text}: {message.title}'.split())[:MOST_TEXT]

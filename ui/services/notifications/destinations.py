@@ -30,7 +30,7 @@ MOST = 200
 
 
 class UnknownDestination(EngineError):
-    """There is no destination of that id."""
+    """There is no destination with that id."""
 
     def __init__(self, destination: str) -> None:
         super().__init__(f'there is no destination {destination!r}')
@@ -49,10 +49,10 @@ class Destination:
     """The secret that signs webhooks: `whsec_` and base64; generated if none is given."""
     events: tuple[EventType, ...] = EVENT_TYPES
     pattern: str = ''
-    """Only runs of this pattern; '' is all. Likewise `tag`."""
+    """Only runs of this pattern; '' means all. `tag` works likewise."""
     tag: str = ''
     person: str = ''
-    """Questions only if they are assigned to this person; '' is all."""
+    """Only questions assigned to this person; '' means all."""
     paused: bool = False
     problem: str = ''
     """Why nothing is sent there any more, or ''."""
@@ -97,7 +97,7 @@ class Destinations:
         return _destination_of(await self._entry(destination))
 
     async def add(self, given: Destination) -> Destination:
-        """Store a new one; its id, its secret and the moment are chosen here. Raises `InvalidInput`."""
+        """Store a new one; its id, its secret and its time are set here. Raises `InvalidInput`."""
         made = replace(
             given,
             id=uuid.uuid4().hex[:12],
@@ -161,7 +161,7 @@ def secret_problem(secret: str) -> str:
     try:
         if secret:
             Webhook(secret)
-    except Exception as error:  # the library has no base of its errors
+    except Exception as error:  # the library has no common base class for its errors
         return f'must be whsec_ and base64: {error}'
     return ''
 

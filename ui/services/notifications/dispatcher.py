@@ -15,9 +15,9 @@ from ui.services.notifications.outbox import Attempt, Message, Outbox
 
 log = logging.getLogger('hemicycle')
 DELAYS = (5.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
-"""Seconds between attempts, as Standard Webhooks recommends; after the last one a message is given up."""
+"""Seconds between attempts, as Standard Webhooks recommends; after the last one a message is abandoned."""
 AT_ONCE = 16
-"""Messages sent at once."""
+"""Messages sent concurrently."""
 MOST_ATTEMPTS_KEPT = 20
 AGAIN = 1.0
 """Seconds before the journal is tried again after a failure."""
@@ -47,16 +47,16 @@ class Dispatcher:
         self._lanes: dict[str, list[Message]] = {}
         self._busy: dict[str, asyncio.Task[None]] = {}
         self._asleep: set[str] = set()
-        """The lanes whose first message is to be sent later."""
+        """Lanes whose first message is not due yet."""
         self._room = asyncio.Semaphore(AT_ONCE)
 
-    def take(self, messages: Iterable[Message]) -> None:
-        """Send these, too; one that is known already takes the place of what is known."""
+    def add(self, messages: Iterable[Message]) -> None:
+        """Send these, too; a message with a known id replaces the known one."""
         for message in messages:
             name = message.lane
             others = [known for known in self._lanes.get(name, ()) if known.id != message.id]
             self._lanes[name] = sorted([*others, message], key=lambda one: one.place)
-            if name in self._asleep:  # It may be sent earlier than what the lane waits for.
+            if name in self._asleep:  # It may be due before the message that the lane waits for.
                 self._asleep.discard(name)
                 self._busy.pop(name).cancel()
             if name not in self._busy:
@@ -135,7 +135,7 @@ class Dispatcher:
     async def _store(self, message: Message) -> Message:
         try:
             return await self._outbox.change(message)
-        except EntryChanged:  # A person had it sent again meanwhile.
+        except EntryChanged:  # A person has resent it meanwhile.
             return await self._outbox.get(message.id)
 
     async def _retire(self, destination: Destination) -> None:

@@ -44,7 +44,7 @@ def find_notices(fold: Fold, steps: Iterable[Transition]) -> Iterator[Notice]:
 def _of_turn(fold: Fold, turn: list[Transition], waits: set[StatePath]) -> Iterator[Notice]:
     """The notices of one event and its consequences."""
     ended = fold.projection.status.ended
-    fold.take_all(turn)
+    fold.apply_all(turn)
     found: list[Notice] = []
     for step in turn:
         if step.event.name in ('warn', 'exhaust') and not step.raised:

@@ -28,7 +28,7 @@ PAGE = 500
 LATE, SEARCH = 60.0, 20.0
 """Seconds after which another server sends what a killed one left, and between searches for it."""
 FOLDS = 200
-"""Number of runs whose folds are kept, so that only their new steps are read."""
+"""Number of runs whose folds are cached, so that only their new steps are read."""
 LOG_KEPT = 30 * 86_400.0
 """Seconds for which messages that were sent, or given up, are kept."""
 NOBODY = RunId('')
@@ -72,7 +72,7 @@ class Notifications:
                 )
             except EntryChanged:
                 continue
-            self._dispatcher.take([again])
+            self._dispatcher.add([again])
             return again
 
     async def test(self, destination: str) -> Message:
@@ -82,7 +82,7 @@ class Notifications:
         text = 'Hemicycle can send notifications here'
         message = self._message(found, 'test', NOBODY, 'Test', 0, text, now, {}, salt=repr(now))
         (stored,) = await self._outbox.add([message])
-        self._dispatcher.take([stored])
+        self._dispatcher.add([stored])
         return stored
 
     async def assigned(self, item: InboxItem, by: str = '') -> None:
@@ -110,13 +110,13 @@ class Notifications:
             and _may_learn(one, info, item.assignee)
         ]
         if made:
-            self._dispatcher.take(await self._outbox.add(made))
+            self._dispatcher.add(await self._outbox.add(made))
 
     async def run(self) -> None:
         """Follow the journal and send, until cancelled."""
         try:
             with self._conductor.feed.listen() as bell:
-                self._dispatcher.take(await self._patiently(self._outbox.due))
+                self._dispatcher.add(await self._patiently(self._outbox.due))
                 searched = self._conductor.clock.now()
                 while True:
                     bell.clear()
@@ -148,7 +148,7 @@ class Notifications:
             try:
                 found += await self._read_run(run, wanted)
             except (UnknownRun, EntryChanged):
-                self._folds.pop(run, None)  # Purged, or read by another server: the next read will tell.
+                self._folds.pop(run, None)  # Purged, or read by another server; the next read shows which.
         return found
 
     async def adopt(self) -> None:
@@ -158,9 +158,9 @@ class Notifications:
             lanes.setdefault(message.lane, []).append(message)
         late = self._conductor.clock.now() - LATE
         for lane, messages in lanes.items():
-            first = min(messages, key=lambda one: one.place)  # The others wait for it.
+            first = min(messages, key=lambda one: one.place)  # The later ones wait for it.
             if first.at < late and not self._dispatcher.knows(lane):
-                self._dispatcher.take(messages)
+                self._dispatcher.add(messages)
 
     async def clean_up(self) -> None:
         """Forget messages that were sent, or given up, long ago."""
@@ -183,7 +183,7 @@ class Notifications:
         """Read the new steps of one run."""
         journal = self._conductor.journal
         info, cursor = await journal.info(run), await self._outbox.cursor(run)
-        # What a fork has from its parent is no news.
+        # Steps inherited from the parent are not news.
         begin = min(max(int(cursor.rank), info.parent_at if info.parent else 0), info.seq)
         fold = self._folds.pop(run, None)
         if fold is None or fold.projection.seq < begin:
@@ -201,7 +201,7 @@ class Notifications:
         if messages or info.status.ended:
             # In one transaction: a message is never lost, and never made twice.
             reached = replace(cursor, rank=float(fold.projection.seq))
-            self._dispatcher.take(await self._outbox.add(messages, reached))
+            self._dispatcher.add(await self._outbox.add(messages, reached))
         if not info.status.ended:
             self._keep(run, fold)
         return len(messages)
@@ -274,7 +274,7 @@ class Notifications:
 
 
 def _may_learn(destination: Destination, info: RunInfo, assignee: str = '') -> bool:
-    """Whether a destination may be told of a run: of a private one, its author's or an assignee's alone."""
+    """Whether a destination may be told of a run; if private, only its author's or an assignee's."""
     if not info.private:
         return True
     return destination.person != '' and destination.person in (info.author, assignee)

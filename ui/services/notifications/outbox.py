@@ -19,7 +19,7 @@ State = Literal['due', 'sent', 'failed']
 
 
 class UnknownMessage(EngineError):
-    """There is no message of that id."""
+    """There is no message with that id."""
 
     def __init__(self, message: str) -> None:
         super().__init__(f'there is no message {message!r}')
@@ -32,7 +32,7 @@ class Attempt:
     time: Instant
     seconds: float
     status: int = 0
-    """Of the HTTP response, or the SMTP server's code; 0 if there was none."""
+    """The HTTP status or the SMTP server's code; 0 if there was no response."""
     error: str = ''
     """What went wrong; '' if the message was accepted."""
 
@@ -55,7 +55,7 @@ class Message:
     attempts: tuple[Attempt, ...] = ()
     state: State = 'due'
     at: Instant = 0.0
-    """When it is sent next, was sent, or was given up."""
+    """When it will be sent, was sent, or was abandoned."""
     version: int = 0
 
     @property
@@ -107,17 +107,17 @@ class Outbox:
         return await self._journal.entry(CURSOR, run) or Entry(kind=CURSOR, key=run)
 
     async def add(self, messages: Sequence[Message], cursor: Entry | None = None) -> list[Message]:
-        """Store new messages, and with them how far the journal was read.
+        """Store new messages together with how far the journal was read.
 
         Raises:
-            EntryChanged: somebody else did the same; nothing was written.
+            EntryChanged: another process did the same; nothing was written.
         """
         written = [_entry(message) for message in messages]
         await self._journal.write_entries([*written, *([cursor] if cursor else [])])
         return [replace(message, version=1) for message in messages]
 
     async def change(self, message: Message) -> Message:
-        """Store what became of a message. Raises `EntryChanged`."""
+        """Store a message's outcome. Raises `EntryChanged`."""
         await self._journal.write_entries([_entry(message)])
         return replace(message, version=message.version + 1)
 
@@ -130,7 +130,7 @@ class Outbox:
                 continue
 
     async def clean_up(self, before: float) -> int:
-        """Forget what was sent or given up before a moment; returns how many."""
+        """Delete messages that were sent or abandoned before a time; returns how many."""
         queries = [EntryQuery(kind=KIND, state=state, until=before) for state in ('sent', 'failed')]
         return sum([await self._journal.forget_entries(query) for query in queries])
 

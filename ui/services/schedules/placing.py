@@ -1,4 +1,4 @@
-"""SchedulePlacer: what in a fleet knows when schedules are due."""
+"""SchedulePlacer: has a fleet handle schedules when they are due."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ui.services.schedules.records import Schedule
 
 
 class SchedulePlacer(Protocol):
-    """Has workers handle the times of schedules, so that they need no server."""
+    """Has workers handle schedules, so that these need no server."""
 
     async def place(self, schedules: Sequence[Schedule]) -> Collection[str]:
         """Take care of these schedules from now on, and of no others.

@@ -1,4 +1,4 @@
-"""Schedules, triggers, and what became of each time they were due, as stored."""
+"""Schedules, triggers and ticks (the outcome of each time they were due), as stored."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ TickState = Literal['claimed', 'started', 'skipped', 'missed', 'buffered', 'fail
 
 
 class UnknownSchedule(EngineError):
-    """There is no schedule of that id."""
+    """There is no schedule with that id."""
 
     def __init__(self, schedule: str) -> None:
         super().__init__(f'there is no schedule {schedule!r}')
 
 
 class UnknownTrigger(EngineError):
-    """There is no trigger of that id."""
+    """There is no trigger with that id."""
 
     def __init__(self, trigger: str) -> None:
         super().__init__(f'there is no trigger {trigger!r}')
@@ -31,7 +31,7 @@ class UnknownTrigger(EngineError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """The run that is started."""
+    """The run to start."""
 
     pattern: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulePolicy:
-    """What happens where runs would overlap, or times have passed."""
+    """What to do if runs would overlap, or times have been missed."""
 
     overlap: Overlap = 'skip'
     """While the run before is unfinished: `skip` this time, `buffer_one` until it ends, `allow_all`, or
@@ -83,11 +83,11 @@ class Trigger:
     kind: Literal['webhook', 'file']
     action: Action
     mapping: Mapping[str, str] = field(default_factory=dict)
-    """By parameter: a JSON Pointer into what came. For a file, that is `path`, `name`, `size` and `text`."""
+    """By parameter: a JSON Pointer into the payload; that of a file has `path`, `name`, `size` and `text`."""
     files: str = ''
     """For a file: a path with wildcards in its last part, such as `/srv/in/*.csv`."""
     secret: str = ''
-    """For a webhook: what it is signed with."""
+    """For a webhook: the secret it is signed with."""
     paused: bool = False
     created: Instant = 0.0
     author: str = ''
@@ -95,7 +95,7 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
-    """One time at which a schedule was due or a trigger was set off, and what became of it."""
+    """One time at which a schedule was due or a trigger was set off, and its outcome."""
 
     id: str
     source: str
@@ -110,5 +110,5 @@ class Tick:
 
 
 def tick_run(tick: str) -> RunId:
-    """The id of the run that a tick starts: the same however often it is tried."""
+    """The id of the run that a tick starts: the same at every attempt."""
     return RunId(hashlib.sha256(tick.encode()).hexdigest()[:12])

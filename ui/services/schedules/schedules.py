@@ -24,13 +24,13 @@ log = logging.getLogger('hemicycle')
 KIND = 'schedule'
 SCHEDULE = TypeAdapter(Schedule)
 NEVER = 1e15
-"""The rank of a schedule that is not due any more."""
+"""The rank of a schedule that will not be due again."""
 LOOK = 5.0
-"""Seconds between two looks at most: another process may have written a schedule."""
+"""Maximum seconds between checks: another process may have written a schedule."""
 LATE = 15.0
 """Seconds after which a server handles what the workers of a fleet should have handled."""
 AT_ONCE = 1_000
-"""Times of a schedule that are handled in one look; the rest follows in the next."""
+"""Times of a schedule handled in one check; the rest follows in the next."""
 NEXT_TIMES = 5
 MOST_BACKFILL = 500
 TICKS_KEPT = 90 * 86_400.0
@@ -41,7 +41,7 @@ class Schedules:
 
     Args:
         conductor: starts the runs, and keeps the schedules in its journal.
-        now: the time by the calendar, in seconds since 1970; by default the conductor's clock.
+        now: the wall-clock time, in seconds since 1970; by default the conductor's clock.
         placer: in a fleet, has workers handle what is due.
     """
 
@@ -75,7 +75,7 @@ class Schedules:
         return await self.get(made.id)
 
     async def change(self, schedule: str, **values: Any) -> Schedule:
-        """Change some fields; times that have passed unhandled are not made up for.
+        """Change some fields; missed times are not made up for.
 
         Raises:
             UnknownSchedule, InvalidInput
@@ -129,7 +129,7 @@ class Schedules:
         return started
 
     async def log(self, schedule: str, limit: int = 50) -> Sequence[Tick]:
-        """What became of the times at which it was due, the latest first. Raises `UnknownSchedule`."""
+        """The outcomes of its due times, the latest first. Raises `UnknownSchedule`."""
         await self._entry(schedule)
         return await self.ticks.list(schedule, limit=limit)
 
@@ -162,7 +162,7 @@ class Schedules:
                 changed.cancel()
 
     async def look(self) -> float:
-        """Handle all times that are due; returns the seconds until the next look.
+        """Handle all due times; returns the seconds until the next check.
 
         In a fleet workers handle them; what they have not handled after `LATE` seconds is handled here.
         """
@@ -213,7 +213,7 @@ class Schedules:
         return bool(after) and (waiting or not before)
 
     async def _place(self, schedules: Sequence[Schedule]) -> Collection[str]:
-        """The ids of the schedules that somebody else takes care of."""
+        """The ids of the schedules that the fleet handles."""
         if self._placer is None:
             return ()
         try:
@@ -223,23 +223,23 @@ class Schedules:
             return ()
 
     async def clean_up(self, is_kept: Callable[[Tick], bool] = lambda tick: False) -> None:
-        """Forget ticks of long ago, those of triggers too, but for what has to be kept."""
+        """Delete old ticks, including those of triggers, except those that must be kept."""
         await self.ticks.clean_up(self._now() - TICKS_KEPT, is_kept)
 
     async def _take_up(self, schedule: Schedule, tick: Tick) -> None:
-        """Go on with a tick that a killed process had claimed, or that waits for the run before it."""
+        """Continue a tick that a killed process had claimed, or that waits for the previous run."""
         if tick.state == 'buffered':
             if await self._busy(schedule, tick):
                 return
             try:
                 (tick,) = await self.ticks.claim([replace(tick, state='claimed')])
             except EntryChanged:
-                return  # Somebody else goes on with it.
+                return  # Another process continues it.
         if tick.state == 'claimed':
             await self.ticks.start(tick, schedule.action, _source(schedule))
 
     async def _handle(self, entry: Entry, now: float) -> None:
-        """Handle the times of one schedule that have come, each in a transaction of its own."""
+        """Handle the due times of one schedule, each in its own transaction."""
         schedule = self._schedule_of(entry)
         done = float(entry.body['done'])
         for moment in schedule.spec.next(done, AT_ONCE):
@@ -253,7 +253,7 @@ class Schedules:
             try:
                 (claimed,) = await self.ticks.claim([tick], entry)
             except EntryChanged:
-                return  # Somebody else handles it.
+                return  # Another process handles it.
             entry = replace(entry, version=entry.version + 1)
             if claimed.state == 'claimed':
                 await self.ticks.start(claimed, schedule.action, _source(schedule))
@@ -261,7 +261,7 @@ class Schedules:
                 return
 
     async def _decide(self, schedule: Schedule, moment: float, now: float, since: float) -> Tick:
-        """What is to become of a time that is due; failures count `since` a person changed the schedule."""
+        """What to do at a due time; failures count `since` a person changed the schedule."""
         tick = new_tick(_key(schedule.id, moment), schedule.id, moment)
         policy = schedule.policy
         if now - moment > policy.catchup_window:
@@ -274,7 +274,7 @@ class Schedules:
         return await self._overlap(schedule, tick, last)
 
     async def _overlap(self, schedule: Schedule, tick: Tick, last: RunInfo) -> Tick:
-        """What is to become of a time at which the run before is unfinished."""
+        """What to do at a time when the previous run is unfinished."""
         overlap = schedule.policy.overlap
         if overlap == 'cancel_other':
             try:
@@ -342,7 +342,7 @@ def _key(schedule: str, moment: float) -> str:
 
 
 def check_action(conductor: Conductor, action: Action, *, given: tuple[str, ...] = ()) -> dict[str, str]:
-    """What is wrong with the run that is to be started, by field; `given` are parameters that come later."""
+    """What is wrong with the run to start, by field; `given` are parameters that come later."""
     try:
         pattern = conductor.catalog.pattern(action.pattern)
         if not given:

@@ -33,7 +33,7 @@ class Source:
 
     @property
     def actor(self) -> str:
-        """Who it is, where a person's account would be named: no account has a colon in its name."""
+        """Its name in place of a person's account: no account has a colon in its name."""
         return f'{self.kind}:{self.name}'
 
 
@@ -43,7 +43,7 @@ class Ticks:
     def __init__(self, conductor: Conductor) -> None:
         self._conductor = conductor
         self.audit: AuditLog | None = None
-        """Where runs that nobody started by hand are noted; None while nobody logs in."""
+        """The audit log for runs that nobody started by hand; None while nobody logs in."""
 
     async def list(self, source: str = '', *, state: str = '', limit: int | None = None) -> Sequence[Tick]:
         """Ticks, the latest first."""
@@ -61,7 +61,7 @@ class Ticks:
         return [replace(tick, version=tick.version + 1) for tick in ticks]
 
     async def start(self, tick: Tick, action: Action, source: Source) -> Tick:
-        """Start the run of a claimed tick, unless it was started before; the tick says how that went.
+        """Start the run of a claimed tick unless it was started before; the tick records the outcome.
 
         Its author is the source, unless a person asked for it.
 
@@ -97,7 +97,7 @@ class Ticks:
         return await self.store(done)
 
     async def store(self, tick: Tick) -> Tick:
-        """Store what became of a tick; if somebody else did, theirs counts."""
+        """Store a tick's outcome; if another process did, its outcome counts."""
         try:
             await self._conductor.journal.write_entries([_entry(tick)])
         except EntryChanged:
@@ -106,7 +106,7 @@ class Ticks:
         return replace(tick, version=tick.version + 1)
 
     async def clean_up(self, before: float, is_kept: Callable[[Tick], bool] = lambda tick: False) -> None:
-        """Forget what is settled since before a moment, but for what has to be kept."""
+        """Delete ticks settled before a time, except those that must be kept."""
         journal = self._conductor.journal
         for state in ('started', 'skipped', 'missed', 'failed', 'seen'):
             for entry in await journal.entries(EntryQuery(kind=KIND, state=state, until=before)):

@@ -31,9 +31,9 @@ log = logging.getLogger('hemicycle')
 KIND = 'trigger'
 TRIGGER = TypeAdapter(Trigger)
 LOOK = 2.0
-"""Seconds between two looks at folders; a file that is the same in two of them has arrived."""
+"""Seconds between checks of folders; a file that is unchanged in two of them has arrived."""
 MOST_TEXT = 1_000_000
-"""Bytes of a file whose text can be taken."""
+"""Maximum bytes of a file whose text can be used."""
 MOST_FILES = 10_000
 ID_HEADER = 'webhook-id'
 
@@ -48,9 +48,9 @@ class Triggers:
     def __init__(self, conductor: Conductor) -> None:
         self._conductor, self.ticks = conductor, Ticks(conductor)
         self._before: dict[str, dict[str, str]] = {}
-        """By trigger: the files of the last look, with what they were like."""
+        """By trigger: the files of the last check, with their size and time."""
         self._known: dict[str, set[str]] = {}
-        """By trigger: the ticks of files that are there and were seen before: they need not be looked up."""
+        """By trigger: the ticks of known files, which need not be looked up."""
 
     async def list(self) -> list[Trigger]:
         """All of them, by name."""
@@ -62,7 +62,7 @@ class Triggers:
         return _trigger_of(await self._entry(trigger))
 
     async def add(self, given: Trigger) -> Trigger:
-        """Store a new one; files that are there already do not set it off. Raises `InvalidInput`."""
+        """Store a new one; existing files do not set it off. Raises `InvalidInput`."""
         secret = (given.secret or new_secret()) if given.kind == 'webhook' else ''
         made = replace(given, id=uuid.uuid4().hex[:12], created=self._conductor.clock.now(), secret=secret)
         self.check(made)
@@ -105,7 +105,7 @@ class Triggers:
             raise UnknownTrigger(trigger)
         try:
             Webhook(found.secret).verify(body, dict(headers), json_parse=False)
-        except Exception as error:  # the library lets errors of decoding through
+        except Exception as error:  # the library does not catch decoding errors
             raise BadSignature(f'the signature is not valid: {error}') from None
         try:
             document = json.loads(body)
@@ -136,7 +136,7 @@ class Triggers:
         return done
 
     async def retention_filter(self) -> Callable[[Tick], bool]:
-        """What says of a tick whether it is kept for good: without it, a file that lies there comes again."""
+        """Whether a tick must be kept: without it, a file that is still there would set it off again."""
         present = {
             one.id: {
                 _file_key(one.id, path, mark)
@@ -148,7 +148,7 @@ class Triggers:
 
         def is_kept(tick: Tick) -> bool:
             there = present.get(tick.source)
-            return there is not None and (not there or tick.id in there)  # A disk may be away.
+            return there is not None and (not there or tick.id in there)  # A disk may be unavailable.
 
         return is_kept
 
@@ -193,7 +193,7 @@ class Triggers:
         return done
 
     async def _set_off(self, trigger: Trigger, key: str, document: Any) -> Tick:
-        """Claim the tick of what came, and start its run; or find that this was done before."""
+        """Claim the tick of a payload and start its run, or find that this was done before."""
         parameters = _map_parameters(trigger, document)
         if before := await self.ticks.get(key):
             return before
@@ -201,7 +201,7 @@ class Triggers:
         try:
             (claimed,) = await self.ticks.claim([tick])
         except EntryChanged:
-            # At this moment, somebody else has.
+            # Another process has done it just now.
             return await self.ticks.get(key) or tick
         return await self.ticks.start(claimed, trigger.action, Source(KIND, trigger.name))
 
@@ -217,7 +217,7 @@ def _trigger_of(entry: Entry) -> Trigger:
 
 
 def _map_parameters(trigger: Trigger, document: Any) -> dict[str, Any]:
-    """The parameters that are taken from what came. Raises `InvalidInput` if one is not in it."""
+    """The parameters taken from a payload. Raises `InvalidInput` if one is not in it."""
     missing = object()
     found = {
         name: resolve_pointer(document, split_pointer(pointer), missing)
@@ -235,20 +235,20 @@ def _file_key(trigger: str, path: str, mark: str) -> str:
 
 
 def _files(pattern: str) -> dict[str, str]:
-    """The files that fit, each with its size and the time of its last change; a link is none."""
+    """The matching files, each with its size and the time of its last change; links are left out."""
     found = {}
     for path in sorted(glob.iglob(pattern))[:MOST_FILES]:
         try:
             facts = os.lstat(path)
         except OSError:
-            continue  # It has gone again.
+            continue  # It has vanished again.
         if stat.S_ISREG(facts.st_mode):
             found[path] = f'{facts.st_size}|{facts.st_mtime_ns}|{facts.st_ino}'
     return found
 
 
 def _contents(path: str) -> dict[str, Any]:
-    """What a file has for parameters: its text only if it is UTF-8 and not too long."""
+    """A file's payload: its text only if it is UTF-8 and not too long."""
     document: dict[str, Any] = {'path': path, 'name': os.path.basename(path)}
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), 'rb') as file:

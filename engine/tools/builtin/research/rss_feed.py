@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from engine.errors import ToolError
+from engine.records.jsonable import clip
 from engine.tools.artifacts import ToolOutput
 from engine.tools.protocol import ToolContext, tool
 from engine.tools.sources import page, web
@@ -62,5 +63,5 @@ def _entry(entry: Any) -> dict[str, Any]:
         'title': ' '.join(entry.get('title', 'Untitled').split()),
         'link': entry.get('link', ''),
         'published': time.strftime('%Y-%m-%d', when) if when else '',
-        'summary': summary if len(summary) <= MOST_SUMMARY else f'{summary[:MOST_SUMMARY]} …',
+        'summary': clip(summary, MOST_SUMMARY),
     }

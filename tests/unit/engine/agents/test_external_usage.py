@@ -28,7 +28,7 @@ def test_estimates_hold_where_the_report_is_of_less_than_the_turn() -> None:
 
 def test_a_turn_that_was_lost_stays_estimated() -> None:
     turn = TurnUsage(reports=True)
-    turn.lose()
+    turn.restart()
     turn.count(40, 40, None, ended=False)
     assert not turn.count(0, 8, Usage(input=90, output=90), ended=True)[1]
     turn.begin()

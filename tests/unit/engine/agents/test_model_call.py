@@ -265,7 +265,7 @@ async def test_calls_are_streamed_with_their_arguments() -> None:
         with conductor.feed.subscribe(run) as subscription:
             await conductor.resume(run)
             await conductor.result(run)
-            seen += [(item.kind, item.text) for item in subscription.take() if isinstance(item, Delta)]
+            seen += [(item.kind, item.text) for item in subscription.drain() if isinstance(item, Delta)]
     told = [item for item in seen if item[0] in ('call', 'arguments')]
     assert told == [
         ('call', 'notes\n'),

@@ -64,7 +64,7 @@ def leaves(dest: str) -> tuple[StatePath, ...]:
 
 def side(history: Sequence[Transition], *, run: str = 'a', **facts: object) -> RunStats:
     info = RunInfo(id=RunId(run), pattern='p', title=run, **facts)
-    return count_run(info, SHAPE, Fold(info.id, SHAPE).take_all(history).view, history)
+    return count_run(info, SHAPE, Fold(info.id, SHAPE).apply_all(history).view, history)
 
 
 def compared(a: Sequence[Transition], b: Sequence[Transition]) -> Comparison:

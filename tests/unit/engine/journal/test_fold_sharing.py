@@ -31,8 +31,8 @@ STEPS = [
 def test_many_steps_at_once_give_what_each_alone_gives() -> None:
     alone, recorded = Fold(RUN, SHAPE), deepcopy(STEPS)
     for until, one in enumerate(STEPS, start=1):
-        alone.take(one)
-        assert Fold(RUN, SHAPE).take_all(STEPS[:until]).document == alone.document
+        alone.apply(one)
+        assert Fold(RUN, SHAPE).apply_all(STEPS[:until]).document == alone.document
     assert alone.document['memory'] == {'said': ['y'], 'notes': {'x': [1, 2, 3]}}
     assert recorded == STEPS
 
@@ -41,6 +41,6 @@ def test_what_was_handed_out_stays_as_it_was() -> None:
     fold = Fold(RUN, SHAPE)
     handed = []
     for begin in range(0, len(STEPS), 2):
-        fold.take_all(STEPS[begin : begin + 2])
+        fold.apply_all(STEPS[begin : begin + 2])
         handed += [(fold.document, deepcopy(fold.document)), (fold.view.memory, deepcopy(fold.view.memory))]
     assert all(now == then for now, then in handed)

@@ -141,7 +141,7 @@ def test_what_an_activity_calls_usage_need_not_be_one(usage: Any) -> None:
     shape = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=())
     projection = RunProjection(shape)
     event = Event(name='done', at=StatePath('a'), data={'usage': usage})
-    projection.take(Transition(run=RunId('r'), seq=1, time=1.0, event=event))
+    projection.apply(Transition(run=RunId('r'), seq=1, time=1.0, event=event))
     assert asdict(projection.usage) | {'unpriced': 0} == asdict(Usage())
 
 

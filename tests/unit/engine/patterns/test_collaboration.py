@@ -144,10 +144,10 @@ def test_the_checklist_follows_what_is_taken_and_what_has_ended() -> None:
     state = CollaborationState(objective='Test')
     state.delegate([delegated('a'), delegated('b', 'writer', 'a')])
     assert [step.state for step in state.steps] == ['pending', 'blocked']
-    assert state.take('one').task_id == 'a'
+    assert state.assign_next('one').task_id == 'a'
     assert [step.state for step in state.steps] == ['in progress', 'blocked']
     with pytest.raises(LookupError, match='no task ready for two'):
-        state.take('two')
+        state.assign_next('two')
     state.complete_task(result_of('a', success=False))
     assert [step.state for step in state.steps] == ['failed', 'pending'] and state.under_way == {}
     assert len(state.steps[0].result) == 1_000 and state.steps[1].after == ('a',)

@@ -50,7 +50,7 @@ async def test_it_waits_tells_and_goes_on(full: Any) -> None:
         journal.full = False
         await clock.advance(60)
         outcome = await conductor.result(run)
-        troubles = [item.problem for item in reader.take() if isinstance(item, JournalOutage)]
+        troubles = [item.problem for item in reader.drain() if isinstance(item, JournalOutage)]
     assert outcome.status is Status.DONE and len(model.requests) == 1
     assert set(troubles[:-1]) == {'disk full'} and troubles[-1] == ''
 

@@ -276,7 +276,7 @@ async def test_cancel_reaches_the_work_waits_for_it_and_drops_what_it_says(condu
     await begun.wait()
     with conductor.feed.subscribe(run) as reader:
         await conductor.cancel(run, 'enough')
-        assert not any(isinstance(item, Delta) for item in reader.take())
+        assert not any(isinstance(item, Delta) for item in reader.drain())
     assert seen == ['cleaned up']
     outcome = await conductor.result(run)
     assert (outcome.status, outcome.error) == (Status.CANCELLED, 'enough')

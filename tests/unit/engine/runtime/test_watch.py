@@ -75,7 +75,7 @@ async def test_a_reader_who_overruns_gets_the_texts_in_flight_whole(monkeypatch:
         for word in 'abcdefg':
             feed.publish(delta(word))
         shown = ''
-        for item in reader.take():
+        for item in reader.drain():
             assert isinstance(item, Delta)
             shown = '' if item.kind == 'reset' else shown + item.text
         assert reader.overrun and shown == 'abcdefg'
@@ -87,7 +87,7 @@ async def test_who_comes_late_sees_the_reply_in_flight_and_the_trouble() -> None
         feed.publish(item)
     feed.publish(JournalOutage(run=RUN, problem='disk full'))
     with feed.subscribe(RUN) as reader:
-        assert [(item.text, item.kind) for item in reader.take() if isinstance(item, Delta)] == [
+        assert [(item.text, item.kind) for item in reader.drain() if isinstance(item, Delta)] == [
             ('xy', 'text'),
             ('thought', 'reasoning'),
             ('z', 'text'),
@@ -96,7 +96,7 @@ async def test_who_comes_late_sees_the_reply_in_flight_and_the_trouble() -> None
     feed.publish(delta('', kind='reset'))
     feed.publish(JournalOutage(run=RUN, problem=''))
     with feed.subscribe(RUN) as reader:
-        assert reader.take() == [delta('other', 'b')]
+        assert reader.drain() == [delta('other', 'b')]
     assert feed._readers == {}
 
 
@@ -105,11 +105,11 @@ async def test_a_late_reader_sees_a_wait_only_while_it_lasts() -> None:
     for text in ('Waiting for 9 s', 'Waiting for 3 s'):
         feed.publish(delta(text, kind='waiting'))
     with feed.subscribe(RUN) as reader:
-        assert reader.take() == [delta('Waiting for 3 s', kind='waiting')]
+        assert reader.drain() == [delta('Waiting for 3 s', kind='waiting')]
     feed.publish(delta('', kind='waiting'))
     feed.publish(delta('x'))
     with feed.subscribe(RUN) as reader:
-        assert reader.take() == [delta('x')]
+        assert reader.drain() == [delta('x')]
 
 
 async def test_a_watcher_that_is_cancelled_leaves_no_subscription() -> None:

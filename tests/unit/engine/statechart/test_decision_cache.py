@@ -119,7 +119,7 @@ def decided(pattern: Pattern, events: list[Event], chart: Chart | None) -> list[
         try:
             moves = (chart or Unremembering(pattern)).fire(active, state, event)
         except PatternError as error:
-            state.log.take()
+            state.log.drain()
             found.append(str(error))
         active = moves[-1].active if moves else active
         found.append((moves, state.dump()))

@@ -194,7 +194,7 @@ class EveryChange(RuleBasedStateMachine):
 
     @invariant()
     def changes_reproduce_the_memory(self) -> None:
-        self.document = apply_patch(self.document, self.log.take())
+        self.document = apply_patch(self.document, self.log.drain())
         assert self.document['memory'] == to_jsonable_python(self.memory)
         assert (self.memory.texts, self.memory.table) == (self.texts, self.table)
 
@@ -206,9 +206,9 @@ TestEveryChange.settings = settings(max_examples=25, stateful_step_count=20, dea
 def test_appending_to_a_long_list_costs_one_small_change() -> None:
     memory, log = attached()
     memory.texts = ['x'] * 1000
-    log.take()
+    log.drain()
     memory.texts += ['y']
-    assert [(change.op, change.path, change.value) for change in log.take()] == [
+    assert [(change.op, change.path, change.value) for change in log.drain()] == [
         ('add', '/memory/texts/-', 'y')
     ]
 
@@ -216,9 +216,9 @@ def test_appending_to_a_long_list_costs_one_small_change() -> None:
 def test_one_part_in_two_places_is_two_parts() -> None:
     memory, log = attached()
     memory.parts['a'] = memory.part
-    log.take()
+    log.drain()
     memory.parts['a'].count = 5
-    assert [change.path for change in log.take()] == ['/memory/parts/a/count']
+    assert [change.path for change in log.drain()] == ['/memory/parts/a/count']
     assert memory.part.count == 0
 
 
@@ -238,7 +238,7 @@ def test_outside_an_action_every_write_is_refused(write: Any) -> None:
     log.open = False
     with pytest.raises(MemoryMisuse):
         write(memory)
-    assert log.take() == () and memory.model_dump() == Whole().model_dump()
+    assert log.drain() == () and memory.model_dump() == Whole().model_dump()
 
 
 @dataclass
@@ -262,21 +262,21 @@ def test_private_attributes_would_not_be_kept_and_are_refused() -> None:
 def test_copies_of_collections_are_plain() -> None:
     memory, log = attached()
     memory.texts, memory.table = ['a'], {'b': [1]}
-    log.take()
-    for made in (copy.deepcopy(memory.texts), copy.copy(memory.table), memory.apart().texts):
+    log.drain()
+    for made in (copy.deepcopy(memory.texts), copy.copy(memory.table), memory.detached_copy().texts):
         made.clear()
-    assert log.take() == () and memory.texts == ['a'] and memory.table == {'b': [1]}
+    assert log.drain() == () and memory.texts == ['a'] and memory.table == {'b': [1]}
 
 
 def test_an_element_of_a_list_logs_the_index_that_it_has_now() -> None:
     memory, log = attached()
     memory.tasks = [Task(name='a'), Task(name='b')]
     second = memory.tasks[1]
-    log.take()
+    log.drain()
     memory.tasks.pop(0)
     second.done = True
     second.notes.append('x')
-    assert [(change.path, change.value) for change in log.take()] == [
+    assert [(change.path, change.value) for change in log.drain()] == [
         ('/memory/tasks/0', None),
         ('/memory/tasks/0/done', True),
         ('/memory/tasks/0/notes/-', 'x'),
@@ -291,9 +291,9 @@ def test_what_was_put_into_memory_is_a_copy_and_what_left_it_is_free() -> None:
     mine.name, row['a'] = 'changed', [2]
     assert (memory.tasks[0].name, memory.rows[0]) == ('mine', {'a': [1]})
     gone = memory.rows.pop()
-    log.take()
+    log.drain()
     gone['a'].append(3)
-    assert gone == {'a': [1, 3]} and log.take() == ()
+    assert gone == {'a': [1, 3]} and log.drain() == ()
     log.open = False
     with pytest.raises(MemoryMisuse):
         gone['b'] = 1
@@ -317,7 +317,7 @@ def test_a_plain_model_stays_what_it_was() -> None:
 def test_a_long_list_of_dicts_is_changed_one_by_one_in_time() -> None:
     memory, log = attached()
     memory.rows = [{'n': number} for number in range(5_000)]
-    log.take()
+    log.drain()
     for row in memory.rows:
         row['n'] += 1
-    assert [change.path for change in log.take()][-1] == '/memory/rows/4999/n'
+    assert [change.path for change in log.drain()][-1] == '/memory/rows/4999/n'

@@ -138,7 +138,7 @@ def test_what_is_written_there_is_seen_by_nobody(live: Run, log: ChangeLog) -> N
     made.notes.clear()
     made.said[0] = Said(text='z')
     assert to_jsonable_python(live) == to_jsonable_python(other) == before
-    assert made.count == 9 and made.last == 'c' and log.take() == ()
+    assert made.count == 9 and made.last == 'c' and log.drain() == ()
 
 
 def test_it_is_of_the_class_that_the_pattern_named(live: Run) -> None:
@@ -181,7 +181,7 @@ def test_what_is_wrong_is_refused_as_everywhere(live: Run) -> None:
 def test_what_is_inside_lists_is_copied_as_it_was(live: Run, log: ChangeLog) -> None:
     live.plain.append(Plain(name='a', words=['w']))
     live.rows.append({'n': 1, 'deep': [{'m': 1}]})
-    log.take()
+    log.drain()
     made = lazy_copy(live)
     live.plain[0].name = 'later'
     live.plain[0].words.append('later')
@@ -189,7 +189,7 @@ def test_what_is_inside_lists_is_copied_as_it_was(live: Run, log: ChangeLog) -> 
     live.plain.append(Plain(name='b'))
     assert [(one.name, one.words) for one in made.plain] == [('a', ['w'])]
     assert made.rows == [{'n': 1, 'deep': [{'m': 1}]}]
-    log.take()
+    log.drain()
     made.plain[0].name = 'mine'
     made.rows[0]['deep'].append(3)
-    assert log.take() == () and live.plain[0].name == 'later' and live.rows[0]['deep'] == [{'m': 2}]
+    assert log.drain() == () and live.plain[0].name == 'later' and live.rows[0]['deep'] == [{'m': 2}]

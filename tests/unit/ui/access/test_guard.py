@@ -16,9 +16,10 @@ from engine.errors import NotAllowed, SignedOut, UnknownRun
 from engine.journal import MemoryJournal
 from engine.records import RunQuery
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
+from tests.support.identity import FixedIdentity
 from ui.access.access import Access
 from ui.access.audit_log import AuditQuery
-from ui.access.caller import Caller, FixedIdentity, Role
+from ui.access.caller import Caller, Role
 from ui.access.permissions import METHOD_ROLES, PARTS, WITHHELD
 
 NOBODY_HAS = 'no such thing'

@@ -19,7 +19,7 @@ SHAPE = Conductor().draw('pipeline')
 def after(*steps: Transition) -> dict:
     """What is lit after these steps."""
     fold = Fold(RunId('r'), SHAPE)
-    return highlight(SHAPE, fold.take_all(steps).view, steps[-1])
+    return highlight(SHAPE, fold.apply_all(steps).view, steps[-1])
 
 
 def step(name: str, *, seq: int = 1, active: tuple[str, ...] = (), **facts: object) -> Transition:
@@ -142,5 +142,5 @@ async def test_a_chart_can_be_had_in_every_language(monkeypatch):
 def test_of_regions_side_by_side_only_those_that_wait_for_a_person_are_shown_waiting():
     shape = Conductor().draw('parallel-review', {'task': 'Write it.', 'coders': 2})
     leaves = ('implementing.coder1.person', 'implementing.coder2.working.thinking')
-    view = Fold(RunId('r'), shape).take_all([step('start', active=leaves)]).view
+    view = Fold(RunId('r'), shape).apply_all([step('start', active=leaves)]).view
     assert highlight(shape, view, None)['waiting'] == ['implementing.coder1.person']

@@ -104,7 +104,7 @@ def test_the_history_knows_replies_retries_times_and_versions():
         step('done', 5, 'a.using_tools', 15.0, {'results': [], 'snapshots': {'a': DIGEST}}),
         step('done', 6, 'a.using_tools', 16.0, {'results': [], 'snapshots': {'a': 'b' * 64}}),
     ):
-        history.take(one)
+        history.add(one)
     retry = latest(history.retries, 'a', 1)
     assert retry is not None
     assert (retry.attempt, retry.due, retry.error) == (2, 13.0, 'busy')

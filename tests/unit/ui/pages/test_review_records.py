@@ -140,7 +140,7 @@ def test_a_synthesis_has_no_row_and_a_later_debate_a_table_of_its_own():
 
 def test_words_know_their_step_as_far_as_it_is_known():
     history = History()
-    history.take(appended(33, '/memory/transcript', 7.0))
+    history.add(appended(33, '/memory/transcript', 7.0))
     view = viewed(transcript=[said('reviewer1', 1, 'APPROVE', ''), said('reviewer2', 1, 'APPROVE', '')])
     assert [(turn.seq, turn.time) for turn in debate_turns(view, SHAPE, history)] == [(33, 7.0), (0, 0.0)]
 
@@ -185,7 +185,7 @@ def test_candidates_stand_in_their_ranking_with_their_tests():
     standings = [{'coder': 'coder2', 'points': 2.0}, {'coder': 'coder1', 'points': 1.0}]
     history = History()
     for seq in (5, 12):
-        history.take(appended(seq, '/memory/candidates/coder1/versions'))
+        history.add(appended(seq, '/memory/candidates/coder1/versions'))
     view = viewed(
         candidates=candidates, standings=standings, choices=[{'candidate': 'coder2', 'by': 'person'}]
     )
@@ -245,7 +245,7 @@ def test_an_element_that_is_inserted_shifts_the_steps_of_those_behind_it():
     for seq, place in ((3, '-'), (7, '0'), (9, '-')):
         change = Change(op='add', path=f'/memory/transcript/{place}', value={})
         event = Event(name='done')
-        history.take(Transition(run=RunId('r'), seq=seq, time=5.0, event=event, changes=(change,)))
+        history.add(Transition(run=RunId('r'), seq=seq, time=5.0, event=event, changes=(change,)))
     assert [seq for seq, _ in history.appended['/memory/transcript']] == [7, 3, 9]
 
 

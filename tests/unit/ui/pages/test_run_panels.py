@@ -68,10 +68,10 @@ def step(seq: int, *changes: Change, name: str = 'go', **data) -> Transition:
 
 def test_each_element_of_a_list_is_led_back_to_the_step_that_added_it():
     grown = AppendIndex.of(SHAPE)
-    grown.take(step(1, name='start', memory={'posts': ['from the start']}))
-    grown.take(step(2, Change(op='add', path='/memory/posts/-', value='a')))
-    grown.take(step(3, Change(op='add', path='/memory/postscript/-', value='of another list')))
-    grown.take(step(4, Change(op='replace', path='/memory/posts', value=['s', 'a', 'b', 'c'])))
+    grown.add(step(1, name='start', memory={'posts': ['from the start']}))
+    grown.add(step(2, Change(op='add', path='/memory/posts/-', value='a')))
+    grown.add(step(3, Change(op='add', path='/memory/postscript/-', value='of another list')))
+    grown.add(step(4, Change(op='replace', path='/memory/posts', value=['s', 'a', 'b', 'c'])))
     assert grown.steps('posts') == [Position(1, 1.0), Position(2, 2.0), Position(4, 4.0), Position(4, 4.0)]
     assert grown.steps('other') == []
 
@@ -110,7 +110,7 @@ def test_messages_of_any_pattern_are_read():
 def test_filters(wanted, takes):
     said = Message(number=1, sender='a', recipient='b', type='ASK', content='why?')
     filters = MessageFilter.read(wanted)
-    assert filters.takes(said) is takes
+    assert filters.matches(said) is takes
     assert filters.query == wanted
 
 

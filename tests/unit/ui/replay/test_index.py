@@ -85,10 +85,10 @@ def test_jumps_go_round_at_the_ends():
 
 def test_changes_of_a_place_are_those_inside_and_around_it():
     index = Index(SHAPE)
-    index.take(step('start', 1, data={'memory': {}}))
-    index.take(step('done', 2, changes=(put('/memory/plan/0/state'), put('/memory/notes/-'))))
-    index.take(step('done', 3, changes=(put('/memory/plan'), put('/memory/planet'))))
-    index.take(step('done', 4, changes=(put('/memory/notes/-'), put('/memory/notes/-'))))
+    index.add(step('start', 1, data={'memory': {}}))
+    index.add(step('done', 2, changes=(put('/memory/plan/0/state'), put('/memory/notes/-'))))
+    index.add(step('done', 3, changes=(put('/memory/plan'), put('/memory/planet'))))
+    index.add(step('done', 4, changes=(put('/memory/notes/-'), put('/memory/notes/-'))))
     assert index.changed('/memory/plan') == [1, 2, 3]
     assert index.changed('/memory/plan/0/state') == [1, 2, 3]
     assert index.changed('/memory/plan/1') == [1, 3]
@@ -100,7 +100,7 @@ def test_a_step_is_taken_once_and_in_order():
     index = Index(SHAPE)
     edge = (Edge(source=PATH('a'), dest='b'),)
     for seq in (1, 1, 3, 2):
-        index.take(step('done', seq, edges=edge))
+        index.add(step('done', seq, edges=edge))
     assert (index.seq, index.walked) == (2, {'a>b': [1, 2]})
 
 

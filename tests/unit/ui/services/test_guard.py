@@ -7,8 +7,9 @@ import pytest
 from engine import Conductor
 from engine.errors import NotAllowed
 from tests.support.harness import FakeModel, catalog, started
+from tests.support.identity import FixedIdentity
 from tests.unit.ui.services.test_inbox import Pair, listed, reply
-from ui.access.caller import Caller, FixedIdentity, Role
+from ui.access.caller import Caller, Role
 from ui.services.guard import METHOD_ROLES, guard_services
 from ui.services.inbox import Inbox, UnknownQuestion
 from ui.services.notifications import Notifications

@@ -22,7 +22,7 @@ from engine.records import RunId, RunQuery
 from engine.runtime import acting_as
 from storage import open_journal
 from tests.support.harness import PIPELINE_TASK, FakeModel, Lone, catalog
-from tests.unit.ui.services.test_notifications import Cut, CutJournal
+from tests.unit.ui.services.test_notification_outbox import Cut, CutJournal
 from ui.access.accounts import Accounts
 from ui.access.audit_log import AuditLog, AuditQuery
 from ui.access.caller import Role

@@ -10,8 +10,8 @@ from nicegui import ui
 from engine import Status
 from engine.errors import WorkspaceError
 from engine.records import View, within
+from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import Conversation, Engagement, Splitters, one_message
-from ui.components.take import take_buttons
 from ui.components.theme import button, empty_state, origin_chip
 from ui.components.widgets import Text
 from ui.formatting.steps import duration, path_text
@@ -219,7 +219,7 @@ class AgentPanes:
                 self._verdict = ui.label().classes('muted small')
                 ui.element('span').classes('grow')
                 with ui.element('span') as self._take:
-                    take_buttons('result', lambda: ('result.md', self._body))
+                    copy_buttons('result', lambda: ('result.md', self._body))
             with ui.element('div').classes('panel-body').props('tabindex="0"'):
                 self._answer = Conversation([], label='Result', follow=False)
         self._result.set_visibility(False)

@@ -45,7 +45,7 @@ class BreakpointsPanel:
             self._list = ui.element('div')
         stepper.on_change(self.show)
 
-    def stand(self, at: int | None) -> None:
+    def show_step(self, at: int | None) -> None:
         """The page shows step `at`; None is the present."""
         self._past = at is not None
         self._say()

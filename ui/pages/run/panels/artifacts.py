@@ -11,9 +11,9 @@ from urllib.parse import quote
 from nicegui import ui
 
 from engine.records import View
+from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import Conversation, JsonTree
 from ui.components.tabs import Tabs
-from ui.components.take import take_buttons
 from ui.components.theme import empty_state
 from ui.components.widgets import Text, link, set_attributes
 from ui.formatting.steps import brief_value
@@ -104,7 +104,7 @@ class Artifacts:
         with body:
             if not item.get('kept'):
                 with ui.element('div').classes('artifact-take'):
-                    take_buttons(name, partial(_as_file, name, value))
+                    copy_buttons(name, partial(_as_file, name, value))
             if isinstance(value, (Mapping, list)) and value:
                 JsonTree(
                     dict(value) if isinstance(value, Mapping) else {str(n): v for n, v in enumerate(value)}

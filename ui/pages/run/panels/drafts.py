@@ -13,12 +13,12 @@ from ui.components.elements import Conversation, DiffText
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, disclosure
 from ui.formatting.word_diff import diff_words_async
-from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.pages.run.panels.panel import LazyPanel, PanelSetup
 
 PANEL = 'drafts'
 
 
-class Drafts(Panel):
+class Drafts(LazyPanel):
     """All drafts up to the step that is shown, the newest first."""
 
     title = 'Drafts'
@@ -26,25 +26,12 @@ class Drafts(Panel):
     def __init__(self, setup: PanelSetup) -> None:
         super().__init__(setup)
         self._shape, self._follower, self._seek = setup.context.shape, setup.follower, setup.seek
-        self._view: View | None = None
         self._drawn: object = None
-        self._opened = False
         self._unfolded: set[str] = set()
         self._root = ui.element('div').classes('drafts')
 
-    def open(self, opened: bool) -> None:
-        """Whether the tab is visible."""
-        self._opened = opened
-        if opened and self._view is not None:
-            self._fill(self._view)
-
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
-        """Show it at this step."""
-        self._view = view
-        if self._opened:
-            self._fill(view)
-
-    def _fill(self, view: View) -> None:
+    def fill(self, view: View) -> None:
+        """Draw the drafts at the step of `view`, if they have changed."""
         steps = self._follower.index.grown.steps(self._shape.field(PANEL))
         found = drafts_of(self._shape, view)
         seqs = [steps[place].seq if place < len(steps) else 0 for place in range(len(found))]

@@ -15,14 +15,14 @@ from ui.components.widgets import NativeSelect, Text, label, text_input
 from ui.formatting.steps import duration, role_title, short_json
 from ui.formatting.tool_calls import logged_call
 from ui.formatting.values import exact
-from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.pages.run.panels.panel import LazyPanel, PanelSetup
 from ui.replay.history import Position
 
 ANY = {'': 'Any'}
 FORMS = (('list', 'List', 'view_list'), ('sequence', 'Sequence diagram', 'swap_horiz'))
 
 
-class Messages(Panel):
+class Messages(LazyPanel):
     """All messages of a run; those after the step that is shown are dimmed."""
 
     title = 'Messages'
@@ -34,8 +34,6 @@ class Messages(Panel):
         self._follower, self._seek, self._on_filter = setup.follower, setup.seek, setup.say_address
         self.wanted = wanted = MessageFilter.read(setup.query)
         self._said: list[Message] = []
-        self._view: View | None = None
-        self._opened = False
         self._drawn: object = None
         self._seq = 0
         with ui.element('div').classes('messages'):
@@ -89,25 +87,13 @@ class Messages(Panel):
             made.props(f'aria-pressed="{str(name == form).lower()}"')
         self._list.be('sequence' if form == 'sequence' else 'list')
 
-    def open(self, opened: bool) -> None:
-        """Whether the tab is visible: messages are sent only then."""
-        self._opened = opened
-        if opened and self._view is not None:
-            self._fill(self._view)
-
     @property
     def query(self) -> Mapping[str, str]:
         """The filter, in the address."""
         return self.wanted.query
 
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
-        """Show the newest messages, positioned at the step of `view`."""
-        self._fill(view)
-
-    def _fill(self, view: View) -> None:
-        self._view = view
-        if not self._opened:
-            return
+    def fill(self, view: View) -> None:
+        """Send the newest messages to the page, positioned at the step of `view`."""
         fold, steps = self._follower.fold, self._follower.index.grown.steps(self._field)
         memory = fold.view.memory if fold.projection.seq else view.memory
         found = memory.get(self._field)
@@ -116,7 +102,7 @@ class Messages(Panel):
             self._drawn = (many, len(steps), self.wanted)
             self._said = messages_of(found, steps)
             self._list_them(fold.projection.started or view.started)
-        self._list.stand(view.seq)
+        self._list.show_step(view.seq)
 
     def _list_them(self, started: float) -> None:
         said = self._said
@@ -126,7 +112,7 @@ class Messages(Panel):
             (self._type, ANY, {one.type for one in said}),
         ):
             choice.offer({**first, **{name: name.replace('_', ' ') for name in sorted(names)}})
-        shown = [one for one in said if self.wanted.takes(one)]
+        shown = [one for one in said if self.wanted.matches(one)]
         self._list.show([one.row(started) for one in shown], parties(shown))
         self._count.show(f'{len(shown)} of {len(said)}' if said else '')
         self._none.show('' if shown else 'No messages match.' if said else 'No messages yet.')
@@ -140,8 +126,7 @@ class Messages(Panel):
             type=self._type.value,
             text=str(self._words.value or ''),
         )
-        if self._view is not None:
-            self._fill(self._view)
+        self.refresh()
         self._on_filter()
 
     async def _visit(self, number: int) -> None:
@@ -215,7 +200,7 @@ class MessageFilter:
         """What stands in the address."""
         return {name: value for name, value in asdict(self).items() if value}
 
-    def takes(self, said: Message) -> bool:
+    def matches(self, said: Message) -> bool:
         """Whether a message is shown."""
         exact = all(
             wanted in ('', getattr(said, name))

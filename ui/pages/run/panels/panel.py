@@ -60,3 +60,31 @@ class Panel:
     def relevance(self, view: View) -> int:
         """How much the step is about this panel: the tab of the highest above 0 opens by itself."""
         return 0
+
+
+class LazyPanel(Panel):
+    """A panel that is drawn only while its tab is visible, by `fill`."""
+
+    def __init__(self, setup: PanelSetup) -> None:
+        super().__init__(setup)
+        self._view: View | None = None
+        self._opened = False
+
+    def open(self, opened: bool) -> None:
+        """Draw the panel if its tab was opened."""
+        self._opened = opened
+        self.refresh()
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Show the run at this step, once the tab is visible."""
+        self._view = view
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Draw the panel again, if it is visible."""
+        if self._opened and self._view is not None:
+            self.fill(self._view)
+
+    def fill(self, view: View) -> None:
+        """Draw the panel at the step of `view`."""
+        raise NotImplementedError

@@ -15,7 +15,7 @@ from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, disclosure
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
-from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.pages.run.panels.panel import LazyPanel, PanelSetup
 from ui.replay.history import Position
 
 PANEL = 'supervision'
@@ -23,7 +23,7 @@ AT_ONCE = 40
 """Gates that are drawn at first."""
 
 
-class Supervision(Panel):
+class Supervision(LazyPanel):
     """Gates and interventions, at the step that is shown."""
 
     title = 'Supervision'
@@ -31,26 +31,13 @@ class Supervision(Panel):
     def __init__(self, setup: PanelSetup) -> None:
         super().__init__(setup)
         self._shape, self._follower, self._seek = setup.context.shape, setup.follower, setup.seek
-        self._view: View | None = None
         self._drawn: object = None
-        self._opened = self._all = False
+        self._all = False
         self._unfolded: set[str] = set()
         self._root = ui.element('div').classes('oversight')
 
-    def open(self, opened: bool) -> None:
-        """Whether the tab is visible."""
-        self._opened = opened
-        if opened and self._view is not None:
-            self._fill(self._view)
-
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
-        """Show it at this step."""
-        self._fill(view)
-
-    def _fill(self, view: View) -> None:
-        self._view = view
-        if not self._opened:
-            return
+    def fill(self, view: View) -> None:
+        """Draw gates and interventions at the step of `view`, if they have changed."""
         shape, steps = self._shape, self._follower.index.grown.steps
         gates = gates_of(shape, view, steps(shape.field(PANEL, 'verdicts')))
         sent = interventions_of(shape, view, steps(shape.field(PANEL, 'interventions')))
@@ -73,8 +60,7 @@ class Supervision(Panel):
 
     def _show_all(self) -> None:
         self._all = True
-        if self._view is not None:
-            self._fill(self._view)
+        self.refresh()
 
     def _ladder(self, sent: Sequence[Intervention], level: str, issues: int, gates: Sequence[Gate]) -> None:
         Text('h2', 'Escalation')

@@ -90,7 +90,7 @@ class Player:
             self._wish = None
         first = times[0] if times else 0.0
         now = times[self.step - 1] if 0 < self.step <= len(times) else first
-        self._track.stand(self.step, head, duration(now - first), link)
+        self._track.move_to(self.step, head, duration(now - first), link)
         past = at is not None or ended
         self._chip.classes(add='' if past else 'off', remove='off' if past else '')
         # Hidden, it keeps its space: the slider must not shrink while its thumb is dragged.
@@ -247,7 +247,7 @@ class Slider(Element, component=ASSETS / 'track.js'):
         self.on('pick', lambda event: on_pick(int(event.args)))
         self.on('grab', on_grab)
 
-    def stand(self, at: int, head: int, said: str, link: str) -> None:
+    def move_to(self, at: int, head: int, said: str, link: str) -> None:
         """Move the thumb to a step of `head`; `said` is its time after the start, `link` its address.
 
         This also acknowledges a request: the browser asks for the next position only then.

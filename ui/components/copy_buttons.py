@@ -15,7 +15,7 @@ COPY = """navigator.clipboard
 """Copies a text; false where the browser does not allow it."""
 
 
-def take_buttons(name: str, content: Callable[[], tuple[str, str]]) -> None:
+def copy_buttons(name: str, content: Callable[[], tuple[str, str]]) -> None:
     """Draw the buttons.
 
     Args:

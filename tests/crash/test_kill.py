@@ -17,6 +17,17 @@ from tests.support.cli import DEADLINE, Hemicycle, ended, line, until
 PIPELINE = ('run', 'pipeline', '--task', 'Compare tea and coffee for a small office')
 
 
+def killed_while_counting(home: Path) -> tuple[Hemicycle, Path, tuple[str, str]]:
+    """A run of 60 steps whose process was killed: also its file of calls, and the option with its pattern."""
+    hemicycle = Hemicycle(home)
+    calls, odd = hemicycle.home / 'calls', ('--patterns', str(hemicycle.patterns))
+    sets = ('--set', f'calls={calls}', '--set', 'steps=60', '--set', 'pause=0.01')
+    with hemicycle.process('run', 'counting', *sets, *odd) as process:
+        hemicycle.reaches(10, process)
+        process.kill()
+    return hemicycle, calls, odd
+
+
 @pytest.mark.parametrize('steps', [2, 5, 9])
 def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> None:
     hemicycle = Hemicycle(tmp_path)
@@ -44,13 +55,7 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> Non
 
 
 def test_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
-    calls = hemicycle.home / 'calls'
-    odd = ('--patterns', str(hemicycle.patterns))
-    sets = ('--set', f'calls={calls}', '--set', 'steps=60', '--set', 'pause=0.01')
-    with hemicycle.process('run', 'counting', *sets, *odd) as process:
-        hemicycle.reaches(10, process)
-        process.kill()
+    hemicycle, calls, odd = killed_while_counting(tmp_path)
     for at_least in (20, 30):  # the one who resumes may be killed as well
         with hemicycle.process('resume', *odd) as process:
             hemicycle.reaches(at_least, process)
@@ -95,13 +100,7 @@ def test_a_killed_server_goes_on_when_it_is_started_again(tmp_path: Path) -> Non
 
 
 def test_a_server_is_killed_again_and_again_while_it_starts(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
-    calls = hemicycle.home / 'calls'
-    odd = ('--patterns', str(hemicycle.patterns))
-    sets = ('--set', f'calls={calls}', '--set', 'steps=60', '--set', 'pause=0.01')
-    with hemicycle.process('run', 'counting', *sets, *odd) as process:
-        hemicycle.reaches(10, process)
-        process.kill()
+    hemicycle, calls, odd = killed_while_counting(tmp_path)
     killed = hemicycle.newest()
     assert killed
     before = hemicycle.steps(killed.id)

@@ -6,9 +6,8 @@ import asyncio
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import psycopg
 import pytest
@@ -17,7 +16,7 @@ from engine.errors import JournalUnavailable
 from storage import Settings, open_journal
 from storage.postgres import locks
 from storage.postgres.locks import PostgresLocks
-from tests import tree
+from tests.processes.test_storage_locks import holding
 from tests.support.cli import until
 from tests.support.journals.postgres import PostgresServer
 
@@ -46,27 +45,13 @@ def locks_of(database: str) -> Iterator[PostgresLocks]:
         made.release()
 
 
-@contextmanager
-def process(database: str, owner: str) -> Iterator[subprocess.Popen[str]]:
+def process(database: str, owner: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """A process that is alive under this name until it is killed."""
     code = (
         'import sys\nfrom storage import Settings\nfrom storage.postgres.locks import PostgresLocks\n'
-        'held = PostgresLocks(Settings(database=sys.argv[1]))\nheld.serve("http://here")\nheld.acquire(sys.argv[2])\n'
-        "print('held', flush=True)\nsys.stdin.read()"
+        'held = PostgresLocks(Settings(database=sys.argv[1]))\nheld.serve("http://here")\nheld.acquire(sys.argv[2])'
     )
-    child = subprocess.Popen(
-        [sys.executable, '-c', code, database, owner],
-        cwd=tree.ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with child:
-        try:
-            assert child.stdout is not None and child.stdout.readline() == 'held\n'
-            yield child
-        finally:
-            child.kill()
+    return holding(code, database, owner)
 
 
 def cut(database: str) -> None:

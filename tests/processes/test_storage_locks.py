@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,14 +20,10 @@ ROOT = tree.ROOT
 
 
 @contextmanager
-def process(directory: Path, call: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that holds something until it is killed."""
-    code = (
-        f'import sys\nfrom storage.sqlite.locks import Claims\nclaims = Claims(sys.argv[1])\n{call}\n'
-        "print('held', flush=True)\nsys.stdin.read()"
-    )
+def holding(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that runs some code, and then waits until it is killed."""
     child = subprocess.Popen(
-        [sys.executable, '-c', code, str(directory)],
+        [sys.executable, '-c', f"{code}\nprint('held', flush=True)\nsys.stdin.read()", *arguments],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -39,6 +35,12 @@ def process(directory: Path, call: str) -> Iterator[subprocess.Popen[str]]:
             yield child
         finally:
             child.kill()
+
+
+def process(directory: Path, call: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    """A process that holds something until it is killed."""
+    code = f'import sys\nfrom storage.sqlite.locks import Claims\nclaims = Claims(sys.argv[1])\n{call}'
+    return holding(code, str(directory))
 
 
 def test_an_owner_is_alive_until_its_process_is_killed(tmp_path: Path) -> None:

@@ -126,12 +126,12 @@ class Conductor:
         self.audit, self.compare, self.traffic = reader.audit, reader.compare, reader.traffic
         self.explain_guards, self.draw, self.accepts = reader.explain_guards, reader.draw, reader.accepts
 
-        keeping = RunMaintenance(live, control)
-        self.annotate = keeping.annotate
-        self.write_note, self.delete_note = keeping.write_note, keeping.delete_note
-        self.delete, self.restore, self.purge = keeping.delete, keeping.restore, keeping.purge
-        self.disk_usage, self.preview_cleanup = keeping.disk_usage, keeping.preview_cleanup
-        self.clean_up, self.every = keeping.clean_up, keeping.every
+        maintenance = RunMaintenance(live, control)
+        self.annotate = maintenance.annotate
+        self.write_note, self.delete_note = maintenance.write_note, maintenance.delete_note
+        self.delete, self.restore, self.purge = maintenance.delete, maintenance.restore, maintenance.purge
+        self.disk_usage, self.preview_cleanup = maintenance.disk_usage, maintenance.preview_cleanup
+        self.clean_up, self.every = maintenance.clean_up, maintenance.every
 
         forks = Forks(live, reader)
         self.fork, self.fork_all, self.forecast = forks.fork, forks.fork_all, forks.forecast

@@ -90,7 +90,7 @@ TAGS = (
     ('History', 'Runs compared, counted, replayed, and kept as tests.'),
     ('Files', 'The files of agents at a step, and what changed.'),
     ('Notes', 'Titles, tags, notes, stars and pins.'),
-    ('Keeping', 'The trash, retention, and the room that runs take.'),
+    ('Retention', 'The trash, the retention policy, and disk usage.'),
     ('Sharing', 'Runs as files, and files as runs.'),
     ('Models', 'Models and where they come from.'),
     ('Tools', 'Tools of agents, and the MCP servers some come from.'),

@@ -1,4 +1,4 @@
-"""What people say about runs, and what is kept of them: notes, tags, trash, retention."""
+"""Annotations, notes, the trash and retention."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ui.api.wire import encode_text, input_model, to_record, wire
 
 router = APIRouter()
 NOTES: list[str | Enum] = ['Notes']
-KEPT: list[str | Enum] = ['Keeping']
+RETENTION: list[str | Enum] = ['Retention']
 NoteId = Annotated[int, Path(ge=1, le=2**53)]
 
 
@@ -104,7 +104,7 @@ async def delete_note(conductor: Engine, run: Run, note: NoteId) -> None:
     await conductor.delete_note(RunId(run), note)
 
 
-@router.delete('/runs/{run}', tags=KEPT, status_code=204, responses=problems(404, 409))
+@router.delete('/runs/{run}', tags=RETENTION, status_code=204, responses=problems(404, 409))
 async def delete(
     conductor: Engine,
     run: Run,
@@ -114,25 +114,29 @@ async def delete(
     await conductor.delete(RunId(run), cancel=cancel)
 
 
-@router.post('/runs/{run}/restore', tags=KEPT, response_model=wire(RunInfo), responses=problems(404, 409))
+@router.post(
+    '/runs/{run}/restore', tags=RETENTION, response_model=wire(RunInfo), responses=problems(404, 409)
+)
 async def restore(conductor: Engine, run: Run) -> RunInfo:
     """Take a run out of the trash."""
     return await conductor.restore(RunId(run))
 
 
-@router.delete('/trash/{run}', tags=KEPT, status_code=204, responses=problems(404, 409))
+@router.delete('/trash/{run}', tags=RETENTION, status_code=204, responses=problems(404, 409))
 async def purge(conductor: Engine, run: Run) -> None:
     """Delete a run in the trash for good, with its files."""
     await conductor.purge(RunId(run))
 
 
-@router.get('/retention', tags=KEPT, response_model=wire(Retention))
+@router.get('/retention', tags=RETENTION, response_model=wire(Retention))
 async def retention(conductor: Engine) -> Retention:
     """Show how long runs are kept, as configured."""
     return conductor.retention
 
 
-@router.post('/retention/preview', tags=KEPT, response_model=many(ExpiredRun), responses=problems(413, 415))
+@router.post(
+    '/retention/preview', tags=RETENTION, response_model=many(ExpiredRun), responses=problems(413, 415)
+)
 async def preview_cleanup(
     conductor: Engine,
     policy: input_model(Retention) | None = None,  # type: ignore[valid-type]
@@ -142,7 +146,7 @@ async def preview_cleanup(
 
 
 @router.post(
-    '/retention/clean-up', tags=KEPT, response_model=wire(CleanupResult), responses=problems(413, 415)
+    '/retention/clean-up', tags=RETENTION, response_model=wire(CleanupResult), responses=problems(413, 415)
 )
 async def clean_up(
     conductor: Engine,
@@ -152,7 +156,7 @@ async def clean_up(
     return await conductor.clean_up(policy and to_record(Retention, policy))
 
 
-@router.get('/storage', tags=KEPT, response_model=wire(StorageUse), responses=problems(404))
+@router.get('/storage', tags=RETENTION, response_model=wire(StorageUse), responses=problems(404))
 async def disk_usage(
     conductor: Engine,
     run: Annotated[list[str] | None, Query(max_length=500, description='These runs; by default all.')] = None,

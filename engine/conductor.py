@@ -131,7 +131,7 @@ class Conductor:
         self.write_note, self.delete_note = maintenance.write_note, maintenance.delete_note
         self.delete, self.restore, self.purge = maintenance.delete, maintenance.restore, maintenance.purge
         self.disk_usage, self.preview_cleanup = maintenance.disk_usage, maintenance.preview_cleanup
-        self.clean_up, self.every = maintenance.clean_up, maintenance.every
+        self.clean_up, self.iter_runs = maintenance.clean_up, maintenance.iter_runs
 
         forks = Forks(live, reader)
         self.fork, self.fork_all, self.forecast = forks.fork, forks.fork_all, forks.forecast

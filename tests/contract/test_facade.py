@@ -242,7 +242,7 @@ async def test_runs_are_listed_and_found(conductor: Conductor, here: Conductor):
     assert page == await here.runs(RunQuery(limit=2, offset=1))
     tagged = RunQuery(tag='t', text='run', status=(Status.DONE,), pattern='lone', until=1e11)
     assert await conductor.runs(tagged) == await here.runs(tagged)
-    assert [info.id async for info in conductor.every()] == made[::-1]
+    assert [info.id async for info in conductor.iter_runs()] == made[::-1]
     went = RunQuery(state='working', edges=('working>over',))
     assert (await conductor.runs(went)).total == (await here.runs(went)).total
     traffic = await conductor.traffic(RunQuery(pattern='lone'))
@@ -307,7 +307,7 @@ async def test_runs_are_annotated_deleted_and_kept(conductor: Conductor, here: C
     assert [one.info.id for one in (await conductor.clean_up(policy)).taken] == [run]
     assert (await conductor.restore(run)).deleted == 0.0
     await conductor.delete(run)
-    assert [one.id async for one in conductor.every('trash')] == [run]
+    assert [one.id async for one in conductor.iter_runs('trash')] == [run]
     await conductor.purge(run)
     with pytest.raises(UnknownRun):
         await conductor.info(run)

@@ -177,9 +177,9 @@ class Guarded:
     def _narrow(self, caller: Caller, query: RunQuery | None) -> RunQuery:
         return replace(query or RunQuery(), seen_by=None if caller.role is Role.ADMIN else caller.name)
 
-    async def _every(self, place: Any = 'list') -> AsyncIterator[RunInfo]:
-        caller = await self._authorize('every', ())
-        async for info in self._root.every(place):
+    async def _iter_runs(self, place: Any = 'list') -> AsyncIterator[RunInfo]:
+        caller = await self._authorize('iter_runs', ())
+        async for info in self._root.iter_runs(place):
             if caller.sees(info):
                 yield info
 

@@ -8,16 +8,16 @@ from typing import Final
 from ui.access.caller import Role
 
 _SEEN_BY_ALL = """
-    accepts at_rest audit clock compare disk_usage draw every explain_guards family fold forecast handle info
-    lineage notes owner result retention retry_at runs runs_here sandbox save_test shape snapshot stranded
-    traffic transitions turn_end view watch export_bundle
+    accepts at_rest audit clock compare disk_usage draw explain_guards family fold forecast handle info
+    iter_runs lineage notes owner result retention retry_at runs runs_here sandbox save_test shape snapshot
+    stranded traffic transitions turn_end view watch export_bundle
     feed.closed feed.listen services.private_addresses
     catalog.configuration catalog.faults catalog.file catalog.models catalog.pattern catalog.patterns
     catalog.redact catalog.tools
     catalog.registry.agent_names catalog.registry.cache_saving catalog.registry.endpoint_infos
     catalog.registry.endpoints catalog.registry.get catalog.registry.items catalog.registry.keys
     catalog.registry.unconfigured catalog.registry.values
-    catalog.mcp.find catalog.mcp.health catalog.mcp.has catalog.mcp.known catalog.mcp.names
+    catalog.mcp.find catalog.mcp.health catalog.mcp.has catalog.mcp.last_health catalog.mcp.names
     catalog.agents.get catalog.agents.infos catalog.agents.items catalog.agents.keys catalog.agents.values
     merging.changes merging.mergeable merging.preview
     workspaces.content workspaces.diff workspaces.export workspaces.files workspaces.root

@@ -128,7 +128,7 @@ async def find_run(conductor: Conductor, name: str, place: Listing = 'list') -> 
     try:
         return (await conductor.info(RunId(name))).id
     except UnknownRun:
-        found = [info.id async for info in conductor.every(place) if name and info.id.startswith(name)]
+        found = [info.id async for info in conductor.iter_runs(place) if name and info.id.startswith(name)]
     if not found:
         raise UnknownRun(name)
     if len(found) > 1:

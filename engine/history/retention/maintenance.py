@@ -127,7 +127,7 @@ class RunMaintenance:
         chosen = policy or self.retention
         if chosen.idle:
             return []
-        runs = [info async for info in self.every('list')]
+        runs = [info async for info in self.iter_runs('list')]
         weights = await self.disk_usage(runs) if chosen.size is not None else {}
         sizes = [(info, weights[info.id].total if weights else info.bytes) for info in runs]
         return expired_runs(chosen, sizes, self.clock.now())
@@ -141,10 +141,10 @@ class RunMaintenance:
             await self.journal.annotate(item.info.id, deleted=now)
         overdue = [
             info.id
-            async for info in self.every('trash')
+            async for info in self.iter_runs('trash')
             if now - info.deleted >= chosen.trash_days * DAY and info.deleted < now
         ]
-        overdue += [info.id async for info in self.every('purging')]  # purges interrupted by a crash
+        overdue += [info.id async for info in self.iter_runs('purging')]  # purges interrupted by a crash
         for run in overdue:
             await self.purge(run)
         # What displaced workers wrote after a purge; who is about to import a run has a day to journal it.
@@ -158,7 +158,7 @@ class RunMaintenance:
             return False
         return True
 
-    async def every(self, place: Literal['list', 'trash', 'purging'] = 'list') -> AsyncIterator[RunInfo]:
+    async def iter_runs(self, place: Literal['list', 'trash', 'purging'] = 'list') -> AsyncIterator[RunInfo]:
         """All runs that are listed, in the trash, or being purged, newest first."""
         offset = 0
         while page := (await self.journal.runs(RunQuery(place=place, offset=offset, limit=PAGE))).runs:

@@ -82,7 +82,7 @@ async def test_what_comes_back_is_what_was_there(home: Home, tmp_path: Path) -> 
     assert other.shared == home.shared > 0
 
     async with Conductor(await open_journal(other.settings), workspaces=other.workspaces) as conductor:
-        runs = [info async for info in conductor.every()]
+        runs = [info async for info in conductor.iter_runs()]
         assert info.runs == len(runs) == 2
         assert info.steps == sum([await conductor.audit(run.id) for run in runs])
 

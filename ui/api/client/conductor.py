@@ -402,7 +402,7 @@ class HttpConductor:
         answer = await self._ask.steer('retention/clean-up', policy and asdict(policy))
         return decode(CleanupResult, answer)
 
-    async def every(self, place: Literal['list', 'trash'] = 'list') -> AsyncIterator[RunInfo]:
+    async def iter_runs(self, place: Literal['list', 'trash'] = 'list') -> AsyncIterator[RunInfo]:
         """All runs that are listed or in the trash, newest first."""
         async for page in self._journal.pages(RunQuery(place=place, limit=500)):
             for item in page['items']:

@@ -165,6 +165,6 @@ async def disk_usage(
     if run:
         infos = [await conductor.info(RunId(one)) for one in run]
     else:
-        infos = [info async for info in conductor.every()]
+        infos = [info async for info in conductor.iter_runs()]
     found = await conductor.disk_usage(infos)
     return StorageUse(runs=found, total=sum(used.total for used in found.values()))

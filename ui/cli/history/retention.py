@@ -89,7 +89,7 @@ def purge(
     async def work() -> int:
         async with open_reader(storage_of(context), settings_of(database, files=stored)) as conductor:
             if everything:
-                found = [info.id async for info in conductor.every('trash')]
+                found = [info.id async for info in conductor.iter_runs('trash')]
             else:
                 found = [await find_run(conductor, name, place='trash') for name in runs or []]
             for run in found:

@@ -118,7 +118,7 @@ async def audit_all(storage: Storage, settings: Settings) -> tuple[int, list[str
     ok, wrong, unknown = 0, list[str](), list[str]()
     async with open_reader(storage, settings, load_catalog(settings)) as conductor:
         for place in ('list', 'trash'):
-            async for info in conductor.every(place):
+            async for info in conductor.iter_runs(place):
                 try:
                     await conductor.audit(info.id)
                 except Diverged as error:

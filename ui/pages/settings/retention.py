@@ -81,8 +81,8 @@ class RetentionSettings:
         conductor = self._backend()
         try:
             taken = await conductor.preview_cleanup() if may('preview_cleanup') else None
-            runs = [info async for info in conductor.every()]
-            trash = [info async for info in conductor.every('trash')]
+            runs = [info async for info in conductor.iter_runs()]
+            trash = [info async for info in conductor.iter_runs('trash')]
             weights = await conductor.disk_usage([*runs, *trash])
         except EngineError as error:
             if not self._told.is_deleted:

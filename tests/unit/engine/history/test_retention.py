@@ -48,7 +48,7 @@ async def keep(keeper: Conductor, name: str, days: float = 0, files: int = 0, **
 
 
 async def names(keeper: Conductor, place: Any = 'list') -> str:
-    return ''.join(sorted([info.id async for info in keeper.every(place)]))
+    return ''.join(sorted([info.id async for info in keeper.iter_runs(place)]))
 
 
 def folders(keeper: Conductor) -> str:

@@ -109,7 +109,7 @@ async def test_a_private_run_does_not_exist_for_others(access: Access, conductor
     run = (await ada.start('lone', private=True)).id
     assert (await ada.info(run)).author == 'ada'
     assert [info.id for info in (await bob.runs(RunQuery())).runs] == []
-    assert [info.id async for info in bob.every()] == []
+    assert [info.id async for info in bob.iter_runs()] == []
     assert [info.id for info in (await ada.runs(RunQuery())).runs] == [run]
     assert [info.id for info in (await root.runs()).runs] == [run]
     for name in (

@@ -62,8 +62,8 @@ class AgentClient:
     """Cost of the session in dollars so far, if reported."""
     context: int = 0
     """Tokens in its context, if reported."""
-    heard: float = 0.0
-    """When it was last heard from, in the event loop's time."""
+    last_activity: float = 0.0
+    """The time of its last activity, by the event loop's clock."""
     terminals: dict[str, Terminal] = field(default_factory=dict)
     _number: int = 0
 

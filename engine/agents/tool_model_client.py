@@ -118,7 +118,7 @@ class ToolModelClient:
                 ),
             )
             try:
-                quiet = replace(self.activity, stream=_unheard, repeats=partial(RETRY.again, number))
+                quiet = replace(self.activity, stream=_unheard, repeats=partial(RETRY.should_retry, number))
                 reply = await call_with_fallback(names, request, quiet)
             except ModelError as error:
                 self._count(error.spent)

@@ -20,7 +20,7 @@ ROUTES: dict[str, tuple[str, ...]] = {
     'delete_note': ('delete_note',),
     'disk_usage': ('disk_usage',),
     'draw': ('draw', 'draw_pattern', 'draw_run'),
-    'every': ('list_runs',),
+    'iter_runs': ('list_runs',),
     'export_bundle': ('export_bundle', 'export_run'),
     'explain_guards': ('explain_guards',),
     'extend': ('extend',),

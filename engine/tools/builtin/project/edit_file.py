@@ -20,13 +20,13 @@ async def edit_file(
         Field(
             min_length=1,
             max_length=2_000_000,
-            description='The passage as it stands there, letter by letter',
+            description='The passage exactly as it is in the file',
         ),
     ],
-    new: Annotated[str, Field(max_length=2_000_000, description='What is to stand there instead')],
-    everywhere: Annotated[bool, Field(description='Replace it wherever it stands, not once')] = False,
+    new: Annotated[str, Field(max_length=2_000_000, description='The text that replaces it')],
+    everywhere: Annotated[bool, Field(description='Replace every occurrence')] = False,
 ) -> ToolOutput:
-    """Replace a passage of a text file in your folder; it must stand there exactly once, or everywhere."""
+    """Replace a passage of a text file in your folder; it must occur just once unless `everywhere` is set."""
     try:
         text = (await context.files.read(path)).decode()
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ async def write_file(
     path: Annotated[str, Field(min_length=1, description='Where, from your folder: src/app.py')],
     text: Annotated[str, Field(max_length=2_000_000, description='All that the file is to hold')],
 ) -> ToolOutput:
-    """Write a whole text file in your folder; the folders around it are made."""
+    """Write a whole text file in your folder; missing folders are created."""
     data = text.encode(errors='replace')
     before = await context.files.write(path, data)
     lines = text.count('\n') + (not text.endswith('\n') and bool(text))

@@ -281,7 +281,7 @@ async def test_who_waits_for_a_run_that_cannot_be_journaled_is_told() -> None:
             await here.result(run)
 
 
-@pytest.mark.parametrize('place', [(Meter, 'take'), (ActivityRunner, 'control')], ids=['before', 'after'])
+@pytest.mark.parametrize('place', [(Meter, 'apply'), (ActivityRunner, 'control')], ids=['before', 'after'])
 async def test_a_bug_around_the_journal_stops_the_run_which_goes_on_from_what_is_journaled(
     place: tuple[type, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

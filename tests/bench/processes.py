@@ -57,10 +57,14 @@ def processor(pid: int) -> float:
     return (user + system) / os.sysconf('SC_CLK_TCK')
 
 
-def free_port() -> int:
-    """A port that nobody listens on."""
+def free_port(wanted: int = 0) -> int:
+    """A port that nobody listens on: the one that is wanted, if it is one."""
     with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(('127.0.0.1', wanted))
+        except OSError:
+            probe.bind(('127.0.0.1', 0))
         return int(probe.getsockname()[1])
 
 

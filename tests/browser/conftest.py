@@ -8,23 +8,15 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.bench.processes import free_port
 from tests.browser.server import Server
+from tests.browser.windows import Windows
 from tests.support import chromium
 
 HERE = Path(__file__).parent
-ANSWERS = '!document.querySelector("#app") || window.did_handshake === true'
-"""A page of NiceGUI's keeps what is done to it back until its socket is there, and then lets a click overtake
-what was typed 10 ms before it: faster than a person, and not faster than a test."""
 OpenPage = Callable[..., Page]
-UNKNOWN = """new MutationObserver((changes) => {
-    for (const { addedNodes } of changes)
-        for (const node of addedNodes)
-            for (const one of node.querySelectorAll ? [node, ...node.querySelectorAll("*")] : [])
-                if (one.localName.startsWith("q-")) console.error(`No ${one.localName} in our Quasar`);
-}).observe(document, { childList: true, subtree: true })"""
-"""Vue draws a component that it does not know as an element of that name, and says nothing."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,10 +31,6 @@ class Console:
 
     errors: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)
-
-    def hear(self, message: ConsoleMessage) -> None:
-        if message.type == 'error':
-            self.errors.append(f'{message.text} ({message.location.get("url", "")})')
 
     def expect(self, pattern: str) -> None:
         """Do not mind errors in which this regular expression is found (a server that was killed, say)."""
@@ -74,10 +62,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.stop()
 
 
+@pytest.fixture(scope='package')
+def port() -> int:
+    """The port of servers for one test: the browser then has their scripts already."""
+    return free_port()
+
+
 @pytest.fixture
-def new_server(tmp_path: Path) -> Iterator[Server]:
+def new_server(tmp_path: Path, port: int) -> Iterator[Server]:
     """A server with an empty database, for one test: set `pace` or `patterns`, then `start` it."""
-    server = Server(tmp_path)
+    server = Server(tmp_path, port=free_port(port))
     yield server
     server.stop()
 
@@ -87,50 +81,42 @@ def console() -> Console:
     return Console()
 
 
+@pytest.fixture(scope='package')
+def windows(browser: Browser) -> Windows:
+    return Windows(browser)
+
+
+@pytest.fixture(scope='module')
+def home(windows: Windows, server: Server) -> Iterator[Page]:
+    """The home page, for what a module of scripts does by itself: tests leave it as it is."""
+    window = windows.open(1440, 900, 'light')
+    window.page.goto(server.url)
+    yield window.page
+    windows.close(window)
+    assert window.errors == []
+
+
 @pytest.fixture
-def open_page(browser: Browser, console: Console, new_server: Server) -> Iterator[OpenPage]:
-    """Makes pages, each in a context of its own: `open_page(width=390, height=844, scheme='dark')`.
+def open_page(
+    windows: Windows, console: Console, new_server: Server, request: pytest.FixtureRequest
+) -> Iterator[OpenPage]:
+    """Opens pages, each in a context of its own: `open_page(width=390, height=844, scheme='dark')`.
 
     The server is named so that pages are closed before it ends: they would complain that it is gone.
     """
-    contexts = []
+    opened, failed = [], request.session.testsfailed
 
-    def make(width: int = 1440, height: int = 900, scheme: str = 'light', **options: object) -> Page:
-        context = browser.new_context(
-            viewport={'width': width, 'height': height},
-            color_scheme=scheme,
-            reduced_motion='reduce',
-            **options,
-        )
-        context.add_init_script(UNKNOWN)
-        contexts.append(context)
-        page = context.new_page()
-        for name in ('goto', 'reload', 'go_back', 'go_forward'):
-            _wait_after(page, name)
-        page.on('console', console.hear)
-        page.on('pageerror', lambda error: console.errors.append(str(error)))
-        return page
+    def open_one(width: int = 1440, height: int = 900, scheme: str = 'light', **options: object) -> Page:
+        window = windows.open(width, height, scheme, **options)
+        opened.append(window)
+        return window.page
 
-    yield make
-    for context in contexts:
-        context.close()
+    yield open_one
+    for window in opened:
+        window.as_new &= request.session.testsfailed == failed
+        windows.close(window)
+    console.errors += [error for window in opened for error in window.errors]
     assert console.unexpected() == []
-
-
-def _wait_after(page: Page, name: str) -> None:
-    go = getattr(page, name)
-
-    def went(*arguments: object, **options: object) -> object:
-        try:
-            answer = go(*arguments, **options)
-        except Error as error:
-            if 'ERR_ABORTED' not in error.message:
-                raise
-            answer = go(*arguments, **options)  # the page reloaded itself at the same moment
-        page.wait_for_function(ANSWERS)
-        return answer
-
-    setattr(page, name, went)
 
 
 @pytest.fixture

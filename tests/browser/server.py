@@ -1,6 +1,8 @@
 """A real server in its own process, which can be killed and started again on its port and database."""
 
+import json
 import os
+import re
 import signal
 import time
 import urllib.error
@@ -8,7 +10,9 @@ import urllib.request
 from http import HTTPStatus
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import Any
 
+from engine.models.scripted.library import scenarios
 from tests.bench.processes import free_port
 from tests.support import forkserver
 
@@ -19,9 +23,9 @@ DEADLINE = 90.0
 class Server:
     """`hemicycle serve`; `pace` is how many pieces of text a second its model streams, 0 is at once."""
 
-    def __init__(self, folder: Path, *, pace: float = 0, patterns: Path | None = None) -> None:
+    def __init__(self, folder: Path, *, pace: float = 0, patterns: Path | None = None, port: int = 0) -> None:
         self.folder, self.pace, self.patterns = folder, pace, patterns
-        self.port = free_port()
+        self.port = port or free_port()
         self.url = f'http://127.0.0.1:{self.port}'
         self.database = folder / 'runs.db'
         self.endpoints = folder / 'endpoints.toml'
@@ -53,6 +57,32 @@ class Server:
                 self.kill()
                 raise AssertionError(f'the server did not start:\n{self.log.read_text()}')
             time.sleep(0.02)
+
+    def ask(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        """What the API answers; `body` is posted."""
+        request = urllib.request.Request(f'{self.url}/api/v1{path}')
+        request.add_header('Content-Type', 'application/json')
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(request, data, timeout=DEADLINE) as answer:
+            return json.load(answer)
+
+    def launch(self, pattern: str, /, *, ended: bool = False, options: Any = None, **parameters: Any) -> str:
+        """Start a run with no browser, where it is not the start that is tested: the address of its page.
+
+        With `ended`, it has ended well. `options` are those of a launch, such as `{'paused': True}`.
+        """
+        body = {'pattern': pattern, 'parameters': parameters, **(options or {})}
+        run = self.ask('/runs', body)['id']
+        if ended:
+            outcome = self.ask(f'/runs/{run}/result?wait=60')
+            assert outcome['status'] == 'done', outcome
+        return f'{self.url}/runs/{run}'
+
+    def sample(self, pattern: str, title: str = '', *, ended: bool = True) -> str:
+        """Start the sample whose title this regular expression finds, as `launch` does."""
+        found = next(one for one in scenarios(pattern) if re.search(title, one.title))
+        options = {'title': found.title, 'tags': ['sample'], 'models': dict(found.models)}
+        return self.launch(pattern, ended=ended, options=options, **found.parameters)
 
     def wait_until_kept(self, text: str) -> None:
         """Wait until a draft with this text is on disk: what was typed is kept a moment later."""

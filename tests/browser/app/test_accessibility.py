@@ -8,7 +8,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import COLOURS, findings, recolour
 from tests.browser.filled import Filler, add_account, session
-from tests.browser.run.test_artifacts import launch
 from tests.browser.server import Server
 
 ZOOMED = 720
@@ -51,8 +50,8 @@ TEAM_PAGES = {
 
 
 @pytest.fixture(scope='module')
-def run(browser: Browser, server) -> str:
-    return launch(browser, server, 'pipeline', 'Event sourcing').removeprefix(server.url)
+def run(server) -> str:
+    return server.sample('pipeline', 'Event sourcing').removeprefix(server.url)
 
 
 @pytest.fixture(scope='module')

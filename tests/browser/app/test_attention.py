@@ -10,10 +10,7 @@ from tests.browser.crew_pattern import crew
 def test_an_approval_is_given_from_another_page(page, open_page, new_server, tmp_path, axe):
     new_server.patterns = crew(tmp_path)
     new_server.start()
-    page.goto(f'{new_server.url}/launch/crew')
-    page.get_by_label('Workers').fill('0')
-    page.get_by_role('button', name='Run', exact=True).click()
-    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    page.goto(new_server.launch('crew', workers=0))
     other = open_page()
     other.goto(f'{new_server.url}/tools')
     counter = other.get_by_role('button', name='Needs you (1)')

@@ -4,8 +4,6 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.run.test_artifacts import launch
-
 KILOBYTES = 230
 """Compressed, with an empty cache; it was 490."""
 REQUESTS = 7
@@ -70,8 +68,8 @@ def test_the_first_words_are_there_soon_on_a_slow_line(page, server):
     expect(page.locator('#first-words')).to_have_count(0, timeout=30_000)
 
 
-def test_a_run_that_has_ended_is_light_and_nothing_moves_when_it_is_drawn(page, browser, server):
-    url = launch(browser, server, 'pipeline', 'Event sourcing')
+def test_a_run_that_has_ended_is_light_and_nothing_moves_when_it_is_drawn(page, server):
+    url = server.sample('pipeline', 'Event sourcing')
     sizes = weighed(page)
     page.goto(url)
     expect(page.locator('.agent.result')).to_be_visible()

@@ -4,11 +4,9 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.run.test_artifacts import launch
 
-
-def test_another_window_is_seen_and_its_step_is_gone_to(open_page, browser, server, axe):
-    run = launch(browser, server, 'supervisor', 'Four tasks')
+def test_another_window_is_seen_and_its_step_is_gone_to(open_page, server, axe):
+    run = server.sample('supervisor', 'Four tasks')
     first = open_page(1440, 900)
     first.goto(f'{run}?at=2')
     group = first.get_by_role('group', name='Also viewing')

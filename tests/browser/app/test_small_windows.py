@@ -5,8 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.run.test_artifacts import launch
-
 WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
 SCROLLED = """() => {
     const last = [...document.querySelectorAll(".agent .block")].at(-1);
@@ -17,8 +15,8 @@ SCROLLED = """() => {
 
 
 @pytest.fixture(scope='module')
-def run(browser, server) -> str:
-    return launch(browser, server, 'supervisor', 'Four tasks')
+def run(server) -> str:
+    return server.sample('supervisor', 'Four tasks')
 
 
 @pytest.mark.parametrize(('width', 'height'), [(720, 450), (512, 384)], ids=['1440 x 900', '1024 x 768'])

@@ -27,11 +27,10 @@ DRAW = """async ([svg, layers]) => {
 
 
 @pytest.fixture
-def draw(page, server):
+def draw(home):
     """Puts layers on the pipeline's chart, one after another, and says what is there in the end."""
     svg = graphviz.Source(dot(Conductor().draw('pipeline'), folded=True)).pipe(format='svg', encoding='utf-8')
-    page.goto(server.url)
-    return lambda *layers: page.evaluate(DRAW, [svg[svg.index('<svg') :], list(layers)])
+    return lambda *layers: home.evaluate(DRAW, [svg[svg.index('<svg') :], list(layers)])
 
 
 def test_what_is_folded_away_is_said_of_what_stands_for_it(draw):

@@ -11,17 +11,12 @@ WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 @pytest.fixture(scope='module')
-def counted(tmp_path_factory, browser):
+def counted(tmp_path_factory):
     """A server of its own, with two finished runs of the pipeline's sample."""
     server = Server(tmp_path_factory.mktemp('counted'))
     server.start()
-    page = browser.new_page()
     for _ in range(2):
-        page.goto(server.url)
-        page.get_by_role('button', name='Run sample of Pipeline').click()
-        page.wait_for_url(re.compile(r'/runs/\w+'))
-        expect(page.locator('.run-facts .pill')).to_have_text('Done', timeout=60_000)
-    page.close()
+        server.sample('pipeline')
     yield server
     server.stop()
 

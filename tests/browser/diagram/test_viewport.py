@@ -3,9 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
-
-from tests.browser.run.test_artifacts import launch
+from playwright.sync_api import Page, expect
 
 READ = 9
 """Pixels from the foot to the head of a line that can still be read."""
@@ -27,8 +25,8 @@ MIDDLE = """panel => {
 
 
 @pytest.fixture(scope='module')
-def run(browser: Browser, server) -> str:
-    return launch(browser, server, 'supervisor', 'Four tasks')
+def run(server) -> str:
+    return server.sample('supervisor', 'Four tasks')
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """The inbox and notifications in a browser: answered there and once, and told by the browser itself."""
 
-import json
 import re
-import urllib.request
 
 from playwright.sync_api import expect
 
@@ -15,18 +13,8 @@ window.Notification = class { constructor(text, more) { window.told.push([text, 
   static async requestPermission() { return window.Notification.permission = 'granted'; } };"""
 
 
-def ask(server, path, body=None):
-    request = urllib.request.Request(
-        f'{server.url}/api/v1{path}', method='POST' if body is not None else 'GET'
-    )
-    request.add_header('Content-Type', 'application/json')
-    data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(request, data, timeout=60) as answer:
-        return json.load(answer)
-
-
 def started(server):
-    return ask(server, '/runs', {'pattern': 'crew', 'parameters': {'workers': 0}})['id']
+    return server.launch('crew', workers=0).rpartition('/')[2]
 
 
 def test_a_question_is_answered_in_the_inbox_and_only_once(page, open_page, new_server, tmp_path, axe):
@@ -54,7 +42,7 @@ def test_a_question_is_answered_in_the_inbox_and_only_once(page, open_page, new_
     late.get_by_role('button', name='Deny').click()
     expect(late.get_by_text('This question is closed')).to_be_visible()
     expect(late.get_by_text(re.compile(r'Step \d+ has ended the question \(approve\)'))).to_be_visible()
-    assert ask(new_server, f'/runs/{run}/result?wait=30')['status'] == 'done'
+    assert new_server.ask(f'/runs/{run}/result?wait=30')['status'] == 'done'
     late.goto(f'{new_server.url}/inbox/{run}.1.00000000')
     expect(late.get_by_text('No such question')).to_be_visible()
 

@@ -37,10 +37,7 @@ def crewed(new_server: Server, tmp_path) -> Server:
 
 
 def launch(page: Page, server: Server, workers: int = 0) -> None:
-    page.goto(f'{server.url}/launch/crew')
-    page.get_by_label('Workers').fill(str(workers))
-    page.get_by_role('button', name='Run', exact=True).click()
-    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    page.goto(server.launch('crew', workers=workers))
 
 
 def asked(page: Page):
@@ -136,9 +133,7 @@ def opened(new_server: Server, tmp_path) -> Server:
 
 
 def question(page: Page, server: Server):
-    page.goto(f'{server.url}/launch/hotel')
-    page.get_by_role('button', name='Run', exact=True).click()
-    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    page.goto(server.launch('hotel'))
     group = page.get_by_role('group', name='Question')
     expect(group).to_contain_text('small asks: Who stays?', timeout=60_000)
     return group
@@ -169,10 +164,7 @@ def test_a_question_is_found_on_the_home_page_and_declined(page, opened):
 
 
 def test_a_bar_over_the_page_asks_as_well_and_moves_nothing(page, crewed):
-    page.goto(f'{crewed.url}/launch/crew')
-    page.get_by_label('Workers').fill('0')
-    page.get_by_role('button', name='Run', exact=True).click()
-    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    launch(page, crewed)
     asked(page)
     page.get_by_role('tab', name='Transcript').click()  # the pane that asks is out of sight
     bar = page.get_by_role('region', name='Needs you')

@@ -4,33 +4,19 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.server import Server
 
 
-def launch(browser: Browser, server: Server, pattern: str, sample: str) -> str:
-    """The address of a sample's run that has ended."""
-    page = browser.new_page()
-    page.goto(f'{server.url}/launch/{pattern}')
-    page.wait_for_function('window.did_handshake === true')
-    page.get_by_role('button', name='Samples').click()
-    page.get_by_role('menuitem', name=re.compile(sample)).click()
-    page.get_by_role('button', name='Run', exact=True).click()
-    page.wait_for_url(re.compile(r'/runs/\w+$'))
-    expect(page.locator('.run-facts .pill')).to_have_text('Done', timeout=60_000)
-    page.close()
-    return page.url
+@pytest.fixture(scope='module')
+def compared(server: Server) -> str:
+    return server.sample('blog', 'The newsletter in both ways')
 
 
 @pytest.fixture(scope='module')
-def compared(browser: Browser, server: Server) -> str:
-    return launch(browser, server, 'blog', 'The newsletter in both ways')
-
-
-@pytest.fixture(scope='module')
-def episode(browser: Browser, server: Server) -> str:
-    return launch(browser, server, 'podcast', 'Notes, chapters')
+def episode(server: Server) -> str:
+    return server.sample('podcast', 'Notes, chapters')
 
 
 def opened(page: Page, url: str, tab: str) -> None:

@@ -1,31 +1,30 @@
 """The files tab in a real browser: contents, versions that seek, differences, downloads that stay files."""
 
 import re
+import time
 import zipfile
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.crew_pattern import crew
-from tests.browser.server import Server
+from tests.browser.server import DEADLINE, Server
 
 FIRST, SECOND = 'part 1', 'part 1, done'
 
 
 @pytest.fixture(scope='module')
-def waiting(browser: Browser, tmp_path_factory) -> Iterator[str]:
+def waiting(tmp_path_factory) -> Iterator[str]:
     """The address of a run whose three workers have each written two versions of their files."""
     server = Server(tmp_path_factory.mktemp('waiting'))
     server.patterns = crew(tmp_path_factory.mktemp('crew'))
     server.start()
-    page = browser.new_page()
-    page.goto(f'{server.url}/launch/crew')
-    page.wait_for_function('window.did_handshake === true')
-    page.get_by_role('button', name='Run', exact=True).click()
-    expect(page.get_by_text('Allow deployer to use deploy?')).to_be_visible(timeout=30_000)
-    url = page.url
-    page.close()
+    url = server.launch('crew')
+    deadline = time.monotonic() + DEADLINE
+    while not server.ask('/inbox')['items']:
+        assert time.monotonic() < deadline, 'nobody asks'
+        time.sleep(0.02)
     yield url
     server.stop()
 

@@ -70,11 +70,10 @@ def run(page: Page, new_server: Server, tmp_path: Path) -> str:
     (patterns / 'debate.py').write_text(DEBATE, 'utf-8')
     new_server.patterns = patterns
     new_server.start()
-    page.goto(f'{new_server.url}/launch/debate')
-    page.get_by_role('button', name='Run', exact=True).click()
-    expect(page).to_have_url(re.compile('/runs/'))
+    address = new_server.launch('debate', ended=True)
+    page.goto(address)
     done(page)
-    return page.url.partition('?')[0]
+    return address
 
 
 def done(page: Page) -> None:

@@ -14,12 +14,10 @@ RENDER = """async (text) => {
 
 
 @pytest.fixture
-def said(page, server):
-    page.goto(server.url)
-
+def said(home):
     def write(text: str):
-        page.evaluate(RENDER, text)
-        return page.locator('#said')
+        home.evaluate(RENDER, text)
+        return home.locator('#said')
 
     return write
 
@@ -35,26 +33,26 @@ def test_formulas_are_drawn(said, text):
 
 
 @pytest.mark.parametrize('text', ['It costs $5 or $6.', 'From $10 to $20 a month', r'Keep `$x$` as code'])
-def test_money_and_code_are_no_formulas(said, page, text):
+def test_money_and_code_are_no_formulas(said, home, text):
     found = said(text)
-    page.wait_for_function('document.fonts.ready.then(() => true)')
+    home.wait_for_function('document.fonts.ready.then(() => true)')
     assert found.locator('.math').count() == 0
 
 
-def test_a_formula_that_is_wrong_is_shown_as_written_and_runs_nothing(said, page):
+def test_a_formula_that_is_wrong_is_shown_as_written_and_runs_nothing(said, home):
     found = said(r'$\href{javascript:alert(1)}{x} \frac{$ and <img src=x onerror=alert(2)>')
     assert found.locator('a[href^="javascript"], img').count() == 0
 
 
-def test_code_is_coloured_and_copied(said, page):
-    page.context.grant_permissions(['clipboard-read', 'clipboard-write'])
+def test_code_is_coloured_and_copied(said, home):
+    home.context.grant_permissions(['clipboard-read', 'clipboard-write'])
     found = said('```python\ndef add(a, b):\n    return a + b\n```')
     found.locator('.hljs-keyword').first.wait_for()
     assert found.locator('.hljs-keyword').all_inner_texts() == ['def', 'return']
     found.locator('pre').hover()
     found.get_by_role('button', name='Copy').click()
     found.get_by_role('button', name='Copied').wait_for()
-    assert page.evaluate('navigator.clipboard.readText()') == 'def add(a, b):\n    return a + b\n'
+    assert home.evaluate('navigator.clipboard.readText()') == 'def add(a, b):\n    return a + b\n'
 
 
 @pytest.mark.parametrize(

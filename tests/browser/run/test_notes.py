@@ -4,13 +4,13 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.runs.test_home import rows, run_sample
+from tests.browser.runs.test_home import rows
 
 
 def test_a_note_on_a_step_is_written_marked_found_changed_and_taken_back(page, new_server, axe):
     new_server.start()
-    path = run_sample(page, new_server.url)
-    page.goto(f'{new_server.url}{path}?at=7')
+    run = new_server.sample('pipeline')
+    page.goto(f'{run}?at=7')
     notes = page.get_by_role('region', name='Notes on this step')
     notes.get_by_role('button', name='Add note').click()
     editor = notes.get_by_label('Note on step 7')
@@ -23,7 +23,7 @@ def test_a_note_on_a_step_is_written_marked_found_changed_and_taken_back(page, n
     mark = page.get_by_role('button', name=re.compile('Step 7: note'))
     expect(mark).to_be_visible()
     axe(page)
-    page.goto(f'{new_server.url}{path}?at=3')
+    page.goto(f'{run}?at=3')
     expect(notes.locator('.note-text')).to_have_count(0)
     mark.click()
     expect(notes.locator('.note-text')).to_have_count(1)
@@ -42,7 +42,8 @@ def test_a_note_on_a_step_is_written_marked_found_changed_and_taken_back(page, n
 
 def test_a_run_is_renamed_starred_and_restored_on_its_page(page, new_server, axe):
     new_server.start()
-    path = run_sample(page, new_server.url)
+    run = new_server.sample('pipeline')
+    page.goto(run)
     expect(page.locator('.run-facts .pill')).to_have_text('Done')
     page.get_by_role('button', name='Rename the run').click()
     title = page.get_by_label('Title of the run')
@@ -63,7 +64,7 @@ def test_a_run_is_renamed_starred_and_restored_on_its_page(page, new_server, axe
     page.locator('.run-menu').click()
     page.get_by_role('menuitem', name='Delete run').click()
     expect(rows(page)).to_have_count(0)
-    page.goto(new_server.url + path)
+    page.goto(run)
     page.get_by_role('button', name='Restore').click()
     expect(page.get_by_role('button', name='Restore')).to_have_count(0)
     page.goto(f'{new_server.url}/runs')
@@ -72,7 +73,8 @@ def test_a_run_is_renamed_starred_and_restored_on_its_page(page, new_server, axe
 
 def test_a_run_is_deleted_on_its_page_and_that_is_taken_back_in_the_list(page, new_server, axe):
     new_server.start()
-    path = run_sample(page, new_server.url)
+    run = new_server.sample('pipeline')
+    page.goto(run)
     expect(page.locator('.run-facts .pill')).to_have_text('Done', timeout=30_000)
     more = page.get_by_role('button', name='More', exact=True)
     more.focus()
@@ -90,7 +92,7 @@ def test_a_run_is_deleted_on_its_page_and_that_is_taken_back_in_the_list(page, n
     expect(rows(page)).to_have_count(1)
     expect(toast).to_have_count(0)
     rows(page).first.click()
-    page.wait_for_url(f'**{path}')
+    page.wait_for_url(run)
     more.click()
     delete.click()
     page.wait_for_url(f'{new_server.url}/runs')

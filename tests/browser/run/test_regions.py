@@ -19,12 +19,8 @@ def crewed(new_server: Server, tmp_path) -> Server:
     return new_server
 
 
-def launch(page: Page, server: Server, workers: int) -> str:
-    page.goto(f'{server.url}/launch/crew')
-    page.get_by_label('Workers').fill(str(workers))
-    page.get_by_role('button', name='Run', exact=True).click()
-    page.wait_for_url(re.compile(r'/runs/\w+$'))
-    return page.url
+def launch(page: Page, server: Server, workers: int) -> None:
+    page.goto(server.launch('crew', workers=workers))
 
 
 def held(page: Page, workers: int):

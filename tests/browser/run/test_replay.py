@@ -3,21 +3,17 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.run.test_run import STEPS, count, launch, opened, status
+from tests.browser.run.test_run import STEPS, TASK, count, opened
 
 BACK = '[id="e:reviewing>analyzing"]'
 """The edge by which work is sent back: considered at the last step, and taken twice before."""
 
 
 @pytest.fixture(scope='module')
-def finished(browser: Browser, server) -> str:
-    page = browser.new_page()
-    url = launch(page, server)
-    status(page, 'Done')
-    page.close()
-    return url
+def finished(server) -> str:
+    return server.launch('pipeline', task=TASK, ended=True)
 
 
 def at(page: Page, step: int) -> None:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.server import Server
 
@@ -31,13 +31,9 @@ def status(page: Page, word: str) -> None:
 
 
 @pytest.fixture(scope='module')
-def finished(browser: Browser, server: Server) -> str:
+def finished(server: Server) -> str:
     """The address of a run that has ended, which the tests of this file share."""
-    page = browser.new_page()
-    url = launch(page, server)
-    status(page, 'Done')
-    page.close()
-    return url
+    return server.launch('pipeline', task=TASK, ended=True)
 
 
 def opened(page: Page, url: str, at: int | None = None) -> None:

@@ -1,6 +1,6 @@
 """Step mode and breakpoints in a real browser: keys, regions, the diagram's menu, conditions, two windows."""
 
-import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -26,16 +26,9 @@ def quick(new_server: Server) -> Server:
     return new_server
 
 
-def begun(page: Page, server: Server, pattern: str, **fields: str) -> None:
+def begun(page: Page, server: Server, pattern: str, **parameters: Any) -> None:
     """Start a run, paused from the first."""
-    page.goto(f'{server.url}/launch/{pattern}')
-    for label, text in fields.items():
-        page.get_by_label(label, exact=True).fill(text)
-    page.locator('summary', has_text='Debugging').click()
-    page.get_by_role('checkbox', name='Start paused').click()
-    page.get_by_role('button', name='Run', exact=True).click()
-    page.wait_for_url(re.compile(r'/runs/\w+$'))
-    page.wait_for_function('window.did_handshake === true')
+    page.goto(server.launch(pattern, options={'paused': True}, **parameters))
     expect(page.locator('.run-head .pill')).to_have_text('Paused')
 
 
@@ -61,7 +54,7 @@ def breakpoints(page: Page):
 
 
 def test_a_breakpoint_in_one_region_holds_it_while_the_other_goes_on(page, crewed, axe):
-    begun(page, crewed, 'crew', Workers='2')
+    begun(page, crewed, 'crew', workers=2)
     unfolded(page)
     page.locator('[id="s:working.worker_2.using_tools"]').click(button='right')
     menu = page.get_by_role('menu', name='State working')
@@ -93,7 +86,7 @@ def test_a_breakpoint_in_one_region_holds_it_while_the_other_goes_on(page, crewe
 
 
 def test_one_region_is_stepped_while_the_others_wait_or_go_on(page, crewed):
-    begun(page, crewed, 'crew', Workers='2')
+    begun(page, crewed, 'crew', workers=2)
     first, second = (page.get_by_role('region', name=f'worker {number}') for number in (1, 2))
     unfolded(page)
     first.get_by_role('button', name='Step in: working').click()
@@ -107,7 +100,7 @@ def test_one_region_is_stepped_while_the_others_wait_or_go_on(page, crewed):
 
 
 def test_steps_in_out_and_over_by_keys(page, quick):
-    begun(page, quick, 'pipeline', Task=TASK)
+    begun(page, quick, 'pipeline', task=TASK)
     page.locator('[id="e:analyzing>reviewing"]').focus()
     page.keyboard.press('Enter')
     why = page.get_by_role('dialog', name='Transition from analyzing to reviewing')
@@ -133,7 +126,7 @@ def test_steps_in_out_and_over_by_keys(page, quick):
 def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     page, open_page, quick, axe, console
 ):
-    begun(page, quick, 'pipeline', Task=TASK)
+    begun(page, quick, 'pipeline', task=TASK)
     other = open_page(width=390, height=844, scheme='dark')
     other.goto(page.url)
     page.get_by_role('tab', name='Breakpoints').click()
@@ -178,7 +171,7 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
 
 def test_the_menu_of_the_diagram_by_keyboard_and_by_a_long_press(open_page, quick, axe):
     page = open_page(width=390, height=844, has_touch=True)
-    begun(page, quick, 'pipeline', Task=TASK)
+    begun(page, quick, 'pipeline', task=TASK)
     page.locator('.run-switch').get_by_role('button', name='Diagram', exact=True).click()
     page.locator('.diagram-panel .diagram').focus()
     page.keyboard.press('Enter')
@@ -202,7 +195,7 @@ def test_the_menu_of_the_diagram_by_keyboard_and_by_a_long_press(open_page, quic
 
 
 def test_a_state_is_found_by_typing_a_part_of_its_name(page, quick, axe):
-    begun(page, quick, 'pipeline', Task=TASK)
+    begun(page, quick, 'pipeline', task=TASK)
     page.get_by_role('tab', name='Breakpoints').click()
     page.get_by_role('button', name='Add breakpoint').click()
     form = page.get_by_role('dialog', name='New breakpoint')

@@ -97,7 +97,7 @@ def test_nothing_moves_during_a_whole_run(page, open_page, new_server):
 @pytest.mark.parametrize('width', [1440, 1024, 390])
 def test_drafts_and_the_end_of_a_run_leave_all_in_its_place(open_page, server, width):
     page = open_page(width=width)
-    begun(page, server, 'pipeline', Task='Tea or coffee?')
+    begun(page, server, 'pipeline', task='Tea or coffee?')
     page.keyboard.press('c')  # it goes on
     expect(page.get_by_role('button', name='Cancel', exact=True)).to_be_visible()
     before = page.evaluate(PLACES)

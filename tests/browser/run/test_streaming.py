@@ -65,9 +65,8 @@ def cut(text: str, seed: int) -> list[str]:
 
 @pytest.mark.parametrize('ends', ['\n', '\r\n'])
 @pytest.mark.parametrize('seed', range(4))
-def test_pieces_become_the_whole_and_only_the_end_is_drawn_anew(page, server, seed, ends):
-    page.goto(server.url)
-    grown, whole, redone = page.evaluate(PIECES, cut(WHOLE.replace('\n', ends), seed))
+def test_pieces_become_the_whole_and_only_the_end_is_drawn_anew(home, seed, ends):
+    grown, whole, redone = home.evaluate(PIECES, cut(WHOLE.replace('\n', ends), seed))
     assert grown.replace('\n', '') == whole.replace('\n', '')
     assert redone <= 2
 
@@ -118,18 +117,16 @@ READ = """async ([pieces, options]) => {
 
 
 @pytest.mark.parametrize(('seed', 'ascii'), [(0, True), (1, False), (2, True)])
-def test_json_is_readable_while_it_is_written(page, server, seed, ascii):
-    page.goto(server.url)
+def test_json_is_readable_while_it_is_written(home, seed, ascii):
     text = json.dumps(ANSWER, ensure_ascii=ascii, indent=seed)
-    assert page.evaluate(READ, [cut(text, seed), {}]) == READABLE
-    early = page.evaluate(READ, [cut(text[:60], seed), {}])
+    assert home.evaluate(READ, [cut(text, seed), {}]) == READABLE
+    early = home.evaluate(READ, [cut(text[:60], seed), {}])
     assert early and READABLE.startswith(early)
 
 
-def test_a_file_that_a_tool_writes_is_shown_as_it_is(page, server):
-    page.goto(server.url)
+def test_a_file_that_a_tool_writes_is_shown_as_it_is(home):
     text = json.dumps({'path': 'a.py', 'text': 'def f():\n    return "é"\n'})
-    shown = page.evaluate(READ, [cut(text, 3), {'code': True}])
+    shown = home.evaluate(READ, [cut(text, 3), {'code': True}])
     assert shown == '**Path**: a.py\n\n**Text**\n\n~~~~~~~~\ndef f():\n    return "é"\n\n~~~~~~~~'
 
 
@@ -154,11 +151,10 @@ DESCRIBE = """async (values) => {
 }"""
 
 
-def test_arguments_of_calls_are_no_json(page, server):
-    page.goto(server.url)
+def test_arguments_of_calls_are_no_json(home):
     values = [['mastodon', 'linkedin'], [], True, None, 0.1234567890123, {'x': 1, 'dry': False}]
     values += [[f'a word {number}' for number in range(20)], {'a': {'b': 1}}, '{"kept": "as written"}']
-    found = page.evaluate(DESCRIBE, values)
+    found = home.evaluate(DESCRIBE, values)
     assert found[:6] == ['mastodon, linkedin', 'none', 'yes', 'none', '0.123457', 'x: 1 · dry: no']
     assert found[6].splitlines()[:2] == ['a word 0', 'a word 1']
     assert found[7:] == ['{"a":{"b":1}}', '{"kept": "as written"}']

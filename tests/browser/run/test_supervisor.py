@@ -3,32 +3,15 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.server import Server
 
-OBJECTIVE = 'Plan a street fair for our block with 120 neighbours and a budget of 1,500 euros.'
-
-
-def launch(page: Page, server: Server) -> str:
-    """Launch the sample whose workers are side by side, and return the address of its run."""
-    page.goto(f'{server.url}/launch/supervisor')
-    page.get_by_role('button', name='Samples').click()
-    page.get_by_role('menuitem', name=re.compile('Side by side')).click()
-    expect(page.get_by_label('Objective', exact=True)).to_have_value(OBJECTIVE)
-    page.get_by_role('button', name='Run', exact=True).click()
-    page.wait_for_url(re.compile(r'/runs/\w+$'))
-    return page.url
-
 
 @pytest.fixture(scope='module')
-def finished(browser: Browser, server: Server) -> str:
+def finished(server: Server) -> str:
     """The address of a run that has ended."""
-    page = browser.new_page()
-    url = launch(page, server)
-    expect(page.locator('.run-facts .pill')).to_have_text('Done with issues', timeout=30_000)
-    page.close()
-    return url
+    return server.sample('supervisor', 'Side by side')
 
 
 def test_the_plan_says_who_did_what_and_what_came_of_it(page, finished, axe):

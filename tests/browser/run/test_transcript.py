@@ -5,7 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import ANSWERS
 from tests.browser.server import Server
 
 MESSAGES = 600
@@ -43,7 +42,7 @@ SAID = """() => [...document.querySelectorAll('.speech .block .body')]
 
 
 @pytest.fixture(scope='module')
-def run(browser, tmp_path_factory):
+def run(tmp_path_factory):
     """The address of a run that has ended."""
     folder = tmp_path_factory.mktemp('monologue')
     (folder / 'patterns').mkdir()
@@ -51,13 +50,7 @@ def run(browser, tmp_path_factory):
     server = Server(folder)
     server.patterns = folder / 'patterns'
     server.start()
-    page = browser.new_page()
-    page.goto(f'{server.url}/launch/monologue')
-    page.wait_for_function(ANSWERS)
-    page.get_by_role('button', name='Run', exact=True).click()
-    expect(page.locator('.run-head .pill')).to_have_text('Done', timeout=60_000)
-    yield page.url
-    page.close()
+    yield server.launch('monologue', ended=True)
     server.stop()
 
 

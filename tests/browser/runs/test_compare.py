@@ -10,28 +10,16 @@ from tests.browser.server import Server
 TASK = 'Compare tea and coffee'
 
 
-def started(page, server: Server, revisions: int) -> str:
+def started(server: Server, revisions: int, *, ended: bool = False) -> str:
     """A run of the pipeline; returns its address."""
-    page.goto(f'{server.url}/launch/pipeline')
-    page.get_by_label('Task', exact=True).fill(TASK)
-    page.get_by_label('Revision limit').fill(str(revisions))
-    page.get_by_role('button', name='Run', exact=True).click()
-    page.wait_for_url(re.compile(r'/runs/\w+$'))
-    return page.url
-
-
-def launched(page, server: Server, revisions: int) -> str:
-    """The same, when it has ended."""
-    address = started(page, server, revisions)
-    expect(page.locator('.pill.done')).to_be_visible()
-    return address
+    return server.launch('pipeline', task=TASK, max_iterations=revisions, ended=ended)
 
 
 @pytest.fixture
 def two(page, new_server):
     """A page and the addresses of two runs, of which the second may not revise."""
     new_server.start()
-    return page, new_server, launched(page, new_server, 3), launched(page, new_server, 0)
+    return page, new_server, started(new_server, 3, ended=True), started(new_server, 0, ended=True)
 
 
 def test_from_the_list_to_where_they_part_in_three_clicks(two, axe, open_page):
@@ -143,9 +131,9 @@ def test_it_fits_a_phone_in_the_dark(two, open_page, axe):
 def test_a_run_that_goes_on_is_followed(page, open_page, new_server):
     new_server.pace = 60
     new_server.start()
-    first = started(page, new_server, 0)
-    expect(page.locator('.pill.done')).to_be_visible(timeout=60_000)
-    second = started(page, new_server, 0)
+    first = started(new_server, 0, ended=True)
+    second = started(new_server, 0)
+    page.goto(second)
     page.get_by_role('button', name='Pause', exact=True).click()
     expect(page.locator('.run-facts .pill.paused')).to_be_visible()
     ids = [address.rpartition('/')[2] for address in (first, second)]

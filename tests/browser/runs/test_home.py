@@ -9,14 +9,6 @@ PIPELINE = 'Run sample of Pipeline'
 WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
-def run_sample(page: Page, url: str) -> str:
-    """Run sample, and return the path of its run page."""
-    page.goto(url)
-    page.get_by_role('button', name=PIPELINE).click()
-    page.wait_for_url(re.compile(r'/runs/\w+'))
-    return page.url.removeprefix(url)
-
-
 def rows(page: Page):
     return page.locator('.run-list .run-link')
 
@@ -26,7 +18,9 @@ def test_from_an_empty_home_to_a_sample_that_is_listed(page, new_server):
     page.goto(new_server.url)
     expect(page.get_by_text('No runs yet.')).to_be_visible()
     expect(page.get_by_role('search', name='Runs')).to_be_hidden()
-    path = run_sample(page, new_server.url)
+    page.get_by_role('button', name=PIPELINE).click()
+    page.wait_for_url(re.compile(r'/runs/\w+'))
+    path = page.url.removeprefix(new_server.url)
     page.goto(new_server.url)
     expect(rows(page)).to_have_count(1)
     expect(rows(page).first).to_have_attribute('href', path)
@@ -66,7 +60,7 @@ def test_a_double_click_starts_one_run(page, new_server):
 
 
 def test_search_and_filters_are_in_the_address(page, server):
-    path = run_sample(page, server.url)
+    path = server.sample('pipeline').removeprefix(server.url)
     page.goto(f'{server.url}/runs')
     expect(rows(page).first).to_be_visible()
     page.get_by_label('Search runs').fill('no such words')
@@ -88,7 +82,7 @@ def test_search_and_filters_are_in_the_address(page, server):
 
 def test_a_run_is_edited_and_deleted_from_its_menu(page, new_server):
     new_server.start()
-    run_sample(page, new_server.url)
+    new_server.sample('pipeline')
     page.goto(f'{new_server.url}/runs')
     expect(page.locator('.run .pill')).to_have_text('Done')
     opener = page.locator('.run-menu')
@@ -106,11 +100,11 @@ def test_a_run_is_edited_and_deleted_from_its_menu(page, new_server):
     expect(page.get_by_text('No runs yet.')).to_be_visible()
 
 
-def test_the_list_keeps_the_focus_while_it_changes(page, open_page, server):
-    path = run_sample(page, server.url)
+def test_the_list_keeps_the_focus_while_it_changes(page, server):
+    path = server.sample('pipeline').removeprefix(server.url)
     page.goto(f'{server.url}/runs')
     page.locator(f'a[href="{path}"]').focus()
-    run_sample(open_page(), server.url)
+    server.sample('pipeline')
     expect(rows(page).first).not_to_have_attribute('href', path)  # the new run has come above
     assert page.evaluate('document.activeElement.getAttribute("href")') == path
 
@@ -137,7 +131,7 @@ def test_an_unknown_address_has_a_page(page, server, axe, console):
 @pytest.mark.parametrize(('width', 'height'), [(1440, 900), (390, 844)])
 def test_it_is_accessible_and_fits(open_page, server, axe, path, width, height):
     page = open_page(width, height)
-    run_sample(page, server.url)
+    server.sample('pipeline')
     page.goto(server.url + path)
     expect(rows(page).first).to_be_visible()
     assert page.evaluate(WIDER) <= 0
@@ -148,7 +142,7 @@ def test_it_is_accessible_and_fits(open_page, server, axe, path, width, height):
 
 
 def test_a_menu_is_used_from_the_keyboard(page, server):
-    run_sample(page, server.url)
+    server.sample('pipeline')
     page.goto(f'{server.url}/runs')
     page.locator('.run-menu').first.focus()
     page.keyboard.press('Enter')
@@ -165,7 +159,7 @@ def test_a_menu_is_used_from_the_keyboard(page, server):
 @pytest.mark.parametrize('width', [390, 1024, 1280])
 def test_titles_of_runs_have_room_at_any_width(open_page, server, width):
     page = open_page(width, 768)
-    run_sample(page, server.url)
+    server.sample('pipeline')
     page.goto(server.url)
     title = page.locator('.runs .run-title').first
     expect(title).to_be_visible()

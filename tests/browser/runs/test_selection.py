@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.runs.test_home import rows, run_sample
+from tests.browser.runs.test_home import rows
 
 CLOSED_AND_CLICKED = """() => {
     for (const type of ['keydown', 'keyup'])
@@ -18,7 +18,7 @@ CLOSED_AND_CLICKED = """() => {
 def three_runs(page, server):
     server.start()
     for _ in range(3):
-        run_sample(page, server.url)
+        server.sample('pipeline')
     page.goto(f'{server.url}/runs')
     expect(page.locator('.run .pill')).to_have_text(['Done'] * 3)
 
@@ -92,7 +92,7 @@ def test_the_menu_of_another_row_opens_while_one_is_open(page, new_server):
 
 def test_a_menu_opens_again_while_it_is_closing_and_a_second_click_closes_it(page, new_server):
     new_server.start()
-    run_sample(page, new_server.url)
+    new_server.sample('pipeline')
     page.goto(f'{new_server.url}/runs')
     opener, menu = page.locator('.run-menu'), page.get_by_role('menu')
     opener.click()
@@ -139,10 +139,7 @@ def test_a_list_is_sorted_added_up_and_made_dense_and_its_bar_covers_no_run(page
     new_server.start()
     names = ('Zebras are striped', 'Apples are red', 'Horses are fast')
     for name in names:
-        page.goto(f'{new_server.url}/launch/pipeline')
-        page.get_by_label('Task', exact=True).fill(name)
-        page.get_by_role('button', name='Run', exact=True).click()
-        page.wait_for_url(re.compile('/runs/'))
+        new_server.launch('pipeline', task=name)
     page.goto(f'{new_server.url}/runs')
     titles = page.locator('.run-title')
     expect(titles).to_have_text(names[::-1])

@@ -1,7 +1,7 @@
 // A small map of a drawing that is larger than what can be seen of it: where the run is, and what is in sight.
 import { points } from "/hemicycle/overlays.js";
 
-const LARGEST = [112, 150], SHARE = [0.24, 0.42], EDGE = 12; // pixels, parts of what the drawing has, and pixels to its edge
+const LARGEST = [112, 150], SHARE = [0.24, 0.42], EDGE = 12, RIM = 4, PARTS = [1, 0.8, 0.6]; // pixels, parts of what the drawing has, pixels to its edge, units of a region's border, and smaller sizes where the largest covers something
 const CORNERS = ["bottom right", "bottom left", "top right", "top left"];
 const LIT = ["inside", "active", "waiting", "broken"];
 
@@ -10,6 +10,7 @@ const make = (name, parent) => Object.assign(parent.appendChild(document.createE
 export const mapping = {
   chart() { // draws the map of a new drawing
     this.map?.remove();
+    this.place = null;
     const [x, y, w, h] = this.whole;
     this.map = this.$refs.box.appendChild(document.createElement("div"));
     this.map.className = "minimap";
@@ -24,7 +25,7 @@ export const mapping = {
       const one = make("", this.map);
       const box = [left + dx, top + dy, right - left, bottom - top];
       this.put(one, box);
-      this.placed.push(box);
+      this.placed.push(Object.assign([...box], { region: state.classList.contains("cluster") }));
       this.mapped.set(state, one);
     }
     this.sight = make("sight", this.map);
@@ -40,14 +41,19 @@ export const mapping = {
     const [left, top, width, height] = this.whole, part = (value, all) => `${(100 * value) / all}%`;
     Object.assign(one.style, { left: part(x - left, width), top: part(y - top, height), width: part(w, width), height: part(h, height) });
   },
-  corner([x, y, w, h], width, height) { // where it covers least of states; it stays where it covers none
-    const covered = (name) => { // square units of the drawing
-      const left = name.includes("left") ? x : x + w - width, top = name.includes("top") ? y : y + h - height;
-      const over = ([a, b, wide, high]) => Math.max(0, Math.min(a + wide, left + width) - Math.max(a, left)) * Math.max(0, Math.min(b + high, top + height) - Math.max(b, top));
-      return this.placed.filter((box) => box[2] < width || box[3] < height).reduce((sum, box) => sum + over(box), 0);
+  putAway([x, y, w, h], width, height) { // where, and how small, it covers least of states; it stays where it covers none
+    const covered = ([name, part]) => { // square units of the drawing
+      const [mapWide, mapHigh] = [((width * part + EDGE) * w) / this.size[0], ((height * part + EDGE) * h) / this.size[1]];
+      const left = name.includes("left") ? x : x + w - mapWide, top = name.includes("top") ? y : y + h - mapHigh;
+      const over = ([a, b, wide, high]) => Math.max(0, Math.min(a + wide, left + mapWide) - Math.max(a, left)) * Math.max(0, Math.min(b + high, top + mapHigh) - Math.max(b, top));
+      const around = ([a, b, wide, high]) => over([a, b, wide, high]) - over([a + RIM, b + RIM, wide - 2 * RIM, high - 2 * RIM]);
+      return this.placed.reduce((sum, one) => sum + (one.region ? around(one) : over(one)), 0);
     };
-    const now = this.map.dataset.corner ?? CORNERS[0];
-    this.map.dataset.corner = [now, ...CORNERS].reduce((best, name) => (covered(name) < covered(best) ? name : best));
+    const places = PARTS.flatMap((part) => CORNERS.map((name) => [name, part]));
+    const [name, part] = [this.place ?? places[0], ...places].reduce((best, one) => (covered(one) < covered(best) ? one : best));
+    this.place = [name, part];
+    this.map.dataset.corner = name;
+    return part;
   },
   remap(state) {
     const one = this.mapped?.get(state);
@@ -56,10 +62,10 @@ export const mapping = {
   frame([x, y, w, h]) { // what is in sight
     if (!this.map) return;
     const [left, top, width, height] = this.whole, [clientWidth, clientHeight] = this.size;
-    const scale = Math.min(LARGEST[0] / width, LARGEST[1] / height, (SHARE[0] * clientWidth) / width, (SHARE[1] * clientHeight) / height);
+    const most = Math.min(LARGEST[0] / width, LARGEST[1] / height, (SHARE[0] * clientWidth) / width, (SHARE[1] * clientHeight) / height);
+    const scale = most * this.putAway([x, y, w, h], width * most, height * most);
     Object.assign(this.map.style, { width: `${width * scale}px`, height: `${height * scale}px` });
     this.map.classList.toggle("on", x > left + 2 || y > top + 2 || x + w < left + width - 2 || y + h < top + height - 2);
-    this.corner([x, y, w, h], ((width * scale + EDGE) * w) / clientWidth, ((height * scale + EDGE) * h) / clientHeight);
     // By a transform: that the frame goes along with the run is no shift of the page's layout.
     const place = { transform: `translate(${(x - left) * scale}px, ${(y - top) * scale}px)`, width: `${w * scale}px`, height: `${h * scale}px` };
     Object.assign(this.sight.style, place);

@@ -46,7 +46,10 @@ def cost_text(usage: Usage) -> str:
 def usage_summary(usage: Usage) -> str:
     """An agent's usage in a few words; '' if there is none."""
     sign = '≈' if usage.source == 'estimated' else ''
-    tokens = f'{sign}{compact(usage.input)} in, {sign}{compact(usage.output)} out'
+    parts = {'in': usage.input, 'out': usage.output}
+    if usage.source == 'estimated' and not usage.calls:
+        parts.pop('in')  # the first reply is being streamed: what was sent is not known yet
+    tokens = ', '.join(f'{sign}{compact(number)} {way}' for way, number in parts.items())
     if usage.source == 'missing':
         tokens = f'{compact(usage.total)}+ tokens' if usage.total else 'tokens unknown'
     known_as_none = not usage.total and usage.source != 'missing' and not usage.unpriced

@@ -241,6 +241,7 @@ def test_sizes(count, said):
             '$0.50+',
             '9+ tokens · $0.50+',
         ),
+        (Usage(output=7, source='estimated'), '≈7', '$0', '≈7 out'),
         (Usage(input=1, calls=1, dollars=0.00001), '1', 'under $0.0001', '1 in, 0 out · under $0.0001'),
     ],
 )

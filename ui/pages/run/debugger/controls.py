@@ -66,6 +66,8 @@ class Controls:
         ):
             self._pause = ControlButton('pause', stepper)
             with button('', icon='expand_more', label='Pause one region') as self._more:
+                # Where there are regions it comes and goes, and keeps its place.
+                self._more.set_visibility(any(state.kind == 'parallel' for state in stepper.shape.states))
                 set_attributes(self._more, aria_haspopup='menu')
                 with menu('Pause one region') as opened:
                     self._regions = ui.element('div').props('role="none"')

@@ -29,16 +29,17 @@ class RunTitle:
             with self._heading:
                 self._name = ui.label(info.title)
             self._place = ui.element('div').classes('ghost')
-            self._edit = button(
-                '', icon='edit', kind='quiet small', label='Rename the run', requires='annotate'
-            )
-            self._edit.on('click', self._rename)
-            self._star = button(
-                '', icon='star_outline', kind='quiet small', label='Star', requires='annotate'
-            )
-            self._star.on('click', lambda: self._say(starred=not self._info.starred))
-            self._pin = button('', icon='push_pin', kind='quiet small', label='Pin', requires='annotate')
-            self._pin.on('click', lambda: self._say(pinned=not self._info.pinned))
+            with ui.element('div').classes('run-marks'):
+                self._edit = button(
+                    '', icon='edit', kind='quiet small', label='Rename the run', requires='annotate'
+                )
+                self._edit.on('click', self._rename)
+                self._star = button(
+                    '', icon='star_outline', kind='quiet small', label='Star', requires='annotate'
+                )
+                self._star.on('click', lambda: self._say(starred=not self._info.starred))
+                self._pin = button('', icon='push_pin', kind='quiet small', label='Pin', requires='annotate')
+                self._pin.on('click', lambda: self._say(pinned=not self._info.pinned))
             self._bytes = Text('span', '', 'num muted small run-weight')
             self._deleted = ui.element('span').classes('ghost')
         self.show(info)

@@ -195,7 +195,7 @@ def test_equal_variants_are_not_started_by_mistake(page: Page, run: str, axe) ->
     page.get_by_role('button', name='Add variant').click()
     page.get_by_role('button', name='Start 2 variants').click()
     dialog = page.get_by_role('dialog', name='Start identical variants?')
-    expect(dialog).to_contain_text('Variants A and B change the same things')
+    expect(dialog).to_contain_text('Variants A and B make the same changes')
     axe(page)
     dialog.get_by_role('button', name='Cancel').click()
     expect(page).to_have_url(re.compile('/fork'))

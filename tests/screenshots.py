@@ -1,4 +1,4 @@
-"""Takes pictures of every page into `build/screens`, and keeps those of README and guides; needs Pillow.
+"""Takes pictures of every page into `build/screens`, and keeps those of README and guides.
 
 `python -m tests.screenshots` takes them all; with `stills`, all but the animated one.
 """
@@ -11,9 +11,12 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.browser.filled import TASK, Filler, add_account, session
 from tests.browser.server import Server
 from tests.support import chromium
 from tests.tree import ROOT
@@ -26,38 +29,82 @@ KEPT = {
 }
 """What README and guides show."""
 SIZES = (('', 1440, 900), ('narrow-', 390, 844))
-PATTERNS = ('parallel-review', 'supervisor', 'race', 'pipeline')
+PATTERNS = ('parallel-review', 'supervisor', 'race', 'pipeline', 'time-bounded')
 """Patterns whose first sample fills the lists, beside the pipeline."""
+TABS = {
+    'pipeline': ('transcript', 'drafts'),
+    'parallel-review': ('debate', 'candidates', 'files'),
+    'supervisor': ('messages',),
+    'time-bounded': ('time', 'supervision'),
+}
+"""Tabs of the run page beside its first, by pattern."""
+LISTS = ('runs', 'trash', 'wall', 'inbox', 'notifications', 'schedules', 'tools', 'settings', 'workers')
+INSPECTED = ('memory', 'usage', 'breakpoints')
+"""Tabs of the inspector beside its first."""
+LIVE_PACE = 25
+"""Pieces of text a second: a run is at work for as long as it is photographed."""
 COLOURS = 128
 RUN_MS = 120_000
 SETTLED_MS = 900
-TASK = 'Should a small team adopt event sourcing for its order system?'
 FRAME_MS = 350
 GIF_WIDTH = 960
 
 
 def main() -> None:
     """Start a server with an empty database, and photograph a newcomer's first minute."""
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    ALL.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.ARGUMENTS)
-        server = Server(Path(folder), pace=0 if 'stills' in sys.argv else 110)
-        server.start()
-        try:
-            run = (
-                moving(browser, server) if 'stills' not in sys.argv else launched(browser, server, 'pipeline')
-            )
-            others = [launched(browser, server, pattern) for pattern in PATTERNS]
-            wait_for(browser, server)
-            stills(browser, server, run, others)
-        finally:
-            server.stop()
+        _alone(browser, Path(folder))
+        _team(browser, Path(folder, 'team'))
+
+
+def _alone(browser: Browser, folder: Path) -> None:
+    """A server on which nobody logs in: nearly all pages."""
+    server = Server(folder, pace=0 if 'stills' in sys.argv else 110)
+    server.start()
+    try:
+        run = launched(browser, server, 'pipeline') if 'stills' in sys.argv else moving(browser, server)
+        others = {pattern: launched(browser, server, pattern) for pattern in PATTERNS}
+        page = opened(browser, server.url)
+        filled = Filler(page, server).fill()
+        page.context.close()
+        stills(browser, addresses(server, run, others, filled))
+    finally:
+        server.stop()
+
+
+def _team(browser: Browser, folder: Path) -> None:
+    """A server on which people log in, and a run that is at work."""
+    folder.mkdir()
+    server = Server(folder, pace=LIVE_PACE)
+    add_account(server)
+    server.start()
+    try:
+        stills(browser, {'login': f'{server.url}/login'})
+        state = session(browser, server)
+        page = opened(browser, server.url, state=state)
+        run = Filler(page, server).start(TASK)
+        page.context.close()
+        live = {'live': f'{server.url}/runs/{run}', 'wall-live': f'{server.url}/wall'}
+        pages = {name: f'{server.url}/{name}' for name in ('account', 'accounts', 'audit')}
+        stills(browser, live | pages, state=state)
+    finally:
+        server.stop()
 
 
 def opened(
-    browser: Browser, url: str, *, width: int = 1440, height: int = 900, scheme: str = 'light'
+    browser: Browser,
+    url: str,
+    *,
+    width: int = 1440,
+    height: int = 900,
+    scheme: str = 'light',
+    state: Any = None,
 ) -> Page:
-    """A page of that size."""
-    context = browser.new_context(viewport={'width': width, 'height': height}, color_scheme=scheme)
+    """A page of that size; `state` is that of somebody who has logged in."""
+    size = {'width': width, 'height': height}
+    context = browser.new_context(viewport=size, color_scheme=scheme, storage_state=state)
     page = context.new_page()
     page.goto(url)
     return page
@@ -92,8 +139,6 @@ def moving(browser: Browser, server: Server) -> str:
 
 def animate(frames: list[bytes], path: Path) -> None:
     """Write the frames as one GIF, with few colours and without the frames in which nothing changed."""
-    from PIL import Image  # only for pictures: not among the locked packages
-
     images, last = [], b''
     for frame in frames:
         if frame == last:
@@ -118,45 +163,42 @@ def launched(browser: Browser, server: Server, pattern: str) -> str:
     return run
 
 
-def wait_for(browser: Browser, server: Server) -> None:
-    """Start a run whose tool calls wait for approval, so that the inbox and the home page have a question."""
-    page = opened(browser, server.url)
-    parameters = {'pattern': 'pipeline', 'parameters': {'task': TASK}, 'approvals': 'all'}
-    answer = page.request.post(f'{server.url}/api/v1/runs', data=parameters)
-    assert answer.ok, answer.text()
-    page.goto(f'{server.url}/inbox')
-    page.get_by_role('button', name=re.compile('^Allow')).first.wait_for()
-    page.context.close()
-
-
-def addresses(server: Server, run: str, others: list[str]) -> dict[str, str]:
+def addresses(server: Server, run: str, others: dict[str, str], filled: dict[str, str]) -> dict[str, str]:
     """Every page, by the name of its picture."""
-    ids = [address.rpartition('/')[2] for address in (run, others[3])]
+    ids = [address.rpartition('/')[2] for address in (run, others['pipeline'])]
+    tabs = {
+        f'{pattern}-{tab}': f'{others[pattern]}/{tab}' for pattern, found in TABS.items() for tab in found
+    }
     return {
         'home': server.url,
         'launch': f'{server.url}/launch/pipeline',
         'run': f'{run}?at=20',
-        'run-review': others[0],
-        'run-tasks': others[1],
+        'run-review': others['parallel-review'],
+        'run-tasks': others['supervisor'],
+        'run-time': others['time-bounded'],
+        'run-waits': f'{server.url}/runs/{filled["waits"]}',
+        **tabs,
+        **{f'run-{tab}': f'{run}?at=20&inspect={tab}' for tab in INSPECTED},
+        'report': f'{others["time-bounded"]}/report',
         'fork': f'{run}/fork?at=20',
-        'family': f'{run}/family',
+        'family': f'{server.url}/runs/{filled["run"]}/family',
+        'variants': f'{server.url}/variants/{filled["group"]}',
         'compare': f'{server.url}/compare?a={ids[0]}&b={ids[1]}',
-        'review': f'{others[2]}/review',
+        'review': f'{others["race"]}/review',
         'traffic': f'{server.url}/patterns/pipeline/traffic',
-        **{
-            name: f'{server.url}/{name}'
-            for name in ('runs', 'trash', 'wall', 'inbox', 'notifications', 'schedules', 'tools', 'settings')
-        },
+        'tool': f'{server.url}/tools/calculator',
+        'question': f'{server.url}/inbox/{filled["question"]}',
+        'missing': f'{server.url}/runs/missing',
+        **{name: f'{server.url}/{name}' for name in LISTS},
     }
 
 
-def stills(browser: Browser, server: Server, run: str, others: list[str]) -> None:
-    """Every page, light and dark, wide and narrow."""
-    ALL.mkdir(parents=True, exist_ok=True)
+def stills(browser: Browser, pages: dict[str, str], *, state: Any = None) -> None:
+    """These pages, light and dark, wide and narrow."""
     for scheme in ('light', 'dark'):
         for size, width, height in SIZES:
-            for name, url in addresses(server, run, others).items():
-                page = opened(browser, url, width=width, height=height, scheme=scheme)
+            for name, url in pages.items():
+                page = opened(browser, url, width=width, height=height, scheme=scheme, state=state)
                 page.wait_for_timeout(SETTLED_MS)
                 picture, title = page.screenshot(), f'{name}-{size}{scheme}'
                 page.context.close()
@@ -167,8 +209,6 @@ def stills(browser: Browser, server: Server, run: str, others: list[str]) -> Non
 
 def shrink(picture: bytes, path: Path) -> None:
     """Write a picture with few colours: a third of its bytes."""
-    from PIL import Image
-
     image = Image.open(io.BytesIO(picture)).convert('RGB')
     image.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
 

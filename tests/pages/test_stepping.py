@@ -100,11 +100,11 @@ async def test_a_condition_can_be_left_empty_only_where_a_place_is_named(user: U
     await user.open(f'/runs/{run}')
     press(user, 'Breakpoints')
     press(user, 'Add breakpoint')
-    await user.should_see('it stops every time', retries=30)
+    await user.should_see('always pauses', retries=30)
     where = next(one for one in user.find(NativeSelect).elements if one.value == 'enter')
     where.set_value('')
     await user.should_see('required without a state or transition', retries=30)
-    await user.should_not_see('it stops every time')
+    await user.should_not_see('always pauses')
     await conductor.cancel(run)
 
 

@@ -71,7 +71,7 @@ async def test_runs_wait_where_no_version_replays_them(
 
     async def all_wait() -> bool:
         reasons = [await temporal.why_waiting(RunId(run)) for run in runs]
-        return all('no worker replays what it did' in reason for reason in reasons)
+        return all('no worker can replay its history' in reason for reason in reasons)
 
     await until(all_wait, 'each says why it waits')
     assert fleet.lines()[left:] == []

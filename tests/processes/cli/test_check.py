@@ -178,7 +178,7 @@ def test_many_files_and_a_folder_are_all_checked_whatever_is_wrong_with_one(tmp_
     empty = tmp_path / 'empty'
     empty.mkdir()
     nothing = checks.check(empty)
-    assert nothing.exit_code == 2 and f'{empty}: there is no test in it' in nothing.stderr
+    assert nothing.exit_code == 2 and f'{empty}: no tests found: it has no' in nothing.stderr
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_a_killed_run_is_resumed_and_a_living_one_is_left(
         until(begun, 'it works')
         refused = hemicycle('resume', 'last', *place)
         assert refused.exit_code != 0
-        assert 'is still there' in refused.stderr
+        assert 'is still running' in refused.stderr
         process.kill()
         ended(process)
     on('resume', 'last', '--quiet', '--patterns', str(hemicycle.patterns))

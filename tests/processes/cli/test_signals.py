@@ -118,7 +118,7 @@ def test_a_request_to_end_lets_go_of_the_run_and_it_is_resumed(tmp_path: Path) -
         hemicycle.reaches(3, process)
         refused = hemicycle('resume')
         assert refused.exit_code == ExitCode.REFUSED
-        assert 'is still there' in refused.stderr
+        assert 'is still running' in refused.stderr
         process.terminate()
         code, _, err = ended(process)
     assert code == ExitCode.UNFINISHED

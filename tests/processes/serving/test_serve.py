@@ -53,7 +53,7 @@ def test_other_machines_are_refused(tmp_path: Path, host: str) -> None:
 def test_driving_is_asked_for_only_where_others_might(tmp_path: Path) -> None:
     result = Hemicycle(tmp_path)('serve', '--drive')
     assert (result.exit_code, result.stdout) == (2, '')
-    assert '--drive: it goes with --temporal' in result.stderr
+    assert '--drive: needs --temporal' in result.stderr
 
 
 def test_a_free_port_is_taken_as_it_is() -> None:

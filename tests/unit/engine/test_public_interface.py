@@ -36,7 +36,7 @@ PUBLIC = {
         'Dwell ENDINGS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge GuardResult Instant '
         'JournalOutage Message Note Origin Outcome PURGING PanelField PathStats PlanItem RULES RUN '
         'RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending StatePath StateShape '
-        'StateTraffic Status Traffic Transition Usage View escape_token is_active message_of parent_of '
+        'StateTraffic Status Traffic Transition Usage View clip escape_token is_active message_of parent_of '
         'resolve_pointer split_pointer within'
     ),
     'engine.runtime': (

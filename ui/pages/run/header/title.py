@@ -29,7 +29,8 @@ class RunTitle:
             with self._heading:
                 self._name = ui.label(info.title)
             self._place = ui.element('div').classes('ghost')
-            with ui.element('div').classes('run-marks'):
+            self._marks = ui.element('div').classes('run-marks')
+            with self._marks:
                 self._edit = button(
                     '', icon='edit', kind='quiet small', label='Rename the run', requires='annotate'
                 )
@@ -50,6 +51,7 @@ class RunTitle:
         self._name.set_text(info.title)
         _press(self._star, 'Starred' if info.starred else '', 'star' if info.starred else 'star_outline')
         _press(self._pin, 'Pinned' if info.pinned else '', 'push_pin')
+        self._marks.classes(add='set' if info.starred or info.pinned else '', remove='set')
         self._deleted.clear()
         if info.deleted:
             with self._deleted:

@@ -302,7 +302,7 @@ class ActivityRunner:
         except BaseException as error:  # A SystemExit in a task would end the process, and all other runs.
             if task.cancelling():
                 raise
-            event = self._failure(run, path, since, attempt, error)
+            event = self._failure(path, since, attempt, error)
         else:
             event = Event(name=name, at=path, since=since, attempt=attempt, data=data)
         if self._tasks.get(path) is task:  # Otherwise it was cancelled and ignored that.
@@ -318,10 +318,8 @@ class ActivityRunner:
         retry = self._chart.retries.get(path)
         return retry is not None and retry.should_retry(attempt, error)
 
-    def _failure(
-        self, run: RunInfo, path: StatePath, since: int, attempt: int, error: BaseException
-    ) -> Event:
-        seed = f'{run.seed}:{path}'
+    def _failure(self, path: StatePath, since: int, attempt: int, error: BaseException) -> Event:
+        seed = f'{self._current()[0].seed}:{path}'
         visit = Event(name='failed', at=path, since=since, attempt=attempt)
         event = failure_event(visit, error, self._chart.retries.get(path), seed)
         return replace(event, data=self._host.services.redact(event.data))

@@ -7,7 +7,6 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from weakref import WeakMethod
 
 from engine.errors import EngineError
 from engine.records import Event
@@ -34,8 +33,7 @@ class Mailbox:
     """Handles envelopes in order. While empty it has no task: an idle run is only data.
 
     Args:
-        handle: a method that decides and journals what an envelope leads to. Its object is not kept: once
-            nothing else refers to it, what was posted to it is dropped.
+        handle: decides and journals what an envelope leads to.
         turn: waits until the event loop has room for it: many runs may be told something at once.
     """
 
@@ -44,7 +42,7 @@ class Mailbox:
     def __init__(
         self, handle: Callable[[Envelope], Awaitable[None]], turn: Callable[[], Awaitable[None]]
     ) -> None:
-        self._handle, self._turn = WeakMethod(handle), turn
+        self._handle, self._turn = handle, turn
         self._queue: deque[Envelope] = deque()
         self._task: asyncio.Task[None] | None = None
         self._closed: Callable[[Event], Exception] | None = None
@@ -101,11 +99,8 @@ class Mailbox:
             self._task = None
 
     async def _deliver(self, envelope: Envelope) -> None:
-        handle = self._handle()
-        if handle is None:
-            return
         try:
-            await handle(envelope)
+            await self._handle(envelope)
         except Exception as error:
             if not isinstance(error, EngineError):
                 log.exception('event %s was not handled', envelope.event.name)

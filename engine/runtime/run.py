@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from weakref import proxy
 
 from engine.errors import (
     EngineError,
@@ -67,13 +66,12 @@ class Run:
         self.info, self.chart, self.state, self.projection = info, chart, state, projection
         self._host, self._replayer = host, replayer
         self._recorder = Recorder(host, state.kept)
-        me = proxy(self)  # Its parts do not keep it: it is freed when it is over, not at the next collection.
         self._mailbox = Mailbox(self._handle, host.services.share.turn)
         self._work = ActivityRunner(
-            chart, projection, host, lambda: (me.info, me.state), self._mailbox.post, replayer
+            chart, projection, host, lambda: (self.info, self.state), self._mailbox.post, replayer
         )
         self._enforcer = BudgetEnforcer(projection, self._work, host.services.clock, self._mailbox.post)
-        self._debugger = Debugger(projection, chart.shape, lambda: me.state)
+        self._debugger = Debugger(projection, chart.shape, lambda: self.state)
         self.lost = ''
         """Why this process may no longer write to the run, if so."""
         self.claimed = False

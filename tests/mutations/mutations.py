@@ -104,13 +104,13 @@ MUTATIONS = (
         module='engine.runtime.mailbox',
         before="""\
         try:
-            await handle(envelope)
+            await self._handle(envelope)
 """,
         after="""\
         try:
             if envelope.answer:
                 envelope.answer.set_result(None)
-            await handle(envelope)
+            await self._handle(envelope)
 """,
         guards=(f'{LAW}::test_no_work_begins_before_its_step_is_kept',),
     ),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -389,30 +387,3 @@ async def test_time_never_runs_backwards_in_a_history(
     await conductor.result(run)
     times = [step.time for step in await conductor.transitions(run)]
     assert times == sorted(times)
-
-
-@pytest.fixture
-def no_collections() -> Iterator[None]:
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.mark.parametrize('ending', ['done', 'failed', 'cancel'])
-async def test_a_run_that_is_over_is_freed_without_a_collection(
-    conductor: Conductor, gates: Gates, clock: SimulatedClock, no_collections: None, ending: str
-) -> None:
-    """Full collections are rare in a server: what waits for one is memory that others lack."""
-    run = (await conductor.start('chain')).id
-    live = weakref.ref(conductor._live.runs[run])
-    await gates.open('one')
-    await until(lambda: 'two' in gates.waiting)
-    if ending == 'cancel':
-        await conductor.cancel(run)
-    elif ending == 'failed':
-        await clock.advance(31)
-    else:
-        await gates.open('two')
-    await conductor.result(run)
-    await settle()
-    assert live() is None

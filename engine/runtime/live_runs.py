@@ -6,7 +6,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -262,9 +262,8 @@ class LiveRuns:
         log.warning('%s runs may finish their calls first; interrupt again to cut them off', len(paid))
         drained: asyncio.Future[Any] = asyncio.gather(*(run.drain() for run in paid), return_exceptions=True)
         await asyncio.wait([drained, grace], return_when=asyncio.FIRST_COMPLETED)
-        if drained.cancel():
-            with suppress(asyncio.CancelledError):
-                await drained
+        drained.cancel()
+        await asyncio.gather(drained, return_exceptions=True)  # Its error is retrieved; our own passes.
 
     async def _equip(self, info: RunInfo) -> None:
         """Prepare a newly journaled run; if that fails, delete it."""

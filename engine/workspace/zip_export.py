@@ -9,6 +9,7 @@ import stat
 import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from engine.workspace.object_store import ObjectStore
@@ -135,6 +136,7 @@ def _unpacked(path: str) -> str:
     return '/'.join(map(_portable, path.split('/'))).lower()
 
 
+@lru_cache(4096)
 def _portable(name: str) -> str:
     text = name.encode(errors='replace').decode()
     # macOS ignores invisible characters: `.g\u200cit` is `.git` there.

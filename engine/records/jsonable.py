@@ -33,6 +33,13 @@ def describe_error(error: BaseException) -> str:
     return clip(text, MOST_SAID)
 
 
+def innermost(error: BaseException) -> BaseException:
+    """Unwrap exception groups: the innermost error, or the first of several."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return error
+
+
 def clip(text: str, most: int) -> str:
     """The text, cut to at most so many characters; one that was cut ends in '…'."""
     return text if len(text) <= most else f'{text[: most - 1].rstrip()}…'

@@ -32,6 +32,7 @@ from engine.models.http.dialects.structured_output import AnswerUnwrapper
 from engine.models.http.endpoint import Endpoint
 from engine.models.http.sse_reader import SseReader, lost_connection
 from engine.models.protocol import ModelEvent, ModelRequest, Timeouts
+from engine.records.jsonable import innermost
 
 DIALECTS: dict[str, Dialect] = {
     'openai': OpenAI(),
@@ -171,7 +172,8 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
     try:
         url = httpx.URL(endpoint.url.rstrip('/') + path)
         if (url.port or 0) > LAST_PORT:  # Some event loops only say that nothing can be reached.
-            raise OverflowError(f'port must be 0-{LAST_PORT}')
+            problem = f'its address cannot be used: port must be 0-{LAST_PORT}'
+            raise ModelError(problem, kind='bad request')
         request = http.build_request(
             method,
             url.copy_merge_params(dict(endpoint.query)) if endpoint.query else url,
@@ -184,7 +186,7 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError, httpx.LocalProtocolError) as error:
         problem = f'its address or a header is not valid: {type(error).__name__}'
         raise ModelError(problem, kind='bad request') from None
-    except (ExceptionGroup, OverflowError) as error:  # Raised below httpx, for example by port 99999.
+    except ExceptionGroup as error:  # Raised below httpx.
         problem = f'its address cannot be used: {innermost(error)}'
         raise ModelError(problem, kind='bad request') from None
     except httpx.HTTPError as error:
@@ -316,13 +318,6 @@ def _not_a_stream(body: bytes, kind: str) -> ModelError:
     said = unreadable_error(page_text(body.decode('utf-8', 'replace')))
     problem = f'it answered with {kind or "no content type"}: {form}; is the address right? {said}'
     return ModelError(problem, kind='bad response', status=200)
-
-
-def innermost(error: BaseException) -> BaseException:
-    """Unwrap exception groups: the innermost error, or the first of several."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    return error
 
 
 def _annotate_error(error: ModelError, endpoint: Endpoint, decoder: Decoder | None) -> ModelError:

@@ -9,11 +9,10 @@ import httpx2
 from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT
 
 from engine.records.jsonable import describe_error
+from engine.tools.mcp.config import MOST_BYTES
 
 BROKEN_OFF = -32097
 """The code of the error that answers a request which was broken off."""
-MOST_BODY = 32 * 1024 * 1024
-"""Maximum bytes of an answer that is no stream."""
 CODING = ('content-encoding', 'content-length', 'transfer-encoding')
 
 
@@ -52,8 +51,8 @@ async def _whole(response: httpx2.Response) -> httpx2.Response:
     try:
         async for piece in response.aiter_bytes():
             body += piece
-            if len(body) > MOST_BODY:
-                return _error(response.request, f'its answer is longer than {MOST_BODY:,} bytes')
+            if len(body) > MOST_BYTES:
+                return _error(response.request, f'its answer is longer than {MOST_BYTES:,} bytes')
     finally:
         await response.aclose()
     headers = [(name, value) for name, value in response.headers.multi_items() if name not in CODING]

@@ -20,7 +20,7 @@ from engine.tools.artifacts import ToolOutput
 from engine.tools.mcp.asking import AskingCall
 from engine.tools.mcp.config import McpServer, ServerHealth
 from engine.tools.mcp.remote_tool import RemoteTool, output_of, remote
-from engine.tools.mcp.session import McpSession, innermost, open_once
+from engine.tools.mcp.session import McpSession, describe, open_once
 from engine.tools.mcp.token_file import TokenFile
 from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
 
@@ -166,7 +166,7 @@ class McpServers:
             if auth and auth.asking:
                 said = f'{auth.asking} did not answer within {oauth.EXCHANGE_SECONDS:g} seconds, or broke off'
                 return self._health(name, said)
-            said = known.server.hide(innermost(error))
+            said = known.server.hide(describe(error))
             return self._health(name, auth.hide(said) if auth else said)
         return await self.test(name)
 

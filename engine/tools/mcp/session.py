@@ -13,15 +13,16 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from engine.errors import ToolError
-from engine.records.jsonable import clip, describe_error
+from engine.records.jsonable import clip, describe_error, innermost
 from engine.tools.mcp.asking import CURRENT, AskingCall
-from engine.tools.mcp.config import McpServer
+from engine.tools.mcp.config import MOST_BYTES, McpServer
 from engine.tools.mcp.token_file import TokenFile
 
 if TYPE_CHECKING:
     import httpx
     from mcp import Client, types
     from mcp.client.session import ClientRequestContext
+    from mcp.shared.exceptions import MCPError
 
     from engine.tools.mcp.oauth import StoredSignIn
 
@@ -34,8 +35,6 @@ MOST_SAID = 600
 """Maximum characters shown of a program's standard error."""
 MOST_TOLD = 4_000
 """Maximum characters of an error."""
-MOST_EVENT = 32 * 1024 * 1024
-"""Maximum bytes of one event of a server's stream."""
 
 
 class ConnectionLost(ToolError):
@@ -135,9 +134,9 @@ class McpSession:
             raise
         except MCPError as error:
             said, code = error.message, error.code
-            lost = code == CLOSED and said == CLOSED_SAID
+            lost = _is_lost(error)
         except Exception as error:
-            said, code, lost = f'its answer cannot be parsed: {innermost(error)}', 0, False
+            said, code, lost = f'its answer cannot be parsed: {describe(error)}', 0, False
         if lost or (task is not None and task.done()):
             await self._close(task)
             raise self.connection_error(f'the connection was lost; {UNKNOWN}')
@@ -171,7 +170,7 @@ class McpSession:
                 await self._listen(client)
         except BaseException as error:
             if not ready.done():
-                said = innermost(error)
+                said = describe(error)
                 ready.set_exception(
                     self.connection_error(
                         said if said.startswith(WANTED) else f'it cannot be reached: {said}'
@@ -196,7 +195,7 @@ class McpSession:
         if server.url:
             http = await stack.enter_async_context(HttpClient(dict(server.headers), self._auth()))
             http.event_hooks = {'response': [self._note_status]}
-            transport = streamable_http_client(server.url, http_client=http, max_sse_event_size=MOST_EVENT)
+            transport = streamable_http_client(server.url, http_client=http, max_sse_event_size=MOST_BYTES)
         else:
             parameters = StdioServerParameters(
                 command=server.command,
@@ -261,7 +260,7 @@ class McpSession:
             except ListenNotSupportedError:
                 break
             except MCPError as error:
-                if error.code == CLOSED:
+                if _is_lost(error):
                     return
                 break
             await asyncio.sleep(AGAIN)
@@ -320,16 +319,21 @@ async def open_once(server: McpServer, auth: StoredSignIn) -> None:
     logging.getLogger('mcp').setLevel(logging.CRITICAL)
     async with (
         create_mcp_http_client(headers=dict(server.headers), auth=auth) as http,
-        Client(streamable_http_client(server.url, http_client=http), cache=None) as client,
+        Client(
+            streamable_http_client(server.url, http_client=http, max_sse_event_size=MOST_BYTES), cache=None
+        ) as client,
     ):
         await client.list_tools()
 
 
-def innermost(error: BaseException) -> str:
-    """The innermost error of a group; the first of several."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    return describe_error(error).removeprefix('MCPError: ')  # The package's, and no help.
+def describe(error: BaseException) -> str:
+    """The innermost error of a group in words; the first of several."""
+    return describe_error(innermost(error)).removeprefix('MCPError: ')  # The package's, and no help.
+
+
+def _is_lost(error: MCPError) -> bool:
+    """Whether the connection is gone: servers use the code for any error of theirs."""
+    return error.code == CLOSED and error.message == CLOSED_SAID
 
 
 HINTS = {
@@ -339,7 +343,7 @@ HINTS = {
 }
 WANTED = 'you have to sign in to it'
 CLOSED, CLOSED_SAID = -32000, 'Connection closed'
-"""The package's code and words for a closed connection; servers use the code for any error."""
+"""The package's code and words for a closed connection."""
 SESSION_ENDED = 'Session terminated'
 REFUSED = 'Server returned an error response'
 """How the package tells of a status, which it does not name."""

@@ -1,0 +1,33 @@
+"""A connection to an MCP server: what ends it, and what is one answer's trouble alone."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from engine.tools.mcp.config import McpServer
+from engine.tools.mcp.session import CLOSED, CLOSED_SAID, McpSession
+
+
+class Refusing:
+    """A client whose server refuses to report changes."""
+
+    def __init__(self, said: str) -> None:
+        self._said = said
+
+    def listen(self, **_: bool) -> Any:
+        raise MCPError(CLOSED, self._said)
+
+
+@pytest.mark.parametrize(('said', 'is_over'), [(CLOSED_SAID, True), ('too many subscriptions', False)])
+async def test_only_a_lost_connection_ends_the_listening(said: str, is_over: bool) -> None:
+    """Servers use the package's code for errors of their own, and other calls are under way."""
+    session = McpSession(McpServer(name='small', command='true'), lambda: None)
+    listening = asyncio.create_task(session._listen(Refusing(said)))  # type: ignore[arg-type]
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert listening.done() is is_over
+    listening.cancel()

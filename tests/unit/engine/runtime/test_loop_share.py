@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from engine import Activity, Catalog, Conductor, Event, Pattern, SimulatedClock
 from engine.runtime.loop_share import SHARE, LoopShare
 
@@ -31,39 +33,31 @@ class Watcher:
             self.longest = max(self.longest, self._clock.now() - before)
 
 
-async def test_work_of_many_tasks_leaves_room_for_others() -> None:
+@pytest.mark.parametrize(
+    'works',
+    [
+        [True] * 300,
+        # In between, rounds are short, and ever more tasks get a turn in each.
+        [True] * 6 + [False] * 495 + [True] * 99,
+    ],
+    ids=['alike', 'becomes longer'],
+)
+async def test_work_of_many_tasks_leaves_room_for_others(works: list[bool]) -> None:
     clock = WorkClock()
     share, watcher = LoopShare(clock), Watcher(clock)
     order: list[int] = []
 
     async def work(number: int) -> None:
         await share.turn()
-        clock.work()
-        order.append(number)
-
-    watching = asyncio.create_task(watcher.watch())
-    await asyncio.gather(*map(work, range(300)))
-    watching.cancel()
-    assert PIECE < watcher.longest <= 2 * SHARE
-    assert order == list(range(300))  # first come, first served
-
-
-async def test_work_that_becomes_longer_leaves_room_for_others() -> None:
-    clock = WorkClock()
-    share, watcher = LoopShare(clock), Watcher(clock)
-    order: list[int] = []
-
-    async def work(number: int) -> None:
-        await share.turn()
-        if number < 6 or number > 500:  # In between, rounds are short, and ever more get a turn in each.
+        if works[number]:
             clock.work()
         order.append(number)
 
     watching = asyncio.create_task(watcher.watch())
-    await asyncio.gather(*map(work, range(600)))
+    await asyncio.gather(*map(work, range(len(works))))
     watching.cancel()
     assert PIECE < watcher.longest <= 2 * SHARE
-    assert order == list(range(600))
+    assert order == list(range(len(works)))  # first come, first served
 
 
 async def test_a_turn_that_nobody_waits_for_any_more_is_passed_on() -> None:

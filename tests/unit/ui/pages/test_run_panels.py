@@ -141,6 +141,8 @@ def test_a_phase_says_what_it_used_of_its_share_and_what_is_to_be_expected():
     made.stop(96, 1)
     assert time_left(made, 200, Status.WAITING) == 'stopped with 4.0 s left'
     assert time_left(made, 200, Status.DONE) == 'ended with 4.0 s left'
+    made.stop(99.97, 1)
+    assert time_left(made, 200, Status.WAITING) == 'used up: 1:40'  # and not: 0.0 s left
 
 
 def test_time_goes_on_only_while_the_run_does():

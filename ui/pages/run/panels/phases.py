@@ -219,16 +219,21 @@ def phase_line(clock: PhaseBudget, burn: BurnDown) -> str:
     return f'{duration(burn.used)} of {duration(burn.allotted)}{hope}{late}'
 
 
+NOTHING = 0.05
+"""Seconds; fewer would be written as 0.0 s."""
+
+
 def time_left(clock: PhaseBudget, ran: float, status: Status) -> str:
     """What is left of the total."""
     if clock.stopped >= 0:
-        left = max(0.0, clock.ends - clock.stopped)
+        left = clock.ends - clock.stopped
         how = 'ended' if status.ended else 'stopped'
-        return f'{how} with {duration(left)} left' if left else f'used up: {duration(clock.limit)}'
+        is_over = left < NOTHING
+        return f'used up: {duration(clock.limit)}' if is_over else f'{how} with {duration(left)} left'
     left = clock.left(ran)
     return (
         f'{duration(left)} of {duration(clock.limit)} left'
-        if left > 0
+        if left >= NOTHING
         else f'{duration(clock.limit)} used up'
     )
 

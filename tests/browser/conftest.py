@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.bench.processes import free_port
 from tests.browser.server import Server
-from tests.browser.windows import Windows
+from tests.browser.windows import Window, Windows
 from tests.support import chromium
 
 HERE = Path(__file__).parent
@@ -87,13 +87,21 @@ def windows(browser: Browser) -> Windows:
 
 
 @pytest.fixture(scope='module')
-def home(windows: Windows, server: Server) -> Iterator[Page]:
-    """The home page, for what a module of scripts does by itself: tests leave it as it is."""
+def home_window(windows: Windows, server: Server) -> Iterator[Window]:
     window = windows.open(1440, 900, 'light')
     window.page.goto(server.url)
-    yield window.page
+    yield window
     windows.close(window)
-    assert window.errors == []
+
+
+@pytest.fixture
+def home(home_window: Window, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """The home page, loaded once for a module of scripts that are called there by themselves."""
+    failed = request.session.testsfailed
+    yield home_window.page
+    home_window.as_new &= request.session.testsfailed == failed
+    errors, home_window.errors = home_window.errors, []
+    assert errors == []
 
 
 @pytest.fixture

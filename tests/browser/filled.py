@@ -79,20 +79,20 @@ class Filler:
         assert answer.ok, answer.text()
         variants = [{'name': name, 'overrides': {'after': 'live'}} for name in ('A', 'B')]
         made = self._post(f'runs/{done}/variants', {'at': 9, 'variants': variants})
-        waits = self._post('runs', {**action, 'approvals': 'all'})['id']
+        waits = self.start(TASK, approvals='all')
         self._page.goto(f'{self._url}/inbox')
         question = self._page.get_by_role('article').get_attribute('data-ask')
         return {'run': done, 'waits': waits, 'question': question, 'group': made[0]['options']['group']}
 
-    def run(self, task: str, pattern: str = 'pipeline', **options: Any) -> str:
+    def run(self, task: str) -> str:
         """A run that has ended."""
-        made = self.start(task, pattern, **options)
+        made = self.start(task)
         self._get(f'runs/{made}/result?wait=60')
         return made
 
-    def start(self, task: str, pattern: str = 'pipeline', **options: Any) -> str:
+    def start(self, task: str, **options: Any) -> str:
         """A run that has just begun."""
-        return str(self._post('runs', {'pattern': pattern, 'parameters': {'task': task}, **options})['id'])
+        return str(self._post('runs', {'pattern': 'pipeline', 'parameters': {'task': task}, **options})['id'])
 
     @property
     def _own(self) -> dict[str, str]:

@@ -63,8 +63,11 @@ class Server:
         request = urllib.request.Request(f'{self.url}/api/v1{path}')
         request.add_header('Content-Type', 'application/json')
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(request, data, timeout=DEADLINE) as answer:
-            return json.load(answer)
+        try:
+            with urllib.request.urlopen(request, data, timeout=DEADLINE) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f'{path}: {error.code} {error.read().decode()}') from error
 
     def launch(self, pattern: str, /, *, ended: bool = False, options: Any = None, **parameters: Any) -> str:
         """Start a run with no browser, where it is not the start that is tested: the address of its page.

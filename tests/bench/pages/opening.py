@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import median
 
 from tests.bench.pages.chromium import Probe, chromium
-from tests.bench.pages.stepping import start_run
 from tests.bench.table import Row
 from tests.browser.server import Server
 
@@ -23,17 +22,15 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     server = Server(folder)
     server.start()
     try:
-        run = await asyncio.to_thread(start_run, server)
+        run = await asyncio.to_thread(server.sample, 'supervisor')
         async with chromium() as probe:
             await probe.cdp.send('Network.enable')
             await probe.cdp.send('Network.setCacheDisabled', {'cacheDisabled': True})
-            for name, path, ready in (
-                ('home', '/', '.card.runs'),
-                ('run', f'/runs/{run}', '.diagram .state'),
+            for name, url, ready in (
+                ('home', server.url, '.card.runs'),
+                ('run', run, '.diagram .state'),
             ):
-                paints = [
-                    await _opened(probe, f'{server.url}{path}', ready) for _ in range(2 if fast else 8)
-                ][1:]
+                paints = [await _opened(probe, url, ready) for _ in range(2 if fast else 8)][1:]
                 yield Row(
                     name=f'{name}: largest contentful paint',
                     value=median(paints),

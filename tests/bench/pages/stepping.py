@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import urllib.request
 from collections.abc import AsyncIterator
 from pathlib import Path
 from statistics import median
 
-from engine.models.scripted import scenarios
 from tests.bench.pages.chromium import chromium
 from tests.bench.table import Row
 from tests.bench.timing import percentile
@@ -67,7 +64,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     server = Server(folder)
     server.start()
     try:
-        url = f'{server.url}/runs/{await asyncio.to_thread(start_run, server)}'
+        url = await asyncio.to_thread(server.sample, 'supervisor')
         async with chromium() as probe:
             await probe.page.goto(f'{url}?at=1')
             await probe.page.wait_for_selector('.diagram .state.active')
@@ -95,18 +92,3 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                 )
     finally:
         server.stop()
-
-
-def start_run(server: Server) -> str:
-    """Run the supervisor's sample to its end; gives the run's id."""
-    body = {'pattern': 'supervisor', 'parameters': scenarios('supervisor')[0].parameters}
-    request = urllib.request.Request(
-        f'{server.url}/api/v1/runs', json.dumps(body).encode(), {'Content-Type': 'application/json'}
-    )
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        run = str(json.loads(answer.read())['id'])
-    while True:
-        with urllib.request.urlopen(f'{server.url}/api/v1/runs/{run}', timeout=30) as answer:
-            found = json.loads(answer.read())
-        if found.get('status', found.get('info', {}).get('status')) == 'done':
-            return run

@@ -70,20 +70,15 @@ def test_a_conflict_is_seen_resolved_by_hand_and_merged(
     (new_server.patterns / 'making.py').write_text(SOURCE)
     new_server.start()
     page = open_page()
-    url = new_server.url
-    body = {'pattern': 'making', 'parameters': {'project': str(project)}, 'title': 'Change a line'}
-    answer = page.request.post(f'{url}/api/v1/runs', data=body, headers={'Origin': url})
-    assert answer.ok, answer.text()
-    run = answer.json()['id']
-    assert page.request.get(f'{url}/api/v1/runs/{run}/result?wait=60', timeout=90_000).ok
+    run = new_server.launch('making', project=str(project), options={'title': 'Change a line'}, ended=True)
     git(project, 'checkout', '-q', '-b', 'other')
     (project / 'a.txt').write_text(TEXT.replace('line 9\n', 'by the user\n'))
     git(project, 'commit', '-qam', 'mine')
     mine = git(project, 'rev-parse', 'other')
 
-    page.goto(f'{url}/runs/{run}/files')
+    page.goto(f'{run}/files')
     page.get_by_role('link', name='Merge').click()
-    page.wait_for_url(f'{url}/runs/{run}/review')
+    page.wait_for_url(f'{run}/review')
     page.get_by_role('button', name='Preview merge').click()
     card = page.get_by_role('group', name='Conflict in a.txt')
     expect(card.locator('tr.removed')).to_have_text(re.compile('by the user'))

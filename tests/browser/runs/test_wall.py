@@ -46,9 +46,7 @@ def test_a_pane_stays_at_its_end_and_one_that_is_read_stays_where_it_is(open_pag
     new_server.start()
     page = open_page(width=600, height=700)  # the page scrolls, too
     page.goto(f'{new_server.url}/wall')
-    own = {'Origin': new_server.url}
-    answer = page.request.post(f'{new_server.url}/api/v1/runs', data={'pattern': 'talkers'}, headers=own)
-    assert answer.ok, answer.text()
+    new_server.launch('talkers')
     expect(page.locator('.wall-pane section.agent')).to_have_count(2)
     first, second = BODY.format(1), BODY.format(2)
     for body in (first, second):
@@ -125,9 +123,7 @@ def test_a_wall_left_open_forgets_old_words_but_not_those_that_somebody_reads(
     new_server.start()
     page = open_page(width=1200, height=800)
     page.goto(f'{new_server.url}/wall')
-    own = {'Origin': new_server.url}
-    answer = page.request.post(f'{new_server.url}/api/v1/runs', data={'pattern': 'workers'}, headers=own)
-    assert answer.ok, answer.text()
+    new_server.launch('workers')
     expect(page.locator('.wall-pane section.agent')).to_have_count(2)
     first, second = BODY.format(1), BODY.format(2)
     page.wait_for_function(AT_END, arg=first)

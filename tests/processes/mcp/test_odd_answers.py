@@ -19,7 +19,7 @@ from engine.tools.mcp.config import McpServer
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool, ToolContext
 from tests.models.server import listening
-from tests.support.harness import turns
+from tests.support.harness import until
 from tests.support.mcp import odd
 
 pytestmark = pytest.mark.anyio
@@ -182,9 +182,7 @@ BREAKS = {
 async def test_an_answer_over_http_that_breaks_off_fails_that_call_alone(breaks: str) -> None:
     async with far() as (server, settings), serving(settings) as tools:
         waits = asyncio.create_task(used(tools, 'wait', run='first'))
-        async for _ in turns():
-            if 'wait' in server.called:
-                break
+        await until(lambda: 'wait' in server.called)
         server.breaks = breaks
         said = await used(tools, 'plain')
         assert BREAKS[breaks] in said and 'MCP server odd: ' in said
@@ -211,9 +209,7 @@ async def test_a_session_that_a_server_has_ended_is_opened_again() -> None:
 async def test_a_list_that_does_not_come_ends_no_call() -> None:
     async with far() as (server, settings), connected(replace(settings, start=0.2)) as (servers, tools):
         waits = asyncio.create_task(used(tools, 'wait', run='first'))
-        async for _ in turns():
-            if 'wait' in server.called:
-                break
+        await until(lambda: 'wait' in server.called)
         server.lists = False
         assert 'it did not list its tools within 0.2 seconds' in (await servers.test('odd')).problem
         server.free.set()

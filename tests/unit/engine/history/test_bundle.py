@@ -45,9 +45,6 @@ TAKE = {
 }  # fmt: skip
 
 
-CHANGE = {'op': 'remove', 'path': '/memory/x/y', 'value': None}
-
-
 def reply(request: Any) -> Any:
     if request.hints.role in ('one', 'two'):
         return calls(('jot', {'name': f'{request.hints.role}.txt'})) if not request.hints.turn else 'done'

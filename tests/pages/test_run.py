@@ -180,6 +180,33 @@ async def test_memory_is_read_beside_the_event_loop(user: User, backend, monkeyp
     assert threading.main_thread() not in threads
 
 
+async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: User, backend, monkeypatch):
+    """One read at a time: what was read is shown, and then the last step, with none in between."""
+    conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
+    await conductor.result(run)
+    read, shown, may_end = [], [], threading.Event()
+
+    def document_of(view):
+        read.append(view.seq)
+        may_end.wait(10)
+        return {'memory': view.seq}
+
+    monkeypatch.setattr(inspector, '_document_of', document_of)
+    monkeypatch.setattr(inspector.JsonTree, 'show', lambda tree, value, _: shown.append(value['memory']))
+    await user.open(f'/runs/{run}?at=3&inspect=memory')
+    await until(lambda: read)
+    buttons = [one for one in user.client.elements.values() if one.tag == 'button']
+    (forward,) = [one for one in buttons if str(one.props.get('aria-label')).startswith('Next step')]
+    for step in (4, 5):
+        UserInteraction(user, {forward}, None).click()
+        await user.should_see(f'Step {step}')
+    assert read == [3]
+    may_end.set()
+    await until(lambda: shown[-1:] == [5])
+    assert shown == [3, 5] == read
+
+
 async def test_a_budget_burns_down_and_is_added_to(user: User, backend):
     gate = asyncio.Event()
     conductor = await opened(

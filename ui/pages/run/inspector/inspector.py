@@ -57,6 +57,7 @@ class Inspector:
         self._on_tab = on_tab
         self._shape, self._named, self._reasons = context.shape, context.named, context.reasons
         self._pending: tuple[View | None, list[str]] = (None, [])
+        self._reading: asyncio.Task[None] | None = None
         self._engaged = False
         """Whether the focus or the selection is in a text."""
         self._held: tuple[View, float | None] | None = None
@@ -133,20 +134,26 @@ class Inspector:
 
     def _fill(self) -> None:
         # The whole document is sent only while its tab is open.
-        view, changed = self._pending
-        if view and self._tabs.shown == 'Memory':
-            background_tasks.create(self._show_memory(view, changed), name='show memory')
+        view, _ = self._pending
+        if view and self._tabs.shown == 'Memory' and (self._reading is None or self._reading.done()):
+            self._reading = background_tasks.create(self._show_memory(), name='show memory')
         if view and self._tabs.shown == 'Usage':
             self._spending.show(view)
 
-    async def _show_memory(self, view: View, changed: list[str]) -> None:
-        # Long lists are read from earlier snapshots only now: other pages do not wait for it.
-        try:
-            document = await asyncio.to_thread(_document_of, view)
-        except EngineError as error:
-            document = {'memory': f'It cannot be read: {error}'}
-        if self._pending[0] is view and not self._tree.is_deleted:
+    async def _show_memory(self) -> None:
+        """Show the memory of the pending step, and then that of the last one that came meanwhile."""
+        shown = None
+        while (view := self._pending[0]) and view is not shown and self._tabs.shown == 'Memory':
+            changed = self._pending[1]
+            # Long lists are read from earlier snapshots only now: other pages do not wait for it.
+            try:
+                document = await asyncio.to_thread(_document_of, view)
+            except EngineError as error:
+                document = {'memory': f'It cannot be read: {error}'}
+            if self._tree.is_deleted:
+                return
             self._tree.show(document, changed)
+            shown = view
 
     def _describe(self, view: View, step: Transition, since: float | None) -> None:
         ui.label(f'Step {step.seq}').classes('step-number num')

@@ -3,6 +3,7 @@ import { points } from "/hemicycle/overlays.js";
 
 const LARGEST = [112, 150], SHARE = [0.24, 0.42], EDGE = 12, RIM = 4, PARTS = [1, 0.8, 0.6]; // pixels, parts of what the drawing has, pixels to its edge, units of a region's border, and smaller sizes where the largest covers something
 const CORNERS = ["bottom right", "bottom left", "top right", "top left"];
+const PLACES = PARTS.flatMap((part) => CORNERS.map((name) => [name, part]));
 const LIT = ["inside", "active", "waiting", "broken"];
 
 const make = (name, parent) => Object.assign(parent.appendChild(document.createElement("i")), { className: name });
@@ -49,9 +50,13 @@ export const mapping = {
       const around = ([a, b, wide, high]) => over([a, b, wide, high]) - over([a + RIM, b + RIM, wide - 2 * RIM, high - 2 * RIM]);
       return this.placed.reduce((sum, one) => sum + (one.region ? around(one) : over(one)), 0);
     };
-    const places = PARTS.flatMap((part) => CORNERS.map((name) => [name, part]));
-    const [name, part] = [this.place ?? places[0], ...places].reduce((best, one) => (covered(one) < covered(best) ? one : best));
-    this.place = [name, part];
+    let least = covered(this.place ??= PLACES[0]);
+    for (const one of PLACES) {
+      if (!least) break;
+      const area = covered(one);
+      if (area < least) [this.place, least] = [one, area];
+    }
+    const [name, part] = this.place;
     this.map.dataset.corner = name;
     return part;
   },

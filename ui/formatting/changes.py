@@ -39,7 +39,7 @@ def value_text(value: Any) -> str:
     """A value of the run's data as lines of text."""
     if _is_message(value):
         return _message(value)
-    return clip('\n'.join(_lines(value, 0)), LONGEST)
+    return clip('\n'.join(_lines(_parse(value), 0)), LONGEST)
 
 
 def _is_message(value: Any) -> TypeGuard[Mapping[str, Any]]:
@@ -57,7 +57,7 @@ def _message(message: Mapping[str, Any]) -> str:
                 said.append(f'{part.get("name")}: {_brief(part.get("text"))}')
             case 'text' | 'reasoning':
                 text = part.get('text')
-                said += [_brief(text)] if (answer := _parse(text)) is text else _lines(answer, 0)
+                said.append(_brief(text) if (answer := _parse(text)) is text else value_text(answer))
     return '\n'.join(said)
 
 
@@ -70,15 +70,13 @@ def _parse(value: Any) -> Any:
     if not isinstance(value, str) or value.lstrip()[:1] not in ('{', '['):
         return value
     try:
-        found = json.loads(value)
+        return json.loads(value)
     except (ValueError, RecursionError):
         return value
-    return found if isinstance(found, (dict, list)) else value
 
 
 def _lines(value: Any, depth: int) -> list[str]:
     items: list[tuple[str, Any]]
-    value = _parse(value)
     if isinstance(value, Mapping):
         # What is not set says nothing.
         items = [(str(key).replace('_', ' '), item) for key, item in value.items() if item not in ('', None)]

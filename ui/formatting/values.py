@@ -118,6 +118,11 @@ def with_list_ends(value: Any) -> Any:
     return ends | {'earlier': f'{before:,} more items, which are not shown'}
 
 
+def as_sentence(text: str) -> str:
+    """The text with a capital letter and a full stop."""
+    return f'{text[:1].upper()}{text[1:].rstrip(".")}.' if text else ''
+
+
 def first_sentence(text: str) -> str:
     """The first sentence of a docstring, on one line."""
     paragraph = ' '.join(text.strip().split('\n\n')[0].split())

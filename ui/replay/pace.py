@@ -52,12 +52,12 @@ class Pace:
             if self._waiting:
                 self._set_alarm()
 
-    def looked(self, *, found: bool) -> None:
-        """A look is being made, and found something or nothing."""
+    def looked(self, *, found: bool, again: float = math.inf) -> None:
+        """A look is being made, and found something or nothing; another is due `again` seconds from now."""
         now = asyncio.get_running_loop().time()
         if found:
             self._next = max(self._next, now) + PERIOD
-        self._due = max(self._next, now + self._idle)
+        self._due = max(self._next, now + min(self._idle, again))
 
     def _set_alarm(self) -> None:
         if self._alarm:

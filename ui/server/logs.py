@@ -100,7 +100,7 @@ class SafeFormatter(logging.Formatter):
         """Format the event itself."""
         plain = copy.copy(record)
         plain.exc_info = plain.exc_text = plain.stack_info = None
-        return ' '.join(strip_control(super().format(plain)).splitlines())
+        return _on_one_line(super().format(plain))
 
 
 class OneLineFormatter(SafeFormatter):
@@ -111,8 +111,12 @@ class OneLineFormatter(SafeFormatter):
         line = self.line(record)
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
-            line = f'{line} ({type(error).__name__}: {error})'
-        return ' '.join(strip_control(line).splitlines())
+            line += f' ({type(error).__name__}: {_on_one_line(str(error))})'
+        return line
+
+
+def _on_one_line(text: str) -> str:
+    return ' '.join(strip_control(text).splitlines())
 
 
 class RunLog(JournalObserver):

@@ -11,6 +11,7 @@ from nicegui import ui
 from engine.runtime import CONDITION_NAMES
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, text_input
+from ui.formatting.values import as_sentence
 
 EXAMPLES = (
     ('cost > 0.5', 'the run has cost more than $0.50'),
@@ -139,8 +140,3 @@ class ConditionField:
         quoted = '"' + text.replace('\\', '\\\\').replace('"', '\\"') + '"'
         offer.on('click', js_handler=INSERT.replace('ID', self._line.html_id).replace('TEXT', quoted))
         Text('dd', note, 'muted small')
-
-
-def as_sentence(text: str) -> str:
-    """The text with a capital letter and a full stop."""
-    return f'{text[:1].upper()}{text[1:].rstrip(".")}.' if text else ''

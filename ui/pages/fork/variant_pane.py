@@ -38,7 +38,7 @@ class VariantPane:
     ) -> None:
         """Draw it; `read` fills it, `look` brings it up to date."""
         self._conductor, self.info, self._shape, self._name = conductor, info, follower.shape, name
-        self.follower = follower
+        self._follower = follower
         self._steps: list[Transition] = []
         self._blocks: list[dict[str, Any]] = []
         with ui.element('section').classes('panel lane') as self.root:
@@ -74,7 +74,7 @@ class VariantPane:
 
     def look(self) -> bool:
         """Add what is new since the last look; returns whether there was any."""
-        news = self.follower.look()
+        news = self._follower.look()
         if news is not None:
             self._take([step for step in news.steps if step.seq > self._last])
             for pieces in news.text.values():
@@ -103,7 +103,7 @@ class VariantPane:
     @property
     def ended(self) -> bool:
         """Whether the run is over."""
-        return self.follower.fold.view.status.ended
+        return self._follower.fold.view.status.ended
 
     def _take(self, steps: list[Transition]) -> None:
         self._steps.extend(steps)
@@ -114,7 +114,7 @@ class VariantPane:
             self._talk.show(self._blocks)
 
     def _tell(self) -> None:
-        view = self.follower.fold.view
+        view = self._follower.fold.view
         if not view.seq:
             return
         self._pill.classes(replace=f'pill {status_class(view.status, view.error)}')

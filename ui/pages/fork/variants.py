@@ -83,7 +83,7 @@ class VariantBoard:
                 follower = Follower(conductor, run, shape, self._pace)
                 lane = VariantPane(conductor, run, follower, name, on_win=self._win)
                 self._lanes.append(lane)
-                following = background_tasks.create(lane.follower.follow(), name=f'follow {run.id}')
+                following = background_tasks.create(follower.follow(), name=f'follow {run.id}')
                 ui.context.client.on_delete(following.cancel)
         for lane in self._lanes:
             await lane.read(parent)

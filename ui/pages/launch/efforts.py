@@ -12,7 +12,7 @@ from ui.components.elements import Combobox
 from ui.components.forms.control import Control
 from ui.components.forms.fields import Field
 from ui.components.widgets import set_attributes
-from ui.formatting.values import count
+from ui.formatting.values import as_sentence, count
 from ui.pages.launch.role_fields import RoleFields
 
 ALL = Field(
@@ -71,7 +71,7 @@ class Efforts(RoleFields[EffortControl]):
 
     def _judge(self, control: EffortControl) -> bool:
         effort = str(control.raw).strip()
-        problem = '' if not effort or is_effort(effort) else f'{EFFORT_SYNTAX[0].upper()}{EFFORT_SYNTAX[1:]}.'
+        problem = '' if not effort or is_effort(effort) else as_sentence(EFFORT_SYNTAX)
         control.complain(problem, gently=False)
         return not problem
 

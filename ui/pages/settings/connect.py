@@ -8,9 +8,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine.models import PROVIDERS
-from ui.formatting.values import count
+from ui.formatting.values import as_sentence, count
 from ui.pages.settings.section_dialog import SectionDialog
 
+ADDRESS = 'everything before /chat/completions, /responses, /messages or /models'
 OTHER = 'other'
 KEY_HELP = (
     'A reference, never the key itself: env:NAME for an environment variable, or '
@@ -29,10 +30,7 @@ class ConnectDialog(SectionDialog):
         names: Any = Literal[(*PROVIDERS, OTHER)]
         other = 'Choose “other” for any server that speaks the OpenAI chat completions protocol.'
         called = 'Models are listed as name/model. Leave empty to use the provider’s name.'
-        address = (
-            'Everything before /chat/completions, /responses, /messages or /models. Leave empty for the '
-            'provider’s default.'
-        )
+        address = f'{as_sentence(ADDRESS)} Leave empty for the provider’s default.'
         offered = 'Leave empty to offer all models that it lists.'
         return create_model(
             'Connection',

@@ -11,7 +11,7 @@ from ui.components.theme import button, empty_state
 from ui.components.widgets import Text
 from ui.formatting.values import count
 from ui.pages.settings.card import CheckResult, TestCard
-from ui.pages.settings.connect import ConnectDialog
+from ui.pages.settings.connect import ADDRESS, ConnectDialog
 from ui.web.backend import Backend
 
 FOUND = {
@@ -19,13 +19,12 @@ FOUND = {
     'environment': 'the environment',
     'this machine': 'discovery on this machine',
 }
-ADDRESS = 'it is everything before /chat/completions, /responses, /messages or /models'
 HINTS = {
     'connection': 'Check that it is running and that the address is correct.',
     'timeout': 'Check that it is running and that the address is correct.',
     'auth': 'Check that the key is correct and has permission.',
-    'not found': f'Check the model’s name and the address: {ADDRESS}.',
-    'bad response': f'Check the address: {ADDRESS}.',
+    'not found': f'Check the model’s name and the address: it is {ADDRESS}.',
+    'bad response': f'Check the address: it is {ADDRESS}.',
     'quota': 'Check the account of this key.',
     'rate limit': 'Try again later.',
     'overloaded': 'Try again later.',

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 
 from nicegui import ui
@@ -15,7 +14,7 @@ from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import count
 from ui.pages.wall.run import REDRAWN_EVERY, WallPane, WallRun
 from ui.replay.live import Follower
-from ui.replay.pace import Pace
+from ui.replay.pace import TOGETHER, Pace
 
 MOST = 12
 """Panes at once."""
@@ -120,11 +119,8 @@ class Wall:
             for run in list(self._runs.values()):
                 found |= run.take(MOST - sum(len(other.panes) for other in self._runs.values()))
             more = any(run.missing() for run in self._runs.values()) and self._make_room()
-        self._pace.looked(found=found)
-        if more:
-            self._pace.hear()
-        if any(run.outdated for run in self._runs.values()):
-            asyncio.get_running_loop().call_later(REDRAWN_EVERY, self._pace.hear)
+        outdated = any(run.outdated for run in self._runs.values())
+        self._pace.looked(found=found, again=TOGETHER if more else REDRAWN_EVERY if outdated else EVERY)
         if self._large is not None and self._large.root.is_deleted:
             self._enlarge(self._large)
         panes = sum(len(run.panes) for run in self._runs.values())

@@ -11,7 +11,6 @@ import pytest
 from engine import Breakpoint, Conductor, Memory, Pattern, SimulatedClock
 from engine.agents.chart import agent
 from tests.support.harness import FakeModel, catalog, until
-from ui.components.breakpoints.condition import as_sentence
 from ui.formatting.debugger import (
     CONTROLS,
     active_regions,
@@ -22,6 +21,7 @@ from ui.formatting.debugger import (
     pause_sentence,
     step_refusal,
 )
+from ui.formatting.values import as_sentence
 from ui.pages.run.debugger.badges import breakpoint_layer
 from ui.pages.run.debugger.context_menu import edges_of
 from ui.pages.run.debugger.controller import DebugController

@@ -14,7 +14,7 @@ from engine.records import Shape, View
 from ui.components.theme import empty_state
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.steps import duration
-from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.pages.run.panels.panel import LazyPanel, PanelSetup
 
 Table = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]
 """A title, the column headers, and rows."""
@@ -78,7 +78,7 @@ class _Bar:
         self._text.show(said)
 
 
-class TimePanel(Panel):
+class TimePanel(LazyPanel):
     """All details: the phases of this round, the current step, earlier rounds, added time."""
 
     title = 'Time'
@@ -86,26 +86,20 @@ class TimePanel(Panel):
     def __init__(self, setup: PanelSetup) -> None:
         super().__init__(setup)
         self._shape = setup.context.shape
-        self._opened = False
-        self._view: View | None = None
         self._drawn: object = None
         self.root = ui.element('div').classes('time-tab')
 
-    def open(self, opened: bool) -> None:
-        """Whether the tab is visible."""
-        self._opened = opened
-        if self._view is not None:
-            self.tick(self._view, self._view.time)
-
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
-        """Show it at this step."""
-        self.tick(view, view.time)
+    def fill(self, view: View) -> None:
+        """Draw the clock as it was at the step of `view`."""
+        self._draw(view, view.time)
 
     def tick(self, view: View, now: float) -> None:
         """Show it at this step, as it is `now`."""
         self._view = view
-        if not self._opened:
-            return
+        if self._opened:
+            self._draw(view, now)
+
+    def _draw(self, view: View, now: float) -> None:
         clock, ran = run_clock(self._shape, view), running_seconds(view, now)
         facts = self._facts(view, clock, ran) if clock else None
         if facts == self._drawn:

@@ -33,6 +33,18 @@ def test_at_twice_the_size_the_page_scrolls_and_panes_keep_their_height(open_pag
     expect(page.locator('.agent .block').last).to_be_in_viewport()
 
 
+@pytest.mark.parametrize(('width', 'height', 'least'), [(720, 450, 195), (512, 384, 125)])
+def test_the_head_and_the_strip_of_time_leave_agents_room_before_anybody_scrolls(
+    open_page, server, width, height, least
+):
+    page = open_page(width, height)
+    page.goto(server.launch('time-bounded', primary_goal='Do two things', options={'paused': True}))
+    expect(page.get_by_role('button', name='Replan')).to_be_visible()
+    assert page.evaluate(WIDER) <= 0
+    tabs, player = (page.locator(one).bounding_box() for one in ('.middle > .tabs', '.player'))
+    assert player['y'] - tabs['y'] - tabs['height'] >= least
+
+
 def test_the_thumb_of_the_slider_keeps_off_the_number_of_the_step(open_page, run):
     page = open_page(720, 450)
     page.goto(run)  # at the end

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
@@ -10,70 +9,24 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from engine import Conductor, InvalidInput, Pattern
+from engine import Conductor, InvalidInput
 from engine.errors import UnknownRun, WorkspaceError
 from engine.history import Pick
 from engine.history.merging import RESULT
 from engine.journal import MemoryJournal
-from engine.patterns.form_fields import Form
 from engine.records import RunId
 from engine.workspace.git.merge import Resolution
 from tests.contract.test_facade import served
 from tests.support.harness import FakeModel, catalog
+from tests.support.teams.merging import ONE, TEXT, Making, git, make_project
 from ui.api.client import HttpConductor
 
 pytestmark = pytest.mark.anyio
-TEXT = ''.join(f'{number}\n' for number in range(30))
-ONE = TEXT.replace('3\n', 'three\n', 1).replace('25\n', 'late\n')
-TWO = TEXT.replace('7\n', 'seven\n', 1)
-
-
-class Making(Pattern):
-    """Two agents change one file of a project."""
-
-    class Parameters(Form):
-        project: str = ''
-        command: str = 'grep -q three a.txt'
-
-    initial = 'preparing'
-    states = (
-        {'name': 'preparing', 'invoke': 'prepare'},
-        {'name': 'working', 'invoke': 'work'},
-        {'name': 'over', 'final': True},
-    )
-    transitions = (['done', 'preparing', 'working'], ['done', 'working', 'over'])
-
-    async def prepare(self, memory: Any, activity: Any) -> dict[str, Any]:
-        return {'snapshots': {name: await written(activity, name, TEXT) for name in ('one', 'two')}}
-
-    async def work(self, memory: Any, activity: Any) -> dict[str, Any]:
-        made = {'one': ONE, 'two': TWO}
-        return {
-            'snapshots': {name: await written(activity, name, text) for name, text in made.items()},
-            'results': [],
-        }
-
-
-async def written(activity: Any, name: str, text: str) -> str:
-    folder = activity.workspace(name)
-    await folder.write('a.txt', text.encode())
-    return str(await folder.snapshot())
-
-
-def git(folder: Path, *arguments: str) -> str:
-    command = ['git', '-c', 'user.name=a', '-c', 'user.email=a@b', *arguments]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    root = tmp_path / 'project'
-    root.mkdir()
-    (root / 'a.txt').write_text(TEXT)
-    git(root, 'init', '-q', '-b', 'main')
-    git(root, 'add', '-A')
-    git(root, 'commit', '-q', '-m', 'first')
-    return root
+    return make_project(tmp_path / 'project')
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from engine import Status
 from engine.journal import Journal
 from engine.records import RunId
 from storage import open_journal
-from tests.crash.fleet.processes import Fleet, Process, check_journal, launch, until
+from tests.crash.fleet.processes import Fleet, Process, check_journal, until
 from tests.support.journals.postgres import PostgresServer
 
 pytestmark = pytest.mark.commands
@@ -62,11 +62,6 @@ async def two(servers: Servers) -> AsyncIterator[list[tuple[Process, httpx.Async
         yield found
 
 
-async def launched(servers: Servers, web: httpx.AsyncClient, **parameters: object) -> list[str]:
-    calls = str(servers.calls)
-    return [await launch(web, calls=calls, **parameters) for _ in range(NUMBER)]
-
-
 async def check_all_ended(servers: Servers, reader: Journal, runs: list[str]) -> None:
     await servers.ended(runs, reader)
     await check_journal(servers.database, runs)
@@ -77,8 +72,11 @@ async def test_a_server_adopts_the_runs_of_one_that_was_killed(
     servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
 ) -> None:
     (first, asked), (second, other) = two
-    orphans, own = await launched(servers, asked, steps=120), await launched(servers, other, steps=60)
-    await until(lambda: len({call.run for call in servers.lines()}) == 2 * NUMBER, 'all runs are driven')
+    orphans, own = (
+        await servers.launch(asked, NUMBER, steps=120),
+        await servers.launch(other, NUMBER, steps=60),
+    )
+    await servers.wait_driven(2 * NUMBER)
     assert {call.pid for call in servers.lines() if call.run in own} == {second.pid}
     first.kill()
     died = time.time()
@@ -97,8 +95,8 @@ async def test_servers_that_start_together_share_what_was_left(
     servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
 ) -> None:
     (first, asked), (second, _) = two
-    runs = await launched(servers, asked, steps=60) + await launched(servers, asked, steps=60)
-    await until(lambda: len({call.run for call in servers.lines()}) == 2 * NUMBER, 'all runs are driven')
+    runs = await servers.launch(asked, 2 * NUMBER, steps=60)
+    await servers.wait_driven(2 * NUMBER)
     for process in (first, second):
         process.kill()
     await asyncio.gather(servers.web(), servers.web())
@@ -117,8 +115,8 @@ async def test_runs_wait_while_the_database_is_away(
     seconds: float,
 ) -> None:
     (first, asked), (second, other) = two
-    runs = await launched(servers, asked, steps=60) + await launched(servers, other, steps=60)
-    await until(lambda: len({call.run for call in servers.lines()}) == 2 * NUMBER, 'all runs are driven')
+    runs = await servers.launch(asked, NUMBER, steps=60) + await servers.launch(other, NUMBER, steps=60)
+    await servers.wait_driven(2 * NUMBER)
     postgres.stop()
     try:
         await asyncio.sleep(seconds)  # It is away for so long, whatever happens.
@@ -135,8 +133,8 @@ async def test_runs_survive_cut_connections(
     servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
 ) -> None:
     (_, asked), (_, other) = two
-    runs = await launched(servers, asked, steps=60) + await launched(servers, other, steps=60)
-    await until(lambda: len({call.run for call in servers.lines()}) == 2 * NUMBER, 'all runs are driven')
+    runs = await servers.launch(asked, NUMBER, steps=60) + await servers.launch(other, NUMBER, steps=60)
+    await servers.wait_driven(2 * NUMBER)
     async with await psycopg.AsyncConnection.connect(servers.database, autocommit=True) as connection:
         for _ in range(5):
             before = len(servers.lines())

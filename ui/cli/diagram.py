@@ -11,7 +11,7 @@ import typer
 from engine import Catalog, InvalidInput
 from ui.cli.exit_codes import CODES
 from ui.cli.inputs import parse_parameters
-from ui.cli.options import Patterns
+from ui.cli.options import PatternName, Patterns
 from ui.cli.remote import find_pattern, find_shape
 from ui.cli.session import load_catalog, settings_of
 from ui.components.diagram.rendering import FORMATS, export_chart
@@ -28,12 +28,7 @@ hemicycle diagram supervisor --set execution="side by side" --set workers=2 --fo
 
 
 def diagram(  # noqa: PLR0913  (its arguments are the command's)
-    pattern: Annotated[
-        str,
-        typer.Argument(
-            metavar='PATTERN', help='Name of a pattern; `hemicycle patterns` lists them.', show_default=False
-        ),
-    ],
+    pattern: PatternName,
     how: Annotated[
         str, typer.Option('--format', metavar='|'.join(FORMATS), help='Output format.')
     ] = 'mermaid',

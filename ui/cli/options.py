@@ -11,11 +11,26 @@ WHERE = 'Storage'
 SHOWN = 'Output'
 FLEET = 'Fleet'
 
+PatternName = Annotated[
+    str,
+    typer.Argument(
+        metavar='PATTERN', help='Name of a pattern; `hemicycle patterns` lists them.', show_default=False
+    ),
+]
 RunName = Annotated[
     str,
     typer.Argument(
         metavar='RUN',
         help="The run's id, a unique prefix of it, or `last`.",
+        show_default=False,
+    ),
+]
+AtRegion = Annotated[
+    str,
+    typer.Option(
+        '--at',
+        metavar='STATE',
+        help='An active state: applies only to its region.',
         show_default=False,
     ),
 ]

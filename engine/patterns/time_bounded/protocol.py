@@ -45,18 +45,6 @@ class Participant(StrEnum):
 
 ROLES: Final = (Participant.SUPERVISOR, Participant.PLANNER, Participant.CODER, Participant.TESTER)
 
-RESPONSES: Final = {
-    MessageType.PLAN_RESPONSE: Participant.PLANNER,
-    MessageType.SUBPLAN_RESPONSE: Participant.PLANNER,
-    MessageType.CODE_RESPONSE: Participant.CODER,
-    MessageType.TEST_RESPONSE: Participant.TESTER,
-    MessageType.FIX_PLAN: Participant.TESTER,
-    MessageType.VERIFY_RESPONSE: Participant.SUPERVISOR,
-    MessageType.CORRECTION: Participant.SUPERVISOR,
-    MessageType.ESCALATION: Participant.SUPERVISOR,
-}
-"""Messages that only one role sends."""
-
 REQUESTS: Final = {
     MessageType.PLAN_REQUEST: Participant.PLANNER,
     MessageType.REPLAN_REQUEST: Participant.PLANNER,

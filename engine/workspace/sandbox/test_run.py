@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.workspace.confined_dir import split_path
 from engine.workspace.sandbox import junit
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.process import CommandResult
@@ -72,6 +73,11 @@ class SuiteResult:
         details = [failure.detail for failure in self.report.failures] if self.report else []
         said = 'succeeded' if self.passed else 'failed'
         return '\n\n'.join([f'the test command {said}; it reported no tests', *details])
+
+
+def select_tests(path: str, keyword: str) -> list[str]:
+    """The options of pytest for the tests at a path (of the folder) that match a keyword; '' for all."""
+    return [*(['-k', keyword] if keyword else []), *([f'./{"/".join(split_path(path))}'] if path else [])]
 
 
 async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)

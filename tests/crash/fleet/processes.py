@@ -130,6 +130,15 @@ class Fleet:
         """The header that workers want to see."""
         return {'Authorization': f'Bearer {(self.home / "fleet-token").read_text().strip()}'}
 
+    async def launch(self, web: httpx.AsyncClient, number: int, **parameters: object) -> list[str]:
+        """Start a number of runs through a web server."""
+        calls = str(self.calls)
+        return list(await asyncio.gather(*(launch(web, calls=calls, **parameters) for _ in range(number))))
+
+    async def wait_driven(self, number: int) -> None:
+        """Wait until that many runs have made a call."""
+        await until(lambda: len({call.run for call in self.lines()}) == number, 'all runs are driven')
+
     async def ended(self, runs: list[str], journal: Journal) -> None:
         """Wait until all have ended."""
 

@@ -30,7 +30,7 @@ def version(fleet: Fleet, old: str, new: str) -> Path:
 
 
 async def driven(fleet: Fleet, web: httpx.AsyncClient, worker: Process, number: int = 4) -> list[str]:
-    runs = [await launch(web, calls=str(fleet.calls), steps=STEPS) for _ in range(number)]
+    runs = await fleet.launch(web, number, steps=STEPS)
     await until(
         lambda: {call.run for call in fleet.lines() if call.pid == worker.pid} == set(runs), 'all are driven'
     )

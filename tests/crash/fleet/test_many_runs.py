@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from statistics import median
 
@@ -12,15 +11,10 @@ import pytest
 from engine import Status
 from engine.journal import Journal
 from engine.records import RunId
-from tests.crash.fleet.processes import Fleet, Process, check_calls, check_journal, launch, until
+from tests.crash.fleet.processes import Fleet, Process, check_calls, check_journal, until
 
 pytestmark = pytest.mark.commands
 RUNS = 50
-
-
-async def launched(web: httpx.AsyncClient, fleet: Fleet, **parameters: object) -> list[str]:
-    calls = str(fleet.calls)
-    return list(await asyncio.gather(*(launch(web, calls=calls, **parameters) for _ in range(RUNS))))
 
 
 async def check_all(fleet: Fleet, reader: Journal, runs: list[str], steps: int) -> None:
@@ -32,7 +26,7 @@ async def check_all(fleet: Fleet, reader: Journal, runs: list[str], steps: int) 
 
 async def test_fifty_runs_on_two_workers(fleet: Fleet, web: httpx.AsyncClient, reader: Journal) -> None:
     workers = [await fleet.worker(), await fleet.worker()]
-    runs = await launched(web, fleet, steps=5, pause=0.1)
+    runs = await fleet.launch(web, RUNS, steps=5, pause=0.1)
     await check_all(fleet, reader, runs, 5)
     assert fleet.repeated() == {}
     assert {call.pid for call in fleet.lines()} == {worker.pid for worker in workers}
@@ -44,8 +38,8 @@ async def test_fifty_runs_while_ten_workers_are_killed(
 ) -> None:
     steps = 90
     alive = [await fleet.worker(), await fleet.worker()]
-    runs = await launched(web, fleet, steps=steps, pause=1.0)
-    await until(lambda: len({call.run for call in fleet.lines()}) == RUNS, 'all runs are driven')
+    runs = await fleet.launch(web, RUNS, steps=steps, pause=1.0)
+    await fleet.wait_driven(RUNS)
     gaps: list[float] = []
     for _ in range(10):
         victim = alive.pop(0)

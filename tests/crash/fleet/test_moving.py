@@ -13,22 +13,17 @@ import pytest
 from engine import Status
 from engine.journal import Journal
 from engine.records import RunId
-from tests.crash.fleet.processes import Fleet, check_calls, check_journal, launch, most_at_once, until
+from tests.crash.fleet.processes import Fleet, check_calls, check_journal, most_at_once, until
 
 pytestmark = pytest.mark.commands
-
-
-async def launched(web: httpx.AsyncClient, fleet: Fleet, number: int, **parameters: object) -> list[str]:
-    calls = str(fleet.calls)
-    return [await launch(web, calls=calls, **parameters) for _ in range(number)]
 
 
 async def test_the_runs_of_a_killed_worker_go_on(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     first, second = await fleet.worker(), await fleet.worker()
-    runs = await launched(web, fleet, 8, steps=120)
-    await until(lambda: len({call.run for call in fleet.lines()}) == 8, 'all runs are driven')
+    runs = await fleet.launch(web, 8, steps=120)
+    await fleet.wait_driven(8)
     victim = first if any(call.pid == first.pid for call in fleet.lines()) else second
     orphans = {call.run for call in fleet.lines() if call.pid == victim.pid}
     victim.kill()
@@ -52,8 +47,8 @@ async def test_a_worker_that_is_told_to_leave_hands_over(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     first, second = await fleet.worker(), await fleet.worker()
-    runs = await launched(web, fleet, 6, steps=100)
-    await until(lambda: len({call.run for call in fleet.lines()}) == 6, 'all runs are driven')
+    runs = await fleet.launch(web, 6, steps=100)
+    await fleet.wait_driven(6)
     leaver = first if any(call.pid == first.pid for call in fleet.lines()) else second
     leaver.signal(signal.SIGTERM)
     took = await until(lambda: leaver.ended is not None, 'the worker leaves')
@@ -69,7 +64,7 @@ async def test_a_server_that_is_asked_to_drives_with_a_worker_that_ends_with_it(
 ) -> None:
     server = await fleet.web('--drive')
     async with httpx.AsyncClient(base_url=f'{server.url}/api/v1/', timeout=30) as web:
-        runs = await launched(web, fleet, 2, steps=5)
+        runs = await fleet.launch(web, 2, steps=5)
         await fleet.ended(runs, reader)
     driver = fleet.lines()[0].pid
     assert driver != server.pid
@@ -84,8 +79,8 @@ async def test_the_late_writes_of_a_frozen_worker_are_refused(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     first = await fleet.worker()
-    runs = await launched(web, fleet, 4, steps=100)
-    await until(lambda: len({call.run for call in fleet.lines()}) == 4, 'all runs are driven')
+    runs = await fleet.launch(web, 4, steps=100)
+    await fleet.wait_driven(4)
     second = await fleet.worker()
     first.signal(signal.SIGSTOP)
     await until(
@@ -107,7 +102,7 @@ async def test_a_worker_counts_what_it_drives_for_those_with_the_token(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     worker = await fleet.worker()
-    runs = await launched(web, fleet, 2, steps=3)
+    runs = await fleet.launch(web, 2, steps=3)
     await fleet.ended(runs, reader)
     async with httpx.AsyncClient(base_url=worker.url) as asker:
         assert (await asker.get('/readyz')).json() == {'status': 'ok', 'stranded': 0}
@@ -122,7 +117,7 @@ async def test_no_more_runs_at_once_than_allowed(
 ) -> None:
     await fleet.worker('--at-once', '2')
     await fleet.worker('--at-once', '1', '--only', 'counting')
-    runs = await launched(web, fleet, 9, steps=3, pause=0.2)
+    runs = await fleet.launch(web, 9, steps=3, pause=0.2)
     await fleet.ended(runs, reader)
     assert most_at_once(fleet.lines()) == 3
     assert fleet.repeated() == {}
@@ -135,10 +130,10 @@ async def test_runs_go_on_while_temporal_is_gone(
 ) -> None:
     await fleet.worker()
     await fleet.worker()
-    runs = await launched(web, fleet, 4, steps=60, pause=0.1)
-    await until(lambda: len({call.run for call in fleet.lines()}) == 4, 'all runs are driven')
+    runs = await fleet.launch(web, 4, steps=60, pause=0.1)
+    await fleet.wait_driven(4)
     fleet.processes[0].kill()
-    runs += await launched(web, fleet, 2, steps=60, pause=0.1)
+    runs += await fleet.launch(web, 2, steps=60, pause=0.1)
     before = len(fleet.lines())
     await asyncio.sleep(seconds)  # It is away for so long, whatever happens.
     assert len(fleet.lines()) > before

@@ -12,7 +12,7 @@ import pytest
 from engine import Status
 from engine.journal import Journal
 from engine.records import RunId
-from tests.crash.fleet.processes import Fleet, check_calls, check_journal, launch, until
+from tests.crash.fleet.processes import Fleet, check_calls, check_journal, until
 from tests.support.journals.postgres import PostgresServer
 
 pytestmark = [pytest.mark.commands, pytest.mark.long]
@@ -23,8 +23,8 @@ async def test_runs_of_workers_wait_while_the_database_is_away(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal, postgres: PostgresServer, seconds: float
 ) -> None:
     workers = [await fleet.worker(), await fleet.worker()]
-    runs = [await launch(web, calls=str(fleet.calls), steps=80) for _ in range(6)]
-    await until(lambda: len({call.run for call in fleet.lines()}) == len(runs), 'all runs are driven')
+    runs = await fleet.launch(web, 6, steps=80)
+    await fleet.wait_driven(len(runs))
     async with await psycopg.AsyncConnection.connect(fleet.database, autocommit=True) as connection:
         before = len(fleet.lines())
         await connection.execute(

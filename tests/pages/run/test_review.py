@@ -2,50 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 from nicegui import ui
 from nicegui.testing.user_interaction import UserInteraction
 
-from engine import Pattern
-from engine.patterns.form_fields import Form
 from tests.support.clicks import click
+from tests.support.teams.merging import Making, make_project
 
 OFTEN = 200
-TEXT = ''.join(f'{number}\n' for number in range(30))
-
-
-class Making(Pattern):
-    """Two agents change one file."""
-
-    initial = 'preparing'
-    states = (
-        {'name': 'preparing', 'invoke': 'prepare'},
-        {'name': 'working', 'invoke': 'work'},
-        {'name': 'over', 'final': True},
-    )
-    transitions = (['done', 'preparing', 'working'], ['done', 'working', 'over'])
-
-    async def prepare(self, memory, activity):
-        return {'snapshots': {name: await written(activity, name, TEXT) for name in ('one', 'two')}}
-
-    async def work(self, memory, activity):
-        one = TEXT.replace('3\n', 'three\n', 1).replace('25\n', 'late\n')
-        two = TEXT.replace('7\n', 'seven\n', 1)
-        return {
-            'snapshots': {
-                'one': await written(activity, 'one', one),
-                'two': await written(activity, 'two', two),
-            },
-            'results': [],
-        }
-
-
-async def written(activity, name, text):
-    folder = activity.workspace(name)
-    await folder.write('a.txt', text.encode())
-    return await folder.snapshot()
 
 
 async def test_changes_are_taken_one_by_one_from_one_agent(pages, conductor):
@@ -70,28 +34,16 @@ async def test_changes_are_taken_one_by_one_from_one_agent(pages, conductor):
     assert 'two' in taken and 'one' not in taken
 
 
-class Projected(Making):
-    """The same for a project, whose tests look for a word."""
-
-    class Parameters(Form):
-        project: str = ''
-        command: str = 'grep -q three a.txt'
-
-
 @pytest.fixture
 def project(tmp_path):
-    (tmp_path / 'a.txt').write_text(TEXT)
-    for line in (['init', '-q', '-b', 'main'], ['add', '-A'], ['commit', '-q', '-m', 'first']):
-        git = ['git', '-c', 'user.name=a', '-c', 'user.email=a@b', *line]
-        subprocess.run(git, cwd=tmp_path, check=True)
-    return tmp_path
+    return make_project(tmp_path / 'project')
 
 
 async def test_what_the_tests_gave_stays_while_the_merge_is_looked_at(pages, conductor, project):
     if problem := await conductor.sandbox.problem():
         pytest.skip(problem)
-    conductor.catalog.add(Projected)
-    run = (await conductor.start('projected', {'project': str(project)})).id
+    conductor.catalog.add(Making)
+    run = (await conductor.start('making', {'project': str(project)})).id
     await conductor.result(run)
     await pages.open(f'/runs/{run}/review')
     await pages.should_see('0 files of 1 selected', retries=OFTEN)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import stat
-from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import httpx
@@ -18,19 +17,16 @@ from engine.tools.mcp.config import McpServer, OAuth
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
 from tests.support.mcp.oauth_server import REFRESH, RENEWED, Guarded, guarded
+from tests.support.mcp.pattern import connect
 
 pytestmark = pytest.mark.anyio
 
 
-@contextlib.asynccontextmanager
-async def using(there: Guarded, file: Path, **more: str) -> AsyncIterator[tuple[McpServers, dict[str, Tool]]]:
-    tools: dict[str, Tool] = {}
-    server = McpServer(name='far', url=f'{there.url}/mcp', start=30.0, oauth=OAuth(file=file, **more))  # type: ignore[arg-type]
-    servers = McpServers({'far': server}, tools)
-    try:
-        yield servers, tools
-    finally:
-        await servers.close()
+def using(
+    there: Guarded, file: Path, **more: str
+) -> AbstractAsyncContextManager[tuple[McpServers, dict[str, Tool]]]:
+    oauth = OAuth(file=file, **more)  # type: ignore[arg-type]
+    return connect(McpServer(name='far', url=f'{there.url}/mcp', start=30.0, oauth=oauth))
 
 
 async def browse(url: str) -> None:

@@ -21,6 +21,7 @@ from engine.tools.protocol import Tool, ToolContext
 from tests.models.server import listening
 from tests.support.harness import until
 from tests.support.mcp import odd
+from tests.support.mcp.pattern import connect
 
 pytestmark = pytest.mark.anyio
 
@@ -41,20 +42,10 @@ STDIO = [
 
 
 @contextlib.asynccontextmanager
-async def serving(server: McpServer) -> AsyncIterator[dict[str, Tool]]:
-    async with connected(server) as (_, tools):
-        yield tools
-
-
-@contextlib.asynccontextmanager
 async def connected(server: McpServer) -> AsyncIterator[tuple[McpServers, dict[str, Tool]]]:
-    tools: dict[str, Tool] = {}
-    servers = McpServers({server.name: server}, tools)
-    try:
+    async with connect(server) as (servers, tools):
         await servers.find(['mcp:odd'])
         yield servers, tools
-    finally:
-        await servers.close()
 
 
 async def used(tools: dict[str, Tool], name: str, arguments: str = '', run: str = 'other') -> str:
@@ -66,9 +57,9 @@ async def used(tools: dict[str, Tool], name: str, arguments: str = '', run: str 
 
 @pytest.mark.parametrize(('name', 'arguments', 'says'), STDIO)
 async def test_an_odd_answer_of_a_program_fails_that_call_alone(name: str, arguments: str, says: str) -> None:
-    async with serving(
+    async with connected(
         McpServer(name='odd', command=sys.executable, args=(ODD,), start=60, seconds=20)
-    ) as tools:
+    ) as (_, tools):
         process = (await used(tools, 'plain')).removeprefix('plain ')
         waits = asyncio.create_task(used(tools, 'wait', run='first'))
         assert says in await used(tools, name, arguments)
@@ -180,7 +171,7 @@ BREAKS = {
 
 @pytest.mark.parametrize('breaks', BREAKS)
 async def test_an_answer_over_http_that_breaks_off_fails_that_call_alone(breaks: str) -> None:
-    async with far() as (server, settings), serving(settings) as tools:
+    async with far() as (server, settings), connected(settings) as (_, tools):
         waits = asyncio.create_task(used(tools, 'wait', run='first'))
         await until(lambda: 'wait' in server.called)
         server.breaks = breaks
@@ -193,14 +184,14 @@ async def test_an_answer_over_http_that_breaks_off_fails_that_call_alone(breaks:
 
 
 async def test_a_call_that_reads_is_made_again_over_http() -> None:
-    async with far() as (server, settings), serving(settings) as tools:
+    async with far() as (server, settings), connected(settings) as (_, tools):
         server.breaks = 'hangs up'
         assert (await used(tools, 'garbage')).startswith('garbage ')
         assert server.called.count('garbage') == 2
 
 
 async def test_a_session_that_a_server_has_ended_is_opened_again() -> None:
-    async with far() as (server, settings), serving(settings) as tools:
+    async with far() as (server, settings), connected(settings) as (_, tools):
         server.breaks = 'another session'
         assert (await used(tools, 'plain')).startswith('plain ')
         assert (server.called.count('plain'), server.sessions) == (2, 3)

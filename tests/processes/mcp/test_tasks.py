@@ -8,14 +8,15 @@ import pytest
 
 from engine.tools.mcp import tasks
 from engine.tools.protocol import AnswerNeeded, ToolContext
-from tests.processes.mcp.test_tools import serving, started, used
+from tests.processes.mcp.test_tools import started, used
+from tests.support.mcp.pattern import connect
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_task_is_polled_to_its_end() -> None:
     # The call itself may take a second; the task may take longer.
-    async with serving(started('tasks', seconds=1.0)) as (servers, tools):
+    async with connect(started('tasks', seconds=1.0)) as (servers, tools):
         await servers.refresh('small')
         for how, said in (
             ('done', 'exported'),
@@ -28,7 +29,7 @@ async def test_a_task_is_polled_to_its_end() -> None:
 
 
 async def test_a_task_that_asks_gets_the_answer_and_goes_on() -> None:
-    async with serving(started('tasks')) as (servers, tools):
+    async with connect(started('tasks')) as (servers, tools):
         await servers.refresh('small')
         context = ToolContext(key='run:call-1', questions=[])
         with pytest.raises(AnswerNeeded) as needed:
@@ -41,14 +42,14 @@ async def test_a_task_that_asks_gets_the_answer_and_goes_on() -> None:
 
 
 async def test_a_task_that_asks_where_nobody_is_gets_no_answer() -> None:
-    async with serving(started('tasks')) as (servers, tools):
+    async with connect(started('tasks')) as (servers, tools):
         await servers.refresh('small')
         assert await used(tools, 'small_export', '{"how": "asks"}') == 'null'
         assert await used(tools, 'small_polls') == 'get get get canceled get'
 
 
 async def test_a_task_that_nobody_waits_for_is_cancelled() -> None:
-    async with serving(started('tasks', task_seconds=0.5, seconds=0.4)) as (servers, tools):
+    async with connect(started('tasks', task_seconds=0.5, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
         said = await used(tools, 'small_export', '{"how": "forever"}')
         assert 'small_export was stopped: it took longer than 0.5 seconds' in said
@@ -56,7 +57,7 @@ async def test_a_task_that_nobody_waits_for_is_cancelled() -> None:
 
 
 async def test_an_agent_that_is_stopped_cancels_its_task() -> None:
-    async with serving(started('tasks')) as (servers, tools):
+    async with connect(started('tasks')) as (servers, tools):
         await servers.refresh('small')
         call = asyncio.create_task(used(tools, 'small_export', '{"how": "forever"}'))
         seen: list[str] = []
@@ -73,7 +74,7 @@ async def test_an_agent_that_is_stopped_cancels_its_task() -> None:
 
 
 async def test_a_task_is_not_asked_for_without_a_pause_whatever_its_server_says() -> None:
-    async with serving(started('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
+    async with connect(started('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
         assert 'took longer than 0.6 seconds' in await used(tools, 'small_export', '{"how": "flood"}')
         assert (await used(tools, 'small_polls')).split().count('get') <= 12
@@ -83,7 +84,7 @@ async def test_a_task_that_asks_for_ever_where_nobody_is_ends_though_its_server_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tasks, 'LEAVE', 0.1)
-    async with serving(started('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
+    async with connect(started('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
         async with asyncio.timeout(20):
             said = await used(tools, 'small_export', '{"how": "asks for ever"}')
@@ -92,7 +93,7 @@ async def test_a_task_that_asks_for_ever_where_nobody_is_ends_though_its_server_
 
 
 async def test_the_result_of_another_task_is_refused() -> None:
-    async with serving(started('tasks')) as (servers, tools):
+    async with connect(started('tasks')) as (servers, tools):
         await servers.refresh('small')
         said = await used(tools, 'small_export', '{"how": "foreign"}')
         assert said == "error: it answered for the task 'another', not 'foreign'"
@@ -100,6 +101,6 @@ async def test_the_result_of_another_task_is_refused() -> None:
 
 
 async def test_what_a_failed_task_says_is_cut() -> None:
-    async with serving(started('tasks')) as (servers, tools):
+    async with connect(started('tasks')) as (servers, tools):
         await servers.refresh('small')
         assert len(await used(tools, 'small_export', '{"how": "wordy"}')) < 5_000

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from engine.workspace.workspaces import Workspaces
 from tests.bench.processes import free_port
 from tests.models.server import listening
 from tests.support.harness import FakeModel, calls, catalog, in_turn, turns
-from tests.support.mcp.pattern import PROGRAM, SMALL, Remote, remote
+from tests.support.mcp.pattern import PROGRAM, SMALL, Remote, connect, remote
 
 pytestmark = pytest.mark.anyio
 
@@ -36,16 +36,6 @@ def started(how: str = '', **more: Any) -> McpServer:
     arguments = (PROGRAM, 'stdio', *([how] if how else []))
     ways: dict[str, Any] = {'start': 60.0, 'env': {'SMALL_TOKEN': SECRET}, 'secrets': (SECRET,), **more}
     return McpServer(name='small', command=sys.executable, args=arguments, **ways)
-
-
-@contextlib.asynccontextmanager
-async def serving(server: McpServer) -> AsyncIterator[tuple[McpServers, dict[str, Tool]]]:
-    tools: dict[str, Tool] = {}
-    servers = McpServers({server.name: server}, tools)
-    try:
-        yield servers, tools
-    finally:
-        await servers.close()
 
 
 @contextlib.contextmanager
@@ -78,7 +68,7 @@ async def used(tools: dict[str, Tool], name: str, arguments: str = '') -> str:
 async def test_tools_of_a_server_are_tools_like_others(kind: str, tmp_path: Path) -> None:
     with contextlib.ExitStack() as stack:
         server = started() if kind == 'stdio' else stack.enter_context(over_http())
-        async with serving(server) as (servers, tools):
+        async with connect(server) as (servers, tools):
             assert servers.last_health()[0].connected is False and tools == {}
             await answering(servers)
             found = await servers.find(['mcp:small'])
@@ -125,7 +115,7 @@ async def test_tools_of_a_server_are_tools_like_others(kind: str, tmp_path: Path
 
 
 async def test_a_server_that_dies_is_started_again() -> None:
-    async with serving(started('noisy')) as (servers, tools):
+    async with connect(started('noisy')) as (servers, tools):
         await servers.find(['mcp:small'])
         first = await used(tools, 'small_process')
         died = await used(tools, 'small_die')
@@ -141,7 +131,7 @@ async def test_a_server_that_dies_is_started_again() -> None:
 
 
 async def test_a_call_that_takes_too_long_is_ended() -> None:
-    async with serving(started(seconds=0.2)) as (servers, tools):
+    async with connect(started(seconds=0.2)) as (servers, tools):
         await servers.find(['mcp:small'])
         assert 'took longer than 0.2 seconds' in await used(tools, 'small_hang')
         assert (await servers.test('small')).problem == ''
@@ -160,7 +150,7 @@ async def test_a_call_that_takes_too_long_is_ended() -> None:
     ],
 )
 async def test_a_server_that_does_not_start_is_told_of(how: str, start: float, says: str) -> None:
-    async with serving(started(how, start=start)) as (servers, _):
+    async with connect(started(how, start=start)) as (servers, _):
         with pytest.raises(ToolError, match='MCP server small') as caught:
             await servers.find(['mcp:small'])
         assert says in str(caught.value) and SECRET not in str(caught.value)
@@ -176,7 +166,7 @@ async def test_a_server_that_does_not_start_is_told_of(how: str, start: float, s
     ],
 )
 async def test_what_is_not_there_is_told_of(server: McpServer, says: str) -> None:
-    async with serving(server) as (servers, _):
+    async with connect(server) as (servers, _):
         assert says in (await servers.test('small')).problem
 
 
@@ -195,12 +185,12 @@ def test_a_schema_that_is_none_takes_no_server_down(schema: dict[str, Any]) -> N
 
 
 async def test_hundreds_of_tools_are_listed_but_not_given_to_an_agent_at_once() -> None:
-    async with serving(started('many')) as (servers, tools):
+    async with connect(started('many')) as (servers, tools):
         with pytest.raises(ToolError, match='312 tools are too many for an agent'):
             await servers.find(['mcp:small'])
         assert len(tools) == 312
         assert set(await servers.find(['small_tool_7'])) == {'small_tool_7'}
-    async with serving(started('many', tools=('tool_1?', 'add'))) as (servers, tools):
+    async with connect(started('many', tools=('tool_1?', 'add'))) as (servers, tools):
         assert len(await servers.find(['mcp:small'])) == 11
 
 

@@ -1,14 +1,19 @@
-"""An agent with the tools of the small MCP server, and how that server is started."""
+"""The small MCP server: how it is started and connected to, and an agent with its tools."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 from engine import Catalog, Pattern
 from engine.agents.chart import agent
 from engine.configuration import load_configuration
+from engine.tools.mcp.config import McpServer
+from engine.tools.mcp.servers import McpServers
+from engine.tools.protocol import Tool
 from tests.support.harness import FakeModel, catalog
 
 PROGRAM = str(Path(__file__).with_name('server.py'))
@@ -43,3 +48,14 @@ def remote(model: FakeModel, file: Path, **environment: str) -> Catalog:
     return Catalog(
         patterns=found.patterns, models=found.models, configuration=load_configuration(file, environment)
     )
+
+
+@contextlib.asynccontextmanager
+async def connect(server: McpServer) -> AsyncIterator[tuple[McpServers, dict[str, Tool]]]:
+    """The connection to one server, and its tools once they are found."""
+    tools: dict[str, Tool] = {}
+    servers = McpServers({server.name: server}, tools)
+    try:
+        yield servers, tools
+    finally:
+        await servers.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
 
 import typer
 
@@ -13,7 +12,7 @@ from ui.cli.execution.follow import Reporter, follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.run import Quietly, reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
-from ui.cli.options import AsJson, Database, Durability, Pace, Patterns, RunName
+from ui.cli.options import AsJson, AtRegion, Database, Durability, Pace, Patterns, RunName
 from ui.cli.session import claim, find_run, load_catalog, open_reader, settings_of, storage_of
 from ui.settings import Settings, Storage
 
@@ -31,15 +30,7 @@ hemicycle resume last --at debating.left
 def resume(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     run: RunName = 'last',
-    at: Annotated[
-        str,
-        typer.Option(
-            '--at',
-            metavar='STATE',
-            help='An active state: resume only its region.',
-            show_default=False,
-        ),
-    ] = '',
+    at: AtRegion = '',
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     pace: Pace = None,
     quiet: Quietly = False,

@@ -15,7 +15,7 @@ from ui.cli.execution.follow import Reporter, follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import describe_parameters, parse_parameters
-from ui.cli.options import SHOWN, AsJson, Database, Durability, Pace, Patterns
+from ui.cli.options import SHOWN, AsJson, Database, Durability, Pace, PatternName, Patterns
 from ui.cli.output.reporters import JsonReporter, ProgressReporter, QuietReporter
 from ui.cli.remote import find_pattern, server_at_work
 from ui.cli.session import find_run, load_catalog, open_conductor, settings_of, storage_of
@@ -42,12 +42,7 @@ Quietly = Annotated[bool, typer.Option('--quiet', '-q', help='Print only the ans
 
 def run(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
-    pattern: Annotated[
-        str,
-        typer.Argument(
-            metavar='PATTERN', help='Name of a pattern; `hemicycle patterns` lists them.', show_default=False
-        ),
-    ],
+    pattern: PatternName,
     task: Annotated[
         str | None,
         typer.Option(

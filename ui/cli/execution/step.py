@@ -14,7 +14,7 @@ from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.run import Quietly, reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
-from ui.cli.options import AsJson, Database, Durability, Pace, Patterns, RunName
+from ui.cli.options import AsJson, AtRegion, Database, Durability, Pace, Patterns, RunName
 from ui.cli.session import claim, find_run, load_catalog, open_reader, settings_of, storage_of
 
 STEP_EPILOG = f"""Examples:
@@ -35,15 +35,6 @@ hemicycle pause last --at debating.left
 ```
 
 {CODES}"""
-At = Annotated[
-    str,
-    typer.Option(
-        '--at',
-        metavar='STATE',
-        help='An active state: applies only to its region.',
-        show_default=False,
-    ),
-]
 
 
 def step(  # noqa: PLR0913  (its arguments are the command's)
@@ -53,7 +44,7 @@ def step(  # noqa: PLR0913  (its arguments are the command's)
         bool, typer.Option('--over', help='Run until the workflow itself moves, or an agent ends.')
     ] = False,
     out: Annotated[bool, typer.Option('--out', help='Run until the agent or its parent state ends.')] = False,
-    at: At = '',
+    at: AtRegion = '',
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     pace: Pace = None,
     quiet: Quietly = False,
@@ -96,7 +87,7 @@ def step(  # noqa: PLR0913  (its arguments are the command's)
 def pause(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     run: RunName = 'last',
-    at: At = '',
+    at: AtRegion = '',
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     database: Database = '',
     synchronous: Durability = 'normal',

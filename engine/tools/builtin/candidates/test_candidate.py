@@ -9,8 +9,7 @@ from pydantic import Field
 from engine.errors import ToolError
 from engine.tools.candidates import candidate_versions
 from engine.tools.protocol import ToolContext, tool
-from engine.workspace.confined_dir import split_path
-from engine.workspace.sandbox.test_run import run_test_suite
+from engine.workspace.sandbox.test_run import run_test_suite, select_tests
 
 LONGEST = 600
 
@@ -33,8 +32,7 @@ async def test_candidate(
 ) -> str:
     """Run the tests in your copy of a candidate's folder: how many passed, and what went wrong."""
     versions = candidate_versions(context, candidate)
-    chosen = [f'./{"/".join(split_path(path))}'] if path else []
-    options = [*(['-k', keyword] if keyword else []), *chosen]
+    options = select_tests(path, keyword)
     command = '' if options else str(context.facts.get('command') or '')
     copy = context.files.subfolder(candidate)
     if not await copy.entries(deep=False):

@@ -11,8 +11,7 @@ from pydantic import Field
 from engine.errors import ToolError
 from engine.tools.artifacts import ToolOutput
 from engine.tools.protocol import ToolContext, tool
-from engine.workspace.confined_dir import split_path
-from engine.workspace.sandbox.test_run import run_test_suite
+from engine.workspace.sandbox.test_run import run_test_suite, select_tests
 from engine.workspace.test_setup import changed_tests, dependency_mounts
 
 LONGEST = 600
@@ -34,8 +33,7 @@ async def run_tests(
 ) -> ToolOutput:
     """Run your tests: how many passed, and what went wrong in the others."""
     setup: Mapping[str, str] = context.facts.get('tests') or {}
-    chosen = [f'./{"/".join(split_path(path))}'] if path else []
-    options = [*(['-k', keyword] if keyword else []), *chosen]
+    options = select_tests(path, keyword)
     command = setup.get('command', '')
     if command and options:
         if ' -m pytest ' not in command:

@@ -12,7 +12,7 @@ from engine.patterns.time_bounded import fallback
 from engine.patterns.time_bounded.escalation import ACTIONS, TRIGGERS, Level, level_of, message_for
 from engine.patterns.time_bounded.gates import GATES, TEST_FILE, GateFacts, evaluate_gate
 from engine.patterns.time_bounded.plan import find_cycle, validate_plan
-from engine.patterns.time_bounded.protocol import REQUESTS, RESPONSES, MessageType, Participant
+from engine.patterns.time_bounded.protocol import REQUESTS, MessageType, Participant
 from engine.patterns.time_bounded.schedule import allocate, seconds_for_fixes, seconds_per_step
 from engine.patterns.time_bounded.schemas import (
     CodeVerdict,
@@ -22,6 +22,18 @@ from engine.patterns.time_bounded.schemas import (
     PlanVerdict,
     StepVerdict,
 )
+
+RESPONSES = {
+    MessageType.PLAN_RESPONSE: Participant.PLANNER,
+    MessageType.SUBPLAN_RESPONSE: Participant.PLANNER,
+    MessageType.CODE_RESPONSE: Participant.CODER,
+    MessageType.TEST_RESPONSE: Participant.TESTER,
+    MessageType.FIX_PLAN: Participant.TESTER,
+    MessageType.VERIFY_RESPONSE: Participant.SUPERVISOR,
+    MessageType.CORRECTION: Participant.SUPERVISOR,
+    MessageType.ESCALATION: Participant.SUPERVISOR,
+}
+"""Messages that only one role sends."""
 
 
 def test_there_are_eighteen_types_of_messages_and_each_has_its_sender_or_its_recipient() -> None:

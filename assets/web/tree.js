@@ -4,11 +4,12 @@ const brief = (value) => // fractions of fifteen digits are for machines
 
 export default {
   template: `<div class="tree"></div>`,
-  props: { value: Object, changed: Array, follows: Boolean },
+  props: { value: Object, changed: Array, words: Object, follows: Boolean },
   emits: ["follow"],
-  mounted() { this.open = new Set([""]); this.show(this.value, this.changed); },
+  mounted() { this.open = new Set([""]); this.show(this.value, this.changed, this.words); },
   methods: {
-    show(value, changed) {
+    show(value, changed, words) {
+      this.spoken = new Map(Object.entries(words || {}));
       this.marks = new Set(changed || []);
       for (const path of this.marks) // what changed is seen without a click
         for (let at = path; at; at = at.slice(0, at.lastIndexOf("/"))) this.open.add(at);
@@ -25,7 +26,7 @@ export default {
         element.classList.add("leaf");
         const text = document.createElement("span");
         text.className = typeof value === "string" ? "str" : "lit";
-        text.textContent = typeof value === "string" ? (value === "" ? "“”" : value) : brief(value);
+        text.textContent = typeof value === "string" ? (value === "" ? "“”" : this.spoken.get(value) ?? value) : brief(value);
         if (text.textContent !== String(value) && value !== "") text.title = String(value);
         element.append(name, ": ", text, ...this.follow(key, path));
         return element;

@@ -1,10 +1,12 @@
 """Workflow patterns, one per file."""
 
+from engine.patterns.debate.records import Verdict
 from engine.patterns.dynamic.dynamic_agent import DynamicAgent
 from engine.patterns.dynamic.phases import Phase
 from engine.patterns.dynamic.run_handle import Agent, BlogOrchestratorAgent
 from engine.patterns.pipeline.audit_trail import audit_trail
 from engine.patterns.pipeline.stage import Stage
+from engine.patterns.pipeline.task_state import TaskStatus
 from engine.patterns.supervisor.collaboration import (
     CollaborationResult,
     CollaborationState,
@@ -15,6 +17,8 @@ from engine.patterns.supervisor.collaboration import (
 from engine.patterns.supervisor.run_task import execute_plan
 from engine.patterns.time_bounded.escalation import ACTIONS, TRIGGERS, Level
 from engine.patterns.time_bounded.gates import GATE_TITLES
+from engine.patterns.time_bounded.plan import StepStatus
+from engine.patterns.time_bounded.protocol import MessageType
 from engine.patterns.time_bounded.report import (
     Report,
     build_report,
@@ -23,6 +27,7 @@ from engine.patterns.time_bounded.report import (
     report_text,
 )
 from engine.patterns.time_bounded.schedule import BurnDown, PhaseBudget, burn_down
+from engine.patterns.time_bounded.state import RunStatus
 
 __all__ = [
     'ACTIONS',
@@ -36,12 +41,17 @@ __all__ = [
     'DelegatedTask',
     'DynamicAgent',
     'Level',
+    'MessageType',
     'Phase',
     'PhaseBudget',
     'Report',
+    'RunStatus',
     'Stage',
+    'StepStatus',
     'SupervisorPlan',
     'TaskResult',
+    'TaskStatus',
+    'Verdict',
     'audit_trail',
     'build_report',
     'burn_down',

@@ -173,7 +173,7 @@ async def test_memory_is_read_beside_the_event_loop(user: User, backend, monkeyp
     await conductor.result(run)
     threads = []
     monkeypatch.setattr(
-        inspector, '_document_of', lambda view: threads.append(threading.current_thread()) or {}
+        inspector, '_document_of', lambda view: threads.append(threading.current_thread()) or ({}, {})
     )
     await user.open(f'/runs/{run}?at=3&inspect=memory')
     await until(lambda: threads)
@@ -190,10 +190,10 @@ async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: Us
     def document_of(view):
         read.append(view.seq)
         may_end.wait(10)
-        return {'memory': view.seq}
+        return {'memory': view.seq}, {}
 
     monkeypatch.setattr(inspector, '_document_of', document_of)
-    monkeypatch.setattr(inspector.JsonTree, 'show', lambda tree, value, _: shown.append(value['memory']))
+    monkeypatch.setattr(inspector.JsonTree, 'show', lambda tree, value, *_: shown.append(value['memory']))
     await user.open(f'/runs/{run}?at=3&inspect=memory')
     await until(lambda: read)
     buttons = [one for one in user.client.elements.values() if one.tag == 'button']

@@ -190,15 +190,16 @@ class JsonTree(Element, component=ASSETS / 'tree.js'):
     def __init__(self, value: dict[str, Any], *, on_follow: Callable[[str], Any] | None = None) -> None:
         """Show `value`; `on_follow` gets the pointer of a node whose next change is requested."""
         super().__init__()
-        self._props |= {'value': value, 'changed': [], 'follows': on_follow is not None}
+        self._props |= {'value': value, 'changed': [], 'words': {}, 'follows': on_follow is not None}
         if on_follow:
             self.on('follow', lambda event: on_follow(str(event.args)))
 
-    def show(self, value: dict[str, Any], changed: Sequence[str]) -> None:
-        """Show another document; `changed` are the pointers to mark."""
+    def show(self, value: dict[str, Any], changed: Sequence[str], words: Mapping[str, str]) -> None:
+        """Show another document; `changed` are the pointers to mark, `words` says what strings read as."""
+        shown = {'value': value, 'changed': list(changed), 'words': dict(words)}
         with self._props.suspend_updates():
-            self._props |= {'value': value, 'changed': list(changed)}
-        self.run_method('show', value, list(changed))
+            self._props |= shown
+        self.run_method('show', *shown.values())
 
 
 class Splitters(Element, component=ASSETS / 'splits.js'):

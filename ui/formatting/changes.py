@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeGuard
+from html import escape
+from typing import Any, TypeGuard, get_args
 
+from engine.patterns import Level, MessageType, RunStatus, StepStatus, TaskStatus, Verdict
 from engine.records import clip
 from ui.formatting.steps import path_text, short_json
 from ui.formatting.tool_calls import call_line
@@ -17,8 +19,12 @@ DEEPEST = 3
 """Levels that are written out; what is further inside is counted."""
 MOST = 12
 """Entries that are written out of one list or mapping."""
-CONSTANT = re.compile(r'[A-Z]{4,}|[A-Z]+(_[A-Z]+)+')
-"""A value that programs write in capitals, such as REVISE_BEST; shorter words are abbreviations."""
+CONSTANTS = frozenset(
+    (*Level, *MessageType, *RunStatus, *StepStatus, *TaskStatus, *get_args(Verdict)),
+)
+"""Values that patterns write as programs do: PENDING, in_progress. Other words in capitals are acronyms."""
+CONSTANT = re.compile(r'[A-Z]+(_[A-Z]+)+')
+"""A value that can only be a constant, such as NEEDS_REVIEW."""
 TITLES = {'system': 'Instructions', 'user': 'Task', 'assistant': 'Reply', 'tool': 'Results'}
 
 
@@ -40,6 +46,22 @@ def value_text(value: Any) -> str:
     if _is_message(value):
         return _message(value)
     return clip('\n'.join(_lines(_parse(value), 0)), LONGEST)
+
+
+def value_html(value: Any) -> str:
+    """The same lines as HTML, each with its depth: what wraps then hangs under its line's text."""
+    lines = (
+        (len(line) - len(line.lstrip()), escape(line.lstrip())) for line in value_text(value).split('\n')
+    )
+    return ''.join(f'<div style="--depth: {min(depth, 12)}">{text}</div>' for depth, text in lines)
+
+
+def wordings(value: Any) -> dict[str, str]:
+    """The constants in a JSON value, each in words."""
+    if isinstance(value, str):
+        return {value: said} if (said := _words(value)) != value else {}
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return {constant: said for item in items for constant, said in wordings(item).items()}
 
 
 def _is_message(value: Any) -> TypeGuard[Mapping[str, Any]]:
@@ -119,5 +141,8 @@ def plain(value: Any) -> str:
             return format_number(value)
         case dict() | list() | tuple():
             return 'none'
-    text = str(value)
-    return text.replace('_', ' ').lower() if CONSTANT.fullmatch(text) else text or 'empty'
+    return _words(str(value)) or 'empty'
+
+
+def _words(text: str) -> str:
+    return text.replace('_', ' ').lower() if text in CONSTANTS or CONSTANT.fullmatch(text) else text

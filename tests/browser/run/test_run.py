@@ -100,7 +100,7 @@ def test_the_inspector_says_why_this_way_and_what_changed(page, finished):
     expect(change.locator('.before')).to_have_text('reviewing')
     expect(change.locator('.after')).to_have_text('complete')
     page.get_by_role('tab', name='Memory').click()
-    expect(page.locator('.tree .changed', has_text='status')).to_contain_text('COMPLETE')
+    expect(page.locator('.tree .changed', has_text='status')).to_contain_text('complete')
 
 
 def test_a_click_on_a_state_goes_to_its_visits(page, finished):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ui.formatting.changes import change_title, format_number, value_text
+from ui.formatting.changes import change_title, format_number, value_html, value_text, wordings
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,11 @@ def test_a_message_says_who_said_what():
     [
         ('PENDING', 'pending'),
         ('REVISE_BEST', 'revise best'),
+        ('in_progress', 'in progress'),
+        ('NEEDS_REVIEW', 'needs review'),
         ('CSV', 'CSV'),
+        ('JSON', 'JSON'),
+        ('write_file', 'write_file'),
         ('I am DONE.', 'I am DONE.'),
         ('{"expression": "1/3", "digits": 4}', 'expression: 1/3\ndigits: 4'),
         ('{not JSON', '{not JSON'),
@@ -78,6 +82,16 @@ def test_a_message_says_who_said_what():
 )
 def test_a_value_of_a_program_is_written_as_people_do(value, said):
     assert value_text(value) == said
+
+
+def test_each_line_says_how_deep_it_is_and_no_text_becomes_markup():
+    said = value_html({'steps': [{'id': '<b>'}]})
+    assert said == '<div style="--depth: 0">steps:</div><div style="--depth: 2">• id: &lt;b&gt;</div>'
+
+
+def test_the_constants_of_a_document_are_given_in_words():
+    document = {'memory': {'status': 'COMPLETE', 'steps': [{'status': 'in_progress'}], 'format': 'JSON'}}
+    assert wordings(document) == {'COMPLETE': 'complete', 'in_progress': 'in progress'}
 
 
 def test_messages_in_a_value_are_words_and_what_is_counted_stays_on_its_line():

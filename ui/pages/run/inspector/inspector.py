@@ -14,7 +14,7 @@ from ui.components.elements import Engagement, JsonTree
 from ui.components.tabs import Tabs
 from ui.components.theme import button, empty_state, notice
 from ui.components.widgets import Text
-from ui.formatting.changes import change_title, value_text
+from ui.formatting.changes import change_title, value_html, wordings
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import (
     EdgeOutcome,
@@ -147,12 +147,12 @@ class Inspector:
             changed = self._pending[1]
             # Long lists are read from earlier snapshots only now: other pages do not wait for it.
             try:
-                document = await asyncio.to_thread(_document_of, view)
+                document, words = await asyncio.to_thread(_document_of, view)
             except EngineError as error:
-                document = {'memory': f'It cannot be read: {error}'}
+                document, words = {'memory': f'It cannot be read: {error}'}, {}
             if self._tree.is_deleted:
                 return
-            self._tree.show(document, changed)
+            self._tree.show(document, changed, words)
             shown = view
 
     def _describe(self, view: View, step: Transition, since: float | None) -> None:
@@ -216,17 +216,22 @@ class Inspector:
         with ui.element('div').classes('change'):
             Text('div', change_title(change.path), 'change-path', title=change.path)
             if change.op != 'add' and before not in (None, ''):
-                ui.label(value_text(before)).classes('before').props('role="group" aria-label="before"')
+                _value(before, 'before')
             if change.op == 'remove':
                 ui.label('removed').classes('muted small')
             else:
-                ui.label(value_text(value)).classes('after').props('role="group" aria-label="after"')
+                _value(value, 'after')
 
 
-def _document_of(view: View) -> dict[str, Any]:
-    """What the tree shows of a step. Blocks."""
+def _value(value: Any, when: str) -> None:
+    made = ui.html(value_html(value), sanitize=False)  # one element, however many lines it has
+    made.classes(when).props(f'role="group" aria-label="{when}"')
+
+
+def _document_of(view: View) -> tuple[dict[str, Any], dict[str, str]]:
+    """What the tree shows of a step, and its constants in words. Blocks."""
     document: dict[str, Any] = with_times(with_list_ends({'memory': view.memory, 'agents': view.agents}))
-    return document
+    return document, wordings(document)
 
 
 def draw_criteria(view: View, step: Transition, shape: Shape, named: Callable[[str], str]) -> None:

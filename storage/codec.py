@@ -128,7 +128,15 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
             changes=tuple([Change(op=op, path=path, value=value) for op, path, value in changes]),
         )
     except (*DAMAGED, TypeError) as error:
-        raise JournalDamaged(f'step {seq} of run {run} cannot be read: its bytes are damaged') from error
+        raise damaged_step(run, seq, 'cannot be read: its bytes are damaged') from error
+
+
+def damaged_step(run: RunId, seq: int, problem: str) -> JournalDamaged:
+    """The error for a step that is not as it was written, which says what to do."""
+    return JournalDamaged(
+        f'step {seq} of run {run} {problem}; put a backup of the database in its place, or fork the run from'
+        ' an earlier step'
+    )
 
 
 # A run takes the same few edges again and again. Creating them anew takes a third of the time of reading a

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, literal, select, text, update
 
-from engine.errors import JournalConflict, UnknownNote, UnknownRun
+from engine.errors import JournalConflict, JournalDamaged, UnknownNote, UnknownRun
 from engine.journal.protocol import KEPT_FOR, Reservation
 from engine.records import Annotation, Note, RunId, RunInfo, Shape
 from storage.dialects import forget_words
@@ -40,6 +40,8 @@ def fork(info: RunInfo, shape: Shape) -> Work[None]:
         check_new(connection, info.id)
         steps, size = _extent(connection, STEP, parent, info.parent_at)
         _, pictures = _extent(connection, STORED, parent, info.parent_at)
+        if steps != info.parent_at:
+            raise JournalDamaged(f'a step of run {info.parent} is missing')
         number = insert_run(connection, replace(info, seq=steps, bytes=size + pictures), shape)
         for table in (STEP, STORED):
             columns = [literal(number) if column.name == 'run' else column for column in table.c]
@@ -52,12 +54,9 @@ def fork(info: RunInfo, shape: Shape) -> Work[None]:
 
 
 def _extent(connection: Connection, table: Table, run: int, at: int) -> tuple[int, int]:
-    """The last number of a run's rows up to a step, and their bytes."""
-    last, size = (
-        func.coalesce(func.max(table.c.seq), 0),
-        func.coalesce(func.sum(func.length(table.c.body)), 0),
-    )
-    row = connection.execute(select(last, size).where(*_steps_up_to(table, run, at))).one()
+    """How many rows a run has up to a step, and their bytes."""
+    size = func.coalesce(func.sum(func.length(table.c.body)), 0)
+    row = connection.execute(select(func.count(), size).where(*_steps_up_to(table, run, at))).one()
     return int(row[0]), int(row[1])
 
 

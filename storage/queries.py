@@ -29,7 +29,7 @@ from engine.records import (
     Usage,
 )
 from engine.records.document import join_tails
-from storage.codec import read_snapshot, read_transition
+from storage.codec import damaged_step, read_snapshot, read_transition
 from storage.path_stats import EDGE, STATE, TRAIL, path_filters, read_path_stats
 from storage.rows import LAUNCH, NOTE, RUN, SHAPE, STEP, STORED, TAG, infos, list_info, read_info, read_shape
 from storage.search import matching
@@ -56,19 +56,28 @@ def shape(connection: Connection, run: RunId) -> Shape:
 def transitions(
     connection: Connection, run: RunId, after: int, until: int | None, limit: int | None
 ) -> list[Transition]:
-    """The steps in a range, in order. Raises `UnknownRun`."""
+    """The steps in a range, in order. Raises `UnknownRun`, `JournalDamaged` if one is missing."""
+    number, last = _number_and_end(connection, run)
     query = (
         select(STEP.c.seq, STEP.c.time, STEP.c.name, STEP.c.at, STEP.c.body)
-        .where(STEP.c.run == number_of(connection, run), STEP.c.seq > after)
+        .where(STEP.c.run == number, STEP.c.seq > after)
         .order_by(STEP.c.seq)
         .limit(limit)
     )
     if until is not None:
         query = query.where(STEP.c.seq <= until)
+        last = min(last, until)
     rows = connection.execute(query).cursor
     assert rows is not None
     # The driver's tuples: with SQLAlchemy's, reading a long history takes a third longer.
-    return [read_transition(run, row) for row in rows.fetchall()]
+    found = rows.fetchall()
+    first = max(after, 0) + 1
+    expected = last - first + 1 if limit is None else min(last - first + 1, limit)
+    if len(found) < expected or (found and found[-1][0] != first + len(found) - 1):
+        number_of(connection, run)  # It may have been deleted meanwhile.
+        missing = next((seq for seq, row in enumerate(found, first) if row[0] != seq), first + len(found))
+        raise damaged_step(run, missing, 'is missing')
+    return [read_transition(run, row) for row in found]
 
 
 def snapshot(connection: Connection, run: RunId, at: int) -> Snapshot | None:
@@ -166,10 +175,15 @@ def notes(connection: Connection, run: RunId) -> list[Note]:
 
 def number_of(connection: Connection, run: RunId) -> int:
     """The numeric key of a run. Raises `UnknownRun`."""
-    number = connection.execute(select(RUN.c.number).where(RUN.c.id == run)).scalar_one_or_none()
-    if number is None:
+    return _number_and_end(connection, run)[0]
+
+
+def _number_and_end(connection: Connection, run: RunId) -> tuple[int, int]:
+    """The numeric key of a run, and its last step. Raises `UnknownRun`."""
+    row = connection.execute(select(RUN.c.number, RUN.c.seq).where(RUN.c.id == run)).one_or_none()
+    if row is None:
         raise UnknownRun(run)
-    return int(number)
+    return int(row.number), int(row.seq)
 
 
 def _order(query: RunQuery) -> list[ColumnElement[Any]]:

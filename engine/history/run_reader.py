@@ -20,7 +20,6 @@ from engine.journal.protocol import Journal
 from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Traffic, Transition, View
 from engine.runtime.debugger.guard_explanations import GuardExplanations
 from engine.runtime.run_factory import workflow_of
-from engine.statechart.chart import MOST_MOVES
 from engine.statechart.shape_builder import build_shape
 
 
@@ -82,8 +81,12 @@ class RunReader:
         """The last step of the turn that step `at` belongs to, including the steps it raised."""
         if not 1 <= at <= info.seq:
             raise UnknownStep(info.id, at, info.seq)
-        following = await self.journal.transitions(info.id, after=at, limit=MOST_MOVES)
-        return at + next((n for n, step in enumerate(following) if not step.raised), len(following))
+        # One at a time: what is damaged after this turn does not matter.
+        while (following := await self.journal.transitions(info.id, after=at, limit=1)) and following[
+            0
+        ].raised:
+            at += 1
+        return at
 
     async def transitions(
         self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None

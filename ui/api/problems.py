@@ -58,7 +58,7 @@ KINDS: Mapping[type[EngineError], tuple[int, str]] = {
     EntryChanged: (409, 'changed'),
     StaleOwner: (409, 'stale-owner'),
     JournalUnavailable: (503, 'journal-unavailable'),
-    JournalDamaged: (503, 'journal-damaged'),
+    JournalDamaged: (500, 'journal-damaged'),
     JournalError: (503, 'journal-error'),
     InvalidInput: (422, 'invalid-input'),
     BundleError: (422, 'invalid-bundle'),

@@ -10,7 +10,7 @@ from nicegui import app
 from starlette.responses import StreamingResponse
 
 from engine import EngineError
-from engine.errors import UnknownRun
+from engine.errors import JournalDamaged, UnknownRun
 from engine.records import RunId
 from ui.exports.formats import FORMATS, FormatName, stream_export
 from ui.exports.text import file_name
@@ -29,7 +29,8 @@ def serve_exports(backend: Backend) -> None:
             made = stream_export(backend(), info.id, form)
             first = await anext(made)
         except EngineError as error:
-            raise HTTPException(404 if isinstance(error, UnknownRun) else 409, str(error)) from None
+            status = {UnknownRun: 404, JournalDamaged: 500}.get(type(error), 409)
+            raise HTTPException(status, str(error)) from None
         saved = FORMATS[form]
         name = file_name(info, saved.end, more='-family' if form == 'family' else '')
         headers = HARMLESS | {'Content-Disposition': attachment(name)}

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
-from engine.errors import EventRefused, InvalidInput, JournalConflict
+from engine.errors import EventRefused, InvalidInput, JournalConflict, JournalDamaged
 from engine.history.forks.forecast import from_others, from_parent
 from engine.history.forks.fork_plan import ForkPlanner
 from engine.history.forks.lineage import lineage_tree
@@ -121,9 +121,11 @@ class Forks:
         info = (await self._planner.plan(parent, at, chosen)).info
         if parent.status is Status.DONE:
             begin = at if chosen.before == 'recorded' else 0
-            steps = await self.journal.transitions(run, after=begin)
-            shape = await self.journal.shape(run)
-            return await asyncio.to_thread(from_parent, chosen, at, steps, shape, info, self._live.services)
+            with suppress(JournalDamaged):  # It can still be forked from a step before the damage.
+                steps = await self.journal.transitions(run, after=begin)
+                shape = await self.journal.shape(run)
+                services = self._live.services
+                return await asyncio.to_thread(from_parent, chosen, at, steps, shape, info, services)
         others = RunQuery(pattern=parent.pattern, status=(Status.DONE,), limit=LOOKED_AT)
         found = (await self.journal.runs(others)).runs
         return await asyncio.to_thread(from_others, chosen, info, found, info.usage, self._live.services)

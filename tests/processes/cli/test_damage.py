@@ -84,6 +84,38 @@ def test_a_damaged_text_is_one_runs_matter(
         assert result.exit_code == 0 and result.stdout.count('pipeline') == 1
 
 
+STEPS = {
+    'missing': 'DELETE FROM "transition" WHERE seq = 5',
+    'garbage': 'UPDATE "transition" SET body = randomblob(400) WHERE seq = 5',
+}
+
+
+@pytest.mark.parametrize('damage', STEPS)
+def test_a_damaged_step_is_named_by_what_needs_it(tmp_path: Path, done: Hemicycle, damage: str) -> None:
+    hemicycle = Hemicycle(tmp_path, like=done)
+    with closing(sqlite3.connect(hemicycle.database)) as file:
+        file.execute(STEPS[damage])
+        file.commit()
+    archive = tmp_path / 'backup.tar.gz'
+    failing = (
+        *(command for command in READING[2:8] if '3' not in command and command[0] != 'lineage'),
+        *(('export', 'last', '-o', str(tmp_path / f'out.{form}')) for form in ('jsonl', 'html', 'md')),
+        ('compare', 'last', 'last'),
+        ('fork', 'last', '--at', '7', '-q'),
+        ('backup', str(archive)),
+    )
+    for command in failing:
+        result = hemicycle(*command)
+        assert result.exit_code == (1 if command[0] == 'backup' else 5), (command, result.output)
+        assert 'step 5 of run' in result.stderr and 'put a backup' in result.stderr, (command, result.stderr)
+        assert result.stderr.count('\n') == 1, (command, result.stderr)
+    assert not list(tmp_path.glob('out.*')) and archive.exists(), 'the rest is backed up'
+    counted = hemicycle('traffic', 'pipeline')
+    assert counted.exit_code == 0 and 'step 5 of run' in counted.output
+    for command in (('runs',), ('show', 'last', '--at', '3'), ('fork', 'last', '--at', '3', '-q')):
+        assert hemicycle(*command).exit_code == 0, command
+
+
 LOOKING = (
     'runs',
     'show last --at 5',

@@ -173,24 +173,39 @@ def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     odd = ('--patterns', str(hemicycle.patterns))
     runs = []
-    for _ in range(2):
+    for _ in range(3):
         with hemicycle.process('run', 'endless', *odd) as process:
-            until(lambda: (new := hemicycle.newest()) is not None and new.id not in runs, 'a run is there')
+            until(
+                lambda: bool((new := hemicycle.newest()) and new.id not in runs and new.seq),
+                'a run has begun',
+            )
             process.kill()
         newest = hemicycle.newest()
         assert newest
         runs.append(newest.id)
     with contextlib.closing(sqlite3.connect(hemicycle.database)) as file, file:
         file.execute("UPDATE launch SET options = '{' WHERE run = (SELECT min(run) FROM launch)")
+        file.execute('DELETE FROM "transition" WHERE run = (SELECT max(run) FROM launch)')
     log = hemicycle.home / 'hemicycle.log'
     with hemicycle.process('serve', '--port', '0', *odd) as server:
         url = line(server.stdout).split()[3]
         for path in ('/', '/runs'):
             with urllib.request.urlopen(url + path, timeout=DEADLINE) as page:
                 assert page.status == 200
+        shown = httpx.get(f'{url}/runs/{runs[2]}', timeout=DEADLINE)
+        answered = httpx.get(f'{url}/api/v1/runs/{runs[2]}/view', timeout=DEADLINE)
+        aside = httpx.get(f'{url}/api/v1/server', timeout=DEADLINE).json()['stranded']
         server.terminate()
         code, _, _ = ended(server)
+    missing = f'tep 1 of run {runs[2]} is missing; put a backup of the database in its place'
+    assert shown.status_code == 500 and 'The database is damaged' in shown.text and missing in shown.text
+    assert answered.status_code == 500 and missing in answered.json()['detail']
+    assert (
+        answered.json()['type'] == 'urn:hemicycle:journal-damaged' and 'Retry-After' not in answered.headers
+    )
+    assert runs[0] in aside and missing in aside[runs[2]]
     said = log.read_text()
+    assert f'run {runs[2]} cannot continue: s{missing}' in said
     assert code == 0
     assert f'run {runs[0]} cannot continue: the row of run {runs[0]} in the database is damaged' in said
     assert f'run {runs[1]} continues' in said

@@ -205,6 +205,27 @@ async def test_a_body_that_rotted_is_named(file: Path) -> None:
     await journal.close()
 
 
+async def test_a_missing_step_is_named(file: Path) -> None:
+    journal = await open_journal(file)
+    info = await claimed(journal)
+    await journal.append(info, [step(seq) for seq in range(1, 10)])
+    with sqlite3.connect(file) as connection:
+        connection.execute('DELETE FROM "transition" WHERE seq IN (5, 9)')
+    connection.close()
+    for limits in ({}, {'after': 4}, {'until': 5}, {'after': 3, 'limit': 2}, {'after': 4, 'limit': 1}):
+        with pytest.raises(JournalDamaged, match='step 5 of run r is missing; put a backup'):
+            await journal.transitions(info.id, **limits)
+    with pytest.raises(JournalDamaged, match='step 9 of run r is missing'):
+        await journal.transitions(info.id, after=5)
+    fork = replace(info, id=RunId('fork'), parent=info.id, parent_at=6)
+    with pytest.raises(JournalDamaged, match='a step of run r is missing'):
+        await journal.fork(fork, await journal.shape(info.id))
+    await journal.fork(replace(fork, parent_at=4), await journal.shape(info.id))
+    for limits in ({'until': 4}, {'limit': 4}, {'after': 5, 'until': 8}, {'after': 9}, {'after': 12}):
+        await journal.transitions(info.id, **limits)
+    await journal.close()
+
+
 # Versions
 
 

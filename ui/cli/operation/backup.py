@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from engine.errors import Diverged, PatternError, UnknownPattern
+from engine.errors import Diverged, JournalDamaged, PatternError, UnknownPattern
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.options import Database, Patterns
 from ui.cli.output.errors import CommandError
@@ -121,7 +121,7 @@ async def audit_all(storage: Storage, settings: Settings) -> tuple[int, list[str
             async for info in conductor.iter_runs(place):
                 try:
                     await conductor.audit(info.id)
-                except Diverged as error:
+                except (Diverged, JournalDamaged) as error:
                     wrong.append(str(error))
                 except (UnknownPattern, PatternError):
                     unknown.append(info.pattern)

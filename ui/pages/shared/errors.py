@@ -13,7 +13,7 @@ from nicegui.page import page
 from starlette.exceptions import HTTPException
 
 from engine import EngineError
-from engine.errors import UnknownPattern, UnknownRun, UnknownStep
+from engine.errors import JournalDamaged, UnknownPattern, UnknownRun, UnknownStep
 from engine.records import RunInfo, clip
 from ui.components.theme import frame, notice
 from ui.components.widgets import Text, link
@@ -40,6 +40,9 @@ def register(backend: Backend) -> None:
 
     def failed(error: Exception) -> None:
         log.error('a page failed', exc_info=error)
+        if isinstance(error, JournalDamaged):
+            read_error(error)
+            return
         with frame('Error'), _body('report', 'This page could not be displayed'):
             Text(
                 'p',
@@ -84,11 +87,13 @@ def unknown_tool(backend: Backend, name: str) -> None:
 
 
 def read_error(error: EngineError) -> None:
-    """The page for an unknown run, or for a journal that cannot be read."""
+    """The page for an unknown run, or for a journal that is damaged or cannot be read at present."""
     if isinstance(error, UnknownRun):
         _unknown_run(error.run)
     elif isinstance(error, UnknownPattern):
         _no_pattern(str(error))
+    elif isinstance(error, JournalDamaged):
+        _show_damaged(str(error))
     else:
         _show_unavailable(str(error))
 
@@ -118,6 +123,19 @@ def unknown_step(info: RunInfo, error: UnknownStep) -> None:
             if error.last:
                 with link(f'/runs/{info.id}?at={error.last}', 'btn'):
                     Text('span', f'Last step ({error.last})')
+
+
+def _show_damaged(problem: str) -> None:
+    ui.context.client.status_code = 500
+    with frame('Damaged'), _body('broken_image', 'The database is damaged'):
+        Text('p', f'{problem[:1].upper()}{problem[1:]}.')
+        Text(
+            'p',
+            'Everything else works as before. `hemicycle audit RUN` checks a run, and `hemicycle doctor` the'
+            ' whole database.',
+            'muted',
+        )
+        _ways()
 
 
 def _show_unavailable(problem: str) -> None:

@@ -86,7 +86,12 @@ class Debouncer:
         background_tasks.create(self._rest(now), name='wait for the browser')
 
     async def _rest(self, begun: float) -> None:
-        """The time the browser takes to draw counts as work, too."""
+        """The time the browser takes to draw counts as work, too.
+
+        Nobody waits for a browser that is not there yet: NiceGUI would send it the page half drawn.
+        """
+        if not self._place.client.has_socket_connection:
+            return
         with contextlib.suppress(TimeoutError):
             await self._place.client.run_javascript(DRAWN, timeout=PATIENCE)
         now = time.monotonic()

@@ -1,0 +1,25 @@
+"""Debounced work that a page asks for while it is still being drawn."""
+
+import asyncio
+
+from nicegui import ui
+from nicegui.testing import User
+
+from ui.components.debounce import Debouncer
+from ui.web.routing import serve_page
+
+
+async def test_a_page_is_sent_whole_though_debounced_work_was_done_for_it(user: User) -> None:
+    async def work() -> None:
+        ui.label('worked')
+
+    async def page() -> None:
+        await Debouncer(work, ui.element()).ask()
+        for _ in range(20):  # The rest of the page takes a while, and the browser is not there yet.
+            await asyncio.sleep(0)
+        ui.label('and the rest')
+
+    serve_page('/drawn')(page)
+    answer = await user.http_client.get('/drawn')
+    assert 'worked' in answer.text
+    assert 'and the rest' in answer.text

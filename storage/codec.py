@@ -89,10 +89,10 @@ class Codec:
 
 def _encode(value: Any, what: str) -> Text:
     try:
-        return ORJSON, orjson.dumps(value, default=plain)
+        return ORJSON, orjson.dumps(value, default=to_plain)
     except TypeError:
         try:
-            return STDLIB, json.dumps(value, default=plain, separators=(',', ':')).encode()
+            return STDLIB, json.dumps(value, default=to_plain, separators=(',', ':')).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise JournalError(f'{what} cannot be kept: it is not JSON ({error})') from error
 
@@ -179,7 +179,7 @@ def _decode(body: bytes) -> Any:
     return json.loads(read) if form & STDLIB else orjson.loads(read)
 
 
-def plain(value: object) -> object:
+def to_plain(value: object) -> object:
     """Convert mappings that JSON writers do not know, such as `MappingProxyType`."""
     if isinstance(value, Mapping):
         return dict(value)

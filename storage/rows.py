@@ -14,7 +14,7 @@ from sqlmodel import SQLModel
 from engine.errors import JournalDamaged
 from engine.records import Budget, RunId, RunInfo, Shape, Status, Usage
 from engine.records.shape import StoredShape
-from storage.codec import plain
+from storage.codec import to_plain
 from storage.dialects import Labels
 from storage.tables import (
     EntryRow,
@@ -154,9 +154,9 @@ def launch_row(number: int, info: RunInfo, shape: Shape) -> dict[str, Any]:
     """The row of `launch` for a new run."""
     return {
         'run': number,
-        'parameters': json.dumps(info.parameters, default=plain),
-        'models': json.dumps(info.models, default=plain),
+        'parameters': json.dumps(info.parameters, default=to_plain),
+        'models': json.dumps(info.models, default=to_plain),
         'seed': str(info.seed),
         'shape': SHAPE_WRITER.dump_json(shape).decode(),
-        'options': json.dumps(info.options, default=plain),
+        'options': json.dumps(info.options, default=to_plain),
     }

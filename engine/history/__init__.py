@@ -14,7 +14,7 @@ from engine.history.comparison import (
     align,
     json_differences,
 )
-from engine.history.forks.lineage import kind_of, lineage_tree
+from engine.history.forks.lineage import lineage_tree, origin_of
 from engine.history.forks.overrides import CostEstimate, ForkOverrides, Kind, LineageNode, StepSource
 from engine.history.forks.regression_test import RegressionResult, RegressionTest
 from engine.history.merging import RESULT, Mergeable, Pick, merge_message
@@ -50,10 +50,10 @@ __all__ = [
     'align',
     'folder_bytes',
     'json_differences',
-    'kind_of',
     'lineage_tree',
     'merge_message',
     'merge_shapes',
     'open_question',
+    'origin_of',
     'program_version',
 ]

@@ -41,7 +41,7 @@ class SecretFilter:
         forms |= {form.replace('\\', r'\\') for form in forms}  # As in JSON inside of JSON.
         self._forms = sorted(forms, key=len, reverse=True)
         self._keys = [_Key(key) for key in plain]
-        coded = dict.fromkeys(form[:CODED_PART] for key in plain for form in _coded(key))
+        coded = dict.fromkeys(form[:CODED_PART] for key in plain for form in _encode(key))
         self._coded = [start for start in coded if len(start) == CODED_PART]
 
     def __bool__(self) -> bool:
@@ -104,10 +104,10 @@ def _forms(secret: str) -> Iterator[str]:
     yield from (_escape(secret, form) for form in (r'\u{:04x}', r'\u{:04X}', '&#{};'))
     if len(secret) < PART:
         return
-    yield from _coded(secret)
+    yield from _encode(secret)
 
 
-def _coded(secret: str) -> Iterator[str]:
+def _encode(secret: str) -> Iterator[str]:
     """A secret as it is written in figures and in base64."""
     figures = secret.encode().hex()
     yield from (figures, figures.upper())

@@ -33,7 +33,7 @@ def describe_error(error: BaseException) -> str:
     return clip(text, MOST_SAID)
 
 
-def innermost(error: BaseException) -> BaseException:
+def unwrap_error(error: BaseException) -> BaseException:
     """Unwrap exception groups: the innermost error, or the first of several."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]

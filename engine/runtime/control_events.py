@@ -17,7 +17,7 @@ from engine.records.document import apply_patch
 from engine.records.json_pointer import escape_token, split_pointer
 from engine.records.state_path import within
 from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
-from engine.runtime.debugger.regions import around, region_of
+from engine.runtime.debugger.regions import innermost_common, region_of
 from engine.statechart.memory import MemoryMisuse
 from engine.statechart.pattern import validation_problems
 from engine.statechart.run_state import RunState
@@ -44,7 +44,7 @@ def resolve_target(event: Event, projection: RunProjection, shape: Shape) -> Eve
         raise InvalidInput({'how': f'must be in, over or out, not {how!r}'})
     leaves = [leaf for leaf in projection.active if within(leaf, at)]
     # Nothing surrounds a single-state region but its siblings: it ends when they have.
-    until = {'until': max(around(leaves), at, key=len)} if how == 'out' else {}
+    until = {'until': max(innermost_common(leaves), at, key=len)} if how == 'out' else {}
     return replace(event, at=at, data={'how': how, **until})
 
 

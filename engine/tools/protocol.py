@@ -189,7 +189,7 @@ class Tool:
         return made
 
     async def _in_time(self, call: Awaitable[Any]) -> Any:
-        async def caught() -> Any:
+        async def catch() -> Any:
             try:
                 return await call
             except asyncio.CancelledError:
@@ -197,7 +197,7 @@ class Tool:
             except BaseException as error:  # A `SystemExit` that escapes a task ends the process.
                 return error
 
-        task = asyncio.ensure_future(caught())
+        task = asyncio.ensure_future(catch())
         try:
             await asyncio.wait({task}, timeout=self.seconds)
         finally:

@@ -120,7 +120,7 @@ class ConfinedDir:
         with self.folder(names[:-1], make=True) as around, explain_os_errors(path):
             before = status_of(names[-1], around)
             if before is not None and not stat.S_ISREG(before.st_mode):
-                raise ToolError(f'{path}: it is {kind_of(before.st_mode)}, not a file')
+                raise ToolError(f'{path}: it is {describe_mode(before.st_mode)}, not a file')
             if executable is None:
                 executable = before is not None and bool(before.st_mode & stat.S_IXUSR)
             self.put(names[-1], around, data, executable=executable)
@@ -190,7 +190,7 @@ def open_file(name: str, around: int) -> BinaryIO:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise ToolError(f'{name}: it is {kind_of(mode)}, not a file')
+        raise ToolError(f'{name}: it is {describe_mode(mode)}, not a file')
     return os.fdopen(descriptor, 'rb')
 
 
@@ -204,7 +204,7 @@ def _unlock(name: str, around: int) -> None:
         os.close(descriptor)
 
 
-def kind_of(mode: int) -> str:
+def describe_mode(mode: int) -> str:
     """What kind of file it is, worded for a sentence."""
     if stat.S_ISDIR(mode):
         return 'a folder'

@@ -13,8 +13,8 @@ from engine.errors import WorkspaceError
 from engine.workspace.confined_dir import (
     TEMP_PREFIX,
     ConfinedDir,
+    describe_mode,
     explain_os_errors,
-    kind_of,
     open_folder,
     split_path,
 )
@@ -154,7 +154,7 @@ def _list(folder: int, path: str, deep: bool, most: int, found: list[Entry]) -> 
         if entry.name.startswith(TEMP_PREFIX):
             continue
         status = entry.stat(follow_symlinks=False)
-        here, kind = f'{path}{entry.name}', kind_of(status.st_mode)
+        here, kind = f'{path}{entry.name}', describe_mode(status.st_mode)
         found.append(Entry(path=here, kind=kind, size=status.st_size))
         if deep and kind == 'a folder':
             with explain_os_errors(here):

@@ -65,7 +65,7 @@ def _harmless(files: list[FileVersion]) -> Iterator[FileVersion]:
 
 def _bare_repositories(paths: Iterable[str]) -> Iterator[str]:
     """Folders, as they are unpacked, that Git would treat as a repository though not named `.git`."""
-    parts = {_unpacked(path) for path in paths}
+    parts = {_extracted_path(path) for path in paths}
     folders = {posixpath.dirname(path) for path in parts}
     for path in parts:
         folder, name = posixpath.split(path)
@@ -83,7 +83,7 @@ DATA_DIRS = ('objects', 'refs')
 
 def _in_repository(path: str, bare: set[str]) -> tuple[str | None, str]:
     """The repository that contains a path or is it, and the relative path; None if there is none."""
-    names, unpacked = path.split('/'), _unpacked(path).split('/')
+    names, unpacked = path.split('/'), _extracted_path(path).split('/')
     for depth in range(len(names) + 1):
         if (depth and GIT_DIR.fullmatch(unpacked[depth - 1])) or '/'.join(unpacked[:depth]) in bare:
             return '/'.join(names[:depth]), '/'.join(names[depth:])
@@ -131,7 +131,7 @@ def _fold(path: str) -> str:
     return unicodedata.normalize('NFKC', path).casefold()
 
 
-def _unpacked(path: str) -> str:
+def _extracted_path(path: str) -> str:
     """The path that a file gets, in lower case."""
     return '/'.join(map(_portable, path.split('/'))).lower()
 

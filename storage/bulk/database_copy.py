@@ -92,21 +92,21 @@ class _Counted:
 def _count(connection: Connection) -> _Counted:
     rows = {
         table.name: connection.execute(
-            select(func.count()).select_from(table).where(_copied_rows(table))
+            select(func.count()).select_from(table).where(_rows_to_copy(table))
         ).scalar_one()
         for table in TABLES
     }
     runs = connection.execute(select(func.sum(RUN.c.seq), func.sum(RUN.c.epoch))).one()
-    entries = connection.execute(select(func.sum(ENTRY.c.version)).where(_copied_rows(ENTRY))).one()
+    entries = connection.execute(select(func.sum(ENTRY.c.version)).where(_rows_to_copy(ENTRY))).one()
     return _Counted(rows, tuple(int(value or 0) for value in (*runs, *entries)))
 
 
-def _copied_rows(table: Table) -> ColumnElement[bool]:
+def _rows_to_copy(table: Table) -> ColumnElement[bool]:
     return ENTRY.c.kind != PROCESS if table is ENTRY else true()
 
 
 def _pieces(source: Settings, connection: Connection, table: Table) -> Iterator[list[dict[str, object]]]:
-    query = select(table).where(_copied_rows(table)).order_by(*table.primary_key)
+    query = select(table).where(_rows_to_copy(table)).order_by(*table.primary_key)
     with _translate_errors(source):  # Else the target would be blamed.
         found = connection.execution_options(yield_per=PIECE).execute(query)
         for rows in found.partitions():

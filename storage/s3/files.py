@@ -109,26 +109,26 @@ class S3Files:
 
     def read(self, path: str) -> Iterator[bytes]:
         """A file in pieces. Raises `FileNotFoundError`, `FilesUnavailable`."""
-        with self._explained(path):
+        with self._translate_errors(path):
             for piece in self._store.get(path).stream(min_chunk_size=PIECE):
                 yield bytes(piece)
 
     def size(self, path: str) -> int | None:
         """A file's size; None if it is not there. Raises `FilesUnavailable`."""
         try:
-            with self._explained(path):
+            with self._translate_errors(path):
                 return int(self._store.head(path)['size'])
         except FileNotFoundError:
             return None
 
     def send(self, path: str, content: bytes | Path) -> None:
         """Put a file there, whole or not at all. Raises `FilesUnavailable`."""
-        with self._explained(path):
+        with self._translate_errors(path):
             self._store.put(path, content)
 
     def list_files(self, folder: str) -> Iterator[StoredFile]:
         """All files below a folder. Raises `FilesUnavailable`."""
-        with self._explained(folder):
+        with self._translate_errors(folder):
             for page in self._store.list(folder, chunk_size=PAGE):
                 for one in page:
                     when = one['last_modified'].timestamp()
@@ -136,23 +136,23 @@ class S3Files:
 
     def folders(self) -> list[str]:
         """The folders at the top. Raises `FilesUnavailable`."""
-        with self._explained('/'):
+        with self._translate_errors('/'):
             return sorted(self._store.list_with_delimiter()['common_prefixes'])
 
     def copy(self, source: str, target: str) -> None:
         """Copy a file within the bucket. Raises `FileNotFoundError`, `FilesUnavailable`."""
-        with self._explained(source):
+        with self._translate_errors(source):
             self._store.copy(source, target)
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove files, if they are there. Raises `FilesUnavailable`."""
         given = list(paths)
-        with self._explained(given[0] if given else ''):
+        with self._translate_errors(given[0] if given else ''):
             if given:
                 self._store.delete(given)
 
     @contextmanager
-    def _explained(self, path: str) -> Iterator[None]:
+    def _translate_errors(self, path: str) -> Iterator[None]:
         from obstore.exceptions import BaseError
 
         try:

@@ -28,7 +28,7 @@ def made(value: Any, **more: Any) -> dict[str, Any]:
 
 def around(*states: StateShape) -> Any:
     shape = SimpleNamespace(states=states)
-    return SimpleNamespace(shape=shape, named=lambda path: path.title(), kept='/runs/r1/kept')
+    return SimpleNamespace(shape=shape, name_of=lambda path: path.title(), kept='/runs/r1/kept')
 
 
 async def test_each_kind_is_shown_as_what_it_is_and_a_long_one_is_folded(user: User):

@@ -189,11 +189,11 @@ def answer_errors(app: FastAPI) -> None:
     """Answer every error with a problem."""
 
     @app.exception_handler(EngineError)
-    async def refused(request: Request, error: EngineError) -> Response:
+    async def answer_engine_error(request: Request, error: EngineError) -> Response:
         return problem_of(error)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
+    async def answer_invalid(request: Request, error: RequestValidationError) -> Response:
         found: dict[str, str] = {}
         for item in error.errors():
             place = [str(part) for part in item['loc'][1:]] or [str(part) for part in item['loc'][:1]]
@@ -202,7 +202,7 @@ def answer_errors(app: FastAPI) -> None:
         return problem(422, 'invalid-input', detail, found)
 
     @app.exception_handler(HTTPException)
-    async def failed(request: Request, error: HTTPException) -> Response:
+    async def answer_http_error(request: Request, error: HTTPException) -> Response:
         kind = error.kind if isinstance(error, Refusal) else _kind(error.status_code)
         named = getattr(error, 'field', '')
         response = problem(
@@ -215,6 +215,6 @@ def answer_errors(app: FastAPI) -> None:
         return response
 
     @app.exception_handler(Exception)
-    async def broken(request: Request, error: Exception) -> Response:
+    async def answer_unexpected(request: Request, error: Exception) -> Response:
         log.exception('%s %s failed', request.method, request.url.path, exc_info=error)
         return problem(500, 'internal', 'the server failed; its log says more')

@@ -60,11 +60,11 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
     def on_room(self, heard: Callable[[int, int, bool], Awaitable[None]]) -> None:
         """Call `heard` with the width and height in pixels, and whether a person chose what is in sight."""
 
-        async def measured(event: Any) -> None:
+        async def measure(event: Any) -> None:
             await heard(*event.args)
             self.run_method('fitted', event.args[:2])
 
-        self.on('room', measured)
+        self.on('room', measure)
 
     def show(self, svg: str, states: Sequence[str] | None = None) -> None:
         """Show another chart; without `states`, one of the same states."""

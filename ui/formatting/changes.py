@@ -107,7 +107,7 @@ def _lines(value: Any, depth: int) -> list[str]:
     elif isinstance(value, (list, tuple)):
         items = [('•', item) for item in value]
     else:
-        return [plain(value)]
+        return [describe_value(value)]
     if not items:
         return ['none']
     if depth >= DEEPEST:
@@ -126,11 +126,11 @@ def _lines(value: Any, depth: int) -> list[str]:
                 found.append(f'{lead}{key}:')
             found += inner
         else:
-            found.append(f'{lead}{key}{mark} {plain(item)}')
+            found.append(f'{lead}{key}{mark} {describe_value(item)}')
     return found + ([f'… and {len(items) - MOST} more'] if len(items) > MOST else [])
 
 
-def plain(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A single value in words."""
     match value:
         case None:

@@ -75,7 +75,7 @@ def step_refusal(how: StepMode, shape: Shape, view: View, at: str = '') -> str:
         view: the run as it is now.
         at: the path of a region.
     """
-    if has_ended(shape, view, at):
+    if region_has_ended(shape, view, at):
         return 'It has ended and waits for the others' if at else 'It has ended'
     inside = [leaf for leaf in view.active if within(leaf, at)]
     if all(_waits(shape, leaf) for leaf in inside if not _final(shape, leaf)):
@@ -85,7 +85,7 @@ def step_refusal(how: StepMode, shape: Shape, view: View, at: str = '') -> str:
     return ''
 
 
-def has_ended(shape: Shape, view: View, at: str = '') -> bool:
+def region_has_ended(shape: Shape, view: View, at: str = '') -> bool:
     """Whether a region, or the whole run, has ended."""
     return all(_final(shape, leaf) for leaf in view.active if within(leaf, at))
 

@@ -12,7 +12,7 @@ from posixpath import commonpath
 from typing import Any
 
 from engine import Status, Transition
-from engine.history import kind_of
+from engine.history import origin_of
 from engine.records import (
     Change,
     EdgeShape,
@@ -38,7 +38,7 @@ def role_title(role: str) -> str:
 
 def origin_text(info: RunInfo) -> str:
     """How a run derives from another: fork at 8, run again, retry at 5; else ''."""
-    words = {'root': '', 'fork': 'fork', 'rerun': 'run again', 'retry': 'retry'}[kind_of(info)]
+    words = {'root': '', 'fork': 'fork', 'rerun': 'run again', 'retry': 'retry'}[origin_of(info)]
     return f'{words} at {info.parent_at}' if info.parent_at else words
 
 

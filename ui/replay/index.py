@@ -68,7 +68,7 @@ class Index:
         self.grown.add(step)
         self.times.append(step.time)
 
-    def changed(self, pointer: str) -> list[int]:
+    def changes_of(self, pointer: str) -> list[int]:
         """The steps that wrote to a place in the run's data, inside it, or around it."""
         found: set[int] = set()
         for path, steps in self.changes.items():

@@ -52,7 +52,7 @@ class Pace:
             if self._waiting:
                 self._set_alarm()
 
-    def looked(self, *, found: bool, again: float = math.inf) -> None:
+    def record_look(self, *, found: bool, again: float = math.inf) -> None:
         """A look is being made, and found something or nothing; another is due `again` seconds from now."""
         now = asyncio.get_running_loop().time()
         if found:

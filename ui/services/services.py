@@ -69,7 +69,7 @@ class Services:
     async def assign(self, ask: str, assignee: str, by: str = '') -> InboxItem:
         """Assign a question, and tell that person. Raises as `Inbox.find` does."""
         item = await self.inbox.assign(ask, assignee)
-        await self.notifications.assigned(item, by)
+        await self.notifications.notify_assignee(item, by)
         return item
 
     async def _clean_up(self) -> None:

@@ -95,7 +95,7 @@ class _Writing:
     async def _run(self, info: RunInfo) -> AsyncIterator[bytes]:
         shape = await self._store.reader.shape(info.id)
         notes = [note for note in await self._store.reader.journal.notes(info.id) if note.seq <= info.seq]
-        yield await asyncio.to_thread(self._hidden, run_line(info, shape, notes))
+        yield await asyncio.to_thread(self._redacted_line, run_line(info, shape, notes))
         for first in range(0, info.seq, PAGE):
             until = min(first + PAGE, info.seq)
             steps = await self._store.reader.transitions(info.id, after=first, until=until)
@@ -104,7 +104,7 @@ class _Writing:
             yield await asyncio.to_thread(self._steps, steps)
 
     def _steps(self, steps: Sequence[Transition]) -> bytes:
-        return b''.join([self._hidden(step_line(step)) for step in steps])
+        return b''.join([self._redacted_line(step_line(step)) for step in steps])
 
     def _contents(self, info: RunInfo, contents: RedactedObjects) -> Iterator[bytes]:
         for digest in contents.digests:
@@ -125,14 +125,14 @@ class _Writing:
         ):
             for _, take in read_lines(path) if path.is_file() else ():
                 if of == 'replayed' or take['step'] <= info.seq:
-                    yield self._hidden({'kind': 'take', 'of': of, 'take': self._whole(take)})
+                    yield self._redacted_line({'kind': 'take', 'of': of, 'take': self._whole(take)})
 
     def _whole(self, take: dict[str, Any]) -> dict[str, Any]:
         """An exchange with its pieces redacted as one text, so that no secret is missed by being split."""
         pieces = [(at, unpack(piece)) for at, piece in take['pieces']]
         return take | {'pieces': pack(pieces, self._redaction.hide) if pieces else []}
 
-    def _hidden(self, value: dict[str, Any]) -> bytes:
+    def _redacted_line(self, value: dict[str, Any]) -> bytes:
         return self._line(self._redaction.value(jsonable(value)))
 
     def _line(self, value: dict[str, Any]) -> bytes:

@@ -29,11 +29,11 @@ def lineage_tree(family: Sequence[RunInfo]) -> LineageNode:
     for info in reversed(order):
         below = tuple(made[child.id] for child in children.get(info.id, ()))
         group = str(info.options.get('group', ''))
-        made[info.id] = LineageNode(info=info, kind=kind_of(info), group=group, children=below)
+        made[info.id] = LineageNode(info=info, kind=origin_of(info), group=group, children=below)
     return made[order[0].id]
 
 
-def kind_of(info: RunInfo) -> Kind:
+def origin_of(info: RunInfo) -> Kind:
     """How a run originated."""
     if info.parent is None:
         return 'root'

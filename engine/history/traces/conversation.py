@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from engine.history.traces import attributes as names
 from engine.history.traces.kinds import model_name, tool_name, usage_of
-from engine.history.traces.messages import SpanMessages, first_of, messages_of, to_text, words_of
+from engine.history.traces.messages import SpanMessages, first_of, read_messages, to_text, words_of
 from engine.history.traces.otlp import Span
 from engine.history.traces.tree import Visit
 from engine.journal.usage_records import usage_to_dict
@@ -50,7 +50,7 @@ class Conversation:
 
     def ask(self, chat: Span, began: Span | None = None) -> list[Change]:
         """It calls a model: the new messages in the request; `began`: its own span, at its first call."""
-        said = messages_of(chat)
+        said = read_messages(chat)
         if not said.inputs and began:
             task = _task(began)
             said = replace(task, instructions=said.instructions or task.instructions)
@@ -76,7 +76,7 @@ class Conversation:
 
     def answer(self, chat: Span, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
         """A model answers; `batch` is the tools that ran next, in case the trace does not hold the reply."""
-        said = messages_of(chat).reply
+        said = read_messages(chat).reply
         if said is None:
             calls = tuple(_call_of(tool) for tool in batch)
             said = Message(role='assistant', parts=calls or (Text(text=UNKNOWN),))
@@ -90,7 +90,7 @@ class Conversation:
     def conclude(self, visit: Visit) -> tuple[dict[str, Any], list[Change]]:
         """It ends without any call of a model that the trace holds: what its own span says it said."""
         assert visit.span is not None
-        reply = messages_of(visit.span).reply or Message.of('assistant', UNKNOWN)
+        reply = read_messages(visit.span).reply or Message.of('assistant', UNKNOWN)
         known = first_of(visit.span.attributes, names.TOKENS['input']) is not None
         return self._say(reply, visit.span, usage_of(visit.span) if known else None, ())
 
@@ -156,7 +156,7 @@ class Conversation:
         pending = {call.id: call for call in self._pending()}
         return [
             replace(part, name=part.name or pending[part.id].name)
-            for message in messages_of(chat).inputs
+            for message in read_messages(chat).inputs
             for part in message.parts
             if isinstance(part, ToolResult) and part.id in pending
         ]
@@ -181,7 +181,7 @@ class Conversation:
 
 def _task(span: Span) -> SpanMessages:
     """What an agent's own span says it was told: nothing that comes after its first words."""
-    said = messages_of(span)
+    said = read_messages(span)
     before = []
     for message in said.inputs:
         if message.role == 'assistant':

@@ -70,7 +70,7 @@ VERCEL: Final[Mapping[str, Kind]] = {
 OPERATION_BEFORE = re.compile(r'(?:invoke_agent|invoke_workflow|agent_run|invocation)\b(?:\s*\[(.+)\]|(.*))')
 
 
-def kind_of(span: Span) -> Kind:
+def classify_span(span: Span) -> Kind:
     """What a span stands for, by the convention that it follows."""
     about = span.attributes
     for name, table in (
@@ -99,7 +99,7 @@ def workflow_name(span: Span) -> str:
     """The name of the workflow whose outermost span this is."""
     about = span.attributes
     own = about.get(names.WORKFLOW) or about.get('traceloop.workflow.name')
-    if own is None and kind_of(span) is Kind.AGENT:
+    if own is None and classify_span(span) is Kind.AGENT:
         own = agent_name(span)
     found = own or about.get(names.ENTITY) or _bare(span.name) or span.service
     return ' '.join(str(found).split())[:60] or 'trace'

@@ -121,7 +121,7 @@ def first_of(attributes: Mapping[str, Any], wanted: Iterable[str]) -> Any:
     return next((found for name in wanted if (found := attributes.get(name)) not in (None, '', [])), None)
 
 
-def messages_of(span: Span) -> SpanMessages:
+def read_messages(span: Span) -> SpanMessages:
     """What was said in a model call, or to an agent and by it."""
     about = span.attributes
     for event in span.events:

@@ -18,7 +18,7 @@ from engine.history.traces.agent_states import (
 )
 from engine.history.traces.conversation import Conversation
 from engine.history.traces.kinds import model_name, usage_of
-from engine.history.traces.messages import messages_of
+from engine.history.traces.messages import read_messages
 from engine.history.traces.otlp import Span
 from engine.history.traces.tree import Trace, Visit
 from engine.journal.usage_records import usage_to_dict
@@ -218,11 +218,11 @@ def _acts(visit: Visit) -> list[_Point]:
 
 def _is_told(asked: Span, chat: Span) -> bool:
     """Whether a model is told the results of what it called for before, of which there are no spans."""
-    reply = messages_of(asked).reply
+    reply = read_messages(asked).reply
     called = {call.id for call in reply.calls if call.id} if reply else set()
     return bool(called) and any(
         isinstance(part, ToolResult) and part.id in called
-        for message in messages_of(chat).inputs
+        for message in read_messages(chat).inputs
         for part in message.parts
     )
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from engine.errors import BundleError
-from engine.history.traces.kinds import Kind, agent_name, kind_of
+from engine.history.traces.kinds import Kind, agent_name, classify_span
 from engine.history.traces.otlp import Span
 
 MAX_DEPTH = 30
@@ -114,7 +114,7 @@ def _trace(id: str, spans: list[Span]) -> Trace:
 
 def _nodes(spans: Sequence[Span]) -> list[Node]:
     """The spans that count as a tree; what is between them is left out."""
-    nodes = {span.id: Node(span, kind) for span in spans if (kind := kind_of(span))}
+    nodes = {span.id: Node(span, kind) for span in spans if (kind := classify_span(span))}
     above = _Above({span.id: span.parent for span in spans}, nodes)
     ordered = sorted(nodes.values(), key=lambda node: (node.span.start, -node.span.end))
     tops, lost = list[Node](), set[str]()

@@ -32,7 +32,7 @@ from engine.models.http.dialects.structured_output import AnswerUnwrapper
 from engine.models.http.endpoint import Endpoint
 from engine.models.http.sse_reader import SseReader, lost_connection
 from engine.models.protocol import ModelEvent, ModelRequest, Timeouts
-from engine.records.jsonable import innermost
+from engine.records.jsonable import unwrap_error
 
 DIALECTS: dict[str, Dialect] = {
     'openai': OpenAI(),
@@ -78,7 +78,7 @@ async def _attempt(
     try:
         headers = dialect.headers(endpoint) | STREAM_HEADERS
         content = _encode(dialect.body(model, request, endpoint))
-        sent = _through(http, endpoint, model, request)
+        sent = _send_through(http, endpoint, model, request)
         response = await _exchange(
             http, sent, endpoint, 'POST', dialect.path(model), headers, content, deadline
         )
@@ -111,7 +111,7 @@ async def list_models(http: httpx.AsyncClient, endpoint: Endpoint, within: float
     try:
         response = await _exchange(
             http,
-            _straight(http),
+            _send_directly(http),
             endpoint,
             'GET',
             dialect.models_path,
@@ -137,15 +137,15 @@ async def list_models(http: httpx.AsyncClient, endpoint: Endpoint, within: float
 Send = Callable[[httpx.Request], Awaitable[httpx.Response]]
 
 
-def _straight(http: httpx.AsyncClient) -> Send:
+def _send_directly(http: httpx.AsyncClient) -> Send:
     return partial(http.send, stream=True)
 
 
-def _through(http: httpx.AsyncClient, endpoint: Endpoint, model: str, request: ModelRequest) -> Send:
+def _send_through(http: httpx.AsyncClient, endpoint: Endpoint, model: str, request: ModelRequest) -> Send:
     """How requests reach the endpoint: through the cassette, if there is one."""
     carrier = request.carrier
     if carrier is None:
-        return _straight(http)
+        return _send_directly(http)
     return lambda sent: carrier.send(http, sent, endpoint, model, request.model)
 
 
@@ -187,7 +187,7 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
         problem = f'its address or a header is not valid: {type(error).__name__}'
         raise ModelError(problem, kind='bad request') from None
     except ExceptionGroup as error:  # Raised below httpx.
-        problem = f'its address cannot be used: {innermost(error)}'
+        problem = f'its address cannot be used: {unwrap_error(error)}'
         raise ModelError(problem, kind='bad request') from None
     except httpx.HTTPError as error:
         where = url.netloc.decode('ascii', 'replace')

@@ -89,7 +89,7 @@ class EndpointClient:
                     yield wait
             if admission.waited:
                 yield Waiting(reason='')
-            async with aclosing(self._timed(model, request)) as events:
+            async with aclosing(self._time_call(model, request)) as events:
                 async for event in events:
                     if isinstance(event, UsageReport | Completed) and event.usage.source != 'missing':
                         admission.settle(event.usage.input, event.usage.output)
@@ -104,7 +104,7 @@ class EndpointClient:
         """Its calls now."""
         return self._limiter.counts
 
-    async def _timed(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+    async def _time_call(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Make the call, and report how long it took."""
         began = self._clock.now()
         outcome: Literal['ok', 'failed', 'cancelled'] = 'cancelled'

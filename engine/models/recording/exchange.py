@@ -96,9 +96,9 @@ def number_ids(body: Any) -> Any:
     """A request body with call ids replaced by numbers in order of first appearance."""
     known: dict[str, str] = {}
 
-    def turned(value: Any) -> Any:
+    def replace_ids(value: Any) -> Any:
         if isinstance(value, list):
-            return [turned(item) for item in value]
+            return [replace_ids(item) for item in value]
         if not isinstance(value, dict):
             return value
         return {
@@ -106,11 +106,11 @@ def number_ids(body: Any) -> Any:
             if name in IDS and isinstance(item, str)
             else item
             if name in AS_THEY_ARE and not (name == 'input' and isinstance(item, list))
-            else turned(item)
+            else replace_ids(item)
             for name, item in value.items()
         }
 
-    return turned(body)
+    return replace_ids(body)
 
 
 def read_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:

@@ -37,7 +37,7 @@ async def collect_summaries(memory: ContestMemory, activity: Activity) -> dict[s
     return {'exhibits': exhibits}
 
 
-async def lay_out(memory: ContestMemory, folders: Iterable[str], activity: Activity) -> dict[str, str]:
+async def copy_versions(memory: ContestMemory, folders: Iterable[str], activity: Activity) -> dict[str, str]:
     """Copy each candidate in play, at its newest version, into a subfolder of each of these folders.
 
     Returns:

@@ -167,7 +167,7 @@ class ParallelReview(Pattern):
         found = await collect.collect_summaries(memory, activity)
         if not self._has_tools:
             return found
-        return {**found, 'snapshots': await collect.lay_out(memory, self.reviewers, activity)}
+        return {**found, 'snapshots': await collect.copy_versions(memory, self.reviewers, activity)}
 
     @property
     def reviewers(self) -> tuple[str, ...]:

@@ -86,13 +86,13 @@ def stand_up(scope: CallbackContext, event: Event) -> None:
 
 def take_plan(scope: CallbackContext, event: Event) -> None:
     """Handle a person's plan as the agent's."""
-    plan = as_plan(event.data)
+    plan = parse_plan(event.data)
     record_answer(scope, plan.model_dump_json())
     given = {**event.data, 'output': plan.model_dump(mode='json')}
     scope.pattern.delegate(_memory(scope), replace(event, data=given))  # type: ignore[attr-defined]
 
 
-def as_plan(data: Mapping[str, Any]) -> SupervisorPlan:
+def parse_plan(data: Mapping[str, Any]) -> SupervisorPlan:
     """A person's plan, its tasks numbered. Raises `ValueError`."""
     given = PlanInput.model_validate(dict(data))
     tasks = []

@@ -112,13 +112,13 @@ def stand_up(scope: CallbackContext, event: Event) -> None:
 
 def take_answer(then: str, output: type[BaseModel], scope: CallbackContext, event: Event) -> None:
     """Handle a person's answer as the agent's."""
-    answer = as_plan(event.data) if output is PlanDraft else as_verdict(event.data, output)
+    answer = parse_plan(event.data) if output is PlanDraft else as_verdict(event.data, output)
     record_answer(scope, answer.model_dump_json())
     given = replace(event, data={**event.data, 'output': answer.model_dump(mode='json')})
     getattr(scope.pattern, then)(scope.state.memory, given)
 
 
-def as_plan(data: Mapping[str, Any]) -> PlanDraft:
+def parse_plan(data: Mapping[str, Any]) -> PlanDraft:
     """A person's plan: its steps are carried out in their order."""
     given = PlanInput.model_validate(dict(data))
     steps = tuple(

@@ -164,7 +164,7 @@ class ConditionCompiler:
             else:
                 raise self._no(node, '`is` only compares with null')
 
-        def compared(run: Evaluation) -> bool:
+        def compare(run: Evaluation) -> bool:
             first = parts[0](run)
             for step, part in zip(steps, parts[1:], strict=True):
                 second = part(run)
@@ -174,7 +174,7 @@ class ConditionCompiler:
                 first = second
             return True
 
-        return compared
+        return compare
 
     def _call(self, node: ast.expr, name: str, args: Sequence[ast.expr], depth: int) -> Part:
         if name in ('any', 'all') and len(args) == 1 and isinstance(args[0], ast.GeneratorExp):
@@ -187,7 +187,7 @@ class ConditionCompiler:
             raise self._no(node, f'{name} takes {takes} values, not {len(args)}')
         parts = [self.read(arg, depth) for arg in args]
 
-        def called(run: Evaluation) -> Any:
+        def call(run: Evaluation) -> Any:
             values = [part(run) for part in parts]
             if any(value is None for value in values):
                 return None
@@ -195,7 +195,7 @@ class ConditionCompiler:
                 run.spend(cost_of_call(values, run.items))
             return function(*values)
 
-        return called
+        return call
 
     def _each(self, name: str, node: ast.GeneratorExp, depth: int) -> Part:
         match node.generators:
@@ -211,13 +211,13 @@ class ConditionCompiler:
         answer = self.read(node.elt, depth)
         self._local.pop()
 
-        def looked(run: Evaluation) -> bool:
+        def search(run: Evaluation) -> bool:
             items = source(run)
             run.spend(len(items) if isinstance(items, Mapping) else 0)
             found = _answers(run, local, [] if items is None else require_list(items), wanted, answer)
             return any(found) if name == 'any' else all(found)
 
-        return looked
+        return search
 
     def _no(self, node: ast.expr, problem: str = '') -> InvalidInput:
         named = node.op if isinstance(node, ast.BinOp | ast.UnaryOp) else node
@@ -248,19 +248,19 @@ def _index(inner: Part, key: Part) -> Part:
 
 
 def _join(one_is_enough: bool, parts: list[Part]) -> Part:
-    def joined(run: Evaluation) -> bool:
+    def join(run: Evaluation) -> bool:
         return any(part(run) for part in parts) if one_is_enough else all(part(run) for part in parts)
 
-    return joined
+    return join
 
 
 def _of_two(work: Callable[[Any, Any], Any], first: Part, second: Part) -> Part:
-    def computed(run: Evaluation) -> Any:
+    def compute(run: Evaluation) -> Any:
         one, two = first(run), second(run)
         run.spend(cost_of_two(one, two, run.items))
         return calculate(work, one, two)
 
-    return computed
+    return compute
 
 
 def _is_null(node: ast.expr) -> bool:

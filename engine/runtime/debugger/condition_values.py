@@ -87,7 +87,7 @@ def calculate(work: Callable[[Any, Any], Any], one: Any, two: Any) -> Any:
 def of_values(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     """Make a comparison false if either value is missing."""
 
-    def compared(one: Any, two: Any) -> bool:
+    def compare_values(one: Any, two: Any) -> bool:
         if one is None or two is None:
             return False
         # A number or a text equals no record: the items of a list can stay as they are.
@@ -100,7 +100,7 @@ def of_values(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
             raise EvaluationError(f'it cannot compare {kind_of(one)} with {kind_of(two)}')
         return compare(one, two)
 
-    return compared
+    return compare_values
 
 
 def _contains(whole: Any, part: Any) -> bool:
@@ -143,11 +143,11 @@ def _absolute(value: Any) -> Any:
 
 
 def _extreme(pick: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:
-    def picked(*values: Any) -> Any:
+    def find(*values: Any) -> Any:
         found = _numbers(require_list(values[0]) if len(values) == 1 else values)
         return pick(found) if found else None
 
-    return picked
+    return find
 
 
 def _sum(values: Any) -> Any:

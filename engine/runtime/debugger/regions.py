@@ -29,7 +29,7 @@ def nearest(path: str, active: Sequence[StatePath]) -> StatePath:
     return StatePath(path)
 
 
-def around(leaves: Sequence[StatePath]) -> StatePath:
+def innermost_common(leaves: Sequence[StatePath]) -> StatePath:
     """The innermost state that contains all these leaves; '' is the whole run."""
     paths = ['/' + parent_of(leaf).replace('.', '/') for leaf in leaves]
     return StatePath(commonpath(paths).strip('/').replace('/', '.') if paths else '')

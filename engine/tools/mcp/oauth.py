@@ -69,7 +69,7 @@ class StoredSignIn(OAuthClientProvider):
         self.asking = ''
         """The host of the authorization server while it is asked for something."""
 
-        async def checked(url: str) -> None:
+        async def check_and_show(url: str) -> None:
             found = self.context.oauth_metadata
             ways = found.code_challenge_methods_supported if found else None
             if ways is not None and 'S256' not in ways:
@@ -77,7 +77,7 @@ class StoredSignIn(OAuthClientProvider):
             await _check_address(server.url, url)
             await show(url)
 
-        super().__init__(server.url, metadata, self, checked, back)
+        super().__init__(server.url, metadata, self, check_and_show, back)
 
     def hide(self, text: str) -> str:
         """Remove this sign-in's secrets from a text."""
@@ -220,7 +220,7 @@ async def browser_sign_in(
     came: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
     state = ''
 
-    async def shown(url: str) -> None:
+    async def note_and_show(url: str) -> None:
         nonlocal state
         state = parse_qs(urlsplit(url).query).get('state', [''])[0]
         await show(url)
@@ -263,7 +263,7 @@ async def browser_sign_in(
     here = int(listener.sockets[0].getsockname()[1])
     file.write(tokens=None, expires=None, port=here, **({} if here == port else {'client': None}))
     async with listener:
-        yield StoredSignIn(server, file, here, shown, lambda: asyncio.shield(came))
+        yield StoredSignIn(server, file, here, note_and_show, lambda: asyncio.shield(came))
 
 
 def _take(came: asyncio.Future[AuthorizationCodeResult], given: dict[str, str]) -> None:

@@ -13,7 +13,7 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from engine.errors import ToolError
-from engine.records.jsonable import clip, describe_error, innermost
+from engine.records.jsonable import clip, describe_error, unwrap_error
 from engine.tools.mcp.asking import CURRENT, AskingCall
 from engine.tools.mcp.config import MOST_BYTES, McpServer
 from engine.tools.mcp.token_file import TokenFile
@@ -328,7 +328,7 @@ async def open_once(server: McpServer, auth: StoredSignIn) -> None:
 
 def describe(error: BaseException) -> str:
     """The innermost error of a group in words; the first of several."""
-    return describe_error(innermost(error)).removeprefix('MCPError: ')  # The package's, and no help.
+    return describe_error(unwrap_error(error)).removeprefix('MCPError: ')  # The package's, and no help.
 
 
 def _is_lost(error: MCPError) -> bool:

@@ -222,7 +222,7 @@ class GitMerge:
 
         old, new = await asyncio.to_thread(read)
         paths = sorted(old.keys() | new.keys())
-        dropped = await self._repository.ignored(paths) - set(old)
+        dropped = await self._repository.find_ignored(paths) - set(old)
         wanted = {path for path in paths if path not in dropped and (not only or path in only)}
         return (
             {f'{prefix}{path}': file for path, file in old.items() if path in wanted},

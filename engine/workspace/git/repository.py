@@ -94,7 +94,7 @@ class Repository:
         )
         return sorted(set(listed.decode('utf-8', 'surrogateescape').split('\0')) - {''})
 
-    async def ignored(self, paths: list[str]) -> set[str]:
+    async def find_ignored(self, paths: list[str]) -> set[str]:
         """Which of these paths of the project git ignores."""
         if not paths:
             return set()

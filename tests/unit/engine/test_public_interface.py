@@ -15,7 +15,7 @@ PUBLIC = {
         'AcceptedEvent CleanupResult Comparison CostEstimate DiskUsage Divergence ForkOverrides '
         'GuardDifference Imported JsonDifference Kind LineageNode Mergeable OWN Pick RESULT Redaction '
         'RegressionResult RegressionTest Row RunReader RunStats StepSource align folder_bytes '
-        'json_differences kind_of lineage_tree merge_message merge_shapes open_question program_version'
+        'json_differences lineage_tree merge_message merge_shapes open_question origin_of program_version'
     ),
     'engine.journal': (
         'Entry EntryQuery ExpiredRun Fold Journal MemoryJournal Reservation Retention StepMode WholeRun '

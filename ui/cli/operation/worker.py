@@ -126,7 +126,7 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
 
         async def run() -> None:
             metrics = Metrics()
-            open_conductor = opening(storage, settings, catalog, metrics)
+            open_conductor = make_opener(storage, settings, catalog, metrics)
             monitor = partial(monitoring_routes, metrics=metrics)
             measuring = asyncio.create_task(metrics.measure_lag(), name='measure lag')
             try:
@@ -137,12 +137,12 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
         asyncio.run(run())
 
 
-def opening(
+def make_opener(
     storage: Storage, settings: Settings, catalog: Catalog, metrics: Metrics
 ) -> Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]:
     """What opens the conductor of a worker."""
 
-    async def opened(owner: str, live_runs: Callable[..., LiveRuns]) -> Conductor:
+    async def open_conductor(owner: str, live_runs: Callable[..., LiveRuns]) -> Conductor:
         journal = await storage.open(settings)
         close_folders(await Accounts(journal, RealClock()).any(), private=settings.home)
         catalog.registry.hooks.measure = metrics.measure_call
@@ -155,4 +155,4 @@ def opening(
             live_runs=live_runs,
         )
 
-    return opened
+    return open_conductor

@@ -53,7 +53,7 @@ class CollapseMenu:
                     button('None', kind='small').on('click', lambda: self._fold(frozenset(self._holders)))
                     button('Reset', kind='small').on('click', self._forget)
                 for path, depth in self._holders.items():
-                    box = ui.checkbox(path_text(path.rpartition('.')[2]), value=self._seen(path)).props(
+                    box = ui.checkbox(path_text(path.rpartition('.')[2]), value=self._is_drawn(path)).props(
                         'dense'
                     )
                     set_attributes(box.style(f'margin-left: {depth * 18}px'), aria_label=path_text(path))
@@ -66,18 +66,18 @@ class CollapseMenu:
         if holder:
             await self._set(holder, drawn=holder in self.folded)
 
-    def _seen(self, path: str) -> bool:
+    def _is_drawn(self, path: str) -> bool:
         return unfold(self.folded, path) == self.folded
 
     async def _set(self, path: str, *, drawn: bool) -> None:
-        if drawn != self._seen(path):
+        if drawn != self._is_drawn(path):
             await self._fold(unfold(self.folded, path) if drawn else self.folded | {path})
 
     def show(self, folded: frozenset[str]) -> None:
         """Show what is collapsed without anybody having chosen it."""
         self.folded = folded
         for path, box in self._boxes.items():
-            box.value = self._seen(path)
+            box.value = self._is_drawn(path)
 
     async def _fold(self, folded: frozenset[str]) -> None:
         if folded == self.folded:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from engine.records import Shape
 from ui.components.diagram.folding import fold_levels
-from ui.components.diagram.rendering import Layout, has_graphviz, lay_out
+from ui.components.diagram.rendering import Layout, has_graphviz, render_svg
 
 Room = tuple[int, int]
 """Width and height of a place for a drawing, in pixels."""
@@ -53,7 +53,7 @@ def _fit(
 def _best(
     shape: Shape, folded: frozenset[str], ways: Sequence[bool], room: Room, *, labels: bool
 ) -> tuple[str, float]:
-    drawn = [lay_out(shape, folded, Layout(sideways=way, labels=labels)) for way in ways]
+    drawn = [render_svg(shape, folded, Layout(sideways=way, labels=labels)) for way in ways]
     return max(((one, _scale(one, room)) for one in drawn), key=lambda found: found[1])
 
 

@@ -45,14 +45,14 @@ def default_folds(shape: Shape) -> frozenset[str]:
     return folded
 
 
-def around(shape: Shape, active: Sequence[str]) -> frozenset[str]:
+def composites_around(shape: Shape, active: Sequence[str]) -> frozenset[str]:
     """The composite states around active ones."""
     return frozenset(path for path in foldable(shape) if any(_inside(leaf, path) for leaf in active))
 
 
 def fold_levels(shape: Shape, active: Sequence[str]) -> Iterator[frozenset[str]]:
     """What to collapse, ever more of it: what is not `active` first, and then what is, from inside."""
-    parts, inside = foldable(shape), around(shape, active)
+    parts, inside = foldable(shape), composites_around(shape, active)
     folded = default_folds(shape)
     for path in sorted(inside & folded, key=parts.__getitem__):
         if count_drawn(shape, folded - {path}) <= MOST_REGIONS:

@@ -83,7 +83,7 @@ async def svg(shape: Shape, *, folded: Folded, wide: bool = False) -> str:
     A `wide` drawing leaves room for a number on each edge, and draws failures as edges.
     """
     layout = Layout(wide=wide)
-    return await asyncio.to_thread(lay_out, shape, folded, layout) if has_graphviz() else ''
+    return await asyncio.to_thread(render_svg, shape, folded, layout) if has_graphviz() else ''
 
 
 def dot(shape: Shape, *, folded: Folded) -> str:
@@ -103,7 +103,7 @@ async def export_chart(shape: Shape, how: str, *, folded: Folded) -> str:
 
 
 @lru_cache(maxsize=512)
-def lay_out(shape: Shape, folded: Folded, layout: Layout) -> str:
+def render_svg(shape: Shape, folded: Folded, layout: Layout) -> str:
     """The chart as SVG; needs `dot`, and takes it some 30 ms for a chart that was not drawn before."""
     drawing = _drawing(shape, folded)
     drawing.layout = layout

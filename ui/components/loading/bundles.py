@@ -98,14 +98,14 @@ class Bundles:
         source = source.replace('{{ js_imports | safe }}', '{{ js_imports | bundled | safe }}')
         return source.replace('in js_imports_urls %}', 'in js_imports_urls | bundled %}')
 
-    def bundled(self, imports: str | list[str]) -> str | list[str]:
+    def rewrite(self, imports: str | list[str]) -> str | list[str]:
         """The imports of a page's components, or the addresses to load early, from bundles."""
         if isinstance(imports, str):
-            return _COMPONENT.sub(self._imported, imports)
+            return _COMPONENT.sub(self._rewrite_import, imports)
         early = (self._places.get(url.partition('/components/')[2], (url, ''))[0] for url in imports)
         return list(dict.fromkeys([*early, self._everywhere]))
 
-    def _imported(self, found: re.Match[str]) -> str:
+    def _rewrite_import(self, found: re.Match[str]) -> str:
         if found[2] not in self._places:
             return found[0]
         bundle, name = self._places[found[2]]

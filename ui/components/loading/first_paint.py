@@ -71,7 +71,7 @@ def lighten_pages(bundles: Bundles) -> None:
     loader = templates.env.loader
     if loader is not None and not isinstance(loader, _Light):
         templates.env.loader = _Light(loader, bundles)
-        templates.env.filters['bundled'] = bundles.bundled
+        templates.env.filters['bundled'] = bundles.rewrite
 
 
 @functools.cache

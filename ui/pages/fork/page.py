@@ -51,7 +51,7 @@ def register(backend: Backend) -> None:
             send=_nothing,
             stepper=DebugController(conductor, info.id, shape),
             reasons=GuardReasons(conductor, info.id),
-        ).named
+        ).name_of
         agents = {str(state.path): named(state.path) for state in shape.states if state.role}
         origin = Origin(info=info, view=view, made=made, staff=agents_of(made), agents=agents)
         with frame(f'Fork · {info.title}', keys=FORM_KEYS):

@@ -37,7 +37,7 @@ class RunContext:
         """When the run itself began; steps inherited by a fork are older."""
         return self.info.created
 
-    def planned(self, path: str) -> Origin:
+    def expected_origin(self, path: str) -> Origin:
         """Where the replies of the agent at `path` are to come from, as far as its models say."""
         if self.info.options.get('replay'):
             return 'replayed'
@@ -51,7 +51,7 @@ class RunContext:
         """The base address for downloading stored contents of the run."""
         return f'/runs/{self.run}/kept'
 
-    def named(self, path: str, played: str = '') -> str:
+    def name_of(self, path: str, played: str = '') -> str:
         """An agent's name: its role, and its place if others have the same role.
 
         Args:
@@ -76,7 +76,7 @@ class RunContext:
         return f'{role_title(state.role)} · {path_text(path)}'
 
 
-def accepts(shape: Shape, view: View, trigger: str) -> bool:
+def takes_event(shape: Shape, view: View, trigger: str) -> bool:
     """Whether an active state, or one around it, has an edge for this trigger."""
     return any(edge.trigger == trigger and is_active(edge.source, view.active) for edge in shape.edges)
 

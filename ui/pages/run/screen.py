@@ -255,7 +255,7 @@ class Screen:
     async def _look(self) -> None:
         self._player.viewers.tick()
         news = self.follower.look()
-        self.follower.pace.looked(found=news is not None)
+        self.follower.pace.record_look(found=news is not None)
         if self.follower.problem:
             self._trouble.warn(self.follower.problem, mine=self._mine)
         if news is None:

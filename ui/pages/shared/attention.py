@@ -165,13 +165,13 @@ class RequestList:
         made = button(text, kind=f'small {kind}', requires='inbox.answer')
         set_attributes(made, aria_label=f'{text}: {request.text} ({request.title})')
 
-        async def answered() -> None:
+        async def answer() -> None:
             made.props('disabled')
             await self._attention.answer(request, name)
             await self._attention.look()
             self.show()
 
-        made.on('click', answered)
+        made.on('click', answer)
 
 
 def _request(item: InboxItem) -> Request:

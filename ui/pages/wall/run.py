@@ -143,7 +143,7 @@ class WallRun:
         self._stepper.know(self.follower.fold, news.steps)
         if news.steps or not self.panes or unseen:
             self._arrange(view, room)
-            touched = self.panes if unseen else self._touched(view, news.steps)
+            touched = self.panes if unseen else self._panes_about(view, news.steps)
             for path in touched:
                 self.panes[path].pane.speak(view, view.agents.get(path) or {})
             self._due.update(touched)
@@ -207,7 +207,7 @@ class WallRun:
                 self.panes[state.path] = made = WallPane(state, self._context, self._enlarge)
             made.enlarge(False)
 
-    def _touched(self, view: View, steps: Sequence[Transition]) -> Collection[str]:
+    def _panes_about(self, view: View, steps: Sequence[Transition]) -> Collection[str]:
         """The panes whose agents these steps are about; all of them where the run itself changes."""
         if self._stands != (stands := (view.status, view.paused)):
             self._stands = stands

@@ -120,7 +120,7 @@ class Wall:
                 found |= run.take(MOST - sum(len(other.panes) for other in self._runs.values()))
             more = any(run.missing() for run in self._runs.values()) and self._make_room()
         outdated = any(run.outdated for run in self._runs.values())
-        self._pace.looked(found=found, again=TOGETHER if more else REDRAWN_EVERY if outdated else EVERY)
+        self._pace.record_look(found=found, again=TOGETHER if more else REDRAWN_EVERY if outdated else EVERY)
         if self._large is not None and self._large.root.is_deleted:
             self._enlarge(self._large)
         panes = sum(len(run.panes) for run in self._runs.values())

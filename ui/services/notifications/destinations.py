@@ -74,7 +74,7 @@ class Destination:
 STORED = TypeAdapter(Destination)
 
 
-def new_secret() -> str:
+def new_signing_secret() -> str:
     """A new secret for signatures."""
     return f'whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}'
 
@@ -101,7 +101,7 @@ class Destinations:
         made = replace(
             given,
             id=uuid.uuid4().hex[:12],
-            secret=(given.secret or new_secret()) if given.channel == 'webhook' else '',
+            secret=(given.secret or new_signing_secret()) if given.channel == 'webhook' else '',
             created=self._clock.now(),
             problem='',
         )

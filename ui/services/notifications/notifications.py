@@ -85,7 +85,7 @@ class Notifications:
         self._dispatcher.add([stored])
         return stored
 
-    async def assigned(self, item: InboxItem, by: str = '') -> None:
+    async def notify_assignee(self, item: InboxItem, by: str = '') -> None:
         """Notify the person to whom a question was assigned."""
         if not item.assignee:
             return

@@ -22,7 +22,7 @@ from engine import Conductor, InvalidInput
 from engine.errors import EngineError, EntryChanged, JournalError
 from engine.journal import Entry, EntryQuery
 from engine.records import resolve_pointer, split_pointer
-from ui.services.notifications.destinations import new_secret, secret_problem
+from ui.services.notifications.destinations import new_signing_secret, secret_problem
 from ui.services.schedules.records import Tick, Trigger, UnknownTrigger
 from ui.services.schedules.schedules import check_action
 from ui.services.schedules.ticks import Source, Ticks, new_tick
@@ -63,7 +63,7 @@ class Triggers:
 
     async def add(self, given: Trigger) -> Trigger:
         """Store a new one; existing files do not set it off. Raises `InvalidInput`."""
-        secret = (given.secret or new_secret()) if given.kind == 'webhook' else ''
+        secret = (given.secret or new_signing_secret()) if given.kind == 'webhook' else ''
         made = replace(given, id=uuid.uuid4().hex[:12], created=self._conductor.clock.now(), secret=secret)
         self.check(made)
         present = await asyncio.to_thread(_files, made.files) if made.kind == 'file' else {}

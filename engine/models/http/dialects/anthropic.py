@@ -27,7 +27,7 @@ from engine.models.http.dialects.reasoning import (
     anthropic_thinking,
     chosen_effort,
 )
-from engine.models.http.dialects.structured_output import AnswerPlan, parse_arguments, plan_answer
+from engine.models.http.dialects.structured_output import AnswerPlan, decode_arguments, plan_answer
 from engine.models.http.dialects.vision import Sight
 from engine.models.http.endpoint import Endpoint
 from engine.models.protocol import (
@@ -116,7 +116,7 @@ class AnthropicDecoder(Decoder):
 
     def close(self) -> list[ModelEvent]:
         """Close blocks left open and end the answer."""
-        end = self.completed(calls=bool(self._calls))
+        end = self.make_end(calls=bool(self._calls))
         by_age = as_mapping(self._counted.get('cache_creation'))
         hour = min(end.usage.written, token_count(by_age.get('ephemeral_1h_input_tokens')))
         end = replace(end, written_hour=hour)
@@ -336,7 +336,7 @@ def _blocks(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[dict
                     'type': 'tool_use',
                     'id': part.id,
                     'name': part.name,
-                    'input': parse_arguments(part.arguments),
+                    'input': decode_arguments(part.arguments),
                 }
             case ToolResult():
                 shown = _result_content(part.text, images.get(part.id, ()))

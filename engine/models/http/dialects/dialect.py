@@ -123,7 +123,7 @@ class Decoder(ABC):
         if self.failure is None or self.failure.code == self.finish:
             self.failure = error
 
-    def completed(self, *, calls: bool, cost: float | None = None) -> Completed:
+    def make_end(self, *, calls: bool, cost: float | None = None) -> Completed:
         """The event that ends the answer. Raises `ModelError` if the answer failed or is empty."""
         if self.failure is not None:
             raise self.failure

@@ -21,7 +21,7 @@ from engine.models.http.dialects.dialect import (
 )
 from engine.models.http.dialects.error_mapping import error_of_payload
 from engine.models.http.dialects.reasoning import chosen_effort, google_problem, google_thinking
-from engine.models.http.dialects.structured_output import parse_arguments, plan_answer
+from engine.models.http.dialects.structured_output import decode_arguments, plan_answer
 from engine.models.http.dialects.vision import Sight
 from engine.models.http.endpoint import Endpoint
 from engine.models.protocol import (
@@ -110,7 +110,7 @@ class GeminiDecoder(Decoder):
 
     def close(self) -> list[ModelEvent]:
         """The end."""
-        return [self.completed(calls=bool(self._calls))]
+        return [self.make_end(calls=bool(self._calls))]
 
     def _events(self, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
         feedback = as_mapping(payload.get('promptFeedback'))
@@ -264,7 +264,7 @@ def _said(message: Message, model: str, endpoint: Endpoint, idents: dict[str, st
             case Text(text=text) if text:
                 made.append({'text': text})
             case ToolCall():
-                call = {'name': part.name, 'args': parse_arguments(part.arguments)}
+                call = {'name': part.name, 'args': decode_arguments(part.arguments)}
                 made.append({'functionCall': call})
             case Opaque(provider=provider, data=data) if provider == endpoint.name:
                 _take_back(data, before, made, idents)

@@ -133,7 +133,7 @@ class ResponsesDecoder(Decoder):
 
     def close(self) -> list[ModelEvent]:
         """What goes back to the provider with the next request, then the end."""
-        end = self.completed(calls=bool(self._calls))
+        end = self.make_end(calls=bool(self._calls))
         if self._refused:
             end = replace(end, reason='filter')
         kept = {'response': self._id} if self._store and self._id else {}

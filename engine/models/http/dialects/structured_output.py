@@ -150,7 +150,7 @@ def _description(field: Mapping[str, Any]) -> dict[str, Any]:
     return {'description': field['description']} if 'description' in field else {}
 
 
-def parse_arguments(text: str) -> dict[str, Any]:
+def decode_arguments(text: str) -> dict[str, Any]:
     """Parse a call's arguments into the object providers require, even if the model wrote none."""
     try:
         value = json.loads(text or '{}')
@@ -165,7 +165,7 @@ def repair_arguments(text: str) -> str:
         sound = isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         sound = False
-    return text if sound else json.dumps(parse_arguments(text), ensure_ascii=False)
+    return text if sound else json.dumps(decode_arguments(text), ensure_ascii=False)
 
 
 class _NotStrict(Exception):

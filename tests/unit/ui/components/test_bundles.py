@@ -39,13 +39,13 @@ def test_components_come_from_bundles_and_others_from_where_they_are(bundles):
         f'import {{ default as {one.name} }} from "/_nicegui/1/components/{one.key}";'
         for one in (diagram, upload)
     )
-    first, second = bundles.bundled(imports).split('\n')
+    first, second = bundles.rewrite(imports).split('\n')
     assert re.fullmatch(rf'import \{{ diagram as {diagram.name} \}} from "{ADDRESS}";', first)
     assert second == imports.split('\n')[1]
     urls = [
         f'/_nicegui/1/components/{one.component.key}' for one in (Diagram, Code, ui.html, ui.timer, ui.upload)
     ]
-    early = bundles.bundled(urls)
+    early = bundles.rewrite(urls)
     assert [re.findall(ADDRESS, url) for url in early] == [['charts'], ['runs'], ['everywhere'], []]
 
 

@@ -8,7 +8,7 @@ import pytest
 from engine import Conductor
 from engine.records import Shape
 from ui.components.diagram.fitting import COLUMN, READABLE, VIEW_BOX, fit
-from ui.components.diagram.folding import around, count_drawn, default_folds, fold_levels
+from ui.components.diagram.folding import composites_around, count_drawn, default_folds, fold_levels
 from ui.components.diagram.rendering import svg
 
 pytestmark = pytest.mark.skipif(not shutil.which('dot'), reason='Graphviz is not installed')
@@ -63,7 +63,7 @@ def test_what_is_inactive_folds_first(phase):
 def test_the_active_agent_is_open_where_others_like_it_are_closed():
     shape = CONDUCTOR.draw('time-bounded')
     leaf = first_leaf(shape)
-    closed = default_folds(shape) & around(shape, [leaf])
+    closed = default_folds(shape) & composites_around(shape, [leaf])
     assert closed
     assert not closed & next(fold_levels(shape, [leaf]))
 

@@ -13,7 +13,7 @@ from engine.statechart.shape_builder import build_shape
 from ui.formatting.files import diff_rows, preview, size
 from ui.formatting.tool_calls import BatchTime, CallContext, argument_problem, call_block
 from ui.formatting.usage import cost_text, token_count, usage_rows, usage_summary
-from ui.pages.run.agents.regions import cells, columns_for, parallel_states, side_by_side
+from ui.pages.run.agents.regions import columns_for, lay_out_panes, parallel_states, side_by_side
 from ui.replay.history import History, latest
 
 DIGEST = 'a' * 64
@@ -173,7 +173,7 @@ def test_columns(panes, wide, columns):
 
 
 def test_the_last_pane_fills_its_row():
-    assert [cell.style for cell in cells(3, 2)] == [
+    assert [cell.style for cell in lay_out_panes(3, 2)] == [
         'grid-row: 1; grid-column: 1 / span 1',
         'grid-row: 1; grid-column: 3 / span 1',
         'grid-row: 3; grid-column: 1 / -1',

@@ -10,7 +10,7 @@ from engine.patterns.time_bounded.pattern import TimeBounded
 from engine.patterns.time_bounded.schedule import TimeSpan
 from engine.records import Change, EdgeShape, PanelField, RunId, Shape, StatePath, Usage, View
 from ui.components.assets import ASSETS
-from ui.pages.run.context import accepts
+from ui.pages.run.context import takes_event
 from ui.pages.run.diagram.checklist import settled_steps
 from ui.pages.run.diagram.checklist import step_status as step_stands
 from ui.pages.run.panels.messages import Message, MessageFilter, messages_of, parties
@@ -180,9 +180,9 @@ def test_a_gate_names_the_conditions_that_held_work_back():
 
 
 def test_an_event_is_offered_where_a_state_around_the_active_one_takes_it():
-    assert accepts(SHAPE, view(), 'more')
-    assert not accepts(SHAPE, view(active=(PATH('ab'),)), 'more')
-    assert not accepts(SHAPE, view(), 'less')
+    assert takes_event(SHAPE, view(), 'more')
+    assert not takes_event(SHAPE, view(active=(PATH('ab'),)), 'more')
+    assert not takes_event(SHAPE, view(), 'less')
 
 
 def test_a_blocked_step_says_what_it_waits_for():

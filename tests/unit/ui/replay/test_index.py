@@ -89,11 +89,11 @@ def test_changes_of_a_place_are_those_inside_and_around_it():
     index.add(step('done', 2, changes=(put('/memory/plan/0/state'), put('/memory/notes/-'))))
     index.add(step('done', 3, changes=(put('/memory/plan'), put('/memory/planet'))))
     index.add(step('done', 4, changes=(put('/memory/notes/-'), put('/memory/notes/-'))))
-    assert index.changed('/memory/plan') == [1, 2, 3]
-    assert index.changed('/memory/plan/0/state') == [1, 2, 3]
-    assert index.changed('/memory/plan/1') == [1, 3]
-    assert index.changed('/memory/notes') == [1, 2, 4]
-    assert index.changed('/agents') == []
+    assert index.changes_of('/memory/plan') == [1, 2, 3]
+    assert index.changes_of('/memory/plan/0/state') == [1, 2, 3]
+    assert index.changes_of('/memory/plan/1') == [1, 3]
+    assert index.changes_of('/memory/notes') == [1, 2, 4]
+    assert index.changes_of('/agents') == []
 
 
 def test_a_step_is_taken_once_and_in_order():

@@ -52,7 +52,7 @@ def looks_of(heard: list[tuple[float, bool]], *, until: float) -> list[float]:
             await pace.wait()
             if found:
                 looks.append(now())
-            pace.looked(found=bool(found))
+            pace.record_look(found=bool(found))
             found.clear()
 
     run_on_simulated_time(work)
@@ -104,7 +104,7 @@ def test_a_page_with_many_runs_looks_seldom_while_it_hears_nothing_and_at_once_w
         while now() < 6.0:
             await pace.wait()
             looks.append(now())
-            pace.looked(found=now() > 5.0)
+            pace.record_look(found=now() > 5.0)
         assert looks == pytest.approx([0.0, 2.0, 4.0, 5.0 + TOGETHER, 7.0 + TOGETHER], abs=1e-6)
 
     run_on_simulated_time(work)

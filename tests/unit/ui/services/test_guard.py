@@ -27,7 +27,7 @@ SERVER = {
     'close',
     'clean_up',
     'check',
-    'assigned',
+    'notify_assignee',
     'waiting',
     'receive',
 }

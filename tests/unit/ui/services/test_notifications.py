@@ -188,7 +188,7 @@ async def test_a_person_is_told_of_what_is_assigned_to_them(conductor: Conductor
     await sent_all(notifications)
     assert receiver.accepted == []
     for person in ('Bo', 'Ada'):
-        await notifications.assigned(await inbox.assign(items[0].ask.id, person), by='Cy')
+        await notifications.notify_assignee(await inbox.assign(items[0].ask.id, person), by='Cy')
     await notifications._dispatcher.idle()
     (told,) = receiver.accepted
     assert (told['type'], told['data']['assignee'], told['data']['by']) == ('question.assigned', 'Ada', 'Cy')

@@ -42,7 +42,7 @@ async def test_a_private_run_is_its_authors_also_in_notifications(conductor: Con
     (left, _) = await listed(inbox, 2)
     await sent_all(notifications)
     assert told() == {'/of-Ada': ['run.waiting', 'run.waiting']}
-    await notifications.assigned(await inbox.assign(left.ask.id, 'bo'), by='ada')
+    await notifications.notify_assignee(await inbox.assign(left.ask.id, 'bo'), by='ada')
     await notifications._dispatcher.idle()
     assert told()['/of-Bo'] == ['question.assigned']
     await conductor.cancel(run)

@@ -46,7 +46,7 @@ class AgentPane:
         Of those that follow it keeps the newest, too: a page that is left open for hours does not grow.
         """
         self._newest, self._first = newest, -1
-        self.state, self._context, self.name = state, context, context.named(state.path)
+        self.state, self._context, self.name = state, context, context.name_of(state.path)
         self.pinned = False
         """Whether it is one of several in the grid."""
         self._leaf, self._heard = '', 0.0
@@ -104,7 +104,7 @@ class AgentPane:
         blocks = self.speak(view, talk)
         shape = self._context.shape.state(leaf)
         self.at_work = bool(leaf) and not (shape and shape.kind == 'final')
-        self.name = self._context.named(path, str(talk.get('role', '')))
+        self.name = self._context.name_of(path, str(talk.get('role', '')))
         self._title.show(self.name)
         self.root.classes(
             add='at-work' if self.at_work else '', remove='' if self.at_work else 'at-work'
@@ -220,7 +220,7 @@ class AgentPane:
     def _say_origins(self, view: View) -> None:
         """Show whether its replies are live, simulated or replayed; before the first one, what is planned."""
         origins = view.spending.get(self.state.path, Spending()).origins
-        origins = origins or (self._context.planned(self.state.path),)
+        origins = origins or (self._context.expected_origin(self.state.path),)
         if origins == self._origins:
             return
         self._origins = origins

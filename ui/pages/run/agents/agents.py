@@ -18,7 +18,7 @@ from ui.formatting.steps import duration, path_text
 from ui.formatting.values import count, status_text
 from ui.pages.run.agents.agent import AgentPane
 from ui.pages.run.agents.join_summary import join_summary
-from ui.pages.run.agents.regions import cells, columns_for, tracks
+from ui.pages.run.agents.regions import columns_for, lay_out_panes, tracks
 from ui.pages.run.agents.stages import RESULT, StageRow, VisibleAgents, stages_of, work_in_progress
 from ui.pages.run.agents.task_cards import TaskCards
 from ui.pages.run.context import RunContext
@@ -159,7 +159,7 @@ class AgentPanes:
         if works and self._picked == self._stage_of(now):
             return list(now)
         picked = next((stage for stage in self._stages if stage.key == self._picked), None)
-        return self._visible.started(picked, view) if picked else []
+        return self._visible.active_agents(picked, view) if picked else []
 
     def _say(self, view: View, wanted: str, *, live: bool) -> None:
         self._row.show(view, self._key, has_result=view.status.ended and self._has_result(view))
@@ -206,7 +206,7 @@ class AgentPanes:
             f'grid-template-columns: {tracks(columns, "c", LEAST_WIDTH)};'
             f'grid-template-rows: {tracks(max(rows, 1), "r", LEAST_HEIGHT)}'
         )
-        for path, cell in zip(panes, cells(len(panes), columns), strict=True):
+        for path, cell in zip(panes, lay_out_panes(len(panes), columns), strict=True):
             self._panes[path].root.style(cell.style)
         self._splits.show(columns, rows)
 

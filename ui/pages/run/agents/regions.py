@@ -77,7 +77,7 @@ def columns_for(panes: int, *, wide: bool) -> int:
     return 3 if wide and panes in (3, 5, 6) else 2
 
 
-def cells(panes: int, columns: int) -> list[Cell]:
+def lay_out_panes(panes: int, columns: int) -> list[Cell]:
     """The cell of each pane; the last one takes the rest of its row."""
     return [
         Cell(row=2 * (i // columns) + 1, column=2 * (i % columns) + 1, last=i == panes - 1)

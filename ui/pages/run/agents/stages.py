@@ -71,7 +71,7 @@ def stages_of(context: RunContext) -> list[Stage]:
         alone = path if sum(within(other, top) for other in agents) == 1 else top
         found.setdefault(max(around, key=len, default=alone), []).append(path)
     return [
-        Stage(key, context.named(key) if key in agents else path_text(key).capitalize(), tuple(inside))
+        Stage(key, context.name_of(key) if key in agents else path_text(key).capitalize(), tuple(inside))
         for key, inside in found.items()
     ]
 
@@ -92,7 +92,7 @@ class VisibleAgents:
         rest = [path for path in self._agents if path not in beside and _works(path, view)]
         return beside + rest or self._last(view)
 
-    def started(self, stage: Stage, view: View) -> list[str]:
+    def active_agents(self, stage: Stage, view: View) -> list[str]:
         """The agents of a stage that have started, or whose seats can be taken; all of them if none has."""
         offered = () if view.status.ended else self._seats
         shown = [

@@ -7,7 +7,7 @@ from nicegui import ui
 from engine.runtime import region_of
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
-from ui.formatting.debugger import STEPS, DebugAction, has_ended, pause_sentence
+from ui.formatting.debugger import STEPS, DebugAction, pause_sentence, region_has_ended
 from ui.formatting.steps import path_text
 from ui.pages.run.debugger.controller import DebugController
 from ui.pages.run.debugger.controls import SPOKEN, ControlButton
@@ -61,7 +61,7 @@ class RegionControls:
         active = view is not None and self.region in view.entered and not view.status.ended
         held, busy = active and stepper.held(self.region), stepper.busy(self.region)
         steerable = active and stepper.steerable
-        going = bool(active and view and not has_ended(stepper.shape, view, self.region))
+        going = bool(active and view and not region_has_ended(stepper.shape, view, self.region))
         away = '' if going and steerable and not held and not busy else 'away'
         self._pause.element.classes(add=away, remove='' if away else 'away')
         self._bar.set_visibility(going and (held or bool(busy)))

@@ -9,7 +9,7 @@ from nicegui import ui
 from engine.records import View
 from ui.components.diagram.collapse_menu import CollapseMenu
 from ui.components.diagram.fitting import COLUMN, Room, fit
-from ui.components.diagram.folding import around
+from ui.components.diagram.folding import composites_around
 from ui.components.diagram.rendering import INSTALL, has_graphviz, highlight
 from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import FOLLOWED, zoom_buttons
@@ -88,7 +88,7 @@ class ChartPane:
 
     async def draw(self) -> None:
         """Lay out the chart for the space it has, with what is active in sight."""
-        self._fitted = around(self._shape, self._active)
+        self._fitted = composites_around(self._shape, self._active)
         folded = self._folds.folded if self._folds.by_hand else None
         drawn, found = await fit(self._shape, self._room, folded=folded, active=self._active)
         if not self._folds.by_hand:
@@ -104,7 +104,7 @@ class ChartPane:
         self._plan.show(view)
         self._where.set_text(active_text(view.active) or status_text(view.status, view.error))
         self._active = tuple(map(str, view.active))
-        inside = around(self._shape, self._active)
+        inside = composites_around(self._shape, self._active)
         hidden = inside & self._folds.folded and inside != self._fitted
         if not self._drawn or (hidden and not (self._folds.by_hand or self._held or self.why.is_open)):
             await self.draw()

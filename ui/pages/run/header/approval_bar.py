@@ -38,7 +38,7 @@ class ApprovalBar:
         agent = view.agents.get(parent_of(self._leaf), {})
         messages = agent.get('messages') or [{'parts': ()}]
         calls = [str(part['name']) for part in messages[-1]['parts'] if part['kind'] == 'call']
-        who = self._context.named(parent_of(self._leaf), str(agent.get('role', '')))
+        who = self._context.name_of(parent_of(self._leaf), str(agent.get('role', '')))
         asks = self._leaf.endswith('.asking')
         for answer in (self._allow, self._deny):
             answer.set_visibility(not asks)  # a question has a form in the agent's pane

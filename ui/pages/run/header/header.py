@@ -51,7 +51,7 @@ class Header:
                     if by := author_text(info.author):
                         Text('span', by, 'chip run-author')
                     self._time = ui.label().classes('num muted')
-                    self._draw_spending(context.named, conductor.catalog.registry)
+                    self._draw_spending(context.name_of, conductor.catalog.registry)
                     self._caveat = Text('span', '', 'run-caveat')
                     PauseReason(stepper)
             with ui.element('div').classes('run-controls') as controls:
@@ -95,7 +95,7 @@ class Header:
         agents = [str(state.path) for state in self._context.shape.states if state.role]
         at_work = [path for path in agents if any(within(leaf, path) for leaf in view.active)]
         found = set(view.origins)
-        found |= {self._context.planned(path) for path in (at_work if found else agents)}
+        found |= {self._context.expected_origin(path) for path in (at_work if found else agents)}
         if found == self._said_origins:
             return
         self._said_origins = found

@@ -12,7 +12,7 @@ from engine.records import RunInfo, Shape, View
 from ui.components.dialogs import ask_event, event_help
 from ui.components.theme import button
 from ui.formatting.steps import role_title
-from ui.pages.run.context import accepts
+from ui.pages.run.context import takes_event
 from ui.pages.run.panels.registry import panels_of
 
 IN_PANES = ('take_seat', 'hand_back')
@@ -61,7 +61,7 @@ class InputRequests:
     def show(self, view: View, *, mine: bool) -> None:
         """Show what the run accepts now; `mine` is whether this server runs it."""
         open_ = mine and not view.status.ended
-        shown = {trigger for trigger in self._buttons if open_ and accepts(self._shape, view, trigger)}
+        shown = {trigger for trigger in self._buttons if open_ and takes_event(self._shape, view, trigger)}
         for trigger, made in self._buttons.items():
             made.set_visibility(trigger in shown)
         self.root.set_visibility(bool(shown))

@@ -9,7 +9,7 @@ from engine.records import RunInfo, Shape, View
 from ui.components.theme import notice
 from ui.components.widgets import Text
 from ui.formatting.steps import role_title
-from ui.pages.run.context import accepts
+from ui.pages.run.context import takes_event
 
 RETRY = 'Retry starts a new run from the last good step. To change something first, fork an earlier step.'
 FORK = 'Its pattern is not available here: the run can be read, but not retried.'
@@ -47,7 +47,7 @@ class StopBanner:
     def _remedy(self, view: View, *, mine: bool) -> str:
         if view.status.ended:
             return RETRY if self._known else FORK
-        offered = [role_title(name) for name in self._inputs if accepts(self._shape, view, name)]
+        offered = [role_title(name) for name in self._inputs if takes_event(self._shape, view, name)]
         return f'Nothing is lost. You can: {" or ".join(offered).lower()}.' if mine and offered else ''
 
 

@@ -55,7 +55,7 @@ class Inspector:
             on_tab: another tab was opened.
         """
         self._on_tab = on_tab
-        self._shape, self._named, self._reasons = context.shape, context.named, context.reasons
+        self._shape, self._named, self._reasons = context.shape, context.name_of, context.reasons
         self._pending: tuple[View | None, list[str]] = (None, [])
         self._reading: asyncio.Task[None] | None = None
         self._engaged = False
@@ -72,7 +72,9 @@ class Inspector:
             with self._tabs.panel('Memory'):
                 self._tree = JsonTree({}, on_follow=follow)
             with self._tabs.panel('Usage'):
-                self._spending = SpendingTable(context.named, context.conductor.catalog.registry.cache_saving)
+                self._spending = SpendingTable(
+                    context.name_of, context.conductor.catalog.registry.cache_saving
+                )
             with self._tabs.panel(BREAKPOINTS):
                 self.breakpoints = BreakpointsPanel(desk.stepper, desk.setting)
             self._follow = button('', kind='follow')

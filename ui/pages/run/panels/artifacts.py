@@ -73,7 +73,7 @@ class Artifacts:
     def _group(self, path: str) -> None:
         if path not in self._groups:
             with self._root, ui.element('section').classes('artifact-group') as group:
-                Text('h3', self._context.named(path), 'artifact-agent')
+                Text('h3', self._context.name_of(path), 'artifact-agent')
             self._groups[path] = group
 
     def _card(self, key: Key, item: Mapping[str, Any]) -> ui.element:
@@ -88,7 +88,7 @@ class Artifacts:
             body = ui.element('div').classes('artifact-body').props('role="region" tabindex="0"')
             set_attributes(body, aria_label=key[1])
 
-        def turned(now: bool) -> None:
+        def toggle(now: bool) -> None:
             self._turned[key] = now
             if now and not body.default_slot.children:
                 self._fill(body, key[1], item)
@@ -96,7 +96,7 @@ class Artifacts:
         if opened:
             card.props('open')
             self._fill(body, key[1], item)
-        card.on('toggle', lambda event: turned(bool(event.args)), js_handler='(e) => emit(e.target.open)')
+        card.on('toggle', lambda event: toggle(bool(event.args)), js_handler='(e) => emit(e.target.open)')
         return card
 
     def _fill(self, body: ui.element, name: str, item: Mapping[str, Any]) -> None:

@@ -113,7 +113,7 @@ class Files:
         view = self._view
         if view is None or not view.files:
             return
-        named = {path: self._context.named(path) for path in sorted(view.files)}
+        named = {path: self._context.name_of(path) for path in sorted(view.files)}
         if self._agent.value not in named:
             self._agent.value = next(iter(named))
         self._agent.offered = {}  # agents without files at this step are no longer offered
@@ -149,7 +149,7 @@ class Files:
         offered = {EMPTY: 'Empty folder'}
         for agent, versions in sorted(history.versions.items()):
             for version in versions:
-                what = f'{self._context.named(agent)}, version {version.number} (step {version.seq})'
+                what = f'{self._context.name_of(agent)}, version {version.number} (step {version.seq})'
                 offered.setdefault(version.snapshot, what)
         for side in (self._before, self._after):
             side.offer(offered)

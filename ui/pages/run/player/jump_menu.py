@@ -73,7 +73,9 @@ class JumpMenu:
         if not self.place:
             self._say('Choose a memory field to follow first, here or in the memory tree.')
             return
-        await self._to(self._index.changed(self.place), on=on, what=f'change of {pointer_text(self.place)}')
+        await self._to(
+            self._index.changes_of(self.place), on=on, what=f'change of {pointer_text(self.place)}'
+        )
 
     async def _to(self, steps: list[int], *, on: bool, what: str) -> None:
         here = self._here()

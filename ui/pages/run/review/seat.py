@@ -12,7 +12,7 @@ from ui.components.forms.narrow_model import narrow_model
 from ui.components.theme import button
 from ui.components.widgets import Text
 from ui.formatting.steps import role_title
-from ui.pages.run.context import RunContext, accepts
+from ui.pages.run.context import RunContext, takes_event
 from ui.pages.run.review.answers import PointAnswers
 from ui.pages.run.review.contest_records import candidates_of
 from ui.pages.run.review.debate_records import WORD, as_list, current_turn, debate_turns, seats
@@ -32,7 +32,7 @@ class SeatButton:
         taken = self._name in as_list(view.memory.get('seats'))
         trigger = 'hand_back' if taken else 'take_seat'
         open_ = live and mine and not view.status.ended
-        can = bool(self._name) and open_ and accepts(self._context.shape, view, trigger)
+        can = bool(self._name) and open_ and takes_event(self._context.shape, view, trigger)
         self.root.set_visibility(can)
         if (can, taken) == self._shown:
             return

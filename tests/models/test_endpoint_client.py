@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 
 import httpx
 import pytest
@@ -9,23 +10,23 @@ import uvloop
 
 from engine.clock import SimulatedClock, settle
 from engine.errors import ModelError
-from engine.models.http.call_limiter import Admission, CallLimiter
+from engine.models.http.call_limiter import FIRST_OUTPUT, Admission, CallLimiter
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.prices import Price, Prices
 from engine.models.protocol import Completed, Waiting
 from tests.models.reading import asked, endpoint
 from tests.models.server import Wire, serving
-from tests.models.speech import OpenAISpeech
+from tests.models.speech import AnthropicSpeech, OpenAISpeech
 from tests.support.harness import until
 
 pytestmark = pytest.mark.anyio
 
-speech = OpenAISpeech()
+speech, anthropic = OpenAISpeech(), AnthropicSpeech()
 WHOLE = speech.start + speech.say('x') + speech.stop + speech.used(1_000_000) + speech.end
 
 
-async def spoken(line: EndpointClient, model: str = 'm') -> Completed:
-    events = [event async for event in line.model(model).stream(asked())]
+async def spoken(line: EndpointClient, model: str = 'm', said: str = 'Say something') -> Completed:
+    events = [event async for event in line.model(model).stream(asked(said))]
     assert isinstance(events[-1], Completed)
     return events[-1]
 
@@ -129,8 +130,71 @@ async def test_no_more_requests_within_any_minute_than_allowed() -> None:
 async def test_tokens_of_a_minute_count_as_used_and_not_as_estimated() -> None:
     clock = SimulatedClock()
     # Each has 100 tokens of input by estimate; the server reports 3, and 497 of output.
-    line = EndpointClient(endpoint(tokens_per_minute=1_000, at_once=1), transport=answers(497), clock=clock)
+    line = EndpointClient(endpoint(tokens_per_minute=1_100, at_once=1), transport=answers(497), clock=clock)
     assert await started(line, clock, 5) == [0, 0, 60, 60, 120]
+    await line.close()
+
+
+@pytest.mark.parametrize(('most', 'at_first'), [(None, 2), (50, 8)])
+async def test_first_calls_reserve_a_guess_at_their_output(most: int | None, at_first: int) -> None:
+    begun, gate = 0, asyncio.Event()
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        nonlocal begun
+        begun += 1
+        await gate.wait()
+        return await answers(40).handle_async_request(request)
+
+    limits = endpoint(tokens_per_minute=2 * (100 + FIRST_OUTPUT), most_tokens=most)
+    line = EndpointClient(limits, transport=httpx.MockTransport(answer), clock=SimulatedClock())
+    calls = [asyncio.create_task(spoken(line, said='x' * 400)) for _ in range(8)]
+    await settle(300)
+    assert begun == at_first
+    gate.set()
+    await settle(300)
+    assert begun == 8, 'what they did not use is given back at once'
+    await asyncio.gather(*calls)
+    await line.close()
+
+
+async def test_a_refused_call_uses_no_tokens() -> None:
+    statuses = [401, 200]
+    good = answers(40)
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        status = statuses.pop(0)
+        return await good.handle_async_request(request) if status == 200 else httpx.Response(status)
+
+    limits = endpoint(tokens_per_minute=FIRST_OUTPUT + 10)
+    line = EndpointClient(limits, transport=httpx.MockTransport(answer), clock=SimulatedClock())
+    with pytest.raises(ModelError):
+        await spoken(line)
+    async with asyncio.timeout(5):
+        await spoken(line)
+    await line.close()
+
+
+async def test_what_an_answer_reports_in_its_middle_frees_nothing() -> None:
+    """Anthropic reports one token of output as the answer begins."""
+    begun, gate = 0, asyncio.Event()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield anthropic.start
+        await gate.wait()
+        yield anthropic.say('x') + anthropic.stop + anthropic.used(40) + anthropic.end
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        nonlocal begun
+        begun += 1
+        return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=pieces())
+
+    limits = endpoint(tokens_per_minute=FIRST_OUTPUT + 10, dialect='anthropic')
+    line = EndpointClient(limits, transport=httpx.MockTransport(answer), clock=SimulatedClock())
+    calls = [asyncio.create_task(spoken(line)) for _ in range(2)]
+    await settle(300)
+    assert begun == 1
+    gate.set()
+    await asyncio.gather(*calls)
     await line.close()
 
 

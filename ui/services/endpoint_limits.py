@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -168,9 +168,9 @@ class EndpointLimiter:
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    def call(self, tokens: int) -> EndpointCall:
-        """A call, with an estimate of its tokens."""
-        return EndpointCall(self, tokens)
+    def call(self, estimate: Callable[[], int]) -> EndpointCall:
+        """A call, with an estimate of its tokens, which improves while it waits."""
+        return EndpointCall(self, estimate)
 
     def pause(self, seconds: float) -> None:
         """Start no calls for this many seconds, in any of the processes."""
@@ -246,6 +246,7 @@ class EndpointLimiter:
         admitted: list[EndpointCall] = []
         wait: Waiting | None = None
         for call in self._asked:
+            call.tokens = call.estimate()
             wait = state.wait(self.endpoint, call.tokens, self._process, now)
             if wait:
                 mine.waiting = True
@@ -283,8 +284,10 @@ def _still_true(said: CallReport | None, mine: CallReport, now: float) -> bool:
 class EndpointCall:
     """One call's way through the limits that the processes share."""
 
-    def __init__(self, limiter: EndpointLimiter, tokens: int) -> None:
-        self._limiter, self.tokens = limiter, tokens
+    def __init__(self, limiter: EndpointLimiter, estimate: Callable[[], int]) -> None:
+        self._limiter, self.estimate = limiter, estimate
+        self.tokens = 0
+        """What is counted for it."""
         self.started: int | None = None
         """The second in which it started."""
         self.over = False

@@ -46,8 +46,8 @@ class SharedCall(Protocol):
 class SharedLimiter(Protocol):
     """The limits of one endpoint that several processes share."""
 
-    def call(self, tokens: int) -> SharedCall:
-        """A call, with an estimate of its tokens."""
+    def call(self, estimate: Callable[[], int]) -> SharedCall:
+        """A call, with an estimate of its tokens, which improves while it waits."""
 
     def pause(self, seconds: float) -> None:
         """Start no calls for this many seconds, in any of the processes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -13,11 +13,14 @@ from typing import Self
 from engine.clock import Clock, RealClock
 from engine.models.http.call_hooks import CallCounts, SharedCall, SharedLimiter
 from engine.models.protocol import Waiting
+from engine.records import Usage
 
 LONGEST_PAUSE = 60.0
 """Seconds. A call told to wait longer fails; the others find out for themselves."""
 DEFAULT_PAUSE = 1.0
 """Seconds to pause when a provider limits the rate without saying for how long."""
+FIRST_OUTPUT = 500
+"""Tokens of output to reserve for a call while no call has ended."""
 MINUTE = 60.0
 
 
@@ -54,7 +57,9 @@ class CallLimiter:
         self._started: deque[StartedCall] = deque()
         self._queue: list[Admission] = []
         """The calls that have a slot and wait for a limit, in order of arrival."""
-        self._mean_output = 0.0
+        self._mean_output: float | None = None
+        self._settled = asyncio.Event()
+        """Set, and replaced, when a call has used something else than estimated."""
         self.waiting = self.running = 0
         """The calls that wait for a slot or a limit, and those that have started."""
 
@@ -63,15 +68,22 @@ class CallLimiter:
         """The calls now."""
         return CallCounts(waiting=self.waiting, running=self.running)
 
-    def admission(self, tokens: int = 0, shared: SharedLimiter | None = None) -> Admission:
+    def admission(
+        self, input_tokens: int = 0, most_output: int | None = None, shared: SharedLimiter | None = None
+    ) -> Admission:
         """An `async with` block around a call.
 
         Args:
-            tokens: an estimate of its input; its output is estimated from earlier calls.
+            input_tokens: an estimate of its input; its output is estimated from earlier calls.
+            most_output: maximum tokens of output; None means no limit.
             shared: decides in place of this process's pauses and minutes.
         """
-        expected = tokens + round(self._mean_output)
-        return Admission(self, expected, shared.call(expected) if shared else None)
+
+        def estimate() -> int:
+            output = FIRST_OUTPUT if self._mean_output is None else round(self._mean_output)
+            return input_tokens + min(output, most_output or output)
+
+        return Admission(self, estimate, shared.call(estimate) if shared else None)
 
     def pause(self, seconds: float | None, shared: SharedLimiter | None = None) -> None:
         """Start no calls for this many seconds: the provider has limited the rate."""
@@ -106,15 +118,33 @@ class CallLimiter:
         """Count a call as started now."""
         self.leave(call)
         self.running += 1
-        made = StartedCall(self.clock.now(), call.tokens)
+        made = StartedCall(self.clock.now(), call.estimate())
         if self._requests or self._tokens:
             self._started.append(made)
         return made
 
-    def settle(self, started: StartedCall, input_tokens: int, output_tokens: int) -> None:
-        """Replace the estimate for a call by what it used."""
-        started.tokens = input_tokens + output_tokens
-        self._mean_output += (output_tokens - self._mean_output) * LEARNING
+    def settle(self, started: StartedCall, tokens: int) -> None:
+        """Replace the estimate for a call by what it used; those that wait may start earlier."""
+        started.tokens = tokens
+        self._settled.set()
+        self._settled = asyncio.Event()
+
+    def learn(self, output_tokens: int) -> None:
+        """Estimate the output of calls from that of one more."""
+        mean = output_tokens if self._mean_output is None else self._mean_output
+        self._mean_output = mean + (output_tokens - mean) * LEARNING
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep, at most until a call is settled."""
+        waits = [
+            asyncio.ensure_future(self.clock.sleep(seconds)),
+            asyncio.ensure_future(self._settled.wait()),
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     def next_wait(self, call: Admission) -> Waiting | None:
         """How long a queued call has to wait, calls ahead of it included, and why; None if not at all."""
@@ -124,11 +154,12 @@ class CallLimiter:
         window = Window(self._requests, self._tokens, self._started)
         start, reason = max(now, self._until), 'it has asked for a pause' if self._until > now else ''
         for queued in self._queue:
-            at, limit = window.earliest(start, queued.tokens)
+            tokens = queued.estimate()
+            at, limit = window.earliest(start, tokens)
             start, reason = (at, limit) if at > start else (start, reason)
             if queued is call:
                 break
-            window.add(start, queued.tokens)
+            window.add(start, tokens)
         return Waiting(seconds=start - now, reason=reason) if start > now else None
 
 
@@ -173,8 +204,10 @@ class Window:
 class Admission:
     """One call's way through the limits."""
 
-    def __init__(self, limiter: CallLimiter, tokens: int, shared: SharedCall | None = None) -> None:
-        self._limiter, self.tokens, self._shared = limiter, tokens, shared
+    def __init__(
+        self, limiter: CallLimiter, estimate: Callable[[], int], shared: SharedCall | None = None
+    ) -> None:
+        self._limiter, self.estimate, self._shared = limiter, estimate, shared
         self.waited = False
         self._has_slot = False
         self._started: StartedCall | None = None
@@ -204,16 +237,26 @@ class Admission:
         """Wait for the limits of this process."""
         limiter = self._limiter
         limiter.enqueue(self)
+        told: tuple[str, int] | None = None
         while wait := limiter.next_wait(self):
-            yield wait
-            await limiter.clock.sleep(wait.seconds)
+            news = wait.reason, round(limiter.clock.now() + wait.seconds)
+            if news != told:
+                yield wait
+            told = news
+            await limiter.sleep(wait.seconds)
 
-    def settle(self, input_tokens: int, output_tokens: int) -> None:
-        """Report what the call used."""
+    def complete(self, usage: Usage) -> None:
+        """Count what the call used in place of the estimate, and expect as much of others."""
+        if usage.source != 'missing':
+            self.settle(usage.total)
+            self._limiter.learn(usage.output)
+
+    def settle(self, tokens: int) -> None:
+        """Count these tokens in place of the estimate."""
         if self._started is not None:
-            self._limiter.settle(self._started, input_tokens, output_tokens)
+            self._limiter.settle(self._started, tokens)
             if self._shared:
-                self._shared.settle(input_tokens + output_tokens)
+                self._shared.settle(tokens)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

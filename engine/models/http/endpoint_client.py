@@ -18,9 +18,12 @@ from engine.models.http.client import DIALECTS, call, list_models
 from engine.models.http.endpoint import Endpoint
 from engine.models.http.prices import Prices
 from engine.models.http.tls import tls_context
-from engine.models.protocol import Completed, ModelEvent, ModelRequest, UsageReport, Waiting
+from engine.models.protocol import Completed, ModelEvent, ModelRequest, Waiting
 from engine.models.usage_estimate import estimate_usage
 from engine.records import Usage
+
+FIRST_REFUSAL = 400
+"""The lowest HTTP status of a call that was refused, and used no tokens."""
 
 
 class EndpointClient:
@@ -82,18 +85,26 @@ class EndpointClient:
 
     async def stream(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Call a model once, as soon as the endpoint's limits allow. Raises `ModelError`."""
+        most = request.most_tokens or self.endpoint.most_tokens
         shared = self._hooks.share(self.endpoint)
-        async with self._limiter.admission(self._estimate(request), shared) as admission:
+        async with self._limiter.admission(self._estimate(request), most, shared) as admission:
             async with aclosing(admission.waits()) as waits:
                 async for wait in waits:
                     yield wait
             if admission.waited:
                 yield Waiting(reason='')
-            async with aclosing(self._time_call(model, request)) as events:
-                async for event in events:
-                    if isinstance(event, UsageReport | Completed) and event.usage.source != 'missing':
-                        admission.settle(event.usage.input, event.usage.output)
-                    yield event
+            try:
+                async with aclosing(self._time_call(model, request)) as events:
+                    async for event in events:
+                        if isinstance(event, Completed):
+                            admission.complete(event.usage)
+                        yield event
+            except ModelError as error:
+                if error.usage is not None:
+                    admission.settle(error.usage.total)
+                elif error.status >= FIRST_REFUSAL or error.kind == 'connection':
+                    admission.settle(0)
+                raise
 
     def _estimate(self, request: ModelRequest) -> int:
         """The input tokens of a request, if they are limited."""

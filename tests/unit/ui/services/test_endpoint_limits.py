@@ -71,7 +71,7 @@ class Fleet:
 
     async def call(self, process: int, *, takes: float = 1.0, tokens: int = 0, used: int = 0) -> None:
         """Make a call."""
-        made = self.limiters[process].call(tokens)
+        made = self.limiters[process].call(lambda: tokens)
         try:
             await self.admit(made)
             self.started.append((process, self.clock.now() - self.began))
@@ -139,6 +139,27 @@ async def test_tokens_of_a_minute_count_as_used_in_all_processes() -> None:
     await alone  # What is larger than the limit runs alone.
     assert [process for process, _ in fleet.started] == [0, 1, 0]
     assert fleet.started[2][1] - fleet.started[1][1] >= 60
+
+
+async def test_a_better_estimate_lets_a_waiting_call_start_earlier() -> None:
+    fleet, expected = Fleet(2, tokens_per_minute=1_000), 900
+
+    async def call(process: int) -> None:
+        made = fleet.limiters[process].call(lambda: expected)
+        await fleet.admit(made)
+        fleet.started.append((process, fleet.clock.now() - fleet.began))
+        await fleet.clock.sleep(1)
+        made.settle(100)
+        made.end()
+
+    calls = [asyncio.create_task(call(process)) for process in (0, 1)]
+    await fleet.advance(0.9)
+    assert len(fleet.started) == 1
+    expected = 100
+    await fleet.advance(15)
+    await asyncio.gather(*calls)
+    entry = await fleet.body()
+    assert entry and sum(tokens for _, tokens in entry.body['started'].values()) == 200
 
 
 async def test_the_calls_of_a_dead_process_end_with_its_lease() -> None:

@@ -13,6 +13,13 @@ from engine.tools.mcp.config import MOST_BYTES
 
 BROKEN_OFF = -32097
 """The code of the error that answers a request which was broken off."""
+REFUSED, NOT_FOUND = -32603, -32601
+"""The codes of a request that was refused or not sent, as the package has them."""
+HINTS = {
+    401: ': it needs a key, refuses the one in `headers`, or needs `oauth = true`',
+    403: ': the key in `headers` does not allow this',
+    404: ': is the address right?',
+}
 CODING = ('content-encoding', 'content-length', 'transfer-encoding')
 
 
@@ -32,16 +39,24 @@ class HttpClient(httpx2.AsyncClient):
 
     async def send(self, request: httpx2.Request, **ways: Any) -> httpx2.Response:
         """Send a request, and read its answer if that is JSON."""
+        if request.method != 'POST':
+            return await super().send(request, **ways)
         try:
             response = await super().send(request, **ways)
-            kind = response.headers.get('content-type', '').lower()
-            if request.method == 'POST' and kind.startswith('application/json'):
-                return await _whole(response)
-            return response
+            if response.headers.get('content-type', '').lower().startswith('application/json'):
+                response = await _whole(response)
         except httpx2.HTTPError as error:
-            if request.method != 'POST':
-                raise
             return _error(request, describe_error(error))
+        except Exception as error:  # Signing in has failed: the package's errors, or ours.
+            return _error(request, describe_error(error), REFUSED)
+        # The package knows a 404 as the end of a session, and names no other status.
+        ended = response.status_code == 404 and 'mcp-session-id' in request.headers
+        if response.status_code < 400 or ended or _is_explained(response):
+            return response
+        await response.aclose()
+        status = f'HTTP {response.status_code} {response.reason_phrase}'.strip()
+        problem = f'it answered with {status}{HINTS.get(response.status_code, "")}'
+        return _error(request, problem, NOT_FOUND if response.status_code == 404 else REFUSED)
 
 
 async def _whole(response: httpx2.Response) -> httpx2.Response:
@@ -60,7 +75,18 @@ async def _whole(response: httpx2.Response) -> httpx2.Response:
     return httpx2.Response(status, headers=headers, content=content, request=response.request)
 
 
-def _error(request: httpx2.Request, problem: str) -> httpx2.Response:
-    said = {'jsonrpc': '2.0', 'id': None, 'error': {'code': BROKEN_OFF, 'message': problem}}
+def _is_explained(response: httpx2.Response) -> bool:
+    """Whether an answer is an error of the protocol."""
+    if not response.is_closed:
+        return False
+    try:
+        said = json.loads(response.content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(said, dict) and isinstance(said.get('error'), dict)
+
+
+def _error(request: httpx2.Request, problem: str, code: int = BROKEN_OFF) -> httpx2.Response:
+    said = {'jsonrpc': '2.0', 'id': None, 'error': {'code': code, 'message': problem}}
     kind = {'content-type': 'application/json'}
     return httpx2.Response(502, headers=kind, content=json.dumps(said).encode(), request=request)

@@ -19,7 +19,6 @@ from engine.tools.mcp.config import MOST_BYTES, McpServer
 from engine.tools.mcp.token_file import TokenFile
 
 if TYPE_CHECKING:
-    import httpx
     from mcp import Client, types
     from mcp.client.session import ClientRequestContext
     from mcp.shared.exceptions import MCPError
@@ -70,7 +69,6 @@ class McpSession:
         self._ready: asyncio.Future[Client] | None = None
         self._lock = asyncio.Lock()
         self._errors = ''
-        self._refusal = ''
 
     @property
     def name(self) -> str:
@@ -145,7 +143,7 @@ class McpSession:
             raise SessionEnded(self._name_server('it has ended the session'))
         if self._server.url and (code == BROKEN_OFF or (code == CLOSED and said.startswith(STREAM_ENDED))):
             raise ConnectionLost(self._name_server(f'{said}; {UNKNOWN}'))
-        raise ToolError(self._name_server(self._with_status(said) if said == REFUSED else said))
+        raise ToolError(self._name_server(said))
 
     async def close(self) -> None:
         """Close the connection, and stop the program if one was started."""
@@ -194,7 +192,6 @@ class McpSession:
         server, transport = self._server, None
         if server.url:
             http = await stack.enter_async_context(HttpClient(dict(server.headers), self._auth()))
-            http.event_hooks = {'response': [self._note_status]}
             transport = streamable_http_client(server.url, http_client=http, max_sse_event_size=MOST_BYTES)
         else:
             parameters = StdioServerParameters(
@@ -239,11 +236,6 @@ class McpSession:
         if not self._tokens.read().get('tokens'):
             raise ToolError(SIGN_IN % self._server.name)
         return stored_sign_in(self._server, self._tokens)
-
-    async def _note_status(self, response: httpx.Response) -> None:
-        """Record what the package's errors omit: the HTTP status of a rejection."""
-        refused = response.status_code >= 400 and response.request.method == 'POST'
-        self._refusal = f'HTTP {response.status_code} {response.reason_phrase}'.strip() if refused else ''
 
     async def _listen(self, client: Client) -> None:
         """Wait for changes of the tools; returns when the connection is known to be gone."""
@@ -295,13 +287,8 @@ class McpSession:
 
     def connection_error(self, problem: str) -> ConnectionLost:
         """The error, with the server's name and the last output of its program."""
-        errors, problem = self._errors.strip(), self._with_status(problem)
+        errors = self._errors.strip()
         return ConnectionLost(self._name_server(f'{problem}; it wrote: {errors}' if errors else problem))
-
-    def _with_status(self, problem: str) -> str:
-        if not self._refusal:
-            return problem
-        return f'{problem} ({self._refusal}{HINTS.get(self._refusal[5:8], "")})'
 
     def _name_server(self, problem: str) -> str:
         hidden = self._server.hide(problem)
@@ -336,17 +323,10 @@ def _is_lost(error: MCPError) -> bool:
     return error.code == CLOSED and error.message == CLOSED_SAID
 
 
-HINTS = {
-    '401': ': it needs a key, refuses the one in `headers`, or needs `oauth = true`',
-    '403': ': the key in `headers` does not allow this',
-    '404': ': is the address right?',
-}
 WANTED = 'you have to sign in to it'
 CLOSED, CLOSED_SAID = -32000, 'Connection closed'
 """The package's code and words for a closed connection."""
 SESSION_ENDED = 'Session terminated'
-REFUSED = 'Server returned an error response'
-"""How the package tells of a status, which it does not name."""
 STREAM_ENDED = 'SSE stream'
 """How the package begins to tell that one answer was broken off."""
 UNKNOWN = 'whether the call was carried out is not known'

@@ -16,7 +16,7 @@ from engine.errors import EngineError, ToolError
 from engine.tools.mcp.config import McpServer, OAuth
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
-from tests.support.mcp.oauth_server import REFRESH, RENEWED, Guarded, guarded
+from tests.support.mcp.oauth_server import REFRESH, RENEWED, TOKEN, Guarded, guarded
 from tests.support.mcp.pattern import connect
 
 pytestmark = pytest.mark.anyio
@@ -79,6 +79,23 @@ async def test_what_is_no_longer_taken_asks_for_a_sign_in_and_waits_for_nobody(t
         await servers.close()
         with pytest.raises(ToolError, match='you have to sign in to it'):
             await tools['far_whoami'].run('', ToolContext(key='k'))
+
+
+async def test_a_sign_in_that_is_over_fails_calls_and_no_connection(tmp_path: Path) -> None:
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
+        await servers.sign_in('far', browse)
+        there.valid, there.resource = set(), {'resource': 'https://elsewhere.example/mcp'}
+        for says in (
+            'Protected resource https://elsewhere.example/mcp does not match',
+            'you have to sign in',
+        ):
+            with pytest.raises(ToolError, match=f'^MCP server far: .*{says}') as caught:
+                await tools['far_whoami'].run('', ToolContext(key='k'))
+            assert 'not known' not in str(caught.value), 'nothing was carried out'
+            assert servers.last_health()[0].connected
+            there.resource = {}
+        there.valid = {TOKEN}
+        assert await tools['far_whoami'].run('', ToolContext(key='k')) == 'you came with [hidden]'
 
 
 async def test_a_refusal_is_named_and_no_token_kept(tmp_path: Path) -> None:

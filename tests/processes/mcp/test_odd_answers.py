@@ -72,6 +72,8 @@ class Far:
 
     def __init__(self) -> None:
         self.breaks = ''
+        self.holds: dict[str, str] = {}
+        """The statuses that calls of tools get, once all may go on."""
         self.lists = True
         self.sessions = 0
         self.called: list[str] = []
@@ -103,6 +105,9 @@ class Far:
                     self._result(writer, message, {'result': {'tools': odd.tools()}})
             case 'tools/call' if f'mcp-session-id: {self.sessions}' not in head:
                 self._send(writer, '404 Not Found', b'')
+            case 'tools/call' if name in self.holds:
+                await self.free.wait()
+                self._send(writer, self.holds[name], b'')
             case 'tools/call' if name == 'wait':
                 await self.free.wait()
                 self._result(writer, message, odd.answered(name))
@@ -181,6 +186,17 @@ async def test_an_answer_over_http_that_breaks_off_fails_that_call_alone(breaks:
         assert (server.called.count('plain'), server.sessions) == (2, 1)
         server.free.set()
         assert (await waits).startswith('wait '), 'the other call goes on'
+
+
+async def test_each_of_two_refused_calls_gets_its_own_reason() -> None:
+    async with far() as (server, settings), connected(settings) as (_, tools):
+        server.holds = {'plain': '500 Oh no', 'garbage': '403 Forbidden'}
+        calls = [asyncio.create_task(used(tools, name)) for name in server.holds]
+        await until(lambda: set(server.holds) <= set(server.called))
+        server.free.set()
+        first, second = await asyncio.gather(*calls)
+        assert first == 'error: MCP server odd: it answered with HTTP 500 Oh no'
+        assert 'HTTP 403 Forbidden: the key in `headers` does not allow this' in second
 
 
 async def test_a_call_that_reads_is_made_again_over_http() -> None:

@@ -166,7 +166,9 @@ async def test_a_cookie_needs_a_page_of_ours(http: httpx.AsyncClient, access: Ac
     assert own.json()['author'] == 'operator'
 
 
-async def test_logging_in_and_out(http: httpx.AsyncClient, access: Access) -> None:
+async def test_a_person_logs_in_and_out_from_our_own_pages_only(
+    http: httpx.AsyncClient, access: Access
+) -> None:
     form = {'name': 'viewer', 'password': PASSWORD, 'next': '//evil.example'}
     assert (await http.post('/login', data=form)).status_code == 403
     assert (

@@ -63,7 +63,7 @@ class TestOfTheVersionWithTasks:
         async with Client(build_mcp(lambda: conductor), mode='legacy') as client:
             yield client
 
-    async def test_they_are_announced(self, client: Client):
+    async def test_the_server_announces_tasks(self, client: Client):
         told = client.session.server_capabilities
         assert told is not None and told.tasks is not None
         assert told.tasks.requests is not None and told.tasks.list is not None

@@ -310,7 +310,7 @@ async def test_two_writers_of_one_step_cannot_both_win(journal: Journal) -> None
 # Reading
 
 
-async def test_ranges(journal: Journal) -> None:
+async def test_steps_are_read_in_ranges(journal: Journal) -> None:
     await claimed(journal, steps=5)
     assert await seqs(journal) == [1, 2, 3, 4, 5]
     assert await seqs(journal, after=2) == [3, 4, 5]
@@ -333,7 +333,7 @@ async def test_the_latest_snapshot_before_a_step(journal: Journal) -> None:
     assert (await journal.snapshot(info.id, 999) or pytest.fail()).seq == 6
 
 
-async def test_a_transition_with_every_field(journal: Journal) -> None:
+async def test_a_transition_keeps_every_field(journal: Journal) -> None:
     full = step(
         1,
         time=1760000000.123456,

@@ -19,7 +19,7 @@ from engine.records import (
 from tests.contract.test_journal import SHAPE, claimed, listed, run, step
 
 
-async def test_filters(journal: Journal) -> None:
+async def test_runs_are_filtered(journal: Journal) -> None:
     await journal.create(run('a', created=1.0, status=Status.DONE, tags=('x', 'y')), SHAPE)
     await journal.create(run('b', created=2.0, pattern='loop', tags=('y',)), SHAPE)
     await journal.create(run('c', created=3.0, status=Status.FAILED), SHAPE)
@@ -34,7 +34,7 @@ async def test_filters(journal: Journal) -> None:
     assert await listed(journal, since=1.5, until=3.0, pattern='loop', tag='y') == ['b']
 
 
-async def test_pages_and_their_total(journal: Journal) -> None:
+async def test_a_page_of_runs_says_how_many_there_are(journal: Journal) -> None:
     for number in range(5):
         await journal.create(run(f'r{number}', created=float(number)), SHAPE)
     assert await listed(journal, limit=2) == ['r4', 'r3']
@@ -123,7 +123,7 @@ async def test_a_text_without_words_restricts_nothing(journal: Journal, text: st
     assert await listed(journal, text=text) == ['one']
 
 
-async def test_unfinished_oldest_first(journal: Journal) -> None:
+async def test_unfinished_runs_are_listed_oldest_first(journal: Journal) -> None:
     for number, status in enumerate(Status):
         await journal.create(run(status, created=float(-number), status=status), SHAPE)
     info = await journal.claim(RunId('running'), 'me')

@@ -122,7 +122,7 @@ def edges(traffic: Traffic) -> dict[str, tuple[int, int]]:
 # What is counted
 
 
-async def test_no_run_is_no_traffic(journal: Journal) -> None:
+async def test_without_runs_there_is_no_traffic(journal: Journal) -> None:
     assert await surveyed(journal) == Traffic()
 
 

@@ -172,7 +172,7 @@ def test_the_steps_below_are_all_there_are(undisturbed: Undisturbed) -> None:
 
 @BOTH
 @pytest.mark.parametrize('at', STEPS)
-async def test_in_memory(undisturbed: Undisturbed, at: int, written: bool) -> None:
+async def test_a_power_cut_loses_nothing_in_memory(undisturbed: Undisturbed, at: int, written: bool) -> None:
     journal = MemoryJournal()
 
     async def open_it() -> Journal:
@@ -183,7 +183,9 @@ async def test_in_memory(undisturbed: Undisturbed, at: int, written: bool) -> No
 
 @BOTH
 @pytest.mark.parametrize('at', STEPS)
-async def test_on_disk(undisturbed: Undisturbed, tmp_path: Path, at: int, written: bool) -> None:
+async def test_a_power_cut_loses_nothing_on_disk(
+    undisturbed: Undisturbed, tmp_path: Path, at: int, written: bool
+) -> None:
     async def open_it() -> Journal:
         return await open_journal(tmp_path / 'runs.db')
 

@@ -56,7 +56,7 @@ async def said(over: EndpointClient, request: ModelRequest | None = None) -> lis
         return [(type(error).__name__, error.kind, error.retry_after, str(error))]
 
 
-async def test_off_is_no_tape(tmp_path: Path) -> None:
+async def test_a_cassette_that_is_off_wraps_nothing(tmp_path: Path) -> None:
     transport = httpx.MockTransport(Provider())
     assert Cassette(tmp_path / 'tape', 'off').wrap(transport) is transport
 
@@ -155,7 +155,7 @@ async def test_a_replay_can_keep_the_pace(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize('text', ['{\n', '[]\n', '[1]\n', '{"key": 1}\n', '{"pieces": [[1]]}\n'])
-def test_a_damaged_recording(tmp_path: Path, text: str) -> None:
+def test_a_damaged_recording_is_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / 'tape').write_text(text)
     with pytest.raises(EngineError, match='cannot be read'):
         Cassette(tmp_path / 'tape', 'replay')

@@ -35,7 +35,7 @@ async def waits_of(admission: Admission) -> list[Waiting]:
     return [wait async for wait in admission.waits()]
 
 
-async def test_no_more_at_once_than_allowed() -> None:
+async def test_no_more_calls_run_at_once_than_allowed() -> None:
     gate, inside, most = CallLimiter(2), 0, 0
 
     async def work() -> None:
@@ -52,7 +52,7 @@ async def test_no_more_at_once_than_allowed() -> None:
 
 
 @pytest.mark.parametrize(('asked_for', 'wait'), [(None, 1.0), (20.0, 20.0), (300.0, 0.0)])
-async def test_all_keep_one_pause(asked_for: float | None, wait: float) -> None:
+async def test_all_calls_share_one_pause(asked_for: float | None, wait: float) -> None:
     clock = SimulatedClock()
     gate, passed = CallLimiter(5, clock), 0
 
@@ -120,7 +120,7 @@ def answers(used: int) -> httpx.MockTransport:
     return httpx.MockTransport(answer)
 
 
-async def test_no_more_requests_within_any_minute_than_allowed() -> None:
+async def test_no_minute_has_more_requests_than_allowed() -> None:
     clock = SimulatedClock()
     line = EndpointClient(endpoint(requests_per_minute=3, at_once=2), transport=answers(1), clock=clock)
     assert await started(line, clock, 7) == [0, 0, 0, 60, 60, 60, 120]

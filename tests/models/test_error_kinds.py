@@ -59,7 +59,7 @@ def body(**error: Any) -> bytes:
         (500, b'null', 'server'),
     ],
 )  # fmt: skip
-def test_kinds(status: int, sent: bytes, kind: str) -> None:
+def test_an_error_response_has_a_kind(status: int, sent: bytes, kind: str) -> None:
     error = error_of_response(status, {}, sent)
     assert error.kind == kind
     assert error.status == status

@@ -126,7 +126,7 @@ async def test_keep_alives_do_not_hide_a_stall(speech: Speech, keep_alive: bytes
     assert found.error is not None and found.error.kind == 'timeout'
 
 
-async def test_slow_headers(speech: Speech) -> None:
+async def test_slow_headers_are_a_timeout(speech: Speech) -> None:
     async def script(wire: Wire) -> None:
         await wire.raw(b'HTTP/1.1 200 OK\r\n')
         await wire.gone()
@@ -170,7 +170,7 @@ async def test_a_reader_that_takes_its_time_is_no_stall(speech: Speech) -> None:
     assert text == 'abc'
 
 
-async def test_nobody_there(speech: Speech) -> None:
+async def test_an_unreachable_endpoint_is_a_connection_error(speech: Speech) -> None:
     async with client() as http:
         found = await read(http, endpoint(speech.dialect, 'http://127.0.0.1:9/v1'))
     assert found.error is not None

@@ -80,7 +80,7 @@ async def test_an_error_after_a_failed_finish_says_what_failed() -> None:
         ('pause_turn', 'length'),
     ],
 )
-async def test_other_words_for_reasons(word: str, reason: str) -> None:
+async def test_other_words_for_finish_reasons_are_understood(word: str, reason: str) -> None:
     assert (await read(say('x'), finish(word), b'data: [DONE]\n\n')).end.reason == reason
 
 
@@ -335,7 +335,7 @@ async def test_many_fragments_of_one_call_take_no_time(named: bool) -> None:
         ({'prompt_tokens': 10**30, 'completion_tokens': 1e300}, (0, 0)),
     ],
 )
-async def test_numbers_of_any_kind(usage: dict[str, Any], numbers: tuple[int, int]) -> None:
+async def test_token_counts_of_any_kind_are_read(usage: dict[str, Any], numbers: tuple[int, int]) -> None:
     found = await read(say('x'), finish('stop', usage=usage))
     assert (found.end.usage.input, found.end.usage.output) == numbers
 

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize('speech', SPEECHES, ids
         ('400 No', 'invalid_request_error', {}, 'bad request', False, None),
     ],
 )
-async def test_refusals(
+async def test_an_error_response_is_mapped(
     speech: Speech, status: str, type: str, headers: dict[str, str], kind: str, retryable: bool, after: Any
 ) -> None:
     body = speech.refusal('No, because of that.', type)
@@ -48,7 +48,7 @@ async def test_refusals(
 
 
 @pytest.mark.parametrize('body', [b'{"choices": [', b'nonsense', b'[1, 2]', b'"text"', b'null', b'{' * 5000])
-async def test_malformed_json(speech: Speech, body: bytes) -> None:
+async def test_malformed_json_is_a_bad_response(speech: Speech, body: bytes) -> None:
     found = await whole(speech, speech.start, b'data: ' + body + b'\n\n', speech.say('x'), speech.stop)
     assert found.error is not None
     assert (found.error.kind, found.error.retryable) == ('bad response', True)
@@ -69,7 +69,7 @@ async def test_a_page_in_place_of_a_stream(speech: Speech, kind: str) -> None:
     assert 'color' not in str(found.error)
 
 
-async def test_an_error_page(speech: Speech) -> None:
+async def test_an_error_page_is_shortened_to_its_text(speech: Speech) -> None:
     async def script(wire: Wire) -> None:
         await wire.head('502 Bad Gateway', content_type='text/html')
         head = (
@@ -83,7 +83,7 @@ async def test_an_error_page(speech: Speech) -> None:
     assert str(found.error) == 'here: Bad gateway nginx & co (HTTP 502)'
 
 
-async def test_an_error_in_a_success(speech: Speech) -> None:
+async def test_an_error_inside_a_successful_answer_is_found(speech: Speech) -> None:
     found = await whole(speech, speech.start, speech.say('half'), speech.error)
     assert found.error is not None
     assert (found.error.kind, found.error.retryable) == ('overloaded', True)

@@ -106,11 +106,11 @@ def test_the_example_is_sound():
         (10**16, '10000 TB'),
     ],
 )
-def test_sizes_in_words(number, words):
+def test_sizes_are_put_in_words(number, words):
     assert byte_size(number) == words
 
 
-def test_short_times_in_words():
+def test_short_times_are_put_in_words():
     assert (short_duration(0.0123), short_duration(3.44)) == ('12 ms', '3.4 s')
 
 

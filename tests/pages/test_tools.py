@@ -79,7 +79,7 @@ class Call(BaseModel):
     mode: None = None
 
 
-def test_a_schema_in_words():
+def test_a_schema_is_put_in_words():
     found = {argument.name: argument for argument in arguments(Call.model_json_schema())}
     assert list(found) == ['since', 'since.day', 'lines', 'lines[].day', 'size', 'share', 'words', 'mode']
     assert (found['since'].kind, found['since'].required, found['lines'].required) == ('object', False, True)

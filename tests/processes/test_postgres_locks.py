@@ -139,7 +139,7 @@ def test_nobody_is_dead_while_the_server_is_away_and_just_after(
         until(lambda: asked.dead() == ['other'], 'its death is seen')
 
 
-def test_one_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_server_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, 'PATIENCE', 0.3)
     with locks_of(database) as one, locks_of(database) as two:
         one.acquire('one')

@@ -88,7 +88,7 @@ def change(page: Page, field: str, text: str) -> None:
     fold.get_by_label(field, exact=True).fill(text)
 
 
-def test_an_edit_in_the_middle_of_a_parallel_state(page: Page, run: str, axe) -> None:
+def test_a_fork_in_a_parallel_state_starts_with_edited_text(page: Page, run: str, axe) -> None:
     page.goto(f'{run}?at={MIDDLE}')
     page.get_by_role('button', name='Fork').click()
     expect(page.get_by_role('heading', name=f'Fork from step {MIDDLE}')).to_be_visible()

@@ -208,7 +208,7 @@ class Hostile(Pattern):
 '''
 
 
-def test_accessible(open_page, finished, axe):
+def test_axe_finds_nothing_on_a_finished_run(open_page, finished, axe):
     page = open_page()
     opened(page, finished)
     axe(page, dark=True)

@@ -169,7 +169,7 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     expect(breakpoints(page)).to_have_count(0)
 
 
-def test_the_menu_of_the_diagram_by_keyboard_and_by_a_long_press(open_page, quick, axe):
+def test_the_diagram_menu_opens_by_keyboard_and_by_a_long_press(open_page, quick, axe):
     page = open_page(width=390, height=844, has_touch=True)
     begun(page, quick, 'pipeline', task=TASK)
     page.locator('.run-switch').get_by_role('button', name='Diagram', exact=True).click()

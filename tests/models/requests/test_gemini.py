@@ -96,7 +96,7 @@ def test_a_request_says_what_chat_completions_say_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(('choice', 'mode'), [('auto', 'AUTO'), ('none', 'NONE'), ('required', 'ANY')])
-def test_the_choice_of_tools(choice: str, mode: str) -> None:
+def test_tool_choice_is_translated(choice: str, mode: str) -> None:
     made = body(asked(tools=(NOTES,), choice=choice))
     assert made['toolConfig'] == {'functionCallingConfig': {'mode': mode}}
     assert 'generationConfig' not in made
@@ -259,7 +259,7 @@ async def test_a_finish_in_every_event_ends_nothing() -> None:
         ({'promptTokenCount': 10**30, 'candidatesTokenCount': -1, 'thoughtsTokenCount': []}, Usage(calls=1)),
     ],
 )
-async def test_usage(used: dict[str, Any], usage: Usage) -> None:
+async def test_usage_is_read(used: dict[str, Any], usage: Usage) -> None:
     assert (await read(part(text='x'), openai(usageMetadata=used), finish('STOP'))).end.usage == usage
 
 

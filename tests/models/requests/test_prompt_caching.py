@@ -70,7 +70,7 @@ def test_what_is_not_repeated_is_not_marked() -> None:
     assert body(turns(2), cache='off')['system'] == 'Be brief.'
 
 
-def test_an_hour_can_be_had() -> None:
+def test_an_hour_of_caching_can_be_asked_for() -> None:
     assert body(turns(0), cache='1h')['system'][0]['cache_control'] == MARK | {'ttl': '1h'}
 
 

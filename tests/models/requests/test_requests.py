@@ -70,7 +70,7 @@ def to_anthropic(made: ModelRequest, **more: Any) -> dict[str, Any]:
     return DIALECTS['anthropic'].body('m', made, endpoint('anthropic', **more))
 
 
-def test_a_conversation_in_chat_completions() -> None:
+def test_a_conversation_is_written_as_chat_completions() -> None:
     assert to_openai(request(*TALK))['messages'] == [
         {'role': 'system', 'content': 'Be brief.'},
         {'role': 'user', 'content': 'Go'},
@@ -96,7 +96,7 @@ def test_a_conversation_in_chat_completions() -> None:
     ]
 
 
-def test_a_conversation_in_messages() -> None:
+def test_a_conversation_is_written_as_anthropic_messages() -> None:
     made = to_anthropic(request(*TALK))
     assert made['system'] == 'Be brief.'
     assert made['messages'] == [
@@ -146,7 +146,7 @@ def test_options_are_sent_where_they_are_set() -> None:
         ('notes', {'type': 'function', 'function': {'name': 'notes'}}, {'type': 'tool', 'name': 'notes'}),
     ],
 )
-def test_tool_choice(choice: str, there: Any, here: Any) -> None:
+def test_tool_choice_is_translated(choice: str, there: Any, here: Any) -> None:
     made = request(tools=(NOTES,), choice=choice)
     assert to_openai(made)['tool_choice'] == there
     assert to_anthropic(made)['tool_choice'] == here
@@ -195,7 +195,7 @@ def test_tools_are_strict_where_the_endpoint_takes_that() -> None:
     assert 'strict' not in plain[0]['function']
 
 
-def test_a_strict_schema() -> None:
+def test_a_schema_is_made_strict() -> None:
     made = strict_schema(Verdict.model_json_schema())
     assert made == {
         'type': 'object',

@@ -68,7 +68,7 @@ def test_a_url_that_names_neither(hemicycle: Hemicycle) -> None:
     assert result.stderr.startswith('hemicycle: database: ')
 
 
-def test_a_full_disk(hemicycle: Hemicycle) -> None:
+def test_a_full_disk_is_reported(hemicycle: Hemicycle) -> None:
     assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q').exit_code == 0
     size = hemicycle.database.stat().st_size
     environment = {'HEMICYCLE_HOME': str(hemicycle.home), 'HEMICYCLE_PACE': '0'}

@@ -33,7 +33,7 @@ def run(postgres_url: str) -> str:
     return asyncio.run(work())
 
 
-def test_runs_are_read(hemicycle: Hemicycle, postgres_url: str, run: str) -> None:
+def test_runs_can_be_listed_shown_and_audited(hemicycle: Hemicycle, postgres_url: str, run: str) -> None:
     listed = hemicycle('runs', '--json', '--database', postgres_url)
     assert [json.loads(line)['id'] for line in listed.stdout.splitlines()] == [run]
     for command in (('show', 'last'), ('audit', 'last')):

@@ -43,7 +43,9 @@ async def attempt(
     return ran
 
 
-async def test_read_the_users_home(sandbox: Sandbox, workspace: Workspace, tmp_path: Path) -> None:
+async def test_a_command_cannot_read_the_users_home(
+    sandbox: Sandbox, workspace: Workspace, tmp_path: Path
+) -> None:
     """And whatever else belongs to people: only a Python that lies in somebody's home can be seen there."""
     home = Path.home()
     hidden = home / f'.hemicycle-test-{secrets.token_hex(4)}'
@@ -67,7 +69,9 @@ async def test_read_the_users_home(sandbox: Sandbox, workspace: Workspace, tmp_p
         assert (await attempt(sandbox, workspace, f'ls {place}')).code != 0, place
 
 
-async def test_read_or_write_another_agents_folder(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_read_or_write_another_agents_folder(
+    sandbox: Sandbox, workspace: Workspace
+) -> None:
     other = Workspace(workspace.folder.with_name('two'), workspace.objects, owner=workspace.owner)
     await other.write('plan', SECRET.encode())
     script = (
@@ -77,7 +81,7 @@ async def test_read_or_write_another_agents_folder(sandbox: Sandbox, workspace: 
     assert ran.code != 0 and [entry.path for entry in await other.entries()] == ['plan']
 
 
-async def test_write_outside(sandbox: Sandbox, workspace: Workspace, tmp_path: Path) -> None:
+async def test_a_command_cannot_write_outside(sandbox: Sandbox, workspace: Workspace, tmp_path: Path) -> None:
     target = tmp_path / 'target'
     target.write_text('whole')
     for place in (
@@ -101,7 +105,7 @@ async def test_write_outside(sandbox: Sandbox, workspace: Workspace, tmp_path: P
     ]
 
 
-async def test_fork_bomb(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_fork_bomb_is_stopped(sandbox: Sandbox, workspace: Workspace) -> None:
     started = time.monotonic()
     script = 'import os\nwhile True:\n try: os.fork()\n except OSError: pass'
     ran = await attempt(sandbox, workspace, script, Limits(seconds=2, processes=30))
@@ -131,14 +135,16 @@ except OSError:
     ],
     ids=['one file', 'many files', 'many names'],
 )
-async def test_fill_the_disk(sandbox: Sandbox, workspace: Workspace, script: str, ended: str) -> None:
+async def test_a_command_cannot_fill_the_disk(
+    sandbox: Sandbox, workspace: Workspace, script: str, ended: str
+) -> None:
     ran = await attempt(sandbox, workspace, script)
     assert ran.ended == ended
     # It is looked at now and then: what is written meanwhile is more than allowed, and not for long.
     assert sum(entry.size for entry in await workspace.entries()) < 600 << 20
 
 
-async def test_fill_the_memory_file_systems(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_fill_the_memory_file_systems(sandbox: Sandbox, workspace: Workspace) -> None:
     limits = Limits(seconds=20, scratch=4 << 20)
     for place in ('$TMPDIR', '/dev/shm'):
         ran = await attempt(
@@ -148,7 +154,7 @@ async def test_fill_the_memory_file_systems(sandbox: Sandbox, workspace: Workspa
     assert 'Read-only' in (await attempt(sandbox, workspace, 'echo x > /dev/x; echo x > /x', limits)).output
 
 
-async def test_fill_the_memory(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_fill_the_memory(sandbox: Sandbox, workspace: Workspace) -> None:
     alone = await attempt(sandbox, workspace, 'import time\nx = bytearray(400 << 20)\nprint("had it")')
     assert 'had it' not in alone.output and alone.code != 0
     together = """import os, time
@@ -163,7 +169,7 @@ time.sleep(9)
     assert (await attempt(sandbox, workspace, shared)).ended in ('memory', 'exit')
 
 
-async def test_fill_the_buffers_of_sockets(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_fill_the_buffers_of_sockets(sandbox: Sandbox, workspace: Workspace) -> None:
     # They count for no process, and outlive the one that has filled them while another holds the other end.
     script = """import os, socket, time
 for count in range(4):
@@ -194,7 +200,7 @@ time.sleep(9)
     assert ran.ended == 'time' and ran.output.split() == ['full', default, '1']
 
 
-async def test_open_a_socket(sandbox: Sandbox, workspace: Workspace, tmp_path: Path) -> None:
+async def test_a_command_cannot_open_a_socket(sandbox: Sandbox, workspace: Workspace, tmp_path: Path) -> None:
     with socket.create_server(('127.0.0.1', 0)) as server, socket.socket(socket.AF_UNIX) as local:
         local.bind(f'\0hemicycle-{SECRET}')
         local.listen()
@@ -219,7 +225,7 @@ except OSError:
             server.accept()
 
 
-async def test_see_or_end_other_processes(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_see_or_end_other_processes(sandbox: Sandbox, workspace: Workspace) -> None:
     with subprocess.Popen(['sleep', '30'], env={'MARK': SECRET}) as other:  # noqa: ASYNC220
         try:
             listed = await attempt(sandbox, workspace, 'ls /proc')
@@ -233,7 +239,7 @@ async def test_see_or_end_other_processes(sandbox: Sandbox, workspace: Workspace
             other.kill()
 
 
-async def test_outlive_the_time_limit(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_outlive_the_time_limit(sandbox: Sandbox, workspace: Workspace) -> None:
     mark = f'3{secrets.randbelow(10**8)}'
     started = time.monotonic()
     script = (
@@ -247,7 +253,7 @@ async def test_outlive_the_time_limit(sandbox: Sandbox, workspace: Workspace) ->
     await none_left(mark)
 
 
-async def test_outlive_the_one_who_asked(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_outlive_the_one_who_asked(sandbox: Sandbox, workspace: Workspace) -> None:
     mark = f'3{secrets.randbelow(10**8)}'
     asked = asyncio.ensure_future(attempt(sandbox, workspace, f'setsid sleep {mark} & sleep {mark}'))
     await some_started(mark)
@@ -257,7 +263,9 @@ async def test_outlive_the_one_who_asked(sandbox: Sandbox, workspace: Workspace)
     await none_left(mark)
 
 
-async def test_outlive_the_process_that_asked(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_outlive_the_process_that_asked(
+    sandbox: Sandbox, workspace: Workspace
+) -> None:
     mark = f'3{secrets.randbelow(10**8)}'
     program = f"""
 import asyncio
@@ -276,7 +284,7 @@ asyncio.run(Sandbox().run(['sh', '-c', 'setsid sleep {mark} & echo on; sleep {ma
     await none_left(mark)
 
 
-async def test_read_secrets_of_the_environment(
+async def test_a_command_cannot_read_secrets_of_the_environment(
     sandbox: Sandbox, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('SOME_API_KEY', SECRET)
@@ -284,7 +292,7 @@ async def test_read_secrets_of_the_environment(
     assert 'SOME_API_KEY' not in ran.output and 'HEMICYCLE' not in ran.output and 'PATH=' in ran.output
 
 
-async def test_gain_rights(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_gain_rights(sandbox: Sandbox, workspace: Workspace) -> None:
     ran = await attempt(
         sandbox, workspace, 'grep -E "^(Cap(Eff|Prm|Inh|Amb)|NoNewPrivs)" /proc/self/status; id -u'
     )
@@ -301,7 +309,9 @@ async def test_gain_rights(sandbox: Sandbox, workspace: Workspace) -> None:
         assert (await attempt(sandbox, workspace, script)).code != 0, script
 
 
-async def test_make_a_namespace_where_one_has_rights(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_make_a_namespace_where_it_has_rights(
+    sandbox: Sandbox, workspace: Workspace
+) -> None:
     for script in ('unshare -U true', 'unshare -Ur id', 'unshare -rm true', 'bwrap --bind / / true'):
         assert (await attempt(sandbox, workspace, script)).code != 0, script
     calls = {name: (seccomp.NUMBERS[platform.machine()] | seccomp.COMMON_NUMBERS)[name] for name in UNWANTED}
@@ -363,13 +373,13 @@ def batched(data: bytes, size: int) -> list[bytes]:
     return [data[start : start + size] for start in range(0, len(data), size)]
 
 
-async def test_flood_the_output(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_flood_the_output(sandbox: Sandbox, workspace: Workspace) -> None:
     ran = await attempt(sandbox, workspace, 'yes', Limits(seconds=20, output=100_000))
     assert ran.ended == 'output' and ran.output.endswith('[cut: it wrote more than 100000 bytes]')
     assert len(ran.output) < 100_100
 
 
-async def test_type_into_the_terminal(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_type_into_the_terminal(sandbox: Sandbox, workspace: Workspace) -> None:
     assert (await attempt(sandbox, workspace, 'import os\nos.open("/dev/tty", os.O_RDWR)')).code != 0
 
 

@@ -58,7 +58,7 @@ PUBLIC = {
 
 
 @pytest.mark.parametrize('door', PUBLIC)
-def test_what_a_door_exports(door: str) -> None:
+def test_a_public_package_exports_exactly_these_names(door: str) -> None:
     module = importlib.import_module(door)
     assert sorted(module.__all__) == PUBLIC[door].split()
     assert [name for name in module.__all__ if not hasattr(module, name)] == []

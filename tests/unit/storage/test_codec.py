@@ -51,7 +51,7 @@ CLAIMS_FOUR_EXABYTES = b'\1\x28\xb5\x2f\xfd\xe0' + (2**62).to_bytes(8, 'little')
         CLAIMS_FOUR_EXABYTES,
     ],
 )  # fmt: skip
-def test_nonsense_is_damage(body: bytes) -> None:
+def test_an_unreadable_step_is_reported_as_damage(body: bytes) -> None:
     with pytest.raises(JournalDamaged, match='step 1 of run r'):
         read(body)
 

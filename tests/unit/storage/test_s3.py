@@ -44,14 +44,14 @@ def test_trying_it_leaves_nothing(files: S3Files, s3: S3Server) -> None:
     assert files.name.endswith(f'/team/files at {s3.url}')
 
 
-def test_no_such_bucket(s3: S3Server) -> None:
+def test_a_missing_bucket_is_reported(s3: S3Server) -> None:
     with pytest.raises(FilesUnavailable, match=r'^s3://nothing-here at .*: there is no bucket of that name$'):
         S3Files('s3://nothing-here').check()
     with pytest.raises(FilesUnavailable, match='no bucket'):  # and not: no such file
         list(S3Files('s3://nothing-here').read('run/x'))
 
 
-def test_a_refused_key(files: S3Files, s3: S3Server) -> None:
+def test_a_refused_key_is_reported(files: S3Files, s3: S3Server) -> None:
     with s3.strict(), pytest.raises(FilesUnavailable, match='it does not know the key of AWS_ACCESS_KEY_ID'):
         files.check()
 
@@ -63,7 +63,7 @@ def test_a_server_that_is_away_and_comes_back(files: S3Files, s3: S3Server) -> N
     assert b''.join(files.read('run/x')) == b'x'
 
 
-def test_no_such_server(monkeypatch: pytest.MonkeyPatch, s3: S3Server) -> None:
+def test_an_unreachable_server_is_reported(monkeypatch: pytest.MonkeyPatch, s3: S3Server) -> None:
     monkeypatch.setenv('AWS_ENDPOINT_URL', 'http://127.0.0.1:9')
     with pytest.raises(FilesUnavailable, match='it cannot be reached'):
         S3Files('s3://bucket').check()

@@ -39,7 +39,7 @@ def test_a_line_of_its_own_is_the_signal(text: str) -> None:
         '',
     ],
 )
-def test_anything_else_is_not(text: str) -> None:
+def test_other_text_is_no_signal(text: str) -> None:
     assert not has_signal('DONE_NOW', text)
     assert strip_signal('DONE_NOW', text) == text.strip()
 

@@ -55,7 +55,9 @@ async def test_a_file_that_is_rejected_says_where_and_why(
     assert (await place.runs()).total == 0
 
 
-async def test_limits(place: Conductor, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_trace_beyond_the_limits_is_rejected(
+    place: Conductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     nested = [agent(f'a{n}', f'a{n - 1}' if n else '', (0, 99)) for n in range(40)]
     with pytest.raises(BundleError, match=r'trace abab.*: its agents are nested more than 30 deep'):
         await imported(place, *nested, chat('c', 'a39', (0, 1)))

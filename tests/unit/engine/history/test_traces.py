@@ -139,7 +139,7 @@ async def test_an_agent_that_calls_another_as_a_tool(here: Conductor) -> None:
     assert view.memory['answer'].startswith('Two days in Porto')
 
 
-async def test_a_hand_off(place: Conductor) -> None:
+async def test_a_hand_off_of_openai_agents_is_drawn(place: Conductor) -> None:
     info = await recorded(place, 'openai_agents')
     shape = await place.shape(info.id)
     assert shape.title == 'Help desk' and [s.role for s in shape.states if s.role] == [
@@ -160,7 +160,7 @@ async def test_a_hand_off(place: Conductor) -> None:
     assert [result['name'] for result in batch.event.data['results']] == ['refund', 'find_order']
 
 
-async def test_a_graph_with_two_nodes_at_once(place: Conductor) -> None:
+async def test_parallel_nodes_of_langgraph_are_regions(place: Conductor) -> None:
     info = await recorded(place, 'langgraph')
     shape = await place.shape(info.id)
     [together] = [state for state in shape.states if state.kind == 'parallel']
@@ -177,7 +177,7 @@ async def test_a_graph_with_two_nodes_at_once(place: Conductor) -> None:
     assert view.memory['answer'] == 'Harbour silts up, say archives.'
 
 
-async def test_an_agent_of_the_vercel_ai_sdk(place: Conductor) -> None:
+async def test_an_agent_of_the_vercel_ai_sdk_is_imported(place: Conductor) -> None:
     info = await recorded(place, 'vercel_ai')
     assert (info.pattern, info.title) == ('trace:tide-clerk', 'When is high water in Brest?')
     assert (info.usage.input, info.usage.output) == (40, 14)
@@ -374,7 +374,7 @@ async def test_files_as_collectors_write_them(place: Conductor) -> None:
     assert again.outcome == 'renamed'
 
 
-async def test_messages_of_the_agent_development_kit(place: Conductor) -> None:
+async def test_messages_of_the_agent_development_kit_are_read(place: Conductor) -> None:
     request = {
         'config': {'system_instruction': 'You greet.'},
         'contents': [{'role': 'user', 'parts': [{'text': 'hi'}]}],

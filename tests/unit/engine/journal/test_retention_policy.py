@@ -109,7 +109,7 @@ def test_a_parent_that_was_purged_long_ago_is_no_matter() -> None:
     ('text', 'size'),
     [('20 GB', 20 * 10**9), ('1.5kB', 1500), ('7', 7), (7, 7), ('3 b', 3), (None, None), ('2TB', 2 * 10**12)],
 )
-def test_sizes_are_read(text: Any, size: int | None) -> None:
+def test_sizes_with_units_are_parsed(text: Any, size: int | None) -> None:
     assert RetentionSection(size=text).policy().size == size
 
 

@@ -75,7 +75,7 @@ def test_a_key_in_the_environment_is_enough() -> None:
     assert list(made.endpoints) == ['anthropic']
 
 
-def test_the_file_says_more(tmp_path: Path) -> None:
+def test_the_file_configures_endpoints_in_full(tmp_path: Path) -> None:
     environment = {'WORK_KEY': KEY, 'TEAM': 'secret-team', 'GROQ_API_KEY': KEY}
     made = read(tmp_path, FILE, environment, keyring=lambda service, user: f'{service}-{user}-key')
     assert set(made.endpoints) == {'openai', 'work', 'azure'}

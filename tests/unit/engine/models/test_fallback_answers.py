@@ -204,7 +204,7 @@ def test_a_schema_that_contains_itself_comes_to_an_end() -> None:
         ('x', {'allOf': [{'type': 'string'}, {'minLength': 2}]}, False),
     ],
 )
-def test_fits(value: Any, schema: dict[str, Any], fit: bool) -> None:
+def test_a_value_is_checked_against_its_schema(value: Any, schema: dict[str, Any], fit: bool) -> None:
     assert fits(value, schema, schema) is fit
 
 

@@ -12,7 +12,7 @@ LOCAL = Endpoint(name='ollama', url='http://localhost:11434/v1')
 USED = Usage(input=1_000_000, output=1_000_000, cached=400_000, written=100_000)
 
 
-def test_own_prices() -> None:
+def test_own_prices_win_over_listed_ones() -> None:
     price = Price(input=10, output=20, cached=1, written=12)
     assert price.of(USED) == pytest.approx(0.5 * 10 + 0.4 + 1.2 + 20)
     assert Price(input=10, output=20).of(USED) == pytest.approx(30)
@@ -21,7 +21,7 @@ def test_own_prices() -> None:
     assert prices.cost(LOCAL, 'gpt-4o', USED) == pytest.approx(2)
 
 
-def test_listed_prices() -> None:
+def test_listed_prices_are_used() -> None:
     plain = Usage(input=1_000_000)
     assert Prices().cost(OPENAI, 'gpt-4o', plain) == pytest.approx(2.5)
     cached = Usage(input=1_000_000, cached=1_000_000)

@@ -47,7 +47,7 @@ ECHOES = {
 
 
 @pytest.mark.parametrize('form', ECHOES)
-def test_forms_of_a_key(form: str) -> None:
+def test_a_key_is_hidden_in_every_form(form: str) -> None:
     hidden = SecretFilter([KEY]).text(f'You sent "{ECHOES[form]}", it seems.')
     assert '[hidden]' in hidden and ECHOES[form] not in hidden
     assert KEY[-8:] not in hidden and KEY[:8] not in hidden
@@ -55,7 +55,7 @@ def test_forms_of_a_key(form: str) -> None:
 
 
 @pytest.mark.parametrize('text', ['sk-live is a prefix', 'the tail', '... and tailored', '10 ** 5 tail', ''])
-def test_other_texts_stay(text: str) -> None:
+def test_other_texts_are_left_alone(text: str) -> None:
     assert SecretFilter([KEY, 'short', '']).text(text) == text
 
 

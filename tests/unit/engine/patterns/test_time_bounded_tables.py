@@ -54,7 +54,7 @@ def test_there_are_eighteen_types_of_messages_and_each_has_its_sender_or_its_rec
         (90, 5, 'ABORT'), (10, 5, 'ABORT'), (90, 17, 'ABORT'),
     ],
 )  # fmt: skip
-def test_levels_of_escalation(score: int, issues: int, level: str) -> None:
+def test_score_and_issues_decide_the_escalation_level(score: int, issues: int, level: str) -> None:
     assert level_of(score, issues) is Level(level)
 
 
@@ -74,7 +74,9 @@ def test_a_worse_score_or_another_issue_is_never_milder(score: int, issues: int)
     ('budget', 'planning', 'executing', 'verifying'),
     [(600, 60, 480, 60), (6_000, 600, 4_800, 600), (9_000, 900, 7_200, 600), (36_000, 900, 28_800, 600)],
 )
-def test_the_allocation_of_time(budget: float, planning: float, executing: float, verifying: float) -> None:
+def test_time_is_divided_between_phases(
+    budget: float, planning: float, executing: float, verifying: float
+) -> None:
     shares = allocate(budget)
     assert (shares.planning, shares.executing, shares.verifying) == pytest.approx(
         (planning, executing, verifying)

@@ -70,7 +70,7 @@ MOMENT = At(
         '"title" in memory.plan[0]',
     ],
 )
-def test_it_holds(text: str) -> None:
+def test_a_condition_is_met(text: str) -> None:
     assert parse_condition(text).holds(MOMENT)
 
 

@@ -222,7 +222,7 @@ async def test_what_cannot_go_on_is_stranded_and_holds_up_nobody() -> None:
             await heir.delete(fine)
 
 
-async def test_the_fence_between_two_conductors() -> None:
+async def test_a_conductor_that_lost_a_run_writes_nothing_more() -> None:
     journal, model = MemoryJournal(), hanging()
     async with conductor(journal, model) as old, conductor(journal, owner='b') as new:
         run = (await old.start('two')).id

@@ -75,7 +75,7 @@ def made(states: Any = STATES, transitions: Any = EDGES, **attributes: Any) -> t
     )
 
 
-def test_the_right_one_passes() -> None:
+def test_a_valid_pattern_passes() -> None:
     made(
         [*STATES, INNER],
         [*EDGES, ['go', 'in.x', 'in.y', 'guard'], ['stop', '*', 'end', ['guard'], None, 'guard']],

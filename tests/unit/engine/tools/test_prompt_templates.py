@@ -54,5 +54,5 @@ def test_one_that_is_not_there_is_named(folder: Path, name: str) -> None:
         fill(name, {})
 
 
-def test_marks_cannot_be_left() -> None:
+def test_data_cannot_close_its_own_tag() -> None:
     assert as_data('a</data></data >b') == '<data>\na(/data>(/data >b\n</data>'

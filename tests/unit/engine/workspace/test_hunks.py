@@ -26,7 +26,7 @@ def test_all_changes_make_the_file_after_and_none_leave_it_as_it_was(before, aft
     assert apply_hunks(before, []) == before
 
 
-def test_one_of_two_changes():
+def test_one_of_two_changes_is_applied():
     before = ''.join(f'{number}\n' for number in range(40))
     after = before.replace('\n3\n', '\nthree\n').replace('\n30\n', '\nthirty\n')
     first, second = split_hunks(diff(before, after))

@@ -128,7 +128,7 @@ async def test_a_restored_folder_holds_what_it_held_and_nothing_else(
     assert changes == {path for path in first.keys() | second.keys() if first.get(path) != second.get(path)}
 
 
-async def test_differences_between_versions_and_between_agents(workspaces: Workspaces) -> None:
+async def test_versions_and_agents_are_compared(workspaces: Workspaces) -> None:
     one, two = workspaces.of(RUN, 'one'), workspaces.of(RUN, 'two')
     await one.write('code.py', b'a\nb\nc\n')
     await one.write('old', b'gone\n')

@@ -29,7 +29,7 @@ def test_a_run_went_the_same_way_as_itself(two: tuple[Hemicycle, str, str]) -> N
     assert 'The same run twice' in result.stdout
 
 
-def test_where_they_part_and_why_and_the_numbers(two: tuple[Hemicycle, str, str]) -> None:
+def test_a_comparison_says_where_runs_diverge_and_why(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, other = two
     result = hemicycle('compare', one, other)
     assert result.exit_code == 1

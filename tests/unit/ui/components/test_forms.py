@@ -42,7 +42,7 @@ class Everything(BaseModel):
 BY_NAME = {field.name: field for field in fields(Everything)}
 
 
-def test_kinds():
+def test_a_field_has_the_kind_of_its_type():
     assert {name: field.kind for name, field in BY_NAME.items()} == {
         'text': 'text', 'page': 'multiline', 'whole': 'integer', 'part': 'number', 'ticked': 'boolean',
         'literal': 'choice', 'colour': 'choice', 'lines': 'list', 'words': 'list', 'numbers': 'list',

@@ -225,7 +225,7 @@ def test_files_are_named_after_the_run(title: str, name: str) -> None:
     assert file_name(RunInfo(id=RunId('abcdef123456'), pattern='pipeline', title=title), 'html') == name
 
 
-async def test_every_form_can_be_had(conductor: Conductor) -> None:
+async def test_a_run_exports_in_every_format(conductor: Conductor) -> None:
     run = await pipeline(conductor)
     for form in FORMATS:
         assert b''.join([piece async for piece in stream_export(conductor, run, form)])

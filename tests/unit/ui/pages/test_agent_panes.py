@@ -168,7 +168,7 @@ def test_a_region_that_ended_and_asked_nobody_has_no_pane():
 @pytest.mark.parametrize(
     ('panes', 'wide', 'columns'), [(2, True, 2), (3, False, 2), (4, True, 2), (6, True, 3)]
 )
-def test_columns(panes, wide, columns):
+def test_panes_are_laid_out_in_columns(panes, wide, columns):
     assert columns_for(panes, wide=wide) == columns
 
 
@@ -219,7 +219,7 @@ def test_what_can_be_shown_of_a_file(content, lines, note):
 @pytest.mark.parametrize(
     ('count', 'said'), [(999, '999 B'), (4_100, '4.1 kB'), (2_300_000, '2.3 MB'), (3_000_000_000, '3.0 GB')]
 )
-def test_sizes(count, said):
+def test_sizes_are_put_in_words(count, said):
     assert size(count) == said
 
 

@@ -107,7 +107,7 @@ def test_messages_of_any_pattern_are_read():
         ({'text': 'because'}, False),
     ],
 )
-def test_filters(wanted, takes):
+def test_messages_are_filtered(wanted, takes):
     said = Message(number=1, sender='a', recipient='b', type='ASK', content='why?')
     filters = MessageFilter.read(wanted)
     assert filters.matches(said) is takes

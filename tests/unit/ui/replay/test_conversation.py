@@ -111,7 +111,7 @@ def test_a_counted_revision_is_marked_where_it_begins_and_not_where_it_is_decide
         ('done', {'output': {'approved': False}}, 'verdict', 'sent back'),
     ],
 )
-def test_marks(name, data, kind, text):
+def test_a_step_has_a_mark(name, data, kind, text):
     mark = mark_of(step(name, data=data), {})
     assert mark is not None
     assert (mark.kind, mark.text) == (kind, text)
@@ -199,7 +199,7 @@ def test_a_list_is_not_read_for_what_is_added_to_it():
     ('seconds', 'said'),
     [(-1, '0.0 s'), (0.44, '0.4 s'), (12.9, '12 s'), (187, '3:07'), (3765, '1:02:45')],
 )
-def test_spans(seconds, said):
+def test_durations_are_put_in_words(seconds, said):
     assert duration(seconds) == said
 
 

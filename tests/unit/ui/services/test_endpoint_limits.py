@@ -96,7 +96,7 @@ class Fleet:
         return await self.journal.entry(KIND, self.endpoint.name)
 
 
-async def test_no_more_at_once_in_all_processes_than_allowed_and_none_starves() -> None:
+async def test_processes_together_run_no_more_calls_than_allowed_and_none_starves() -> None:
     fleet = Fleet(3, at_once=4)
     greedy = [asyncio.create_task(fleet.call(0)) for _ in range(40)]
     await fleet.advance(3)
@@ -114,7 +114,7 @@ async def test_no_more_at_once_in_all_processes_than_allowed_and_none_starves() 
     assert entry and entry.body['processes'] == {}
 
 
-async def test_no_more_requests_within_any_minute_than_allowed_in_all_processes() -> None:
+async def test_processes_together_make_no_more_requests_a_minute_than_allowed() -> None:
     fleet = Fleet(2, requests_per_minute=3)
     calls = [asyncio.create_task(fleet.call(process, takes=0.2)) for process in (0, 1) for _ in range(4)]
     await fleet.advance(200, by=0.5)

@@ -79,7 +79,7 @@ async def test_a_seat_is_taken_while_the_agent_is_thinking():
     assert outcome.memory['consensuses'][0]['by'] == ['reviewer1', 'reviewer2']
 
 
-async def test_there_is_no_such_seat():
+async def test_an_unknown_seat_is_refused():
     async with conducting(FakeModel(lambda request: asyncio.Event())) as here:
         run = await begin(here)
         for name in ('take_seat', 'hand_back'):

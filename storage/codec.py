@@ -97,6 +97,9 @@ def _encode(value: Any, what: str) -> Text:
             raise JournalError(f'{what} cannot be kept: it is not JSON ({error})') from error
 
 
+COLUMNS = (float, str, str)
+
+
 def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Transition:
     """Decode a transition from its row: seq, time, event's name, address and body.
 
@@ -105,6 +108,8 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
     """
     seq, time, name, at, body = row
     try:
+        if (type(time), type(name), type(at)) != COLUMNS:  # SQLite keeps what does not fit as it is.
+            raise TypeError
         data, attempt, since, raised, left, entered, active, edges, guards, changes, *more = _decode(body)
         return Transition(
             run=run,

@@ -87,6 +87,8 @@ def test_a_damaged_text_is_one_runs_matter(
 STEPS = {
     'missing': 'DELETE FROM "transition" WHERE seq = 5',
     'garbage': 'UPDATE "transition" SET body = randomblob(400) WHERE seq = 5',
+    'name': 'UPDATE "transition" SET name = randomblob(8) WHERE seq = 5',
+    'time': 'UPDATE "transition" SET time = randomblob(8) WHERE seq = 5',
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from engine import Conductor, InvalidInput
-from engine.errors import EngineError, EntryChanged, EventRefused, StepPassed, UnknownRun
+from engine.errors import EngineError, EntryChanged, EventRefused, JournalDamaged, StepPassed, UnknownRun
 from engine.journal import Entry, EntryQuery
 from engine.records import Instant, RunId, RunInfo
 from ui.services.inbox.questions import Ask, find_asks, run_and_step
@@ -79,7 +79,7 @@ class Inbox:
             if not info.waiting or (run and info.id != run) or not self._sees(info):
                 continue
             key = (info.id, info.seq)
-            asks = known[key] = self._known.get(key) or await self._asks(info.id)
+            asks = known[key] = self._known[key] if key in self._known else await self._asks(info.id)
             found += [self._item(info, ask, decided.get(ask.id)) for ask in asks]
         if not run:
             self._known = known
@@ -160,7 +160,10 @@ class Inbox:
             await self._conductor.send(ask.run, event, at=ask.at, data=data, seen=seen)
 
     async def _asks(self, run: RunId) -> Sequence[Ask]:
-        fold = await self._conductor.fold(run)
+        try:
+            fold = await self._conductor.fold(run)
+        except JournalDamaged:  # It is set aside with its reason, and takes no answers.
+            return ()
         return find_asks(fold.shape, fold.view)
 
     async def _find(self, ask: str) -> tuple[InboxItem, int]:

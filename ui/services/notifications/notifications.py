@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engine import Conductor
-from engine.errors import EntryChanged, JournalError, UnknownRun
+from engine.errors import EntryChanged, JournalDamaged, JournalError, UnknownRun
 from engine.journal import Fold
 from engine.records import RunId, RunInfo
 from ui.services.inbox import InboxItem, question_path
@@ -57,6 +57,8 @@ class Notifications:
         self.destinations, self._outbox = Destinations(journal, clock), Outbox(journal)
         self._dispatcher = Dispatcher(self._outbox, self.destinations, channels, clock, delays)
         self._folds: OrderedDict[RunId, Fold] = OrderedDict()
+        self._damaged: set[RunId] = set()
+        """Runs whose steps cannot be read: they must not hold up the others."""
 
     async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[Message]:
         """Messages, the latest first; `state` is `due`, `sent` or `failed`."""
@@ -145,10 +147,15 @@ class Notifications:
         since = min(one.created for one in wanted)
         found = 0
         for run in await self._conductor.journal.runs_beyond(CURSOR, since):
+            if run in self._damaged:
+                continue
             try:
                 found += await self._read_run(run, wanted)
             except (UnknownRun, EntryChanged):
                 self._folds.pop(run, None)  # Purged, or read by another server; the next read shows which.
+            except JournalDamaged as error:
+                self._damaged.add(run)
+                log.error('no notifications of run %s: %s', run, error, extra={'run': run})
         return found
 
     async def adopt(self) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from engine import Conductor, InvalidInput, Pattern, Status
 from engine.agents.chart import agent
+from engine.errors import JournalDamaged
+from engine.journal import Fold
 from engine.records import RunId
 from tests.processes.mcp.test_questions import Hotel
 from tests.support.harness import FakeModel, calls, catalog, started, turns
@@ -71,6 +73,21 @@ async def test_questions_of_all_runs_are_listed_the_oldest_first(conductor: Cond
     assert [(call.name, call.arguments) for call in ask.calls] == [('calculator', '{"expression": "1+1"}')]
     assert set(ask.events) == {'approve', 'deny'}
     assert len({item.ask.digest for item in items}) == 4
+
+
+async def test_a_damaged_run_does_not_hide_what_others_ask(
+    conductor: Conductor, monkeypatch: pytest.MonkeyPatch
+):
+    damaged, whole = await asking(conductor), await asking(conductor)
+    read_fold = conductor.fold
+
+    async def fold(run: RunId) -> Fold:
+        if run == damaged:
+            raise JournalDamaged('step 5 is missing')
+        return await read_fold(run)
+
+    monkeypatch.setattr(conductor, 'fold', fold)
+    assert {item.ask.run for item in (await Inbox(conductor).list()).items} == {whole}
 
 
 async def test_an_answer_counts_although_another_region_has_moved(conductor: Conductor):

@@ -15,8 +15,9 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from engine import Budget, Conductor, InvalidInput, SimulatedClock
 from engine.clock import settle
+from engine.errors import JournalDamaged
 from engine.journal import Journal, MemoryJournal
-from engine.records import RunId
+from engine.records import RunId, Transition
 from tests.bench.processes import free_port
 from tests.support.harness import FakeModel, HastyClock, Lone, catalog, pipeline_reply, started
 from tests.unit.ui.services.test_inbox import Pair, listed, reply
@@ -204,6 +205,26 @@ async def test_what_happened_before_a_destination_was_made_is_not_told(conductor
     await conductor.result(fork)
     await sent_all(notifications)
     assert [one['data']['run'] for one in receiver.accepted] == [fork]
+
+
+async def test_a_damaged_run_does_not_hold_up_the_others(conductor: Conductor, caplog: Any):
+    receiver = Receiver()
+    notifications = receiver.notifications(conductor)
+    await notifications.destinations.add(hook())
+    damaged, whole = await ended(conductor), await ended(conductor)
+    journal, read = conductor.journal, conductor.journal.transitions
+
+    async def transitions(run: RunId, **limits: Any) -> list[Transition]:
+        if run == damaged:
+            raise JournalDamaged('step 1 is missing')
+        return await read(run, **limits)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(journal, 'transitions', transitions)
+        await sent_all(notifications)
+        await notifications.look()
+    assert [one['data']['run'] for one in receiver.accepted] == [whole]
+    assert caplog.text.count(f'no notifications of run {damaged}: step 1 is missing') == 1
 
 
 async def test_attempts_are_repeated_as_planned_and_then_given_up():

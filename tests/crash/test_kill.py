@@ -1,5 +1,6 @@
 """SIGKILL during runs: nothing is lost, and only the call in flight is repeated."""
 
+import asyncio
 import json
 import signal
 import sqlite3
@@ -8,12 +9,19 @@ from collections import Counter
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from random import Random
+from subprocess import TimeoutExpired
+from typing import Any
 
 import pytest
 
-from engine import Status, Transition
+from engine import Catalog, Conductor, Status, Transition
+from engine.records import RunId
+from storage import open_journal
 from tests.support.cli import DEADLINE, Hemicycle, ended, line, until
 
+KILLS, LONG = 6, 60
+"""Of servers of ten runs, and the calls of each run."""
 PIPELINE = ('run', 'pipeline', '--task', 'Compare tea and coffee for a small office')
 
 
@@ -124,10 +132,47 @@ def test_a_server_is_killed_again_and_again_while_it_starts(tmp_path: Path) -> N
     assert hemicycle('audit', *odd).exit_code == 0
 
 
+def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
+    hemicycle, random = Hemicycle(tmp_path), Random(5)
+    calls, odd = hemicycle.home / 'calls', ('--patterns', str(hemicycle.patterns))
+    runs = asyncio.run(ten_unfinished(hemicycle, calls))
+    last = dict.fromkeys(runs, 0)
+    for _ in range(KILLS):
+        with hemicycle.process('serve', '--port', '0', *odd) as server, pytest.raises(TimeoutExpired):
+            server.communicate(timeout=random.uniform(0.1, 1.5))  # It is killed then.
+        before, last = last, dict(table(hemicycle, 'SELECT id, seq FROM run'))
+        assert all(before[run] <= last[run] for run in runs), 'what was journaled stays'
+    with hemicycle.process('serve', '--port', '0', *odd) as server:
+        unfinished = "SELECT id FROM run WHERE status <> 'done'"
+        until(lambda: not table(hemicycle, unfinished), 'the last server finishes all runs')
+        server.kill()
+    recovered = 0
+    for run in runs:
+        steps = hemicycle.steps(run)
+        recovered += [step.event.name for step in steps].count('recover')
+        assert repeated(steps) == [] and len(steps) >= last[run]
+        assert hemicycle('audit', run, *odd).exit_code == 0
+    made = Counter(calls.read_text().split())
+    assert len(made) == 10 * LONG and sum(made.values()) <= 10 * LONG + recovered
+
+
+async def ten_unfinished(hemicycle: Hemicycle, calls: Path) -> list[RunId]:
+    """Runs that a process left behind."""
+    catalog = Catalog.load([hemicycle.patterns])
+    async with Conductor(await open_journal(hemicycle.database), catalog=catalog) as gone:
+        given = {'calls': str(calls), 'steps': LONG, 'pause': 0.02}
+        return [(await gone.start('counting', given)).id for _ in range(10)]
+
+
+def table(hemicycle: Hemicycle, query: str) -> list[Any]:
+    """What the file alone answers."""
+    with closing(sqlite3.connect(f'{hemicycle.database.as_uri()}?mode=ro', uri=True)) as file:
+        return file.execute(query).fetchall()
+
+
 def claims(hemicycle: Hemicycle) -> int:
     """How often the only run was claimed."""
-    with closing(sqlite3.connect(f'{hemicycle.database.as_uri()}?mode=ro', uri=True)) as file:
-        return int(file.execute('SELECT epoch FROM run').fetchone()[0])
+    return int(table(hemicycle, 'SELECT epoch FROM run')[0][0])
 
 
 def claimed_since(hemicycle: Hemicycle, epoch: int) -> bool:

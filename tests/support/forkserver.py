@@ -60,6 +60,7 @@ class Command:
             self._process.join(timeout)
             if self._process.exitcode is None:
                 self.kill()
+                self._process.join()
                 raise subprocess.TimeoutExpired('hemicycle', timeout or 0)
             out, errors = (found.result() for found in reading) if reading else ('', '')
         self.stdout.close()

@@ -32,7 +32,7 @@ Performs = Callable[[Activity], Awaitable[Any]]
 
 
 class ActivityRunner:
-    """The activities and time-outs of one run.
+    """The activities and timeouts of one run.
 
     Args:
         chart: which state invokes what.
@@ -80,7 +80,7 @@ class ActivityRunner:
 
     @property
     def timed(self) -> bool:
-        """Whether some state has a time-out."""
+        """Whether some state has a timeout."""
         return bool(self._timers)
 
     @property
@@ -90,15 +90,15 @@ class ActivityRunner:
 
     @property
     def deadline(self) -> float | None:
-        """When the next time-out is due; None if there is none."""
+        """When the next timeout is due; None if there is none."""
         return self._timers.deadline
 
     def keep_timers(self) -> tuple[KeptTimer, ...]:
-        """What is left of the time-outs."""
+        """What is left of the timeouts."""
         return self._timers.keep()
 
     def take_over(self, kept: Sequence[KeptTimer]) -> None:
-        """Continue the time-outs with what was left of them elsewhere."""
+        """Continue the timeouts with what was left of them elsewhere."""
         self._timers.take_over(kept)
 
     def hold_back(self) -> None:
@@ -153,7 +153,7 @@ class ActivityRunner:
                 self._timers.suspend()
                 self._step(event.at)
             case 'recover':
-                # As after a restart: the activities and time-outs of active states start over.
+                # As after a restart: the activities and timeouts of active states start over.
                 for active in self._projection.entered:
                     self._start(StatePath(active))
             case 'retry' if event.played:

@@ -142,7 +142,7 @@ class LiveRuns:
 
         Args:
             run: which run.
-            timers: what was left of its time-outs when it was released.
+            timers: what was left of its timeouts when it was released.
 
         Raises:
             UnknownRun, UnknownPattern, EngineError
@@ -162,7 +162,7 @@ class LiveRuns:
         """Release a run without ending it; `drain` waits until work in progress has ended first.
 
         Returns:
-            What is left of its time-outs, for whoever takes it over.
+            What is left of its timeouts, for whoever takes it over.
         """
         if drain:
             await run.drain()

@@ -102,21 +102,21 @@ class Run:
 
     @property
     def rests(self) -> bool:
-        """Whether nothing happens any more unless a person acts or a time-out ends."""
+        """Whether nothing happens any more unless a person acts or a timeout ends."""
         return self._work.rests and not self._mailbox.is_busy
 
     @property
     def deadline(self) -> float | None:
-        """When something is due by time alone: a time-out, or what the budget requires."""
+        """When something is due by time alone: a timeout, or what the budget requires."""
         due = [at for at in (self._work.deadline, self._enforcer.alarm) if at is not None]
         return min(due, default=None)
 
     def keep_timers(self) -> tuple[KeptTimer, ...]:
-        """What is left of the time-outs, for whoever takes the run over."""
+        """What is left of the timeouts, for whoever takes the run over."""
         return self._work.keep_timers()
 
     def take_over(self, kept: Sequence[KeptTimer]) -> None:
-        """Continue the time-outs with what was left of them elsewhere."""
+        """Continue the timeouts with what was left of them elsewhere."""
         self._work.take_over(kept)
 
     def hold_back(self) -> None:
@@ -166,7 +166,7 @@ class Run:
 
     @property
     def _muted(self) -> bool:
-        """Whether everything is replayed: no work, no time-outs, no budget."""
+        """Whether everything is replayed: no work, no timeouts, no budget."""
         return self._replayer is not None and self._replayer.strict
 
     async def _play(self, replayer: ReplaySource) -> None:

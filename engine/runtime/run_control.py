@@ -58,7 +58,7 @@ class RunControl:
 
         Args:
             run: which run.
-            at: an active state: only its region is held, with its work and its time-outs, and the others
+            at: an active state: only its region is held, with its work and its timeouts, and the others
                 continue; '' is the whole run. A region is held for as long as its parallel state is active.
             seen: as for `send`.
 

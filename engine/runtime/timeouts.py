@@ -1,4 +1,4 @@
-"""Timeouts: the time-outs of one run's active states; suspended while their states are held."""
+"""Timeouts of one run's active states; suspended while their states are held."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JITTER = 0.05
 
 @dataclass(slots=True)
 class Timer:
-    """The time-out of one state: running if it has a task, otherwise suspended."""
+    """The timeout of one state: running if it has a task, otherwise suspended."""
 
     remaining: float
     whole: float
@@ -30,7 +30,7 @@ class Timer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptTimer:
-    """What is left of a time-out when its run is handed over."""
+    """What is left of a timeout when its run is handed over."""
 
     path: StatePath
     since: int
@@ -42,7 +42,7 @@ class KeptTimer:
 
 
 class Timeouts:
-    """Sets, suspends and resumes the time-outs of one run.
+    """Sets, suspends and resumes the timeouts of one run.
 
     Args:
         chart: which states have one.
@@ -65,7 +65,7 @@ class Timeouts:
         self._timers: dict[StatePath, Timer] = {}
 
     def __bool__(self) -> bool:
-        """Whether some state has a time-out."""
+        """Whether some state has a timeout."""
         return bool(self._timers)
 
     @property
@@ -93,7 +93,7 @@ class Timeouts:
         )
 
     def take_over(self, kept: Sequence[KeptTimer]) -> None:
-        """Continue the time-outs of visits that have not ended, with what was left of them."""
+        """Continue the timeouts of visits that have not ended, with what was left of them."""
         for old in kept:
             timer = self._timers.get(old.path)
             if timer and self._projection.entered[old.path][0] == old.since:
@@ -104,18 +104,18 @@ class Timeouts:
                 self._arm(old.path)
 
     def start(self, path: StatePath) -> None:
-        """Set the time-out of a state that was entered."""
+        """Set the timeout of a state that was entered."""
         seconds = self._seconds(path) if path in self._chart.timed else self._chart.states[path].within
         if seconds is not None:
             self._set(path, max(0.0, seconds))
 
     def stop(self, path: StatePath) -> asyncio.Task[None] | None:
-        """Remove the time-out of a state that was left; returns its task for the caller to cancel."""
+        """Remove the timeout of a state that was left; returns its task for the caller to cancel."""
         timer = self._timers.pop(path, None)
         return timer.task if timer else None
 
     def suspend(self) -> None:
-        """Suspend the time-outs of held states."""
+        """Suspend the timeouts of held states."""
         for path, timer in self._timers.items():
             if timer.task and self._projection.pauses.holds(path):
                 timer.task.cancel()
@@ -123,12 +123,12 @@ class Timeouts:
                 timer.remaining -= self._clock.now() - timer.started
 
     def resume(self) -> None:
-        """Resume the time-outs of states that are not held."""
+        """Resume the timeouts of states that are not held."""
         for path in self._timers:
             self._arm(path)
 
     def reset(self) -> None:
-        """Reset time-outs that follow memory, if memory has changed."""
+        """Reset timeouts that follow memory, if memory has changed."""
         for path in self._chart.timed:
             seconds = self._seconds(path) if path in self._projection.entered else None
             timer = self._timers.get(path)

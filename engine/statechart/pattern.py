@@ -50,7 +50,7 @@ class Pattern(PatternDefinition):
     Methods named as conditions are guards, `(self, memory, event) -> bool`; methods named as callbacks are
     actions, `(self, memory, event)`. Both must be deterministic: no clock, no randomness, no I/O.
     A method named by `within` is a guard that returns seconds from now, or None for no limit. It is evaluated
-    on entry to the state and after each step, so that a time-out can follow memory.
+    on entry to the state and after each step, so that a timeout can follow memory.
     A method named by `invoke` is an activity, `async (self, memory, activity)`: it gets a copy of memory and
     returns its result. `prompt_<agent>(self, memory, event)` gives an agent its task; it may leave
     out the event that led there.

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 Side = Callable[[int, int], Awaitable[None]]
-"""Runs so many runs of so many steps at once."""
+"""Runs this many runs of this many steps at once."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def machines(s3: S3Server, tmp_path: Path) -> Machines:
 
 
 async def written(conductor: Conductor, run: RunId, snapshots: int) -> None:
-    """Wait until so many steps name a snapshot."""
+    """Wait until this many steps name a snapshot."""
     async for item in conductor.watch(run):
         snapshots -= isinstance(item, Transition) and 'snapshots' in item.event.data
         if not snapshots:

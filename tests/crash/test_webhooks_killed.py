@@ -21,7 +21,7 @@ def test_each_arrives_in_order_although_the_sender_is_killed(tmp_path: Path) -> 
 
 
 def deliver(folder: Path, *, runs: int, kills: int) -> int:
-    """Tell of so many runs, with the sender killed so often; returns how many webhooks that were."""
+    """Notify of a number of runs while the sender is killed repeatedly; returns how many webhooks came."""
     chance = random.Random(1)
     accepted: list[dict[str, Any]] = []
 

@@ -164,7 +164,7 @@ MUTATIONS = (
         guards=(f'{RUN}::test_pause_lets_what_is_under_way_end_and_starts_nothing_new',),
     ),
     Mutation(
-        name='let time-outs go on during a pause',
+        name='let timeouts go on during a pause',
         module='engine.runtime.activity_runner',
         before="            case 'pause':\n                self._timers.suspend()",
         after="            case 'pause':\n                pass",

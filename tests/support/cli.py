@@ -164,7 +164,7 @@ class Hemicycle:
         return row[0] if row else 0
 
     def reaches(self, steps: int, process: Command) -> None:
-        """Wait until so many steps of the newest run are journaled; fails when the process ends before."""
+        """Wait until this many steps of the newest run are journaled; fails when the process ends before."""
         until(lambda: self.journaled() >= steps or process.poll() is not None, f'{steps} steps are journaled')
         assert self.journaled() >= steps, process.communicate()
 

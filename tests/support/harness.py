@@ -188,7 +188,7 @@ async def settled(conductor: Conductor, run: RunId, leaf: str) -> View:
 
 
 class HastyClock:
-    """Every wait is over at once, and the time it would have taken passes; but no time-out ever comes.
+    """Every wait is over at once, and the time it would have taken passes; but no timeout ever comes.
 
     Longer than `PATIENCE` seconds nobody waits for anything else.
     """
@@ -247,7 +247,7 @@ async def first_steps(journal: Journal, run: RunId, count: int) -> MemoryJournal
 
 
 def nest(folder: Path, depth: int, name: str = 'd') -> None:
-    """Make so many folders, each in the one before it."""
+    """Make this many folders, each in the one before it."""
     folder.mkdir(parents=True, exist_ok=True)
     around = os.open(folder, os.O_RDONLY)
     for _ in range(depth):

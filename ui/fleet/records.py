@@ -76,7 +76,7 @@ class Rest:
     until: float | None = None
     """In seconds since 1970."""
     timers: list[dict[str, Any]] = field(default_factory=list)
-    """What is left of its time-outs."""
+    """What is left of its timeouts."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,7 +85,7 @@ def _bare(database: Path) -> Lap:
 
 
 async def _copies(made: Conductor, count: int) -> None:
-    """Keep so many runs with the history of one that is run now."""
+    """Keep this many runs with the history of one that is run now."""
     one = (await made.start('pipeline', {'task': 'Compare tea and coffee'})).id
     await made.result(one)
     info, shape = await made.info(one), await made.shape(one)

@@ -21,7 +21,7 @@ async def drives(fleet: Fleet, worker: Process) -> set[str]:
 
 
 async def let_go(fleet: Fleet, worker: Process, reader: Journal, run: str) -> None:
-    """Wait until a run waits, and its worker has let go of it."""
+    """Wait until a run waits and its worker has released it."""
 
     async def rests() -> bool:
         waits = (await reader.info(RunId(run))).status is Status.WAITING

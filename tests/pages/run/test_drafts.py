@@ -84,7 +84,7 @@ async def test_a_run_that_goes_well_has_no_banner_and_its_result_is_marked_as_si
 
 
 class SlowSandbox(Sandbox):
-    """Its commands do not end before they are let go."""
+    """Its commands do not end until they are released."""
 
     def __init__(self) -> None:
         super().__init__()

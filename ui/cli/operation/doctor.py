@@ -17,8 +17,7 @@ from engine import Catalog, EngineError
 from engine.history import program_version
 from engine.workspace import Sandbox
 from ui.cli.exit_codes import ExitCode
-from ui.cli.operation.findings import Finding, Level
-from ui.cli.operation.team_checks import examine_team
+from ui.cli.operation.team_checks import Finding, Level, examine_team
 from ui.cli.options import AsJson, Database, Files, Patterns
 from ui.cli.output.reporters import print_json
 from ui.cli.session import load_catalog, settings_of, storage_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from engine import Catalog, Conductor, EngineError
@@ -15,13 +16,25 @@ from ui.access.accounts import Accounts
 from ui.access.audit_log import AuditLog, AuditQuery
 from ui.access.caller import Role
 from ui.access.oidc import Provider, ProviderSettings
-from ui.cli.operation.findings import Finding
 from ui.formatting.values import count
 from ui.server.serve import is_local, valid_origin
 from ui.services.notifications import Channels, MailServer, Notifications
 from ui.services.schedules import Schedules, Triggers
 from ui.settings import Settings, Storage
 from ui.telemetry import ADDRESSES
+
+Level = Literal['ok', 'warning', 'broken']
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found."""
+
+    level: Level
+    about: str
+    text: str
+    remedy: str = ''
+
 
 LATE = 3_600.0
 """Seconds after which a notification that has not arrived is worth a word."""

@@ -1,6 +1,5 @@
 """Schedules and triggers: runs that start by the clock, by a webhook or by a file."""
 
-from ui.services.schedules.placing import SchedulePlacer
 from ui.services.schedules.records import (
     Action,
     Schedule,
@@ -10,7 +9,7 @@ from ui.services.schedules.records import (
     UnknownSchedule,
     UnknownTrigger,
 )
-from ui.services.schedules.schedules import Schedules
+from ui.services.schedules.schedules import SchedulePlacer, Schedules
 from ui.services.schedules.spec import Interval, Overlap, ScheduleSpec
 from ui.services.schedules.triggers import BadSignature, Triggers
 

@@ -7,7 +7,7 @@ import logging
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import TypeAdapter
 
@@ -16,7 +16,6 @@ from engine.errors import EngineError, EntryChanged, JournalError, UnknownRun
 from engine.journal import Entry, EntryQuery
 from engine.records import RunInfo
 from engine.runtime import acting_as
-from ui.services.schedules.placing import SchedulePlacer
 from ui.services.schedules.records import Action, Schedule, Tick, UnknownSchedule
 from ui.services.schedules.ticks import Source, Ticks, new_tick
 
@@ -34,6 +33,20 @@ AT_ONCE = 1_000
 NEXT_TIMES = 5
 MOST_BACKFILL = 500
 TICKS_KEPT = 90 * 86_400.0
+
+
+class SchedulePlacer(Protocol):
+    """Has workers handle schedules, so that these need no server."""
+
+    async def place(self, schedules: Sequence[Schedule]) -> Collection[str]:
+        """Take care of these schedules from now on, and of no others.
+
+        Returns:
+            The ids of those that it does take care of.
+
+        Raises:
+            EngineError: it cannot be reached.
+        """
 
 
 class Schedules:

@@ -15,7 +15,7 @@ NOW = 1_700_000_000.0
 
 
 def run(name: str, days: float = 0, **given: Any) -> RunInfo:
-    """A run that ended so many days ago."""
+    """A run that ended this many days ago."""
     at = NOW - days * DAY
     plain = {'pattern': 'p', 'title': name, 'status': Status.DONE, 'created': at - 60, 'updated': at}
     return RunInfo(id=RunId(name), **(plain | given))

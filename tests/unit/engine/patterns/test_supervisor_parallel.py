@@ -22,7 +22,7 @@ MANY = {'objective': 'a bridge', 'execution': 'side by side'}
 
 
 class Held:
-    """Workers whose answers wait until they are let go, task by task."""
+    """Workers whose answers wait until they are released, task by task."""
 
     def __init__(self, tasks: list[Planned], **parameters: Any) -> None:
         self.parameters = {**MANY, **parameters}

@@ -33,7 +33,7 @@ from tests.support.teams.time_bounded import (
 
 
 class Slow(FakeModel):
-    """Takes the clock's time for each call: so many seconds, by the agent's state."""
+    """Each call takes some seconds of the clock's time, depending on the agent's state."""
 
     def __init__(self, reply: Any, clock: IdleClock, seconds: Callable[[ModelRequest], float]) -> None:
         super().__init__(reply)

@@ -119,7 +119,7 @@ def notices(view: View, path: str = 'working') -> list[str]:
 
 
 def held(reply: Any = 'ok') -> tuple[FakeModel, asyncio.Event]:
-    """A model that gives two answers and then waits to be let go."""
+    """A model that gives two answers and then waits to be released."""
     gate = asyncio.Event()
     return FakeModel(in_turn(reply, reply, gate, reply)), gate
 

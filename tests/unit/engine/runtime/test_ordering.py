@@ -182,7 +182,7 @@ async def test_no_attempt_is_made_before_the_failure_of_the_last_one_is_kept(
     await clock.advance(10)
     assert len(Visits.begun) == 1
     held.release()
-    await until(lambda: len(clock._sleepers) == 2)  # the time-out, and the delay
+    await until(lambda: len(clock._sleepers) == 2)  # the timeout, and the delay
     await clock.advance(1)
     await until(lambda: len(Visits.begun) == 2)
 
@@ -285,7 +285,7 @@ async def test_an_attempt_that_comes_due_while_its_visit_is_being_left_is_not_ma
     Visits.ends.pop(1).set_exception(ModelError('busy', retryable=True))
     await held.next()
     held.release()
-    await until(lambda: len(clock._sleepers) == 2)  # the time-out, and the delay
+    await until(lambda: len(clock._sleepers) == 2)  # the timeout, and the delay
     asking = asyncio.ensure_future(conductor.send(run, event))
     assert names(await held.next()) == [event]
     await clock.advance(2)

@@ -1,4 +1,4 @@
-"""A live run: pause, step, time-outs, retries, cancellation, dead ends and failures."""
+"""A live run: pause, step, timeouts, retries, cancellation, dead ends and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time-outs that follow memory, the time guards see, and outside events that are records."""
+"""Timeouts that follow memory, the time guards see, and outside events that are records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging in with an identity provider, as far as no real one is needed for it."""
+"""Logging in with an identity provider: what can be tested without a real one."""
 
 from __future__ import annotations
 

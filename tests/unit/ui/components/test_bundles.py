@@ -1,4 +1,4 @@
-"""The bundles that pages load, as this release of NiceGUI has what is in them: an upgrade may fail here."""
+"""The bundles of scripts that pages load fit this release of NiceGUI: an upgrade may fail here."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""An application for whose first request it is built, once."""
+"""A lazy application is built once, for its first request."""
 
 import asyncio
 

@@ -56,7 +56,7 @@ async def asking(conductor: Conductor, count: int = 2) -> RunId:
 
 
 async def listed(inbox: Inbox, count: int, run: str = '') -> Sequence[InboxItem]:
-    """Wait until so many questions are open."""
+    """Wait until this many questions are open."""
     async for _ in turns():
         if len(items := (await inbox.list(run=run)).items) >= count:
             return items

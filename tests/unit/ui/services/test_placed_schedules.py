@@ -1,4 +1,4 @@
-"""Schedules that a fleet's engine takes care of: the server only handles what nobody else has handled."""
+"""Schedules that a fleet takes care of: the server handles only what nobody else has handled."""
 
 from __future__ import annotations
 

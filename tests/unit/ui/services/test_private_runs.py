@@ -1,4 +1,4 @@
-"""Of a private run, notifications tell its author, whoever is asked to help, and nobody else."""
+"""Notifications about a private run go to its author and whoever is asked to help, and to nobody else."""
 
 from collections.abc import AsyncIterator
 

@@ -23,7 +23,7 @@ from storage import Settings, open_journal
 from tests.bench import peers
 from tests.bench.durable.raw import Raw, stored
 from tests.bench.table import Row
-from tests.bench.timing import Lap, Stopwatch, cpus, ratio, walls
+from tests.bench.timing import Lap, Stopwatch, compare, cpus, ratio, walls
 from tests.bench.work import texts
 from tests.processes.acp.conductor import BY_ODD, ODD, conductor_with, odd
 
@@ -203,16 +203,7 @@ async def _flatness(database: Path, long: int, *, fast: bool) -> AsyncIterator[R
                     laps.append(watch.lap)
     finally:
         Loop.gate = None
-    yield Row(
-        name=f"an activity's step {long:,}",
-        value=walls(old),
-        unit='µs',
-        base=walls(young),
-        against=f'step {SHORT}',
-        ratio=ratio(old, young),
-        bar=FLAT,
-        details={'cpu': cpus(old), 'base_cpu': cpus(young)},
-    )
+    yield compare(f"an activity's step {long:,}", old, young, against=f'step {SHORT}', bar=FLAT)
 
 
 class Talk(Pattern):
@@ -264,16 +255,7 @@ async def conversation(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                 with Stopwatch(count / 2) as watch:  # Two messages a turn.
                     await gate.go_on(RunId(f'{seed}'), until)
                 laps.append(watch.lap)
-    yield Row(
-        name=f"an agent's turn after {long} messages",
-        value=walls(old),
-        unit='µs',
-        base=walls(young),
-        against=f'after {short}',
-        ratio=ratio(old, young),
-        bar=FLAT,
-        details={'cpu': cpus(old), 'base_cpu': cpus(young)},
-    )
+    yield compare(f"an agent's turn after {long} messages", old, young, against=f'after {short}', bar=FLAT)
 
 
 class Bare:
@@ -308,16 +290,7 @@ async def agents(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                 outcome = await here.result(run)
             assert str(outcome.answer).endswith(f'piece {count - 1} '), outcome.error
             ours.append(watch.lap)
-    yield Row(
-        name='a turn over ACP, a piece',
-        value=walls(ours),
-        unit='µs',
-        base=walls(base),
-        against='bare client',
-        ratio=ratio(ours, base),
-        bar=1.3,
-        details={'cpu': cpus(ours), 'base_cpu': cpus(base), 'rounds': len(ours)},
-    )
+    yield compare('a turn over ACP, a piece', ours, base, against='bare client', bar=1.3, rounds=len(ours))
     yield Row(
         name='a turn over ACP, processor time a piece',
         value=cpus(ours),

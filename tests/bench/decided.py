@@ -14,7 +14,7 @@ from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START
 from tests.bench.table import Row
-from tests.bench.timing import Lap, Stopwatch, cpus, ratio, walls
+from tests.bench.timing import Lap, Stopwatch, compare
 from tests.bench.work import texts
 
 
@@ -140,12 +140,4 @@ def measure(*, fast: bool) -> Iterator[Row]:
                 for text in given:
                     bare.go_a(text=text)  # type: ignore[attr-defined]
             base.append(watch.lap)
-        yield Row(
-            name=f'decided, {what}',
-            value=walls(ours),
-            unit='µs',
-            base=walls(base),
-            against='bare transitions',
-            ratio=ratio(ours, base),
-            details={'cpu': cpus(ours), 'base_cpu': cpus(base)},
-        )
+        yield compare(f'decided, {what}', ours, base, against='bare transitions')

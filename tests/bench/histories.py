@@ -17,7 +17,7 @@ from tests.bench.pages.chromium import chromium
 from tests.bench.pages.debugger import opened
 from tests.bench.processes import free_port, server
 from tests.bench.table import Row
-from tests.bench.timing import Lap, Stopwatch, cpus, percentile, ratio, walls
+from tests.bench.timing import Lap, Stopwatch, compare, percentile
 from tests.bench.work import SIZE, texts, working
 
 ROOM, FLAT, SEEK, FOLD, PAGE = 1.5, 1.15, 50.0, 300.0, 1_000.0
@@ -86,15 +86,8 @@ async def _flatness(conductor: Conductor, run: RunId, pattern: str, long: int, *
                 for text in given:
                     await conductor.send(one, 'go', data={'text': text})
             laps.append(watch.lap)
-    return Row(
-        name=f'step {long:,}, {pattern} memory',
-        value=walls(after_long),
-        unit='µs',
-        base=walls(after_short),
-        against=f'step {SHORT}',
-        ratio=ratio(after_long, after_short),
-        bar=FLAT,
-        details={'cpu': cpus(after_long), 'base_cpu': cpus(after_short)},
+    return compare(
+        f'step {long:,}, {pattern} memory', after_long, after_short, against=f'step {SHORT}', bar=FLAT
     )
 
 

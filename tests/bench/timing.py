@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from tests.bench.table import Row
+
 
 @dataclass(frozen=True, slots=True)
 class Lap:
@@ -46,6 +48,29 @@ def cpus(laps: Sequence[Lap]) -> float:
 def ratio(ours: Sequence[Lap], base: Sequence[Lap]) -> float:
     """The median of the rounds' ratios: both sides of a round met the same noise."""
     return median(one.wall / other.wall for one, other in zip(ours, base, strict=True))
+
+
+def compare(
+    name: str,
+    ours: Sequence[Lap],
+    base: Sequence[Lap],
+    *,
+    against: str,
+    bar: float | None = None,
+    **details: float,
+) -> Row:
+    """A row of the table: what a piece took on either side."""
+    times = {'cpu': cpus(ours), 'base_cpu': cpus(base)}
+    return Row(
+        name=name,
+        value=walls(ours),
+        unit='µs',
+        base=walls(base),
+        against=against,
+        ratio=ratio(ours, base),
+        bar=bar,
+        details=times | details,
+    )
 
 
 def percentile(values: Sequence[float], share: float) -> float:

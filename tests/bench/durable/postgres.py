@@ -13,7 +13,7 @@ from engine import Catalog, Conductor
 from engine.records import RunId
 from storage import open_journal
 from tests.bench.table import Row
-from tests.bench.timing import Lap, Stopwatch, cpus, percentile, ratio, walls
+from tests.bench.timing import Lap, Stopwatch, compare, percentile
 from tests.bench.work import Bounded, texts
 from tests.support.journals.postgres import PostgresServer, postgres_server
 
@@ -70,18 +70,12 @@ async def _row(server: PostgresServer, *, runs: int, fast: bool) -> Row:
                         bare.execute('INSERT INTO bare VALUES (%s, %s, %s, %s, %s, %s)', row)
                 base.append(watch.lap)
                 bare.execute('TRUNCATE bare')
-    return Row(
-        name=f'durable on PostgreSQL, {"1 run" if runs == 1 else f"{runs:,} runs"}',
-        value=walls(ours),
-        unit='µs',
-        base=walls(base),
+    return compare(
+        f'durable on PostgreSQL, {"1 run" if runs == 1 else f"{runs:,} runs"}',
+        ours,
+        base,
         against='bare insert',
-        ratio=ratio(ours, base),
-        details={
-            'cpu': cpus(ours),
-            'base_cpu': cpus(base),
-            'worst_round': percentile([lap.wall for lap in ours], 1.0),
-        },
+        worst_round=percentile([lap.wall for lap in ours], 1.0),
     )
 
 

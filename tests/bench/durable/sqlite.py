@@ -11,7 +11,7 @@ from engine import Conductor
 from engine.records import RunId
 from tests.bench.durable.raw import Raw, stored
 from tests.bench.table import Row
-from tests.bench.timing import Lap, Stopwatch, cpus, ratio, walls
+from tests.bench.timing import Lap, Stopwatch, compare
 from tests.bench.work import texts, working
 
 ONE, MANY = 8.0, 5.0
@@ -57,19 +57,13 @@ async def _row(
                 raw.write(rows)
             base.append(watch.lap)
     raw.close()
-    return Row(
-        name=f'durable, {name}',
-        value=walls(ours),
-        unit='µs',
-        base=walls(base),
+    return compare(
+        f'durable, {name}',
+        ours,
+        base,
         against='bare insert',
-        ratio=ratio(ours, base),
         bar=bar,
-        details={
-            'cpu': cpus(ours),
-            'base_cpu': cpus(base),
-            'row_bytes': sum(len(row[-1]) for row in rows) / len(rows),
-        },
+        row_bytes=sum(len(row[-1]) for row in rows) / len(rows),
     )
 
 

@@ -49,7 +49,7 @@ class Prices:
         usage: Usage,
         *,
         charged: float | None = None,
-        written_hour: int = 0,
+        written_hour: int | None = None,
     ) -> float | None:
         """Cost in dollars; None if the price or the usage is unknown.
 
@@ -58,8 +58,11 @@ class Prices:
             model: its name there.
             usage: what was used.
             charged: the cost in dollars that the provider reports; only the user's own prices override it.
-            written_hour: how many of the tokens written to the cache are kept for an hour.
+            written_hour: how many of the tokens written to the cache are kept for an hour; None means all,
+                if the endpoint is asked to keep them so long.
         """
+        if written_hour is None:
+            written_hour = usage.written if endpoint.cache == '1h' else 0
         own = self.own.get(f'{endpoint.name}/{model}') or self.own.get(model)
         if own is not None and usage.source != 'missing':
             return own.of(usage, written_hour)
@@ -73,7 +76,7 @@ class Prices:
         Args:
             endpoint: whose model it is.
             model: its name there.
-            usage: what was used; writes are taken to be kept for five minutes.
+            usage: what was used; writes are taken to be kept as long as the endpoint is asked to.
         """
         cost = self.cost(endpoint, model, usage)
         plain = self.cost(endpoint, model, replace(usage, cached=0, written=0))

@@ -1,5 +1,7 @@
 """The cost of a call: the user's own prices first, then the price list, otherwise unknown."""
 
+from dataclasses import replace
+
 import pytest
 
 from engine.models.http.endpoint import Endpoint
@@ -43,6 +45,14 @@ def test_what_is_cached_for_an_hour_costs_more() -> None:
     few = Usage(input=100_000, written=100_000)
     both = [Prices().cost(ANTHROPIC, model, few, written_hour=hour) for hour in (0, 50_000)]
     assert both == [pytest.approx(0.375), pytest.approx(0.1875 + 0.3)]
+
+
+def test_a_write_is_taken_to_be_kept_as_long_as_was_asked_for() -> None:
+    """A sum of calls, and a call that failed, do not tell."""
+    few, hour = Usage(input=100_000, written=100_000), replace(ANTHROPIC, cache='1h')
+    for endpoint, extra in ((ANTHROPIC, 0.075), (hour, 0.3)):
+        assert Prices().cache_saving(endpoint, 'claude-sonnet-4-5', few) == pytest.approx(-extra)
+        assert Prices().cost(endpoint, 'claude-sonnet-4-5', few) == pytest.approx(0.3 + extra)
 
 
 def test_the_cost_that_a_provider_names_yields_to_own_prices_only() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import socket
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -126,7 +124,7 @@ def main(folder: Path, port: int, rounds: int) -> None:
     """Serve until a signal comes."""
     from nicegui import app
 
-    from ui.server.serve import run
+    from ui.server.serve import listen, run
 
     tune()
     known: dict[str, Any] = {}
@@ -159,9 +157,7 @@ def main(folder: Path, port: int, rounds: int) -> None:
         await conductor.cancel(made)
         return {'ms': spent}
 
-    with socket.create_server(('127.0.0.1', port)) as listening:
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        print(json.dumps(listening.getsockname()), flush=True)
+    with listen('127.0.0.1', port) as listening:
         run(listening, opened, folder=folder, show=False)
 
 

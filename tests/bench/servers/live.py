@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
-import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -119,7 +117,7 @@ def main(folder: Path, port: int, agents: int) -> None:
     """Serve until a signal comes."""
     from nicegui import app
 
-    from ui.server.serve import run
+    from ui.server.serve import listen, run
 
     talker, lags = Talker(), Lags()
     known: dict[str, Any] = {}
@@ -149,9 +147,7 @@ def main(folder: Path, port: int, agents: int) -> None:
             noted.clear()
         return found
 
-    with socket.create_server(('127.0.0.1', port)) as listening:
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        print(json.dumps(listening.getsockname()), flush=True)
+    with listen('127.0.0.1', port) as listening:
         run(listening, opened, folder=folder, show=False)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-import socket
 import sys
 from collections.abc import AsyncIterator
 from html import escape
@@ -89,7 +87,7 @@ def main(folder: Path, port: int, messages: int) -> None:
     """Serve until a signal comes."""
     from nicegui import app
 
-    from ui.server.serve import run
+    from ui.server.serve import listen, run
 
     known: dict[str, Any] = {}
 
@@ -112,8 +110,7 @@ def main(folder: Path, port: int, messages: int) -> None:
         listed = ''.join(f'<p>{escape(message(number))}</p>' for number in range(1, messages + 1))
         return HTMLResponse(f'<!doctype html><meta charset="utf-8"><title>Bare</title>{listed}')
 
-    with socket.create_server(('127.0.0.1', port)) as listening:
-        print(json.dumps(listening.getsockname()), flush=True)
+    with listen('127.0.0.1', port) as listening:
         run(listening, opened, folder=folder, show=False)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ def main(folder: Path, port: int) -> None:
     """Serve until a signal comes."""
     from nicegui import app
 
-    from ui.server.serve import run
+    from ui.server.serve import listen, run
 
     agent = ExternalAgent(
         name='talker',
@@ -48,8 +47,7 @@ def main(folder: Path, port: int) -> None:
                 said.append((written.name.rpartition('.')[2], int(number), float(at)))
         return {'said': said}
 
-    with socket.create_server(('127.0.0.1', port)) as listening:
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with listen('127.0.0.1', port) as listening:
         run(listening, opened, folder=folder, show=False)
 
 

@@ -93,7 +93,7 @@ export default {
       element.setAttribute("aria-selected", String(number === this.chosen));
       element.setAttribute("aria-posinset", index + 1);
       element.setAttribute("aria-setsize", this.all.length);
-      element.setAttribute("aria-label", `${element.said}${seq > this.now ? ", later than the step that is shown" : ""}`);
+      element.setAttribute("aria-label", `${element.said}${seq > this.now ? ", after the step that is shown" : ""}`);
       return element;
     },
     made(row) {

@@ -103,7 +103,7 @@ export function describe(block) {
   if (block.raw) body.append(make("div", "tool-raw", "The arguments are not JSON:"), code(block.raw));
   if (block.text) body.append(result(block.text));
   if (block.kept) {
-    const all = body.appendChild(make("a", "tool-kept", `Download the whole result: ${block.cut} more characters`));
+    const all = body.appendChild(make("a", "tool-kept", `Download the full result (${block.cut} more characters)`));
     all.href = block.kept;
     all.setAttribute("download", "");
   }

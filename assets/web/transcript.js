@@ -11,7 +11,7 @@ export default {
   template: `<div class="speech">
     <div class="speech-bar" role="search">
       <input type="search" v-model="wanted" @input="sift" @keydown.stop @keyup.stop placeholder="Find a message"
-        aria-label="Find messages with this text" autocomplete="off" spellcheck="false">
+        aria-label="Find messages that contain this text" autocomplete="off" spellcheck="false">
       <span class="muted small num" role="status">{{ said }}</span>
     </div>
     <div class="speech-list" ref="list" role="feed" :aria-label="label" :aria-busy="busy" @scroll.passive="scrolled" @keydown="key">

@@ -37,9 +37,9 @@ MOST_BYTES = 4 << 20
 """The largest body of a request that is no file."""
 DESCRIPTION = """Runs multi-agent workflows as statecharts: launch, watch, steer, replay and fork them.
 
-Errors are problem details (RFC 9457). Lists have cursors: pass `next` as `cursor`. Moments are in RFC 3339.
-Send an `Idempotency-Key` with whatever creates something, and the request can be repeated: it creates it
-once. The `ETag` of a run is its last step: with `If-Match`, steering is refused once it has moved on."""
+Errors are problem details (RFC 9457). Lists have cursors: pass `next` as `cursor`. Timestamps are in RFC
+3339. Requests that create something are safe to repeat with an `Idempotency-Key`. The `ETag` of a run is its
+last step: with `If-Match`, steering is refused once the run has moved on."""
 ROUTES = (
     patterns,
     launch,

@@ -15,11 +15,11 @@ from engine import InvalidInput
 T = TypeVar('T')
 MOST = 500
 """The most items of a page."""
-Limit = Annotated[int, Query(ge=1, le=MOST, description='The most items of the page.')]
+Limit = Annotated[int, Query(ge=1, le=MOST, description='The maximum number of items per page.')]
 Cursor = Annotated[
-    str, Query(max_length=500, description='Where the page begins: `next` of the page before.')
+    str, Query(max_length=500, description='Where the page starts: `next` from the previous page.')
 ]
-Step = Annotated[int, Query(ge=0, le=2**53, description='The number of a step; steps count from 1.')]
+Step = Annotated[int, Query(ge=0, le=2**53, description='A step number; steps are numbered from 1.')]
 
 
 class Page(BaseModel, Generic[T]):
@@ -27,7 +27,7 @@ class Page(BaseModel, Generic[T]):
 
     items: list[T]
     next: str | None = Field(description='The cursor of the next page; null if there is none.')
-    total: int | None = Field(None, description='How many there are in all, where that is known.')
+    total: int | None = Field(None, description='The total number of items, if known.')
 
 
 def write_cursor(place: Any) -> str:

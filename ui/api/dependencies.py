@@ -108,23 +108,25 @@ Seen = Annotated[int | None, Depends(seen_step)]
 
 def run_query(  # noqa: PLR0913  (its parameters are the query's)
     text: Annotated[
-        str, Query(max_length=500, description='Words of title, note, tags, or parameters.')
+        str, Query(max_length=500, description='Words in the title, note, tags or parameters.')
     ] = '',
     pattern: Annotated[str, Query(max_length=200)] = '',
     status: Annotated[
-        list[Status] | None, Query(max_length=MOST_MATCHES, description='Any of these.')
+        list[Status] | None, Query(max_length=MOST_MATCHES, description='Any of these statuses.')
     ] = None,
     tag: Annotated[str, Query(max_length=200)] = '',
-    since: Annotated[str, Query(max_length=50, description='Started at or after this moment.')] = '',
-    until: Annotated[str, Query(max_length=50, description='Started before this moment.')] = '',
+    since: Annotated[str, Query(max_length=50, description='Started at or after this time.')] = '',
+    until: Annotated[str, Query(max_length=50, description='Started before this time.')] = '',
     starred: bool = False,
     pinned: bool = False,
     edge: Annotated[
         list[str] | None,
-        Query(max_length=MOST_MATCHES, description='Took any of these edges: `source>dest`.'),
+        Query(max_length=MOST_MATCHES, description='Took any of these transitions: `source>dest`.'),
     ] = None,
     state: Annotated[str, Query(max_length=500, description='Was in this state.')] = '',
-    trouble: Annotated[bool, Query(description='With `state`: something failed there.')] = False,
+    trouble: Annotated[
+        bool, Query(description='With `state`: only runs in which something failed there.')
+    ] = False,
 ) -> RunQuery:
     """The filters of a list of runs. Raises `InvalidInput`."""
     if wrong := [one for one in edge or () if not all(one.partition('>')[::2])]:

@@ -27,8 +27,8 @@ Key = Annotated[
         alias='Idempotency-Key',
         min_length=1,
         max_length=200,
-        description='Names this request, so that it can be repeated: for a week, the same key with the same'
-        ' contents gets the first answer and creates nothing.',
+        description='Makes the request safe to repeat: for a week, the same key with the same body returns'
+        ' the first response and creates nothing new.',
         examples=['4b1c2f0e-launch'],
     ),
 ]

@@ -80,7 +80,7 @@ RETRY_SECONDS = '1'
 class FieldProblem(BaseModel):
     """One field that is wrong."""
 
-    field: str = Field(description='Its name, as in `parameters.rounds`; empty for the request as a whole.')
+    field: str = Field(description='Its name, such as `parameters.rounds`; empty for the request as a whole.')
     detail: str
 
 
@@ -94,7 +94,9 @@ class Problem(BaseModel):
     status: int
     detail: str = Field(description='A sentence for people.')
     errors: list[FieldProblem] = Field([], description='The fields that are wrong.')
-    about: dict[str, JsonValue] = Field({}, description='The values in it, by name: `run`, `step` and so on.')
+    about: dict[str, JsonValue] = Field(
+        {}, description='The values in the sentence, by name: `run`, `step` and so on.'
+    )
 
 
 class Refusal(HTTPException):

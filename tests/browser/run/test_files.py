@@ -94,7 +94,7 @@ def test_a_long_result_is_cut_and_kept_whole(page, waiting):
     report.get_by_role('button', name='Show all').click()
     expect(report).to_contain_text('line 899')
     with page.expect_download() as found:
-        report.get_by_role('link', name='Download the whole result').click()
+        report.get_by_role('link', name='Download the full result').click()
     with found.value.path().open() as whole:
         assert len(whole.read().splitlines()) == 900
     assert found.value.suggested_filename == 'report.txt'

@@ -81,7 +81,7 @@ def test_all_of_a_long_run_is_there_once_in_order_and_only_its_end_is_drawn(talk
 
 def test_it_is_filtered_by_text(talk):
     page = talk
-    field = page.get_by_label('Find messages with this text')
+    field = page.get_by_label('Find messages that contain this text')
     field.fill('number 59')
     expect(page.locator('.speech-bar')).to_contain_text(f'11 of {MESSAGES} messages')
     assert page.evaluate(SAID) == [59, *range(590, 600)]
@@ -95,7 +95,7 @@ def test_it_is_filtered_by_text(talk):
 
 def test_keys_walk_from_message_to_message(talk):
     page, articles = talk, talk.get_by_role('feed').locator('article')
-    page.get_by_label('Find messages with this text').focus()
+    page.get_by_label('Find messages that contain this text').focus()
     page.keyboard.press('Tab')
     expect(articles.last).to_be_focused()
     for _ in range(3):

@@ -49,7 +49,7 @@ class Answer(_Arguments):
     event: str
     at: str = Field('', description='The state it is for; empty for all that accept it.')
     data: dict[str, JsonValue] = {}
-    seen: int | None = Field(None, description='Refuse it if the run has moved on since this step.')
+    seen: int | None = Field(None, description='Refuse it if the run has moved past this step.')
 
 
 class Approve(_Arguments):
@@ -57,7 +57,7 @@ class Approve(_Arguments):
 
     run: str
     at: str = ''
-    always: bool = Field(False, description='Do not ask again for these tools.')
+    always: bool = Field(False, description='Whether to stop asking for these tools.')
 
 
 class Deny(_Arguments):
@@ -69,7 +69,7 @@ class Deny(_Arguments):
 
 
 class Cancel(_Arguments):
-    """Cancel a run for good."""
+    """Cancel a run; it cannot be resumed."""
 
     run: str
     reason: str = ''
@@ -82,7 +82,7 @@ class Fork(_Arguments):
     at: int = Field(ge=0, description='The step; 0 to start over.')
     title: str = ''
     instructions: dict[str, str] = Field({}, description='By role.')
-    models: dict[str, str] = Field({}, description='By role; `""` is for all others.')
+    models: dict[str, str] = Field({}, description='Models by role; `""` applies to all other roles.')
     wait_seconds: float = WAITS
 
 

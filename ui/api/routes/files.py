@@ -20,7 +20,7 @@ from ui.web.downloads import HARMLESS
 
 router = APIRouter(prefix='/runs/{run}', tags=['Files'])
 DIGEST = '^[0-9a-f]{64}$'
-Digest = Annotated[str, Path(pattern=DIGEST, description='The digest of a snapshot or of a content.')]
+Digest = Annotated[str, Path(pattern=DIGEST, description='The digest of a snapshot or of a file.')]
 Before = Annotated[
     str, Query(pattern=f'{DIGEST}|^$', description='The earlier snapshot; empty for an empty folder.')
 ]
@@ -90,9 +90,11 @@ async def list_changes(
     run: Run,
     before: Before = '',
     after: After = '',
-    other: Annotated[str, Query(max_length=100, description='The run of `after`, if it is another.')] = '',
+    other: Annotated[
+        str, Query(max_length=100, description='The run that `after` belongs to, if it is another one.')
+    ] = '',
 ) -> list[FileChange]:
-    """List the files in which two snapshots differ, each with a unified diff."""
+    """List the files that differ between two snapshots, each with a unified diff."""
     info = await conductor.info(RunId(run))
     beside = (await conductor.info(RunId(other))).id if other else None
     return await conductor.workspaces.diff(info.id, before, after, other=beside)

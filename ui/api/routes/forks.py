@@ -27,13 +27,13 @@ MOST_VARIANTS = 20
 
 
 class StartOptions(BaseModel):
-    """How a new run begins."""
+    """How a new run starts."""
 
     model_config = ConfigDict(extra='forbid')
 
-    title: str = Field('', max_length=200, description="The new run's title; its parent's by default.")
+    title: str = Field('', max_length=200, description="The new run's title; the parent's by default.")
     paused: bool = Field(False, description='Whether it starts paused.')
-    budget: input_model(Budget) | None = Field(None, description='The most it may use.')  # type: ignore[valid-type]
+    budget: input_model(Budget) | None = Field(None, description='Limits on what it may use.')  # type: ignore[valid-type]
 
     def limits(self) -> Budget | None:
         """Its budget. Raises `InvalidInput`."""
@@ -41,7 +41,7 @@ class StartOptions(BaseModel):
 
 
 class NewFork(StartOptions):
-    """A fork: where it begins, and what is different."""
+    """A fork: where it starts, and what is different."""
 
     at: int = Field(ge=0, le=2**53, description='The step; 0 to start over.')
     overrides: input_model(ForkOverrides) | None = None  # type: ignore[valid-type]
@@ -91,7 +91,7 @@ class FamilyMember:
 
 @router.post('/forks', status_code=201, response_model=wire(RunInfo), responses=CREATES)
 async def fork(conductor: Engine, once: OneTime, run: Run, wanted: NewFork) -> Response:
-    """Start a new run from a step of another, which is unchanged."""
+    """Start a new run from a step of another, which stays unchanged."""
 
     async def make(new: RunId) -> object:
         variation = wanted.overrides and to_record(ForkOverrides, wanted.overrides)
@@ -110,7 +110,7 @@ async def fork(conductor: Engine, once: OneTime, run: Run, wanted: NewFork) -> R
 
 @router.post('/variants', status_code=201, response_model=many(RunInfo), responses=CREATES)
 async def fork_all(conductor: Engine, once: OneTime, run: Run, wanted: NewVariants) -> Response:
-    """Fork several variants at once: all or, where one is wrong, none."""
+    """Fork several variants at once; if one is invalid, none is started."""
 
     async def make(first: RunId) -> Response:
         made = await conductor.fork_all(
@@ -131,7 +131,7 @@ async def fork_all(conductor: Engine, once: OneTime, run: Run, wanted: NewVarian
 async def rerun(
     conductor: Engine, once: OneTime, run: Run, wanted: StartOptions = StartOptions()
 ) -> Response:
-    """Start a run over from the first step, as it was started."""
+    """Start a new run with the same input and options."""
 
     async def make(new: RunId) -> object:
         return await conductor.rerun(
@@ -145,7 +145,7 @@ async def rerun(
 async def retry(
     conductor: Engine, once: OneTime, run: Run, wanted: StartOptions = StartOptions()
 ) -> Response:
-    """Fork a failed or cancelled run from just before that, so that what failed is tried again."""
+    """Fork a failed or cancelled run from just before it ended, to try again."""
 
     async def make(new: RunId) -> object:
         return await conductor.retry(
@@ -163,14 +163,14 @@ async def retry_at(conductor: Engine, run: Run) -> dict[str, int]:
 
 @router.post('/forecast', response_model=wire(CostEstimate), responses=problems(404, 409, 413, 415))
 async def forecast(conductor: Engine, run: Run, wanted: ForecastRequest) -> CostEstimate:
-    """Estimate what a fork may use, before it starts."""
+    """Estimate what a fork would use, without starting it."""
     variation = wanted.overrides and to_record(ForkOverrides, wanted.overrides)
     return await conductor.forecast(RunId(run), wanted.at, variation)
 
 
 @router.get('/lineage', response_model=many(FamilyMember), responses=problems(404))
 async def lineage(conductor: Engine, run: Run) -> list[FamilyMember]:
-    """List a run with its ancestors and all their forks: each after its parent, one deeper."""
+    """List a run with its ancestors and all their forks, each after its parent."""
     tree = await conductor.lineage(RunId(run))
     return [
         FamilyMember(depth=depth, kind=one.kind, group=one.group, winner=one.winner, info=one.info)

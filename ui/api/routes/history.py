@@ -22,25 +22,25 @@ Compared = Annotated[str, Query(max_length=100, description="A run's id.")]
 
 @router.get('/compare', response_model=wire(Comparison), responses=problems(404))
 async def compare(conductor: Engine, a: Compared, b: Compared) -> Comparison:
-    """Compare two runs step by step, as far as they have got."""
+    """Compare two runs step by step, as far as they have progressed."""
     return await conductor.compare(RunId(a), RunId(b))
 
 
 @router.get('/traffic', response_model=wire(Traffic))
 async def traffic(conductor: Engine, query: Filters) -> Traffic:
-    """Show what all matching runs passed through together."""
+    """Show the states and transitions that all matching runs went through."""
     return await conductor.traffic(query)
 
 
 @router.post('/runs/{run}/audit', responses=problems(404, 409))
 async def audit(conductor: Engine, run: Run) -> dict[Literal['steps'], int]:
-    """Replay the events of a run through a fresh chart: all steps must be as recorded."""
+    """Replay the events of a run through a fresh chart, and check that each step is as recorded."""
     return {'steps': await conductor.audit(RunId(run))}
 
 
 @router.get('/runs/{run}/steps/{seq}/guards', response_model=many(GuardExplanation), responses=problems(404))
 async def explain_guards(conductor: Engine, run: Run, seq: Seq) -> list[GuardExplanation]:
-    """Explain what each guard of a step read, in the order in which they were asked."""
+    """Explain what each guard of a step read, in the order of evaluation."""
     info = await conductor.info(RunId(run))
     await conductor.turn_end(info, seq)  # There is such a step.
     before = await conductor.fold(info.id, seq - 1)
@@ -54,13 +54,13 @@ async def explain_guards(conductor: Engine, run: Run, seq: Seq) -> list[GuardExp
 
 @router.get('/runs/{run}/test', responses=problems(404))
 async def save_test(conductor: Engine, run: Run) -> RegressionTest:
-    """Make a regression test of a run: what it did is what is expected."""
+    """Make a regression test from a run, which expects what the run did."""
     return await conductor.save_test(RunId(run))
 
 
 @router.post('/checks', response_model=wire(RegressionResult), responses=problems(404, 409, 413, 415))
 async def check(web: Web, who: Who, test: RegressionTest) -> RegressionResult:
-    """Replay a regression test through its pattern as it is now: no model and no tool is called."""
+    """Replay a regression test through today's pattern, without calling models or tools."""
     who.require(METHOD_ROLES['check'], 'check')
     async with Conductor(catalog=web.root.catalog) as aside:
         return await aside.check(test)

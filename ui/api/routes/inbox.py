@@ -23,7 +23,7 @@ TOLD: list[str | Enum] = ['Notifications']
 AskId = Annotated[str, Path(max_length=200, description="The question's id.")]
 DestinationId = Annotated[str, Path(max_length=100)]
 MessageId = Annotated[str, Path(max_length=100)]
-SHOWN_ONCE = 'It signs webhooks, as whsec_ and base64. Only the answer that adds the destination shows it.'
+SHOWN_ONCE = 'Signs webhooks: whsec_ and base64. Shown only in the response that adds the destination.'
 
 
 class Body(BaseModel):
@@ -36,8 +36,10 @@ class AnswerInput(Body):
     """An answer to a question."""
 
     event: str = Field(min_length=1, max_length=200, description="One of the question's events.")
-    digest: str = Field(max_length=100, description="The question's, as it was shown to who answers.")
-    data: dict[str, Any] = Field({}, description='The values that go with it.')
+    digest: str = Field(
+        max_length=100, description="The question's digest, as the person who answers saw it."
+    )
+    data: dict[str, Any] = Field({}, description="The event's data.")
 
 
 class Assigned(Body):
@@ -47,9 +49,9 @@ class Assigned(Body):
 
 
 class Snoozed(Body):
-    """Until when a question is left out of the list."""
+    """How long a question is left out of the list."""
 
-    until: str = Field(max_length=50, description='A moment in RFC 3339; empty lists it again.')
+    until: str = Field(max_length=50, description='An RFC 3339 timestamp; empty to list it again now.')
 
 
 class DestinationInput(Body):
@@ -59,28 +61,28 @@ class DestinationInput(Body):
     channel: Channel = 'webhook'
     address: str = Field('', max_length=2_000, description='A URL, or an e-mail address.')
     secret: str = Field('', max_length=200, description=SHOWN_ONCE)
-    events: list[EventType] = Field([], max_length=10, description='Which events; all if none is named.')
+    events: list[EventType] = Field([], max_length=10, description='The events to send; all if empty.')
     pattern: str = Field('', max_length=200, description='Only runs of this pattern.')
     tag: str = Field('', max_length=200, description='Only runs with this tag.')
-    person: str = Field('', max_length=200, description='Questions only once they are assigned to them.')
+    person: str = Field('', max_length=200, description='Only questions that are assigned to this person.')
     paused: bool = False
 
 
 @router.get('/inbox', tags=INBOX, response_model=wire(InboxPage))
 async def list_questions(
     web: Web,
-    assignee: Annotated[str, Query(max_length=200, description='Only those assigned to them.')] = '',
-    run: Annotated[str, Query(max_length=100, description='Only those of this run.')] = '',
-    snoozed: Annotated[bool, Query(description='Also those that were put off.')] = False,
+    assignee: Annotated[str, Query(max_length=200, description='Only those assigned to this person.')] = '',
+    run: Annotated[str, Query(max_length=100, description='Only those from this run.')] = '',
+    snoozed: Annotated[bool, Query(description='Include snoozed ones.')] = False,
 ) -> InboxPage:
-    """List what waits for people over all runs, the oldest first."""
+    """List the open questions of all runs, oldest first."""
     web()
     return await web.services.inbox.list(assignee=assignee, run=run, snoozed=snoozed)
 
 
 @router.get('/inbox/{ask}', tags=INBOX, response_model=wire(InboxItem), responses=problems(404, 409))
 async def get_question(web: Web, ask: AskId) -> InboxItem:
-    """Get an open question; of one that is closed, the error says when and how."""
+    """Get an open question; for a closed one, the error says when and how it was closed."""
     return await web.services.inbox.find(ask)
 
 
@@ -91,7 +93,7 @@ async def get_question(web: Web, ask: AskId) -> InboxItem:
     responses=problems(404, 409, 412, 413, 415),
 )
 async def answer_question(web: Web, who: Who, ask: AskId, given: AnswerInput) -> RunInfo:
-    """Answer a question, if it is still open and still what was shown; otherwise nothing changes."""
+    """Answer a question, if it is still open and has not changed since it was shown."""
     return await web.services.inbox.answer(ask, given.event, given.data, digest=given.digest, by=who.name)
 
 
@@ -102,7 +104,7 @@ async def answer_question(web: Web, who: Who, ask: AskId, given: AnswerInput) ->
     responses=problems(404, 409, 413, 415),
 )
 async def assign_question(web: Web, who: Who, ask: AskId, given: Assigned) -> InboxItem:
-    """Assign a question to a person, who is told."""
+    """Assign a question to a person, and notify them."""
     return await web.services.assign(ask, given.assignee, by=who.name)
 
 
@@ -110,7 +112,7 @@ async def assign_question(web: Web, who: Who, ask: AskId, given: Assigned) -> In
     '/inbox/{ask}/snooze', tags=INBOX, response_model=wire(InboxItem), responses=problems(404, 409, 413, 415)
 )
 async def snooze_question(web: Web, ask: AskId, given: Snoozed) -> InboxItem:
-    """Leave a question out of the list until a moment."""
+    """Leave a question out of the list until a given time."""
     from engine import InvalidInput
 
     try:
@@ -122,7 +124,7 @@ async def snooze_question(web: Web, ask: AskId, given: Snoozed) -> InboxItem:
 
 @router.get('/destinations', tags=TOLD, response_model=many(Destination))
 async def list_destinations(web: Web) -> list[Destination]:
-    """List who is told of events; secrets are left out."""
+    """List where notifications are sent; secrets are left out."""
     web()
     return [replace(one, secret='') for one in await web.services.notifications.destinations.list()]
 
@@ -135,7 +137,7 @@ async def list_destinations(web: Web) -> list[Destination]:
     responses=problems(413, 415),
 )
 async def add_destination(web: Web, given: DestinationInput, response: Response) -> Destination:
-    """Add a destination; the answer shows its secret, and no later one does."""
+    """Add a destination; only this response shows its secret."""
     web()
     values = given.model_dump(exclude_unset=True)
     if not values.get('events'):
@@ -154,7 +156,7 @@ async def add_destination(web: Web, given: DestinationInput, response: Response)
     responses=problems(404, 409, 413, 415),
 )
 async def change_destination(web: Web, destination: DestinationId, given: DestinationInput) -> Destination:
-    """Change a destination; what is left out stays."""
+    """Change a destination; fields that are left out stay as they are."""
     values = given.model_dump(exclude_unset=True)
     if 'events' in values:
         values['events'] = tuple(values['events'])
@@ -163,7 +165,7 @@ async def change_destination(web: Web, destination: DestinationId, given: Destin
 
 @router.delete('/destinations/{destination}', tags=TOLD, status_code=204, responses=problems(404, 409))
 async def remove_destination(web: Web, destination: DestinationId) -> None:
-    """Remove a destination; what has not been sent there is never sent."""
+    """Remove a destination; pending notifications are never sent."""
     await web.services.notifications.destinations.remove(destination)
 
 
@@ -171,7 +173,7 @@ async def remove_destination(web: Web, destination: DestinationId) -> None:
     '/destinations/{destination}/test', tags=TOLD, response_model=wire(Message), responses=problems(404)
 )
 async def test_destination(web: Web, destination: DestinationId) -> Message:
-    """Send a message that says nothing, to see whether it arrives."""
+    """Send a test message."""
     return await web.services.notifications.test(destination)
 
 
@@ -182,7 +184,7 @@ async def list_messages(
     run: Annotated[str, Query(max_length=100)] = '',
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> list[Message]:
-    """List notifications with their attempts, the latest first."""
+    """List notifications with their delivery attempts, latest first."""
     web()
     return await web.services.notifications.log(state=state, run=run, limit=limit)
 

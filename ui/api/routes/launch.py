@@ -40,27 +40,27 @@ class NewRun(BaseModel):
     parameters: dict[str, Any] = Field({}, description='Values for the parameters of the pattern.')
     title: str = Field('', max_length=200, description='Shown in lists; derived from the input if empty.')
     tags: list[str] = Field([], max_length=20, description='For finding the run later.')
-    models: dict[str, str] = Field({}, description='The model by role; `""` is for all others.')
+    models: dict[str, str] = Field({}, description='Models by role; `""` applies to all other roles.')
     seed: int = Field(0, ge=0, le=2**31 - 1, description='Seeds the randomness of simulated models.')
-    budget: input_model(Budget) | None = Field(None, description='The most it may use.')  # type: ignore[valid-type]
-    approvals: Approvals | None = Field(
-        None, description='Which tools wait for a person; `marked` by default.'
+    budget: input_model(Budget) | None = Field(None, description='Limits on what it may use.')  # type: ignore[valid-type]
+    approvals: Approvals | None = Field(None, description='Which tools need approval; `marked` by default.')
+    record: bool = Field(False, description='Whether to record model responses for later replay.')
+    replay: str = Field(
+        '', max_length=100, description='The run whose recording answers instead of the models.'
     )
-    record: bool = Field(False, description='Whether to record the answers of models, to replay them later.')
-    replay: str = Field('', max_length=100, description='The run whose recording answers for all models.')
     paused: bool = Field(False, description='Whether to enter the first state without starting any work.')
-    private: bool = Field(False, description='Whether only its author sees it, and administrators.')
+    private: bool = Field(False, description='Whether only its author and administrators can see it.')
     breakpoints: list[input_model(Breakpoint)] = Field([], max_length=100, description='Where to stop.')  # type: ignore[valid-type]
-    instructions: dict[str, str] = Field({}, description="By role: what replaces the pattern's instructions.")
+    instructions: dict[str, str] = Field({}, description="Instructions by role, instead of the pattern's.")
     effort: dict[str, str] = Field(
-        {}, description='How much models think, by role: a level or a number of tokens; `""`: all others.'
+        {}, description='Reasoning effort by role, a level or a number of tokens; `""`: all other roles.'
     )
-    tools: dict[str, list[str]] = Field({}, description="By role: what replaces the pattern's tools.")
+    tools: dict[str, list[str]] = Field({}, description="Tools by role, instead of the pattern's.")
 
 
 @router.post('', status_code=201, response_model=wire(RunInfo), responses=problems(404, 409, 413, 415))
 async def start(conductor: Engine, once: OneTime, asked_for: NewRun) -> Response:
-    """Start a run. It is journaled, and continues whatever becomes of this connection."""
+    """Start a run. It is journaled, and continues even if this connection is lost."""
 
     async def make(run: RunId) -> Response:
         with suppress(JournalConflict):  # This server died after it had started the run.

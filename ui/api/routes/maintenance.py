@@ -25,7 +25,7 @@ NoteId = Annotated[int, Path(ge=1, le=2**53)]
 
 
 class Annotations(BaseModel):
-    """What a person says about a run; what is left out stays."""
+    """What a person says about a run; fields that are left out stay as they are."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -34,7 +34,7 @@ class Annotations(BaseModel):
     note: str = Field('', max_length=10_000)
     starred: bool = False
     pinned: bool = False
-    private: bool = Field(False, description='Whether only its author sees it, and administrators.')
+    private: bool = Field(False, description='Whether only its author and administrators can see it.')
 
 
 class NoteText(BaseModel):
@@ -118,13 +118,13 @@ async def delete(
     '/runs/{run}/restore', tags=RETENTION, response_model=wire(RunInfo), responses=problems(404, 409)
 )
 async def restore(conductor: Engine, run: Run) -> RunInfo:
-    """Take a run out of the trash."""
+    """Restore a run from the trash."""
     return await conductor.restore(RunId(run))
 
 
 @router.delete('/trash/{run}', tags=RETENTION, status_code=204, responses=problems(404, 409))
 async def purge(conductor: Engine, run: Run) -> None:
-    """Delete a run in the trash for good, with its files."""
+    """Permanently delete a run in the trash, with its files."""
     await conductor.purge(RunId(run))
 
 
@@ -141,7 +141,7 @@ async def preview_cleanup(
     conductor: Engine,
     policy: input_model(Retention) | None = None,  # type: ignore[valid-type]
 ) -> list[ExpiredRun]:
-    """List the runs that a policy would delete now, by default the configured one; changes nothing."""
+    """List the runs that a policy (by default the configured one) would delete now."""
     return await conductor.preview_cleanup(policy and to_record(Retention, policy))
 
 
@@ -152,16 +152,18 @@ async def clean_up(
     conductor: Engine,
     policy: input_model(Retention) | None = None,  # type: ignore[valid-type]
 ) -> CleanupResult:
-    """Apply a policy, by default the configured one: runs go to the trash, and from there for good."""
+    """Apply a policy (by default the configured one): move runs to the trash, and empty it of old ones."""
     return await conductor.clean_up(policy and to_record(Retention, policy))
 
 
 @router.get('/storage', tags=RETENTION, response_model=wire(StorageUse), responses=problems(404))
 async def disk_usage(
     conductor: Engine,
-    run: Annotated[list[str] | None, Query(max_length=500, description='These runs; by default all.')] = None,
+    run: Annotated[
+        list[str] | None, Query(max_length=500, description='Only these runs; all by default.')
+    ] = None,
 ) -> StorageUse:
-    """Show the bytes that runs use on the disk."""
+    """Show how much disk space runs use."""
     if run:
         infos = [await conductor.info(RunId(one)) for one in run]
     else:

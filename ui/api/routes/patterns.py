@@ -29,19 +29,19 @@ Given = Annotated[
 
 @router.get('', response_model=wire(PatternList))
 async def list_patterns(conductor: Engine) -> PatternList:
-    """List what can be run, and the files that could not be loaded."""
+    """List the patterns, and the files that could not be loaded."""
     return describe_patterns(conductor.catalog)
 
 
 @router.get('/{pattern}', response_model=wire(PatternInfo), responses=problems(404))
 async def get_pattern(conductor: Engine, pattern: Name) -> PatternInfo:
-    """Describe a pattern: its parameters, its agents, and what people may send to its runs."""
+    """Describe a pattern: its parameters, its agents, and the events its runs accept."""
     return describe_pattern(conductor.catalog.pattern(pattern))
 
 
 @router.get('/{pattern}/shape', response_model=wire(Shape), responses=problems(404))
 async def draw(conductor: Engine, pattern: Name, parameters: Given = '') -> Shape:
-    """Show the chart that a run of the pattern would have; parameters left out have their defaults."""
+    """Show the chart that a run of the pattern would have with these parameters."""
     return _shape(conductor, pattern, parameters)
 
 

@@ -76,7 +76,7 @@ class LiveState:
 async def list_runs(
     conductor: Engine,
     query: Filters,
-    place: Annotated[Literal['list', 'trash'], Query(description='`trash`: the deleted runs.')] = 'list',
+    place: Annotated[Literal['list', 'trash'], Query(description='`trash` lists the deleted runs.')] = 'list',
     cursor: Cursor = '',
     limit: Limit = 50,
 ) -> Page[RunInfo]:
@@ -100,7 +100,7 @@ async def get_run(conductor: Engine, run: Run, response: Response) -> RunInfo:
 
 @router.get('/{run}/live', response_model=wire(LiveState), responses=problems(404))
 async def get_live_state(conductor: Engine, run: Run) -> LiveState:
-    """Say whether this server runs a run, and whether it rests."""
+    """Show whether this server is running a run, and whether the run rests."""
     info = await conductor.info(RunId(run))
     return LiveState(
         here=conductor.runs_here(info.id),
@@ -165,7 +165,7 @@ async def get_transcript(conductor: Engine, run: Run, at: At = None) -> list[Con
     responses=problems(404) | {200: {'content': {'text/markdown': {}}}},
 )
 async def get_report(conductor: Engine, run: Run) -> Response:
-    """Show the report of a run as Markdown, where its pattern writes one."""
+    """Show the report of a run as Markdown, if its pattern writes one."""
     shape, view = await conductor.shape(RunId(run)), await conductor.view(RunId(run))
     text = str(view.memory.get(shape.field('report')) or '')
     if not text:
@@ -181,7 +181,7 @@ async def get_result(
         float, Query(ge=0, le=LONGEST_WAIT, description='Seconds to wait for the run to end.')
     ] = 0.0,
 ) -> Outcome:
-    """Show how a run ended; 409 if it has not ended within the time to wait."""
+    """Show how a run ended; 409 if it does not end within the wait."""
     info = await conductor.info(RunId(run))
     if info.status.ended or wait:
         try:

@@ -45,7 +45,7 @@ class ScheduleInput(Body):
 
 
 class ScheduleChanges(Body):
-    """Changes of a schedule; what is left out stays."""
+    """Changes to a schedule; fields that are left out stay as they are."""
 
     name: str = Field('', max_length=200)
     action: input_model(Action) | None = None  # type: ignore[valid-type]
@@ -58,8 +58,8 @@ class ScheduleChanges(Body):
 class Span(Body):
     """A time span."""
 
-    since: str = Field(max_length=50, description='A moment in RFC 3339.')
-    until: str = Field(max_length=50, description='A moment in RFC 3339, not in the future.')
+    since: str = Field(max_length=50, description='An RFC 3339 timestamp.')
+    until: str = Field(max_length=50, description='An RFC 3339 timestamp, not in the future.')
 
 
 class TriggerInput(Body):
@@ -70,14 +70,14 @@ class TriggerInput(Body):
     action: input_model(Action)  # type: ignore[valid-type]
     mapping: dict[str, str] = Field({}, max_length=100, description=MAPPING)
     files: str = Field(
-        '', max_length=1_000, description='For a file: a path with wildcards in its last part.'
+        '', max_length=1_000, description='For file triggers: a path; its last part may have wildcards.'
     )
-    secret: str = Field('', max_length=200, description='`whsec_` and base64; made if none is given.')
+    secret: str = Field('', max_length=200, description='`whsec_` and base64; generated if empty.')
     paused: bool = False
 
 
 class TriggerChanges(Body):
-    """Changes of a trigger; what is left out stays."""
+    """Changes to a trigger; fields that are left out stay as they are."""
 
     name: str = Field('', max_length=200)
     action: input_model(Action) | None = None  # type: ignore[valid-type]
@@ -98,7 +98,7 @@ async def list_schedules(web: Web) -> list[Schedule]:
     '/schedules', tags=TAGS, status_code=201, response_model=wire(Schedule), responses=problems(413, 415)
 )
 async def add_schedule(web: Web, who: Who, given: ScheduleInput, response: Response) -> Schedule:
-    """Add a schedule; it is due from now on."""
+    """Add a schedule, starting now."""
     web()
     values = _values(given)
     made = await web.services.schedules.add(Schedule(**values, author=who.name))
@@ -119,7 +119,7 @@ async def get_schedule(web: Web, schedule: ScheduleId) -> Schedule:
     responses=problems(404, 409, 413, 415),
 )
 async def change_schedule(web: Web, schedule: ScheduleId, given: ScheduleChanges) -> Schedule:
-    """Change, pause or resume a schedule; times that have passed unhandled are not made up for."""
+    """Change, pause or resume a schedule; missed times are not made up for."""
     return await web.services.schedules.change(schedule, **_values(given))
 
 
@@ -131,7 +131,7 @@ async def remove_schedule(web: Web, schedule: ScheduleId) -> None:
 
 @router.post('/schedules/{schedule}/run', tags=TAGS, response_model=wire(Tick), responses=problems(404))
 async def run_schedule(web: Web, schedule: ScheduleId) -> Tick:
-    """Start a run of a schedule now, whatever else runs."""
+    """Start a run of a schedule now, even if another is running."""
     return await web.services.schedules.run_now(schedule)
 
 
@@ -139,14 +139,14 @@ async def run_schedule(web: Web, schedule: ScheduleId) -> Tick:
     '/schedules/{schedule}/backfill', tags=TAGS, response_model=many(Tick), responses=problems(404, 413, 415)
 )
 async def backfill_schedule(web: Web, schedule: ScheduleId, span: Span) -> Sequence[Tick]:
-    """Start a run for each time in a span that has none yet."""
+    """Start a run for each scheduled time in a span that has none yet."""
     since, until = _moment('since', span.since), _moment('until', span.until)
     return await web.services.schedules.backfill(schedule, since, until)
 
 
 @router.get('/schedules/{schedule}/ticks', tags=TAGS, response_model=many(Tick), responses=problems(404))
 async def list_schedule_ticks(web: Web, schedule: ScheduleId, limit: Most = 50) -> Sequence[Tick]:
-    """List what became of the times at which a schedule was due, the latest first."""
+    """List what happened each time a schedule was due, latest first."""
     return await web.services.schedules.log(schedule, limit)
 
 
@@ -161,7 +161,7 @@ async def list_triggers(web: Web) -> list[Trigger]:
     '/triggers', tags=TAGS, status_code=201, response_model=wire(Trigger), responses=problems(413, 415)
 )
 async def add_trigger(web: Web, who: Who, given: TriggerInput, response: Response) -> Trigger:
-    """Add a trigger; the answer shows its secret, and no later one does."""
+    """Add a trigger; only this response shows its secret."""
     web()
     made = await web.services.triggers.add(Trigger(**{'kind': given.kind, **_values(given)}, author=who.name))
     response.headers['Location'] = f'/api/v1/triggers/{made.id}'
@@ -184,7 +184,7 @@ async def remove_trigger(web: Web, trigger: TriggerId) -> None:
 
 @router.get('/triggers/{trigger}/ticks', tags=TAGS, response_model=many(Tick), responses=problems(404))
 async def list_trigger_ticks(web: Web, trigger: TriggerId, limit: Most = 50) -> Sequence[Tick]:
-    """List what set off a trigger, the latest first."""
+    """List what set off a trigger, latest first."""
     return await web.services.triggers.log(trigger, limit)
 
 
@@ -196,7 +196,7 @@ async def list_trigger_ticks(web: Web, trigger: TriggerId, limit: Most = 50) -> 
     openapi_extra={'requestBody': {'content': {'application/json': {'schema': {}}}, 'required': True}},
 )
 async def receive_webhook(web: Web, trigger: TriggerId, request: Request) -> Tick:
-    """Start a run because of a webhook that is signed as Standard Webhooks says; a repeated one starts none.
+    """Start a run for a webhook that is signed according to Standard Webhooks; a repeated one starts none.
 
     The signature takes the place of a login.
     """

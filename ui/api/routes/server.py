@@ -56,7 +56,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerInfo:
-    """The server that answers."""
+    """The server."""
 
     version: str
     owner: str
@@ -67,16 +67,16 @@ class ServerInfo:
 
 
 class Arguments(BaseModel):
-    """With what to call a tool."""
+    """The arguments of a tool call."""
 
     model_config = ConfigDict(extra='forbid')
 
-    arguments: dict[str, Any] = Field({}, description='As in the schema of its arguments.')
+    arguments: dict[str, Any] = Field({}, description='Arguments that match the schema of the tool.')
 
 
 @router.get('/server', tags=SERVER, response_model=wire(ServerInfo))
 async def describe_server(conductor: Engine) -> ServerInfo:
-    """Describe the server that answers."""
+    """Describe this server."""
     return ServerInfo(
         version=program_version(),
         owner=conductor.owner,
@@ -99,20 +99,20 @@ async def _is_visible(conductor: Conductor, run: RunId) -> bool:
 
 @router.post('/recover', tags=SERVER)
 async def recover(conductor: Engine) -> list[str]:
-    """Continue every unfinished run whose process is gone; lists those that continue."""
+    """Continue all unfinished runs whose process is gone, and list them."""
     return list(map(str, await conductor.recover()))
 
 
 @router.get('/models', tags=MODELS, response_model=many(ModelInfo))
 async def list_models(conductor: Engine) -> list[ModelInfo]:
-    """List the models that can be chosen, as far as they are known."""
+    """List the known models."""
     models = conductor.catalog.registry
     return [ModelInfo(name=name, simulated=models[name].simulated) for name in models]
 
 
 @router.get('/endpoints', tags=MODELS, response_model=many(EndpointInfo))
 async def list_endpoints(conductor: Engine) -> list[EndpointInfo]:
-    """List where models come from. A key is never shown, only where it is kept."""
+    """List the model endpoints. Keys are never shown, only where they are kept."""
     return conductor.catalog.registry.endpoint_infos()
 
 
@@ -120,7 +120,7 @@ async def list_endpoints(conductor: Engine) -> list[EndpointInfo]:
     '/endpoints/{name}/test', tags=MODELS, response_model=wire(EndpointHealth), responses=problems(404)
 )
 async def try_endpoint(conductor: Engine, name: Name) -> EndpointHealth:
-    """Ask an endpoint for its models; where some are configured, one is called for a single word."""
+    """Test an endpoint: list its models or, if some are configured, ask one for a single word."""
     if name not in {info.endpoint for info in conductor.catalog.registry.endpoint_infos()}:
         raise Refusal(404, 'unknown-endpoint', f'there is no endpoint {name!r}')
     return await conductor.catalog.registry.test(name)
@@ -128,7 +128,7 @@ async def try_endpoint(conductor: Engine, name: Name) -> EndpointHealth:
 
 @router.get('/mcp-servers', tags=TOOLS, response_model=many(ServerHealth))
 async def list_mcp_servers(conductor: Engine) -> list[ServerHealth]:
-    """List the MCP servers whose tools agents use, as they were when last used."""
+    """List the MCP servers whose tools agents use, with their last known state."""
     return conductor.catalog.mcp.last_health()
 
 
@@ -159,7 +159,7 @@ async def get_tool(conductor: Engine, name: Name) -> ToolInfo:
     '/tools/{name}/try', tags=TOOLS, response_model=wire(ToolTrial), responses=problems(404, 413, 415)
 )
 async def try_tool(conductor: Engine, web: Web, who: Who, name: Name, given: Arguments) -> ToolTrial:
-    """Call a tool in a scratch folder, sandboxed as for agents; errors are results too."""
+    """Call a tool in a scratch folder, sandboxed as for agents; errors are returned as results."""
     _tool(conductor, name)
     try:
         return await web.scratch(who.name).use(name, given.arguments)

@@ -40,25 +40,23 @@ class Sent(Body):
 
     model_config = ConfigDict(extra='forbid', json_schema_extra={'examples': EXAMPLES})
 
-    name: str = Field(min_length=1, max_length=200, description='One of those that the run accepts.')
-    at: str = Field('', max_length=500, description='The active state it is for; empty for all that take it.')
-    data: dict[str, Any] = Field({}, description='What guards and actions need to know.')
+    name: str = Field(min_length=1, max_length=200, description='An event that the run accepts.')
+    at: str = Field(
+        '', max_length=500, description='The active state it is for; empty for all that accept it.'
+    )
+    data: dict[str, Any] = Field({}, description="The event's data, for guards and actions.")
 
 
 class Region(Body):
     """A part of a run."""
 
-    at: str = Field(
-        '', max_length=500, description='An active state, for its region; empty for the whole run.'
-    )
+    at: str = Field('', max_length=500, description='An active state in the region; empty for the whole run.')
 
 
 class StepRequest(Region):
     """How far to continue."""
 
-    how: StepMode = Field(
-        'in', description='`in`: the next piece of work; `over`, `out`: until more is done.'
-    )
+    how: StepMode = Field('in', description='`in` does the next piece of work; `over` and `out` go further.')
 
 
 class Reason(Body):
@@ -68,7 +66,7 @@ class Reason(Body):
 
 
 class Increase(Body):
-    """By how much to raise a budget."""
+    """How much to raise a budget by."""
 
     tokens: int | None = Field(None, ge=1, le=2**53)
     cost: float | None = Field(None, gt=0, description='In dollars.', allow_inf_nan=False)
@@ -76,22 +74,22 @@ class Increase(Body):
 
 
 class Approval(Region):
-    """Permission for the tool calls that wait."""
+    """Approval of the tool calls that are waiting."""
 
-    always: bool = Field(False, description='Do not ask again for these tools.')
+    always: bool = Field(False, description='Whether to stop asking for these tools.')
     arguments: dict[str, str] = Field(
-        {}, description='By call id: the JSON text to call it with instead.', max_length=100
+        {}, description='Changed arguments as JSON text, by call id.', max_length=100
     )
 
 
 class Denial(Region):
-    """A refusal of the tool calls that wait."""
+    """Denial of the tool calls that are waiting."""
 
-    reason: str = Field('', max_length=2_000, description='The reason, as the agent gets it.')
+    reason: str = Field('', max_length=2_000, description='The reason given to the agent.')
 
 
 class Edit(Body):
-    """Changes of a paused run."""
+    """Changes to a paused run."""
 
     changes: list[input_model(Change)] = Field(  # type: ignore[valid-type]
         min_length=1, max_length=1_000, description='JSON Patch on `/memory/...` or `/agents/...`.'
@@ -112,13 +110,13 @@ class Condition(Body):
 
 @router.get('/accepts', response_model=many(AcceptedEvent), responses=problems(404))
 async def accepts(conductor: Engine, run: Run) -> list[AcceptedEvent]:
-    """List what people can send to a run now, with the values that each takes."""
+    """List the events that people can send to a run now, with the data that each takes."""
     return await conductor.accepts(RunId(run))
 
 
 @router.post('/events', **ANSWERS)
 async def send(conductor: Engine, run: Run, seen: Seen, event: Sent, response: Response) -> RunInfo:
-    """Send an event to a run; it is journaled when this answers."""
+    """Send an event to a run; it is journaled before the response."""
     await conductor.send(RunId(run), event.name, at=event.at, data=event.data, seen=seen)
     return await _wait_for_step(conductor, run, response)
 
@@ -127,7 +125,7 @@ async def send(conductor: Engine, run: Run, seen: Seen, event: Sent, response: R
 async def pause(
     conductor: Engine, run: Run, seen: Seen, response: Response, where: Region = Region()
 ) -> RunInfo:
-    """Start nothing new in a run or a region; work in progress finishes."""
+    """Pause a run or a region; work in progress finishes."""
     await conductor.pause(RunId(run), where.at, seen=seen)
     return await _wait_for_step(conductor, run, response)
 
@@ -145,7 +143,7 @@ async def resume(
 async def step(
     conductor: Engine, run: Run, seen: Seen, response: Response, wanted: StepRequest = StepRequest()
 ) -> RunInfo:
-    """Continue for one step, then pause."""
+    """Continue a paused run for one step."""
     await conductor.step(RunId(run), wanted.how, wanted.at, seen=seen)
     return await _wait_for_step(conductor, run, response)
 
@@ -154,14 +152,14 @@ async def step(
 async def cancel(
     conductor: Engine, run: Run, seen: Seen, response: Response, why: Reason = Reason()
 ) -> RunInfo:
-    """Cancel a run for good."""
+    """Cancel a run; it cannot be resumed."""
     await conductor.cancel(RunId(run), why.reason, seen=seen)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/extend', **ANSWERS)
 async def extend(conductor: Engine, run: Run, seen: Seen, response: Response, more: Increase) -> RunInfo:
-    """Raise the budget of a run; if it was spent, the run continues."""
+    """Raise the budget of a run; a run that had spent it continues."""
     await conductor.extend(RunId(run), tokens=more.tokens, cost=more.cost, seconds=more.seconds, seen=seen)
     return await _wait_for_step(conductor, run, response)
 
@@ -170,7 +168,7 @@ async def extend(conductor: Engine, run: Run, seen: Seen, response: Response, mo
 async def approve(
     conductor: Engine, run: Run, seen: Seen, response: Response, given: Approval = Approval()
 ) -> RunInfo:
-    """Allow the tool calls that wait for a person."""
+    """Approve the tool calls that are waiting."""
     data = given.model_dump(include={'always', 'arguments'}, exclude_defaults=True)
     await conductor.send(RunId(run), 'approve', at=given.at, data=data, seen=seen)
     return await _wait_for_step(conductor, run, response)
@@ -180,7 +178,7 @@ async def approve(
 async def deny(
     conductor: Engine, run: Run, seen: Seen, response: Response, given: Denial = Denial()
 ) -> RunInfo:
-    """Refuse the tool calls that wait for a person; the agent continues without them."""
+    """Deny the tool calls that are waiting; the agent continues without them."""
     data = given.model_dump(include={'reason'}, exclude_defaults=True)
     await conductor.send(RunId(run), 'deny', at=given.at, data=data, seen=seen)
     return await _wait_for_step(conductor, run, response)
@@ -188,7 +186,7 @@ async def deny(
 
 @router.put('/seats/{seat}', **ANSWERS)
 async def take_seat(conductor: Engine, run: Run, seat: Seat, seen: Seen, response: Response) -> RunInfo:
-    """Take an agent's seat, to do its part there: `say`, `hand_in`, `plan` or `judge`."""
+    """Take an agent's seat and do its part: `say`, `hand_in`, `plan` or `judge`."""
     await conductor.send(RunId(run), 'take_seat', data={'seat': seat}, seen=seen)
     return await _wait_for_step(conductor, run, response)
 
@@ -202,7 +200,7 @@ async def hand_back(conductor: Engine, run: Run, seat: Seat, seen: Seen, respons
 
 @router.post('/edit', **ANSWERS)
 async def edit(conductor: Engine, run: Run, seen: Seen, response: Response, given: Edit) -> RunInfo:
-    """Change memory or agents of a paused run."""
+    """Change the memory or the agents of a paused run."""
     changes = [item.model_dump() for item in given.changes]
     await conductor.send(RunId(run), 'edit', data={'changes': changes}, seen=seen)
     return await _wait_for_step(conductor, run, response)
@@ -225,7 +223,7 @@ async def set_breakpoints(
 
 @router.post('/probe', response_model=wire(ConditionResult) | None, responses=problems(404, 409, 413, 415))
 async def probe(conductor: Engine, run: Run, given: Condition) -> ConditionResult | None:
-    """Evaluate a breakpoint's condition at the present step; null before the first."""
+    """Evaluate a breakpoint's condition at the current step; null before the first."""
     return await conductor.probe(RunId(run), given.condition)
 
 

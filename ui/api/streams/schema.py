@@ -29,7 +29,7 @@ class StepMessage(_OfRun):
 
 
 class TextMessage(_OfRun):
-    """A piece of what a model streams; the whole reply comes with a step."""
+    """A piece of a streamed reply; the whole reply comes with a step."""
 
     type: Literal['text']
     data: wire(Delta)  # type: ignore[valid-type]
@@ -69,7 +69,7 @@ class RestMessage(_OfRun):
 
 
 class OutageMessage(_OfRun):
-    """The run cannot be journaled at present, or can again."""
+    """The run cannot be journaled at the moment, or can again."""
 
     type: Literal['outage']
     data: wire(JournalOutage)  # type: ignore[valid-type]
@@ -100,15 +100,15 @@ class DoneMessage(_Message):
     """A command was carried out."""
 
     type: Literal['done']
-    id: int | str | None = Field(description='That of the command.')
+    id: int | str | None = Field(description="The command's id.")
 
 
 class ProblemMessage(_Message):
-    """A command was refused, or a stream has broken off."""
+    """A command was refused, or a stream broke off."""
 
     type: Literal['problem']
-    id: int | str | None = Field(description='That of the command; null if it could not be read.')
-    run: str | None = Field(None, description='Of a stream that has broken off: its run.')
+    id: int | str | None = Field(description="The command's id; null if it could not be read.")
+    run: str | None = Field(None, description='The run whose stream broke off.')
     problem: Problem
 
 

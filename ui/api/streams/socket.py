@@ -27,11 +27,11 @@ LIST = ''
 class _Command(BaseModel):
     model_config = ConfigDict(extra='forbid')
 
-    id: int | str = Field(0, description='Returned with the answer.')
+    id: int | str = Field(0, description='Returned in the response.')
 
 
 class Subscribe(_Command):
-    """Stream a run, beginning after a step; without a run, the list of runs."""
+    """Stream a run from after a step; without a run, the list of runs."""
 
     do: Literal['subscribe']
     run: str = Field('', max_length=100)
@@ -47,7 +47,7 @@ class Unsubscribe(_Command):
 
 class _Steering(_Command):
     run: str = Field(max_length=100)
-    seen: int | None = Field(None, ge=0, description='Refuse it if the run has moved on since this step.')
+    seen: int | None = Field(None, ge=0, description='Refuse it if the run has moved past this step.')
 
 
 class SendEvent(_Steering):

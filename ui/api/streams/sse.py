@@ -29,7 +29,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 }
 LastId = Annotated[
     str,
-    Header(alias='Last-Event-ID', max_length=40, description='The id of the last event that was received.'),
+    Header(alias='Last-Event-ID', max_length=40, description='The id of the last event received.'),
 ]
 HEADERS = {'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no'}
 
@@ -39,7 +39,7 @@ async def watch(
     request: Request,
     conductor: Engine,
     run: Run,
-    after: Annotated[int, Query(ge=0, le=2**53, description='Begin after this step.')] = 0,
+    after: Annotated[int, Query(ge=0, le=2**53, description='Start after this step.')] = 0,
     last_id: LastId = '',
 ) -> Response:
     """Stream a run: its steps after the given one, and streamed text, until it ends.
@@ -60,10 +60,10 @@ async def watch(
 async def watch_runs(
     request: Request,
     conductor: Engine,
-    waiting: Annotated[bool, Query(description='Only runs that wait for a person.')] = False,
+    waiting: Annotated[bool, Query(description='Only runs that are waiting for a person.')] = False,
     last_id: LastId = '',
 ) -> Response:
-    """Stream the list of runs: the newest as they are, then each that changes.
+    """Stream the list of runs: first the newest, then each that changes.
 
     `run` is a summary; `gone` says that a run left the list.
     """

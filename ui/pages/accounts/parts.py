@@ -26,8 +26,8 @@ def draw_account_menu(backend: Backend) -> None:
     except EngineError:
         return
     with button('', kind='quiet account').classes(remove='icon') as opener:
-        Text('span', caller.name, 'wide-only account-name')
-        Text('span', caller.name[:2].upper(), 'narrow-only')
+        Text('span', caller.name, 'account-name')
+        Text('span', caller.name[:2].upper(), 'account-initials')
         with ui.menu().classes('popover account-menu').props('anchor="bottom right" self="top right"') as box:
             set_attributes(box, aria_label='Your account')
             with ui.element('div').classes('account-who'):

@@ -71,6 +71,8 @@ async def test_a_failed_run_says_why_and_what_can_be_done(user: User, backend):
     await user.open(f'/runs/{run}')
     await user.should_see('The run failed: researcher: no luck', retries=30)
     await user.should_see('Retry starts a new run from the last good step')
+    chips = [one.props.get('aria-label') for one in user.client.elements.values() if one.tag == 'button']
+    assert 'Result: failed' in chips
 
 
 async def test_a_run_that_goes_well_has_no_banner_and_its_result_is_marked_as_simulated(user: User, backend):

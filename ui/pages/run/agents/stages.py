@@ -149,7 +149,7 @@ class StageRow:
         if shown == self._shown:
             return
         self._shown = shown
-        known[RESULT] = 'done' if has_result else 'idle'
+        known[RESULT] = ('failed' if view.status is Status.FAILED else 'done') if has_result else 'idle'
         titles = {stage.key: stage.title for stage in self._stages} | {RESULT: 'Result'}
         for one, (chip, glyph) in self._chips.items():
             status = known[one]

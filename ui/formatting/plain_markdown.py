@@ -23,6 +23,15 @@ def cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.split('|')]
 
 
+UNENDED = re.compile(r'(?<=[^\s.:;,!?…])\s*\n\s*(?=[^\s•])')
+"""A line's end that only the break says."""
+
+
+def one_line(text: str) -> str:
+    """The words of a Markdown text on one line."""
+    return ' '.join(UNENDED.sub(' · ', plain_markdown(text)).split())
+
+
 def plain_markdown(text: str) -> str:
     """The words of a Markdown text, line by line."""
     for pattern, replacement in RULES:

@@ -1,6 +1,6 @@
 """Markdown as plain text."""
 
-from ui.formatting.plain_markdown import plain_markdown
+from ui.formatting.plain_markdown import one_line, plain_markdown
 
 TEXT = """# Findings
 
@@ -35,3 +35,8 @@ A · 3
 x = 2 * 3 * 4
 2 * 3, snake_case_name and __init__ stay."""
     )
+
+
+def test_on_one_line_rows_and_lines_stay_apart():
+    said = 'Scores\n\n| Coder | Score |\n| --- | --- |\n| 1 | 82 |\n\n- **Done.**\nAll pass'
+    assert one_line(said) == 'Scores · Coder · Score · 1 · 82 • Done. All pass'

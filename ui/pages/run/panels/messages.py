@@ -8,11 +8,12 @@ from typing import Any
 
 from nicegui import ui
 
-from engine.records import View
+from engine.records import View, clip
 from ui.components.elements import Conversation, MessageList
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, text_input
-from ui.formatting.steps import duration, role_title, short_json
+from ui.formatting.plain_markdown import one_line
+from ui.formatting.steps import duration, role_title
 from ui.formatting.tool_calls import logged_call
 from ui.formatting.values import exact
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
@@ -177,7 +178,7 @@ class Message:
             self.sender,
             self.recipient,
             self.type,
-            short_json(self.content, HEAD),
+            clip(one_line(self.content[: 4 * HEAD]), HEAD),
         ]
 
 

@@ -28,6 +28,17 @@ document.addEventListener("keydown", (event) => {
   keys.showModal();
 });
 
+// A dialog that is taken off the page gives the focus back to what had it: Quasar does so only where one is hidden.
+(() => {
+  let last = null;
+  document.addEventListener("focusin", ({ target }) => { if (!target.closest(".q-dialog, .q-menu")) last = target; });
+  const gone = ({ removedNodes }) => [...removedNodes].some((node) => node.id?.startsWith("q-portal--dialog"));
+  const watch = () => new MutationObserver((changes) => {
+    if (document.activeElement === document.body && changes.some(gone)) last?.focus({ preventScroll: true });
+  }).observe(document.body, { childList: true });
+  if (document.body) watch(); else document.addEventListener("DOMContentLoaded", watch);
+})();
+
 // The browser's own notifications of what waits for a person: each question once, whichever page is open, and
 // only where the person has asked for them in this browser.
 (() => {

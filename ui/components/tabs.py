@@ -11,10 +11,19 @@ from ui.components.widgets import Text, set_attributes
 
 NEW = 'new'
 """The note of a tab with something that nobody has looked at."""
+MOVES = {'left': 'at - 1', 'right': 'at + 1', 'home': '0', 'end': 'tabs.length - 1'}
+"""The tab to move to from the one `at`, by key."""
+MOVE = """(event) => {
+    const tabs = [...event.currentTarget.children].filter((tab) => tab.offsetParent);
+    const at = tabs.indexOf(event.target);
+    event.preventDefault();
+    event.stopPropagation();  // the run does not move
+    tabs[TO]?.focus();
+}"""
 
 
 class Tabs:
-    """A row of tabs over panels; the arrow keys move between tabs."""
+    """A row of tabs over panels; the arrow keys, Home and End move between tabs."""
 
     def __init__(self, name: str, *, on_change: Callable[[], None] | None = None) -> None:
         self.shown = ''
@@ -28,9 +37,8 @@ class Tabs:
             self._row = ui.element('div').classes('tab-list').props(f'role="tablist" aria-label="{name}"')
             self.aside = ui.element('div').classes('tabs-aside')
             """A place for buttons at the other end of the row."""
-        for key, neighbour in (('left', 'previousElementSibling'), ('right', 'nextElementSibling')):
-            move = f'(event) => {{ event.stopPropagation(); event.target.{neighbour}?.focus(); }}'
-            self._row.on(f'keydown.{key}', js_handler=move)
+        for key, to in MOVES.items():
+            self._row.on(f'keydown.{key}', js_handler=MOVE.replace('TO', to))
 
     @property
     def titles(self) -> list[str]:

@@ -103,6 +103,26 @@ def test_the_inspector_says_why_this_way_and_what_changed(page, finished):
     expect(page.locator('.tree .changed', has_text='status')).to_contain_text('complete')
 
 
+def test_keys_move_between_tabs_and_not_through_the_run(page, finished):
+    opened(page, finished, 5)
+    page.get_by_role('tab', name='Agents').focus()
+    for key, tab in (('ArrowRight', 'Transcript'), ('End', 'Messages'), ('Home', 'Agents')):
+        page.keyboard.press(key)
+        expect(page.get_by_role('tab', name=tab)).to_be_focused()
+    expect(page.locator('.step-number')).to_have_text('Step 5')
+
+
+def test_a_dialog_gives_the_focus_back_to_what_opened_it(page, finished):
+    page.goto(finished)
+    more = page.get_by_role('button', name='More')
+    more.focus()
+    page.keyboard.press('Enter')
+    expect(page.get_by_role('dialog')).to_contain_text('About this run')
+    page.keyboard.press('Escape')
+    expect(page.get_by_role('dialog')).to_have_count(0)
+    expect(more).to_be_focused()
+
+
 def test_a_click_on_a_state_goes_to_its_visits(page, finished):
     opened(page, finished, 2)
     page.locator('[id="s:reviewing"] text').first.click()

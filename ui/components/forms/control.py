@@ -20,7 +20,7 @@ HARD_LIMIT = '200000'
 GO = """setTimeout(() => {
     const control = document.getElementById("ID"), fold = control?.closest("details");
     if (fold) fold.open = true;
-    control?.focus();
+    control?.focus({ preventScroll: STILL });
 })"""
 NEAR = 0.8
 """From this fraction of the maximum length, the length is shown."""
@@ -170,6 +170,6 @@ class Control:
         is_text = self.field.kind in (*TEXTS, 'json')
         return size == 0 or (is_text and size < (self.field.least or 1))
 
-    def focus(self) -> None:
-        """Focus the control, opening the section it is in."""
-        ui.run_javascript(GO.replace('ID', self._control.html_id))
+    def focus(self, *, still: bool = False) -> None:
+        """Focus the control, opening the section it is in; where `still`, the page is not scrolled to it."""
+        ui.run_javascript(GO.replace('ID', self._control.html_id).replace('STILL', str(still).lower()))

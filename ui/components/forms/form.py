@@ -117,10 +117,10 @@ class Form:
                 control.focus()
                 return
 
-    def focus(self) -> None:
-        """Focus the first field."""
+    def focus(self, *, still: bool = False) -> None:
+        """Focus the first field; where `still`, the page is not scrolled to it."""
         for control in self.controls.values():
-            control.focus()
+            control.focus(still=still)
             return
 
     def _show(self, found: Mapping[str, str], *, gently: bool) -> None:

@@ -127,7 +127,7 @@ class LaunchForm:
             replay: whether to answer from its recording as well.
         """
         self._restore(again, replay=replay)  # at once: from the first await on, the page may be in use
-        self._form.focus()
+        self._form.focus(still=True)  # a page opens at its top, however low the window
         if self._shape is not None:
             await self._draw(self._shape)
         self._typical = await typical_use(self._backend(), self._made.name)

@@ -45,6 +45,34 @@ def test_the_head_and_the_strip_of_time_leave_agents_room_before_anybody_scrolls
     assert player['y'] - tabs['y'] - tabs['height'] >= least
 
 
+def test_a_form_opens_at_its_top_with_its_first_field_ready(open_page, server):
+    page = open_page(720, 450)
+    page.goto(f'{server.url}/launch/pipeline')
+    expect(page.get_by_label('Task', exact=True)).to_be_focused()
+    assert page.evaluate('window.scrollY') == 0
+
+
+def test_a_paused_run_says_its_time_beside_the_buttons_for_steps(open_page, server):
+    page = open_page(1024, 768)
+    page.goto(server.launch('pipeline', task='Tea or coffee?', options={'paused': True}))
+    expect(page.get_by_role('button', name='Step over')).to_be_visible()
+    facts = page.locator('.run-facts')
+    assert facts.evaluate('(one) => one.scrollWidth <= one.clientWidth')
+
+
+def test_the_name_of_an_agent_is_whole_where_what_it_does_has_no_room(open_page, server):
+    page = open_page(1280, 800)
+    run = server.launch('parallel-review', task='Add two', coders='4', options={'paused': True})
+    server.ask(f'/runs/{run.rpartition("/")[2]}/step', {'how': 'in'})
+    page.goto(run)
+    names = page.locator('.agent:visible .agent-name')
+    expect(names).to_have_count(4)
+    for name in names.all():
+        who, rest = (name.locator(f'.agent-{part}').bounding_box() for part in ('who', 'rest'))
+        assert who['width'] + 1 >= name.locator('.agent-stem').evaluate('(one) => one.scrollWidth')
+        assert rest['y'] > who['y'], 'whole, or out of sight'
+
+
 def test_the_thumb_of_the_slider_keeps_off_the_number_of_the_step(open_page, run):
     page = open_page(720, 450)
     page.goto(run)  # at the end

@@ -16,6 +16,18 @@ def form(page, server):
     return page
 
 
+def test_a_box_that_has_the_focus_shows_it(page, server):
+    page.goto(f'{server.url}/launch/pipeline')
+    page.locator('.fold > summary', has_text='Options').click()
+    box = page.get_by_role('checkbox', name='Record model replies')
+    page.keyboard.press('Tab')
+    box.focus()
+    for forced in ('none', 'active'):
+        page.emulate_media(forced_colors=forced)
+        outline = box.locator('.q-checkbox__bg').evaluate('(one) => getComputedStyle(one).outline')
+        assert 'solid 2px' in outline
+
+
 def test_a_problem_is_said_at_its_field_as_one_types(form):
     field = form.get_by_label('Revision limit')
     field.fill('11')

@@ -12,11 +12,13 @@ PARTS = re.compile(r'(?P<stem>.*?)(?:(?P<number> \d+)(?P<rest>\D*))?')
 
 
 class AgentName:
-    """The name in three parts; the words around the number are shortened, the last ones first."""
+    """The name in three parts: what follows the number goes first, and whole; then the words before it."""
 
     def __init__(self, name: str) -> None:
         with ui.element('span').classes('agent-name'):
-            self._parts = [Text('span', '', f'agent-{part}') for part in ('stem', 'number', 'rest')]
+            with ui.element('span').classes('agent-who'):
+                who = [Text('span', '', f'agent-{part}') for part in ('stem', 'number')]
+            self._parts = [*who, Text('span', '', 'agent-rest')]
         self.show(name)
 
     def show(self, name: str) -> None:

@@ -123,6 +123,12 @@ def test_a_dialog_gives_the_focus_back_to_what_opened_it(page, finished):
     expect(more).to_be_focused()
 
 
+def test_an_edge_that_was_taken_is_as_easy_to_hit_as_others(page, finished):
+    opened(page, finished, STEPS)
+    hit = page.locator('.diagram .edge.walked path.hit').first
+    assert hit.evaluate('(one) => getComputedStyle(one).strokeWidth') == '14px'
+
+
 def test_a_click_on_a_state_goes_to_its_visits(page, finished):
     opened(page, finished, 2)
     page.locator('[id="s:reviewing"] text').first.click()

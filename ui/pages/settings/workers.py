@@ -127,7 +127,6 @@ class Workers:
         for one in named:
             with link(f'/runs/{one.run}', 'mono', title=one.pattern):
                 Text('span', one.run)
-            ui.label(' ')
         if others := len(worker.runs) - len(named):
             Text('span', f'and {others} more' if named else count(others, 'run'), 'muted')
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from engine.clock import settle
 from engine.errors import ToolError
 from engine.records import RunId
 from engine.workspace import Limits, Sandbox, Workspace, Workspaces
+from engine.workspace.sandbox.process import run_process
+from tests.support.harness import until
 
 
 @pytest.fixture
@@ -61,6 +66,26 @@ async def test_the_workspace_is_shared_with_the_tools(either: Sandbox, workspace
     ran = await either.run(['sh', '-c', 'cat made; echo more >> made; rm input; mkdir -m 0 shut'], workspace)
     assert ran.output == 'again' and await workspace.read('made') == b'againmore\n'
     assert await workspace.snapshot()
+
+
+async def test_a_program_that_is_cancelled_twice_leaves_no_task_and_no_pipe(tmp_path: Path) -> None:
+    """Its child that escaped holds the other end of the pipe, so there is something left to wait for."""
+    said: list[str] = []
+    tasks, files = asyncio.all_tasks(), len(os.listdir('/proc/self/fd'))
+    script = ['sh', '-c', "(setsid sh -c 'echo $$; exec sleep 600' &); echo orphaned; sleep 600"]
+    running = asyncio.create_task(
+        run_process(script, tmp_path, Limits(), said.append, environment=os.environ)
+    )
+    await until(lambda: len(''.join(said).split()) == 2)
+    (child,) = (int(word) for word in ''.join(said).split() if word.isdigit())
+    try:
+        for _ in range(2):
+            running.cancel()
+            await settle()
+        assert running.cancelled()
+        await until(lambda: asyncio.all_tasks() == tasks and len(os.listdir('/proc/self/fd')) == files)
+    finally:
+        os.kill(child, signal.SIGKILL)
 
 
 async def test_python_and_its_packages_are_there(sandbox: Sandbox, workspace: Workspace) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from engine import Conductor, InvalidInput, Pattern, Status
 from engine.agents.chart import agent
+from engine.clock import SimulatedClock
 from engine.errors import JournalDamaged
 from engine.journal import Fold
 from engine.records import RunId
@@ -63,16 +64,26 @@ async def listed(inbox: Inbox, count: int, run: str = '') -> Sequence[InboxItem]
     raise AssertionError('too little is asked')
 
 
-async def test_questions_of_all_runs_are_listed_the_oldest_first(conductor: Conductor):
-    first, second = await asking(conductor), await asking(conductor)
-    items = (await Inbox(conductor).list()).items
-    assert [item.ask.run for item in items] == [first, first, second, second]
-    assert [item.ask.since for item in items] == sorted(item.ask.since for item in items)
-    ask = items[0].ask
-    assert ask.text == 'Allow left to use calculator?'
-    assert [(call.name, call.arguments) for call in ask.calls] == [('calculator', '{"expression": "1+1"}')]
-    assert set(ask.events) == {'approve', 'deny'}
-    assert len({item.ask.digest for item in items}) == 4
+async def test_questions_of_all_runs_are_listed_the_oldest_first():
+    clock = SimulatedClock()
+    async with Conductor(catalog=catalog(FakeModel(reply), Pair), clock=clock) as conductor:
+        runs = []
+        for _ in range(3):
+            runs.append(await asking(conductor))
+            await clock.advance(60)
+        items = (await Inbox(conductor).list()).items
+    asks = [item.ask for item in items]
+    assert [ask.run for ask in asks] == [run for run in runs for _ in range(2)]
+    assert asks == sorted(asks, key=lambda ask: (ask.since, ask.id)), 'those of one moment by their id'
+    assert {ask.text for ask in asks[:2]} == {
+        f'Allow {name} to use calculator?' for name in ('left', 'right')
+    }
+    for ask in asks:
+        assert [(call.name, call.arguments) for call in ask.calls] == [
+            ('calculator', '{"expression": "1+1"}')
+        ]
+        assert set(ask.events) == {'approve', 'deny'}
+    assert len({ask.digest for ask in asks}) == 6
 
 
 async def test_a_damaged_run_does_not_hide_what_others_ask(

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
-from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthTokenError
 from mcp.shared.auth import (
     OAuthClientInformationFull,
     OAuthClientMetadata,
@@ -18,7 +18,7 @@ from mcp.shared.auth import (
     OAuthToken,
     ProtectedResourceMetadata,
 )
-from pydantic import AnyUrl
+from pydantic import AnyUrl, ValidationError
 
 from engine.errors import ToolError
 from engine.models.secret_filter import secret_filter
@@ -86,6 +86,16 @@ class StoredSignIn(OAuthClientProvider):
     async def _exchange_token_authorization_code(self, auth_code: str, code_verifier: str) -> httpx2.Request:
         self._secrets += [auth_code, code_verifier]
         return await super()._exchange_token_authorization_code(auth_code, code_verifier)
+
+    async def _handle_token_response(self, response: httpx2.Response) -> None:
+        try:
+            await super()._handle_token_response(response)
+        except OAuthTokenError as error:
+            if isinstance(error.__context__, ValidationError):  # It quotes the answer, and a token with it.
+                raise ToolError(
+                    'its authorization server answered with something else than a token'
+                ) from None
+            raise
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """The package's flow: a server decides where it leads, so addresses, sizes and times are bounded."""

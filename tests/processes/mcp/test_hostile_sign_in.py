@@ -11,7 +11,7 @@ import pytest
 
 from engine.tools.mcp import oauth
 from tests.processes.mcp.test_oauth import browse, using
-from tests.support.mcp.oauth_server import guarded
+from tests.support.mcp.oauth_server import TOKEN, guarded
 
 pytestmark = pytest.mark.anyio
 
@@ -86,6 +86,13 @@ async def test_what_the_token_endpoint_repeats_is_not_shown(tmp_path: Path, echo
         assert 'invalid_grant' in problem and len(problem) < 2_500
         assert there.grants[0][echoed] not in problem
         assert 'tokens' not in json.loads(file.read_text('utf-8'))
+
+
+async def test_a_token_in_an_answer_that_cannot_be_read_is_not_shown(tmp_path: Path) -> None:
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        there.token = {'accessToken': TOKEN}
+        problem = (await servers.sign_in('far', browse)).problem
+        assert problem == 'its authorization server answered with something else than a token'
 
 
 async def test_a_token_endpoint_that_hangs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,8 @@ class Guarded:
     """Characters of nothing in the metadata."""
     echoes: bool = False
     """Whether the token endpoint refuses, and repeats what it was sent."""
+    token: dict[str, Any] = field(default_factory=dict)
+    """In place of a token."""
     hangs: bool = False
     """Whether the token endpoint says nothing."""
     refuses: bool = False
@@ -71,7 +73,7 @@ class Guarded:
                     return JSONResponse({'error': 'invalid_grant', 'error_description': str(given)}, 400)
                 token = RENEWED if given['grant_type'] == 'refresh_token' else TOKEN
                 made = {'token_type': 'Bearer', 'expires_in': self.lifetime, 'refresh_token': REFRESH}
-                return JSONResponse({'access_token': token, **made})
+                return JSONResponse(self.token or {'access_token': token, **made})
         if request.headers.get('authorization', '').removeprefix('Bearer ') not in self.valid:
             where = f'{self.url}/.well-known/oauth-protected-resource/mcp'
             return Response(

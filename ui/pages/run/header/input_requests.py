@@ -65,6 +65,7 @@ class InputRequests:
         for trigger, made in self._buttons.items():
             made.set_visibility(trigger in shown)
         self.root.set_visibility(bool(shown))
+        self.root.classes(add='asking' if shown else '', remove='' if shown else 'asking')
         first = next((trigger for trigger in self._buttons if trigger in shown), '') if view.waiting else ''
         for trigger, made in self._buttons.items():  # the first one unblocks a waiting run
             made.classes(

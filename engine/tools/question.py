@@ -26,6 +26,8 @@ Action = Literal['accept', 'decline', 'cancel']
 """How a person answers: with the requested values, with a refusal, or with neither."""
 MOST_FIELDS = 50
 """Maximum fields of a question."""
+LARGEST_SIZE = 2**31
+"""Lengths from here on are no bounds."""
 SIMPLE: dict[str, Any] = {'string': str, 'integer': int, 'number': float, 'boolean': bool}
 
 
@@ -186,7 +188,8 @@ def _choices(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         labels = names if isinstance(names, list) and len(names) == len(values) else values
         yield from zip(map(str, values), map(str, labels), strict=True)
         return
-    for part in schema.get('oneOf') or schema.get('anyOf') or ():
+    parts = schema.get('oneOf') or schema.get('anyOf')
+    for part in parts if isinstance(parts, list) else ():
         if isinstance(part, Mapping) and 'const' in part:
             yield str(part['const']), str(part.get('title') or part['const'])
 
@@ -196,9 +199,17 @@ def _bounds(schema: Mapping[str, Any]) -> dict[str, Any]:
     if kind == 'string' and schema.get('format') in ('date', 'date-time', 'uri'):
         return {}
     low, high = BOUNDS.get(kind, ('', ''))
-    words = ('ge', 'le') if kind in ('integer', 'number') else ('min_length', 'max_length')
+    is_size = kind not in ('integer', 'number')
+    words = ('min_length', 'max_length') if is_size else ('ge', 'le')
     return {
         word: schema[bound]
         for word, bound in zip(words, (low, high), strict=True)
-        if isinstance(schema.get(bound), int | float)
+        if _is_bound(schema.get(bound), kind, is_size=is_size)
     }
+
+
+def _is_bound(value: object, kind: str, *, is_size: bool) -> bool:
+    """Whether a server's bound can be held; others are left out, and the server has the last word."""
+    if isinstance(value, bool) or not isinstance(value, int if kind != 'number' else int | float):
+        return False
+    return not is_size or 0 <= value < LARGEST_SIZE

@@ -61,7 +61,7 @@ ROUTES = {
 }
 INSIDE = {
     Inbox: {'clean_up'},
-    Notifications: {'run', 'close', 'look', 'adopt', 'clean_up', 'assigned', 'waiting'},
+    Notifications: {'run', 'close', 'look', 'adopt', 'clean_up', 'notify_assignee', 'waiting'},
     Destinations: set[str](),
     Schedules: {'run', 'look', 'check', 'clean_up', 'handle'},
     Triggers: {'retention_filter', 'run', 'look', 'check'},

@@ -142,7 +142,7 @@ def test_a_person_chooses_takes_a_turn_and_sees_it_to_the_end(page, open_page, n
     expect(page.get_by_role('listitem').filter(has_text='Version 2')).to_have_count(0)
     page.get_by_role('tab', name='Debate').click()
     expect(board.get_by_text('No reviews yet.')).to_be_visible()
-    page.keyboard.press('End')
+    page.get_by_role('slider', name='Step').press('End')
     expect(board.locator('.debate')).to_have_count(2)
 
 

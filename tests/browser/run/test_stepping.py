@@ -163,7 +163,7 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     expect(breakpoints(page)).to_contain_text('tokens > 100')
     page.keyboard.press('c')
     expect(stopped(page)).to_contain_text('Stopped at breakpoint 1')
-    page.keyboard.press('Home')
+    page.get_by_role('slider', name='Step').press('Home')
     expect(page.locator('.breakpoints-note')).to_contain_text('as they are now')
     page.get_by_role('button', name='Remove breakpoint 1').click()
     expect(breakpoints(page)).to_have_count(0)

@@ -115,7 +115,7 @@ def test_the_step_that_is_shown_is_its_end(page, run):
     before = page.evaluate(SAID)
     assert before == list(range(1, before[-1] + 1))
     page.get_by_role('tab', name='Agents').click()
-    page.keyboard.press('End')
+    page.get_by_role('slider', name='Step').press('End')
     page.get_by_role('tab', name='Transcript').click()
     expect(page.locator('.speech-bar')).to_contain_text(f'{MESSAGES} messages', timeout=30_000)
     assert page.evaluate(SAID) == list(range(1, MESSAGES + 1))

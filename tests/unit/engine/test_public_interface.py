@@ -27,9 +27,9 @@ PUBLIC = {
     ),
     'engine.patterns': (
         'ACTIONS Agent BlogOrchestratorAgent BurnDown CollaborationResult CollaborationState '
-        'DelegatedTask DynamicAgent GATE_TITLES Level Phase PhaseBudget Report Stage SupervisorPlan '
-        'TRIGGERS TaskResult audit_trail build_report burn_down execute_plan is_time_bounded render_report'
-        ' report_text'
+        'DelegatedTask DynamicAgent GATE_TITLES Level MessageType Phase PhaseBudget Report RunStatus Stage '
+        'StepStatus SupervisorPlan TRIGGERS TaskResult TaskStatus Verdict audit_trail build_report burn_down '
+        'execute_plan is_time_bounded render_report report_text'
     ),
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '

@@ -7,7 +7,10 @@ import re
 RULES = (
     (re.compile(r'^[ \t]*(```|~~~).*\n?', re.MULTILINE), ''),  # fences of code
     (re.compile(r'^[ \t]*\|?[ \t:|-]*-{3,}[ \t:|-]*\n?', re.MULTILINE), ''),  # rules, and those in tables
-    (re.compile(r'^[ \t]*\|(.*)\|[ \t]*$', re.MULTILINE), lambda row: ' · '.join(cells(row[1]))),
+    (
+        re.compile(r'^[ \t]*\|(.*)\|[ \t]*$', re.MULTILINE),
+        lambda row: ' · '.join(filter(None, cells(row[1]))),
+    ),
     (re.compile(r'^[ \t]*#{1,6}[ \t]+', re.MULTILINE), ''),
     (re.compile(r'^([ \t]*)[-*+][ \t]+', re.MULTILINE), r'\1• '),
     (re.compile(r'^[ \t]*>[ \t]?', re.MULTILINE), ''),

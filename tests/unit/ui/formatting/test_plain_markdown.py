@@ -37,6 +37,6 @@ x = 2 * 3 * 4
     )
 
 
-def test_on_one_line_rows_and_lines_stay_apart():
-    said = 'Scores\n\n| Coder | Score |\n| --- | --- |\n| 1 | 82 |\n\n- **Done.**\nAll pass'
-    assert one_line(said) == 'Scores · Coder · Score · 1 · 82 • Done. All pass'
+def test_on_one_line_rows_and_lines_stay_apart_and_empty_cells_go():
+    said = 'Scores\n\n| | Score |\n| --- | --- |\n| 1 | 82 |\n\n- **Done.**\nAll pass'
+    assert one_line(said) == 'Scores · Score · 1 · 82 • Done. All pass'

@@ -21,8 +21,17 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None:
         """Wait; cancelling stops the wait."""
 
+    async def sleep_until(self, event: asyncio.Event, seconds: float) -> None:
+        """Wait until the event is set, at most so long."""
+        waits = [asyncio.ensure_future(self.sleep(seconds)), asyncio.ensure_future(event.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
-class RealClock:
+
+class RealClock(Clock):
     """The machine's time at creation, advanced by a monotonic clock from then on.
 
     Setting the machine's clock meanwhile neither takes time from runs nor gives them any. Time that the
@@ -46,7 +55,7 @@ def _monotonic() -> float:
     return time.clock_gettime(BOOT) if BOOT is not None else time.monotonic()
 
 
-class SimulatedClock:
+class SimulatedClock(Clock):
     """A clock that moves only when `advance` is called: a ten-minute delay takes no time to test."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:

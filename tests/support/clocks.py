@@ -7,12 +7,12 @@ import heapq
 import itertools
 import math
 
-from engine.clock import settle
+from engine.clock import Clock, settle
 
 NOW = 1_700_000_000.0
 
 
-class IdleClock:
+class IdleClock(Clock):
     """Simulated time that moves on to the next one who waits as soon as nothing else is under way.
 
     Tests that really run, files that are really written and subprocesses take none of it. What is under way

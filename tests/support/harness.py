@@ -15,6 +15,7 @@ from typing import Any
 
 from engine import Catalog, Conductor, EventRefused, Pattern, Status, Transition
 from engine.agents.chart import agent
+from engine.clock import Clock
 from engine.journal import Journal, MemoryJournal
 from engine.models.protocol import ArgumentPiece, CallStarted, Completed, ModelEvent, ModelRequest, TextPiece
 from engine.patterns.pipeline.pattern import Pipeline
@@ -187,7 +188,7 @@ async def settled(conductor: Conductor, run: RunId, leaf: str) -> View:
     raise AssertionError(f'{leaf} is not active, but {view.active} ({view.status}: {view.error})')
 
 
-class HastyClock:
+class HastyClock(Clock):
     """Every wait is over at once, and the time it would have taken passes; but no timeout ever comes.
 
     Longer than `PATIENCE` seconds nobody waits for anything else.

@@ -18,7 +18,7 @@ from ui.exports.offline_page import render_page
 FormatName = Literal['html', 'bundle', 'family', 'markdown', 'test']
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExportFormat:
     """A description of a format and its files."""
 
@@ -29,26 +29,41 @@ class ExportFormat:
     icon: str
 
 
-GZIP = 'application/gzip'
 FORMATS: dict[FormatName, ExportFormat] = {
     'html': ExportFormat(
-        'Offline page',
-        'Diagram, slider and transcript in one file',
-        'html',
-        'text/html; charset=utf-8',
-        'slideshow',
+        title='Offline page',
+        note='Diagram, slider and transcript in one file',
+        end='html',
+        media='text/html; charset=utf-8',
+        icon='slideshow',
     ),
-    'bundle': ExportFormat('Bundle', 'Everything, to import elsewhere', 'jsonl.gz', GZIP, 'inventory_2'),
+    'bundle': ExportFormat(
+        title='Bundle',
+        note='Everything, to import elsewhere',
+        end='jsonl.gz',
+        media='application/gzip',
+        icon='inventory_2',
+    ),
     'family': ExportFormat(
-        'Bundle with fork tree', 'Including ancestors and forks', 'jsonl.gz', GZIP, 'account_tree'
+        title='Bundle with fork tree',
+        note='Including ancestors and forks',
+        end='jsonl.gz',
+        media='application/gzip',
+        icon='account_tree',
     ),
-    'markdown': ExportFormat('Transcript', 'Markdown', 'md', 'text/markdown; charset=utf-8', 'article'),
+    'markdown': ExportFormat(
+        title='Transcript',
+        note='Markdown',
+        end='md',
+        media='text/markdown; charset=utf-8',
+        icon='article',
+    ),
     'test': ExportFormat(
-        'Regression test',
-        'Expects this outcome; run with hemicycle check',
-        'test.yaml',
-        'application/yaml',
-        'rule',
+        title='Regression test',
+        note='Expects this outcome; run with hemicycle check',
+        end='test.yaml',
+        media='application/yaml',
+        icon='rule',
     ),
 }
 

@@ -216,17 +216,8 @@ class EndpointLimiter:
                 await self._pause_until_news(wait)
 
     async def _pause_until_news(self, seconds: float) -> None:
-        if not (self._asked or self._running):
-            return
-        waits = [
-            asyncio.ensure_future(self._clock.sleep(seconds)),
-            asyncio.ensure_future(self._news.wait()),
-        ]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+        if self._asked or self._running:
+            await self._clock.sleep_until(self._news, seconds)
 
     async def _exchange(self) -> float:
         """Read the entry, let calls start, and write it; returns after how many seconds to do so again.

@@ -136,15 +136,7 @@ class CallLimiter:
 
     async def sleep(self, seconds: float) -> None:
         """Sleep, at most until a call is settled."""
-        waits = [
-            asyncio.ensure_future(self.clock.sleep(seconds)),
-            asyncio.ensure_future(self._settled.wait()),
-        ]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+        await self.clock.sleep_until(self._settled, seconds)
 
     def next_wait(self, call: Admission) -> Waiting | None:
         """How long a queued call has to wait, calls ahead of it included, and why; None if not at all."""

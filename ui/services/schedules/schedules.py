@@ -166,13 +166,7 @@ class Schedules:
             except (JournalError, EntryChanged) as error:
                 log.warning('schedules wait for the journal: %s', error)
                 wait = LOOK
-            sleeping = asyncio.ensure_future(self._conductor.clock.sleep(wait))
-            changed = asyncio.ensure_future(self._changed.wait())
-            try:
-                await asyncio.wait((sleeping, changed), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                sleeping.cancel()
-                changed.cancel()
+            await self._conductor.clock.sleep_until(self._changed, wait)
 
     async def look(self) -> float:
         """Handle all due times; returns the seconds until the next check.

@@ -98,6 +98,7 @@ def _encode(value: Any, what: str) -> Text:
 
 
 COLUMNS = (float, str, str)
+"""The types of a step's time, name and address."""
 
 
 def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Transition:

@@ -82,9 +82,9 @@ class RunReader:
         if not 1 <= at <= info.seq:
             raise UnknownStep(info.id, at, info.seq)
         # One at a time: what is damaged after this turn does not matter.
-        while (following := await self.journal.transitions(info.id, after=at, limit=1)) and following[
-            0
-        ].raised:
+        while following := await self.journal.transitions(info.id, after=at, limit=1):
+            if not following[0].raised:
+                break
             at += 1
         return at
 

@@ -199,17 +199,18 @@ def _bounds(schema: Mapping[str, Any]) -> dict[str, Any]:
     if kind == 'string' and schema.get('format') in ('date', 'date-time', 'uri'):
         return {}
     low, high = BOUNDS.get(kind, ('', ''))
-    is_size = kind not in ('integer', 'number')
-    words = ('min_length', 'max_length') if is_size else ('ge', 'le')
+    words = ('ge', 'le') if kind in ('integer', 'number') else ('min_length', 'max_length')
     return {
         word: schema[bound]
         for word, bound in zip(words, (low, high), strict=True)
-        if _is_bound(schema.get(bound), kind, is_size=is_size)
+        if _is_bound(schema.get(bound), kind)
     }
 
 
-def _is_bound(value: object, kind: str, *, is_size: bool) -> bool:
+def _is_bound(value: object, kind: str) -> bool:
     """Whether a server's bound can be held; others are left out, and the server has the last word."""
-    if isinstance(value, bool) or not isinstance(value, int if kind != 'number' else int | float):
+    if isinstance(value, bool):
         return False
-    return not is_size or 0 <= value < LARGEST_SIZE
+    if kind == 'number':
+        return isinstance(value, int | float)
+    return isinstance(value, int) and (kind == 'integer' or 0 <= value < LARGEST_SIZE)

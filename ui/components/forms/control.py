@@ -14,6 +14,7 @@ from ui.components.forms.fields import TEXTS, Field
 from ui.components.menus import PickerItem, picker
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, set_attributes, text_area, text_input
+from ui.formatting.values import as_sentence
 
 HARD_LIMIT = '200000'
 """The most characters a control accepts: longer values do not fit into one message."""
@@ -117,7 +118,7 @@ class Control:
 
     def withhold(self, why: str) -> None:
         """Offer nothing but the default, since another value could do nothing here, and say why."""
-        self._withheld = f'{why[:1].upper()}{why[1:].rstrip(".")}.'
+        self._withheld = as_sentence(why)
         self.note('')
         self._close()
 

@@ -15,7 +15,7 @@ from ui.components.elements import Combobox
 from ui.components.forms.control import Control
 from ui.components.forms.fields import Field
 from ui.components.widgets import set_attributes
-from ui.formatting.values import count
+from ui.formatting.values import as_sentence, count
 from ui.pages.launch.role_fields import RoleFields
 from ui.web.permission import may
 
@@ -215,7 +215,7 @@ def model_problem(registry: ModelRegistry, name: str) -> str:
     """Why there is no such model; '' if there is."""
     if name in registry.agent_names:
         problem = str(getattr(registry[name], 'problem', ''))
-        return f'{problem[:1].upper()}{problem[1:]}.' if problem else ''
+        return as_sentence(problem)
     if name in registry:
         return ''
     offered = {found.endpoint: found for found in registry.endpoint_infos()}

@@ -14,6 +14,7 @@ from ui.components.dialogs import await_answer, confirm, dialog_frame, notify_er
 from ui.components.forms.form import Form
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, set_attributes
+from ui.formatting.values import as_sentence
 from ui.services.notifications import EVENT_TYPES, Destination, address_problem, parse
 from ui.web.backend import Backend
 
@@ -114,7 +115,7 @@ class DestinationList:
                     if value := getattr(one, name):
                         Text('span', f'{name} {value}', 'chip')
             if one.problem:
-                Text('span', f'{one.problem[:1].upper()}{one.problem[1:]}.', 'problem')
+                Text('span', as_sentence(one.problem), 'problem')
         with ui.element('div').classes('row-acts'):
             pause = 'Resume' if one.paused else 'Pause'
             for text, act in (

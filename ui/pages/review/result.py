@@ -13,7 +13,7 @@ from ui.components.dialogs import confirm
 from ui.components.theme import button, notice
 from ui.components.widgets import Text, label, text_input
 from ui.formatting.merging import pull_request
-from ui.formatting.values import count
+from ui.formatting.values import as_sentence, count
 from ui.pages.review.conflict import ConflictCard
 
 
@@ -178,4 +178,4 @@ class Result:
     def _fail(self, problem: str) -> None:
         self._trouble.clear()
         with self._trouble, notice('fail', 'error'):
-            Text('p', f'{problem[:1].upper()}{problem[1:]}.')
+            Text('p', as_sentence(problem))

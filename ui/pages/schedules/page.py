@@ -17,7 +17,7 @@ from ui.components.dialogs import await_answer, confirm, dialog_frame, notify_er
 from ui.components.forms.form import Form
 from ui.components.theme import button, empty_state, frame
 from ui.components.widgets import Text, link, set_attributes
-from ui.formatting.values import ago, exact
+from ui.formatting.values import ago, as_sentence, exact
 from ui.pages.schedules import fields
 from ui.services.schedules import Schedule, Tick, Trigger
 from ui.web.backend import Backend
@@ -157,7 +157,7 @@ class StarterList(ABC, Generic[T]):
                     else:
                         Text('span', said, f'pill {kind}', title=title)
             if ticks and ticks[0].reason:
-                Text('span', f'{ticks[0].reason[:1].upper()}{ticks[0].reason[1:]}.', 'muted small')
+                Text('span', as_sentence(ticks[0].reason), 'muted small')
         if not may(f'{self.PART}.change'):
             return
         with ui.element('div').classes('row-acts'):

@@ -17,6 +17,7 @@ from engine.errors import JournalDamaged, UnknownPattern, UnknownRun, UnknownSte
 from engine.records import RunInfo, clip
 from ui.components.theme import frame, notice
 from ui.components.widgets import Text, link
+from ui.formatting.values import as_sentence
 from ui.web.backend import Backend
 from ui.web.routing import tool_path
 
@@ -108,7 +109,7 @@ def _unknown_run(run: str) -> None:
 def _no_pattern(problem: str) -> None:
     ui.context.client.status_code = 404
     with frame('No pattern'), _body('explore_off', 'This run cannot be continued here'):
-        Text('p', f'{problem[:1].upper()}{problem[1:]}.', 'muted')
+        Text('p', as_sentence(problem), 'muted')
         _ways()
 
 
@@ -128,7 +129,7 @@ def unknown_step(info: RunInfo, error: UnknownStep) -> None:
 def _show_damaged(problem: str) -> None:
     ui.context.client.status_code = 500
     with frame('Damaged'), _body('broken_image', 'The database is damaged'):
-        Text('p', f'{problem[:1].upper()}{problem[1:]}.')
+        Text('p', as_sentence(problem))
         Text(
             'p',
             'Everything else works as before. `hemicycle audit RUN` checks a run, and `hemicycle doctor` the'
@@ -141,7 +142,7 @@ def _show_damaged(problem: str) -> None:
 def _show_unavailable(problem: str) -> None:
     ui.context.client.status_code = 503
     with frame('Not readable'), _body('cloud_off', 'Temporarily unavailable'):
-        Text('p', f'{problem[:1].upper()}{problem[1:]}.', 'muted')
+        Text('p', as_sentence(problem), 'muted')
         with ui.element('div').classes('ways'), link('', 'btn primary'):
             Text('span', 'Try again')
 

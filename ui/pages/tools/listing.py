@@ -14,7 +14,7 @@ from engine.agents import AgentInfo, agents_of
 from engine.tools import RemoteTool, Tool
 from ui.components.theme import button, empty_state
 from ui.components.widgets import NativeSelect, Text, label, link, set_attributes, text_input
-from ui.formatting.values import count, first_sentence
+from ui.formatting.values import as_sentence, count, first_sentence
 from ui.web.backend import Backend
 from ui.web.routing import tool_path
 
@@ -115,9 +115,7 @@ class ToolList:
             return
         broken = [health.problem or '' for health in healths if health.problem]
         found = count(sum(len(health.tools) for health in healths), 'tool')
-        self._told.show(
-            ' '.join([f'{found[:1].upper()}{found[1:]}.', *(f'{problem}.' for problem in broken)])
-        )
+        self._told.show(' '.join([as_sentence(found), *(f'{problem}.' for problem in broken)]))
         names = sorted({tool.category for tool in catalog.tools.values()})
         self._category.offer({'': 'Any category', **{name: name.capitalize() for name in names}})
         self._show_far()

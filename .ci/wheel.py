@@ -15,8 +15,16 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NAME = 'hemicycle'
 INIT = f'''"""Hemicycle: what a program needs to write and run workflows. More is in `{NAME}.engine`."""
 
-from {NAME}.engine import *
-from {NAME}.engine import __all__ as __all__
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from {NAME}.engine import *
+    from {NAME}.engine import __all__ as __all__
+
+
+def __getattr__(name: str) -> Any:  # `{NAME} --help` need not wait for the engine
+    return getattr(import_module('{NAME}.engine'), name)
 '''
 MAIN = f'''"""The `{NAME}` command, as `python -m {NAME}`."""
 

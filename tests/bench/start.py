@@ -18,6 +18,7 @@ from tests.bench.processes import DEADLINE, environment, free_port, server
 from tests.bench.table import Row
 from tests.tree import ROOT
 
+COMMAND = str(Path(sys.executable).with_name('hemicycle'))
 HELP, PAGE, RECOVERED = 300.0, 1_500.0, 2_000.0
 """The bars, in milliseconds."""
 TASK = 'Should a small team adopt event sourcing for its order system?'
@@ -26,7 +27,7 @@ TASK = 'Should a small team adopt event sourcing for its order system?'
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     """From the start of a process, each time a new one."""
     tries = 1 if fast else 5
-    helped = [_seconds(['-m', 'ui', '--help'], folder) for _ in range(tries)]
+    helped = [_seconds([COMMAND, '--help'], folder) for _ in range(tries)]
     yield Row(
         name='hemicycle --help',
         value=median(helped) * 1e3,
@@ -60,7 +61,7 @@ def _served(folder: Path, tries: int) -> list[float]:
     found = []
     for _ in range(tries):
         port = free_port()
-        arguments = ['-m', 'ui', 'serve', '--port', str(port), '--database', str(folder / 'runs.db')]
+        arguments = [COMMAND, 'serve', '--port', str(port), '--database', str(folder / 'runs.db')]
         begun = time.perf_counter()
         with server(arguments, f'http://127.0.0.1:{port}/', folder):
             found.append(time.perf_counter() - begun)
@@ -75,7 +76,7 @@ async def _recovered(database: Path, runs: int) -> float:
             async for _ in run.watch():
                 break
     port, before = free_port(), _steps(database)
-    arguments = ['-m', 'ui', 'serve', '--port', str(port), '--pace', '1', '--database', str(database)]
+    arguments = [COMMAND, 'serve', '--port', str(port), '--pace', '1', '--database', str(database)]
     begun = time.perf_counter()
     with server(arguments, f'http://127.0.0.1:{port}/healthz', database.parent):
         while any(steps <= before[run] for run, steps in _steps(database).items()):

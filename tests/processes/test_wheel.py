@@ -120,6 +120,11 @@ def test_it_works_beside_packages_of_the_same_names(installed: Path, project: Pa
     assert output(project, installed / 'python', '-c', code) == 'Pipeline\n'
 
 
+def test_its_command_does_not_wait_for_the_engine(installed: Path, project: Path) -> None:
+    code = 'import hemicycle.ui.__main__, sys; print("hemicycle.engine" in sys.modules)'
+    assert output(project, installed / 'python', '-c', code) == 'False\n'
+
+
 def test_it_runs_samples_and_keeps_them(installed: Path, project: Path) -> None:
     task = ('--task', 'Which database suits a small shop?')
     assert output(project, installed / 'hemicycle', 'run', 'pipeline', *task)

@@ -7,6 +7,11 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine import *  # noqa: F403
+    from engine import __all__ as __all__
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -31,7 +36,8 @@ class _Aliases(MetaPathFinder, Loader):
         module.__spec__ = alias.loader_state if alias else None
 
 
-sys.meta_path.insert(0, _Aliases())
+def __getattr__(name: str) -> Any:  # `hemicycle --help` need not wait for the engine
+    return getattr(importlib.import_module('engine'), name)
 
-from engine import *  # noqa: E402, F403
-from engine import __all__ as __all__  # noqa: E402
+
+sys.meta_path.insert(0, _Aliases())

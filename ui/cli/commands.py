@@ -76,7 +76,7 @@ COMMANDS = {
     'pause': Command(
         'Debug',
         'execution.step:pause',
-        'Pause a run that no process is executing, or one of its regions.',
+        'Pause a run, or one of its regions.',
         'PAUSE_EPILOG',
     ),
     'break': Command('Debug', 'execution.break_:break_', 'Set, remove or list breakpoints of a run.'),
@@ -154,6 +154,12 @@ COMMANDS = {
         'history.annotate:pin',
         'Pin runs to the top of the list; the retention policy never deletes them.',
         'PIN',
+    ),
+    'winner': Command(
+        'Organize',
+        'history.annotate:winner',
+        'Mark a run as the best of the variants it was forked with.',
+        'WINNER',
     ),
     'delete': Command(
         'Organize',

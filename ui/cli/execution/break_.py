@@ -59,9 +59,8 @@ def break_(  # noqa: PLR0913  (its arguments are the command's)
 ) -> None:
     """Set, remove or list breakpoints of a run.
 
-    For an unfinished run that no process is executing. This pauses it; continue it with `hemicycle resume` or
-    `hemicycle step`. For a new run, use `hemicycle run --break`. To set breakpoints in a run of the
-    dashboard, use its page.
+    This pauses an unfinished run; continue it with `hemicycle resume` or `hemicycle step`. For a new run, use
+    `hemicycle run --break`. Refused while another command is executing the run.
     """
     settings = settings_of(database, synchronous, patterns)
     storage, catalog = storage_of(context), load_catalog(settings)

@@ -31,6 +31,8 @@ hemicycle send last approve
 hemicycle send last deny --at working --set reason="not on a Friday"
 hemicycle send last answer --set 'content={{"name": "Ada"}}'
 hemicycle send last answer --set action=decline
+hemicycle send last extend --set tokens=5000
+hemicycle send last cancel
 hemicycle send last take_seat --set seat=reviewer2
 hemicycle send last say --set reviewer=reviewer2 --set text="I ran the tests." --set verdict=APPROVE
 ```
@@ -72,9 +74,8 @@ def send(  # noqa: PLR0913  (its arguments are the command's)
     """Send an event to an unfinished run, and show the run until it ends or waits again.
 
     Use it to approve or deny tool calls (`approve`, `deny`), answer questions of MCP servers
-    (`answer`; in a terminal, you are asked for each value), pick candidates, speak in a debate and give a run
-    more time. The run must not belong to another process: answer a run of the dashboard
-    there.
+    (`answer`; in a terminal, you are asked for each value), pick candidates, speak in a debate, give a run
+    more time or tokens, and cancel it (`cancel`). Refused while another command is executing the run.
     """
     settings = settings_of(database, synchronous, patterns)
     storage, catalog, data = storage_of(context), load_catalog(settings, pace), parse_data(sets)

@@ -54,9 +54,9 @@ def step(  # noqa: PLR0913  (its arguments are the command's)
 ) -> None:
     """Advance an unfinished run by one step, then release it.
 
-    By default: the next piece of work, even inside an agent, and no more. No other process may be executing
-    the run; it stays paused until `hemicycle resume` or another step. In a terminal, you are asked for more
-    steps at once. Step a run of the dashboard there.
+    By default: the next piece of work, even inside an agent, and no more. The run stays paused until
+    `hemicycle resume` or another step. In a terminal, you are asked for more steps at once. Refused while
+    another command is executing the run.
     """
     if over and out:
         raise InvalidInput({'step': '--over or --out, not both'})
@@ -92,9 +92,10 @@ def pause(  # noqa: PLR0913  (its arguments are the command's)
     database: Database = '',
     synchronous: Durability = 'normal',
 ) -> None:
-    """Pause a run that no process is executing, or one of its regions.
+    """Pause a run, or one of its regions.
 
     A region paused on its own stays paused when the run is resumed; `hemicycle resume --at` resumes it.
+    Refused while another command is executing the run.
     """
     settings = settings_of(database, synchronous, patterns)
     storage, catalog = storage_of(context), load_catalog(settings)

@@ -1,4 +1,4 @@
-"""hemicycle note, star and pin: people's annotations of runs and steps."""
+"""hemicycle note, star, pin and winner: people's annotations of runs and steps."""
 
 from __future__ import annotations
 
@@ -37,6 +37,12 @@ PIN = """Examples:
 ```
 hemicycle pin last
 hemicycle runs --pinned --json | jq -r .id
+```"""
+WINNER = """Examples:
+
+```
+hemicycle winner 81c
+hemicycle lineage 81c
 ```"""
 
 RunNames = Annotated[
@@ -95,6 +101,11 @@ def star(context: typer.Context, runs: RunNames, off: Off = False, database: Dat
 def pin(context: typer.Context, runs: RunNames, off: Off = False, database: Database = '') -> None:
     """Pin runs to the top of the list; the retention policy never deletes them."""
     asyncio.run(_mark(context, database, runs, lambda here, run: here.annotate(run, pinned=not off)))
+
+
+def winner(context: typer.Context, run: RunName, database: Database = '') -> None:
+    """Mark a run as the best of the variants it was forked with."""
+    asyncio.run(_mark(context, database, [run], lambda here, run: here.mark_winner(run)))
 
 
 async def _change_note(

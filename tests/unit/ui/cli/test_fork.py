@@ -28,6 +28,9 @@ def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle)
     family = [json.loads(line) for line in hemicycle('lineage', 'last', '--json').stdout.splitlines()]
     assert [one['kind'] for one in family] == ['root', 'fork', 'fork', 'rerun']
     assert all(one['status'] == 'done' for one in family)
+    assert hemicycle('winner', 'last').exit_code == 0
+    [best] = [line for line in hemicycle('lineage', 'last').stdout.splitlines() if 'winner' in line]
+    assert 'this one' in best
 
 
 @pytest.mark.parametrize(

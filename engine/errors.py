@@ -171,6 +171,17 @@ class JournalDamaged(JournalError):
     """The database is unusable: corrupt, or written by a newer version."""
 
 
+class StepDamaged(JournalDamaged):
+    """One step is not as it was written; the steps before it can be read."""
+
+    def __init__(self, run: str, step: int, problem: str) -> None:
+        self.run, self.step = run, step
+        super().__init__(
+            f'step {step} of run {run} {problem}; put a backup of the database in its place, or fork the run'
+            ' from an earlier step'
+        )
+
+
 Kind = Literal[
     'rate limit',
     'quota',

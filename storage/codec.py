@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import zstandard
 
-from engine.errors import JournalDamaged, JournalError
+from engine.errors import JournalDamaged, JournalError, StepDamaged
 from engine.records import Change, Edge, Event, GuardResult, RunId, Snapshot, StatePath, Transition
 
 PLAIN, PACKED = 0, 1
@@ -105,7 +105,7 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
     """Decode a transition from its row: seq, time, event's name, address and body.
 
     Raises:
-        JournalDamaged: the bytes are not what `Codec` wrote.
+        StepDamaged: the bytes are not what `Codec` wrote.
     """
     seq, time, name, at, body = row
     try:
@@ -134,15 +134,7 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
             changes=tuple([Change(op=op, path=path, value=value) for op, path, value in changes]),
         )
     except (*DAMAGED, TypeError) as error:
-        raise damaged_step(run, seq, 'cannot be read: its bytes are damaged') from error
-
-
-def damaged_step(run: RunId, seq: int, problem: str) -> JournalDamaged:
-    """The error for a step that is not as it was written, which says what to do."""
-    return JournalDamaged(
-        f'step {seq} of run {run} {problem}; put a backup of the database in its place, or fork the run from'
-        ' an earlier step'
-    )
+        raise StepDamaged(run, seq, 'cannot be read: its bytes are damaged') from error
 
 
 # A run takes the same few edges again and again. Creating them anew takes a third of the time of reading a

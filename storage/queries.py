@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, select, text, tuple_
 
-from engine.errors import JournalDamaged, UnknownRun
+from engine.errors import JournalDamaged, StepDamaged, UnknownRun
 from engine.records import (
     RULES,
     SUMMED,
@@ -29,7 +29,7 @@ from engine.records import (
     Usage,
 )
 from engine.records.document import join_tails
-from storage.codec import damaged_step, read_snapshot, read_transition
+from storage.codec import read_snapshot, read_transition
 from storage.path_stats import EDGE, STATE, TRAIL, path_filters, read_path_stats
 from storage.rows import LAUNCH, NOTE, RUN, SHAPE, STEP, STORED, TAG, infos, list_info, read_info, read_shape
 from storage.search import matching
@@ -56,7 +56,7 @@ def shape(connection: Connection, run: RunId) -> Shape:
 def transitions(
     connection: Connection, run: RunId, after: int, until: int | None, limit: int | None
 ) -> list[Transition]:
-    """The steps in a range, in order. Raises `UnknownRun`, `JournalDamaged` if one is missing."""
+    """The steps in a range, in order. Raises `UnknownRun`, `StepDamaged` if one is missing."""
     number, last = _number_and_end(connection, run)
     query = (
         select(STEP.c.seq, STEP.c.time, STEP.c.name, STEP.c.at, STEP.c.body)
@@ -76,7 +76,7 @@ def transitions(
     if len(found) < expected or (found and found[-1][0] != first + len(found) - 1):
         number_of(connection, run)  # It may have been deleted meanwhile.
         missing = next((seq for seq, row in enumerate(found, first) if row[0] != seq), first + len(found))
-        raise damaged_step(run, missing, 'is missing')
+        raise StepDamaged(run, missing, 'is missing')
     return [read_transition(run, row) for row in found]
 
 

@@ -1,4 +1,4 @@
-"""Downloads that a browser saves and never opens as a page: a file, an artifact, an archive."""
+"""Downloads that a browser saves and never opens as a page: files, artifacts, archives, exports."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import asyncio
 import json
 import re
 import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import quote
 
 from fastapi import HTTPException, Response
 from nicegui import app
 from starlette.background import BackgroundTask
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, StreamingResponse
 
-from engine import EngineError
+from engine import Conductor, EngineError
 from engine.records import RunId
 from engine.workspace import format_patch
 from ui.web.backend import Backend
 
+PIECE_BYTES = 1 << 18
 DIGEST = re.compile('[0-9a-f]{64}')
 HARMLESS = {
     'X-Content-Type-Options': 'nosniff',
@@ -53,21 +57,11 @@ def serve_downloads(backend: Backend) -> None:
     async def archive(run: str, snapshot: str, name: str = '') -> Response:
         _check(snapshot)
         conductor = backend()
-        path = await asyncio.to_thread(_scratch)
         try:
             info = await conductor.info(RunId(run))
-            await conductor.workspaces.export(info.id, snapshot, path)
-        except BaseException as error:
-            await asyncio.to_thread(path.unlink, missing_ok=True)
-            if isinstance(error, EngineError):
-                raise HTTPException(404, str(error)) from None
-            raise
-        return FileResponse(
-            path,
-            media_type='application/zip',
-            headers=HARMLESS | {'Content-Disposition': attachment(f'{name or snapshot[:12]}.zip')},
-            background=BackgroundTask(path.unlink, missing_ok=True),
-        )
+            return await zip_download(conductor, info.id, snapshot, name)
+        except EngineError as error:
+            raise HTTPException(404, str(error)) from None
 
     @app.get('/runs/{run}/patch/{snapshot}')
     async def patch(run: str, snapshot: str, before: str = '', name: str = '') -> Response:
@@ -81,6 +75,54 @@ def serve_downloads(backend: Backend) -> None:
             raise HTTPException(404, str(error)) from None
         headers = HARMLESS | {'Content-Disposition': attachment(f'{name or snapshot[:12]}.patch')}
         return Response(format_patch(changes), media_type='application/octet-stream', headers=headers)
+
+
+async def zip_download(conductor: Conductor, run: RunId, snapshot: str, name: str = '') -> Response:
+    """The files of a snapshot as a ZIP file. Raises `EngineError`."""
+    path = await asyncio.to_thread(_scratch)
+    try:
+        with _disk_errors():
+            await conductor.workspaces.export(run, snapshot, path)
+    except BaseException:
+        await asyncio.to_thread(path.unlink, missing_ok=True)
+        raise
+    return FileResponse(
+        path,
+        media_type='application/zip',
+        headers=HARMLESS | {'Content-Disposition': attachment(f'{name or snapshot[:12]}.zip')},
+        background=BackgroundTask(path.unlink, missing_ok=True),
+    )
+
+
+async def complete_download(made: AsyncIterator[bytes], media: str, name: str) -> Response:
+    """A download that begins once all of it is made: until then, an error is answered as an error.
+
+    Raises:
+        EngineError: it cannot be made, or there is no room for it.
+    """
+    with _disk_errors(), ExitStack() as closing:
+        file: BinaryIO = closing.enter_context(await asyncio.to_thread(tempfile.TemporaryFile))
+        async for piece in made:
+            await asyncio.to_thread(file.write, piece)
+        size = file.tell()
+        await asyncio.to_thread(file.seek, 0)
+        closing.pop_all()
+    headers = HARMLESS | {'Content-Disposition': attachment(name), 'Content-Length': str(size)}
+    return StreamingResponse(_pieces(file), media_type=media, headers=headers)
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(f'the file cannot be made: {error.strerror or error}') from error
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece
 
 
 def _check(digest: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, BinaryIO, Literal, Self, Unpack, cast
+from typing import Any, BinaryIO, Final, Literal, Self, Unpack, cast
 from urllib.parse import quote
 
 import httpx
@@ -55,6 +55,8 @@ WAIT_SECONDS = 30.0
 AT_ONCE = 100
 """Runs whose sizes are asked for at once."""
 READ_BYTES = 1 << 18
+MADE: Final = httpx.Timeout(600.0, connect=5.0)
+"""For a file that the server makes before it sends the first byte of it."""
 
 
 class HttpConductor:
@@ -411,13 +413,13 @@ class HttpConductor:
     async def export_bundle(self, runs: Sequence[RunId], *, compressed: bool = True) -> AsyncIterator[bytes]:
         """Export runs as a bundle, without the secrets that the server knows."""
         body = {'runs': list(runs), 'compressed': compressed}
-        async with self._ask.stream('POST', 'exports', json=body) as answer:
+        async with self._ask.stream('POST', 'exports', json=body, timeout=MADE) as answer:
             async for piece in answer.aiter_bytes():
                 yield piece
 
     async def export(self, run: RunId, form: str) -> AsyncIterator[bytes]:
         """Export a run in one of the forms that the server knows."""
-        async with self._ask.stream('GET', f'runs/{run}/export/{form}') as answer:
+        async with self._ask.stream('GET', f'runs/{run}/export/{form}', timeout=MADE) as answer:
             async for piece in answer.aiter_bytes():
                 yield piece
 

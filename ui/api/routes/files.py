@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from starlette.background import BackgroundTask
-from starlette.responses import FileResponse
 
 from engine.records import RunId
 from engine.workspace import FileChange, FileVersion
 from ui.api.dependencies import At, Engine, Run, many
 from ui.api.problems import problems
-from ui.web.downloads import HARMLESS
+from ui.web.downloads import HARMLESS, zip_download
 
 router = APIRouter(prefix='/runs/{run}', tags=['Files'])
 DIGEST = '^[0-9a-f]{64}$'
@@ -70,18 +65,11 @@ async def get_content(conductor: Engine, run: Run, digest: Digest) -> Response:
     return Response(content, media_type='application/octet-stream', headers=HARMLESS)
 
 
-@router.get('/snapshots/{digest}/archive', response_class=FileResponse, responses=problems(404) | ZIP)
-async def get_archive(conductor: Engine, run: Run, digest: Digest) -> FileResponse:
+@router.get('/snapshots/{digest}/archive', response_class=Response, responses=problems(404) | ZIP)
+async def get_archive(conductor: Engine, run: Run, digest: Digest) -> Response:
     """Get all files of a snapshot as a ZIP file."""
     info = await conductor.info(RunId(run))
-    path = await asyncio.to_thread(_temporary)
-    try:
-        await conductor.workspaces.export(info.id, digest, path)
-    except BaseException:
-        await asyncio.to_thread(path.unlink, missing_ok=True)
-        raise
-    remove = BackgroundTask(path.unlink, missing_ok=True)
-    return FileResponse(path, media_type='application/zip', headers=HARMLESS, background=remove)
+    return await zip_download(conductor, info.id, digest)
 
 
 @router.get('/changes', response_model=many(FileChange), responses=problems(404))
@@ -98,8 +86,3 @@ async def list_changes(
     info = await conductor.info(RunId(run))
     beside = (await conductor.info(RunId(other))).id if other else None
     return await conductor.workspaces.diff(info.id, before, after, other=beside)
-
-
-def _temporary() -> FilePath:
-    with tempfile.NamedTemporaryFile(prefix='hemicycle-', suffix='.zip', delete=False) as file:
-        return FilePath(file.name)

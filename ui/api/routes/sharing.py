@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
 from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import StreamingResponse
 
 from engine.history import Imported
 from engine.records import RunId
@@ -17,7 +15,7 @@ from ui.api.dependencies import Engine, Run, ids, many
 from ui.api.problems import Refusal, problems
 from ui.exports.formats import FORMATS, FormatName, stream_export
 from ui.exports.text import file_name
-from ui.web.downloads import HARMLESS, attachment
+from ui.web.downloads import complete_download
 
 router = APIRouter(tags=['Sharing'])
 LARGEST = 1 << 30
@@ -50,7 +48,7 @@ async def export_run(conductor: Engine, run: Run, form: Annotated[FormatName, Pa
     info = await conductor.info(RunId(run))
     made, saved = stream_export(conductor, info.id, form), FORMATS[form]
     name = file_name(info, saved.end, more='-family' if form == 'family' else '')
-    return await _file(made, saved.media, name)
+    return await complete_download(made, saved.media, name)
 
 
 @router.post('/exports', response_class=Response, responses=problems(404, 409, 413, 415) | EXPORTED)
@@ -58,7 +56,7 @@ async def export_bundle(conductor: Engine, wanted: ExportRequest) -> Response:
     """Export several runs as one bundle."""
     made = conductor.export_bundle(ids(wanted.runs), compressed=wanted.compressed)
     end = 'jsonl.gz' if wanted.compressed else 'jsonl'
-    return await _file(made, FORMATS['bundle'].media, f'hemicycle.{end}')
+    return await complete_download(made, FORMATS['bundle'].media, f'hemicycle.{end}')
 
 
 @router.post(
@@ -84,15 +82,3 @@ async def import_bundle(conductor: Engine, request: Request) -> list[Imported]:
             return await conductor.import_bundle(file)
         finally:
             await asyncio.to_thread(file.close)
-
-
-async def _file(made: AsyncIterator[bytes], media: str, name: str) -> Response:
-    first = await anext(made)  # Most errors show here, while there can still be another answer.
-
-    async def whole() -> AsyncIterator[bytes]:
-        yield first
-        async for piece in made:
-            yield piece
-
-    headers = HARMLESS | {'Content-Disposition': attachment(name)}
-    return StreamingResponse(whole(), media_type=media, headers=headers)

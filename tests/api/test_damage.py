@@ -1,0 +1,63 @@
+"""Downloads of a damaged run: the damage is the answer, in place of a file that breaks off."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import BinaryIO, get_args
+
+import httpx
+import pytest
+
+from engine import Conductor
+from tests.support.harness import FakeModel, catalog, started
+from tests.support.journals.damaged_journal import DamagedJournal
+from ui.exports.formats import FormatName
+from ui.web import downloads
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def journal() -> DamagedJournal:
+    return DamagedJournal()
+
+
+@pytest.fixture
+async def conductor(model: FakeModel, journal: DamagedJournal) -> AsyncIterator[Conductor]:
+    async with Conductor(journal, catalog=catalog(model)) as conductor:
+        yield conductor
+
+
+@pytest.mark.parametrize('form', get_args(FormatName))
+async def test_an_export_of_a_damaged_run_is_the_error(
+    journal: DamagedJournal, conductor: Conductor, http: httpx.AsyncClient, form: str
+) -> None:
+    run = await started(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
+    await conductor.result(run)
+    journal.damaged = last = (await conductor.info(run)).seq
+    for answer in (
+        await http.get(f'/runs/{run}/export/{form}'),
+        await http.post('/exports', json={'runs': [run]}),
+    ):
+        assert answer.status_code == 500
+        assert answer.json()['type'] == 'urn:hemicycle:journal-damaged'
+        assert f'step {last} of run {run} is missing' in answer.json()['detail']
+        assert answer.json()['about'] == {'run': run, 'step': last}
+    journal.damaged = 0
+    assert len((whole := await http.get(f'/runs/{run}/export/{form}')).content) == int(
+        whole.headers['Content-Length']
+    )
+
+
+async def test_a_download_for_which_there_is_no_room_is_a_sentence(
+    conductor: Conductor, http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await started(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
+    await conductor.result(run)
+    monkeypatch.setattr(downloads.tempfile, 'TemporaryFile', full_disk)
+    answer = await http.get(f'/runs/{run}/export/bundle')
+    assert answer.status_code == 409
+    assert answer.json()['detail'] == 'the file cannot be made: No space left on device'
+
+
+def full_disk() -> BinaryIO:
+    return Path('/dev/full').open('r+b', buffering=0)

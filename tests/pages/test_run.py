@@ -105,10 +105,12 @@ async def test_an_approval_waits_for_a_person_and_takes_the_answer(user: User, b
     await user.open(f'/runs/{run}')
     await user.should_see('Allow researcher to use notes?', retries=30)
     await user.should_see('Waiting for you')
+    await user.should_see(' approving · ')
     press(user, 'Deny')
     await user.should_see('Result', retries=60)
-    said = [step for step in await conductor.transitions(run) if step.event.name == 'deny']
-    assert len(said) == 1
+    steps = await conductor.transitions(run)
+    assert [step.event.name for step in steps].count('deny') == 1
+    await user.should_see(f'Complete after {steps[-1].seq} steps', retries=30)
 
 
 async def test_a_run_of_another_process_can_be_watched_only(user: User, backend):

@@ -170,21 +170,21 @@ class AgentPanes:
             self._follow_text.show('Show the result' if wanted == RESULT else f'Show {title}')
 
     def _activity(self, view: View, now: float) -> str:
-        """What goes on where no pane says it: the active state, or how the shown stage joined."""
+        """What goes on: how the shown stage joined, what the engine does, or the active state."""
         stage = next((stage for stage in self._stages if stage.key == self._key), None)
-        works = stage is not None and stage.status(view) in ('working', 'asking')
-        if self._picked and stage is not None and stage.key not in view.entered and len(stage.agents) > 1:
+        joined = stage is not None and len(stage.agents) > 1 and stage.key not in view.entered
+        if stage and joined and (self._picked or view.status.ended):
             return join_summary(stage, view, self._context.history)
-        if not view.status.ended and not works and view.active:
+        if not view.active:
+            return ''
+        if not view.status.ended:
             if said := work_in_progress(self._context.shape, view):
                 return f'{said} · {duration(now - view.time)}'
             leaf = view.active[0]
             since = view.entered.get(leaf, (0, now))[1]
             more = f' and {len(view.active) - 1} more' if len(view.active) > 1 else ''
             return f'{path_text(leaf).capitalize()}{more} · {duration(now - since)}'
-        if stage is not None and len(stage.agents) > 1 and stage.key not in view.entered:
-            return join_summary(stage, view, self._context.history)
-        return ''
+        return f'{path_text(view.active[0]).capitalize()} after {count(view.seq, "step")}'
 
     def _engage(self, engaged: bool) -> None:
         self._engaged = engaged

@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import html
 import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -23,6 +24,7 @@ from ui.components.diagram.folding import default_folds
 from ui.components.diagram.rendering import svg
 from ui.exports.run_history import RunHistory, read_history
 from ui.exports.text import format_moment, redaction_note
+from ui.formatting.changes import wordings
 from ui.formatting.values import STATUS_TEXT
 from ui.replay.marks import KINDS
 
@@ -51,6 +53,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
             'title': info.title,
             'facts': _facts(past),
             'words': {status.value: word for status, word in STATUS_TEXT.items()},
+            'constants': wordings(_changed(past.steps)),
             'steps': past.steps,
             'files': past.files,
             'debate': past.shape.field('debate'),
@@ -75,6 +78,12 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
         script=script,
         data=data,
     )
+
+
+def _changed(steps: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """All that was written, each value by the name of its field."""
+    changes = (change for step in steps for change in step.get('changes', ()))
+    return [{pointer.rpartition('/')[2]: value} for _, pointer, value in changes]
 
 
 def _facts(past: RunHistory) -> list[list[str]]:

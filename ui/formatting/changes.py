@@ -25,6 +25,8 @@ CONSTANTS = frozenset(
 """Values that patterns write as programs do: PENDING, in_progress. Other words in capitals are acronyms."""
 CONSTANT = re.compile(r'[A-Z]+(_[A-Z]+)+')
 """A value that can only be a constant, such as NEEDS_REVIEW."""
+STATES = re.compile(r'(^|[_ ])(status|state|phase|stage|verdict|outcome|decision|severity|priority)$')
+"""Names of fields where a single word in capitals is a constant as well, whatever pattern it is of."""
 TITLES = {'system': 'Instructions', 'user': 'Task', 'assistant': 'Reply', 'tool': 'Results'}
 
 
@@ -41,27 +43,27 @@ def change_title(pointer: str) -> str:
     return path_text('.'.join(names)) + (' · added' if added else '')
 
 
-def value_text(value: Any) -> str:
-    """A value of the run's data as lines of text."""
+def value_text(value: Any, name: str = '') -> str:
+    """A value of the run's data as lines of text; `name` is that of its field."""
     if _is_message(value):
         return _message(value)
-    return clip('\n'.join(_lines(_parse(value), 0)), LONGEST)
+    return clip('\n'.join(_lines(_parse(value), 0, name)), LONGEST)
 
 
-def value_html(value: Any) -> str:
+def value_html(value: Any, name: str = '') -> str:
     """The same lines as HTML, each with its depth: what wraps then hangs under its line's text."""
-    lines = (
-        (len(line) - len(line.lstrip()), escape(line.lstrip())) for line in value_text(value).split('\n')
-    )
+    found = value_text(value, name).split('\n')
+    lines = ((len(line) - len(line.lstrip()), escape(line.lstrip())) for line in found)
     return ''.join(f'<div style="--depth: {min(depth, 12)}">{text}</div>' for depth, text in lines)
 
 
-def wordings(value: Any) -> dict[str, str]:
-    """The constants in a JSON value, each in words."""
+def wordings(value: Any, name: str = '') -> dict[str, str]:
+    """The constants in a JSON value, each in words; `name` is that of its field."""
     if isinstance(value, str):
-        return {value: said} if (said := _words(value)) != value else {}
-    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return {constant: said for item in items for constant, said in wordings(item).items()}
+        return {value: said} if (said := _words(value, name)) != value else {}
+    listed = [(name, item) for item in value] if isinstance(value, list | tuple) else ()
+    items = value.items() if isinstance(value, Mapping) else listed
+    return {constant: said for key, item in items for constant, said in wordings(item, str(key)).items()}
 
 
 def _is_message(value: Any) -> TypeGuard[Mapping[str, Any]]:
@@ -97,7 +99,7 @@ def _parse(value: Any) -> Any:
         return value
 
 
-def _lines(value: Any, depth: int) -> list[str]:
+def _lines(value: Any, depth: int, name: str = '') -> list[str]:
     items: list[tuple[str, Any]]
     if isinstance(value, Mapping):
         # What is not set says nothing.
@@ -107,7 +109,7 @@ def _lines(value: Any, depth: int) -> list[str]:
     elif isinstance(value, (list, tuple)):
         items = [('•', item) for item in value]
     else:
-        return [describe_value(value)]
+        return [describe_value(value, name)]
     if not items:
         return ['none']
     if depth >= DEEPEST:
@@ -126,12 +128,12 @@ def _lines(value: Any, depth: int) -> list[str]:
                 found.append(f'{lead}{key}:')
             found += inner
         else:
-            found.append(f'{lead}{key}{mark} {describe_value(item)}')
+            found.append(f'{lead}{key}{mark} {describe_value(item, key)}')
     return found + ([f'… and {len(items) - MOST} more'] if len(items) > MOST else [])
 
 
-def describe_value(value: Any) -> str:
-    """A single value in words."""
+def describe_value(value: Any, name: str = '') -> str:
+    """A single value in words; `name` is that of its field."""
     match value:
         case None:
             return 'none'
@@ -141,8 +143,10 @@ def describe_value(value: Any) -> str:
             return format_number(value)
         case dict() | list() | tuple():
             return 'none'
-    return _words(str(value)) or 'empty'
+    return _words(str(value), name) or 'empty'
 
 
-def _words(text: str) -> str:
-    return text.replace('_', ' ').lower() if text in CONSTANTS or CONSTANT.fullmatch(text) else text
+def _words(text: str, name: str) -> str:
+    is_state = text.isalpha() and text.isupper() and STATES.search(name)
+    constant = is_state or text in CONSTANTS or CONSTANT.fullmatch(text)
+    return text.replace('_', ' ').lower() if constant else text

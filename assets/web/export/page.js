@@ -216,8 +216,9 @@ function open(name) {
   inspect(at);
 }
 const isScalar = (value) => value === null || typeof value !== "object";
+const constants = new Map(Object.entries(run.constants));
 function inWords(value) { // a value as people write it, where that says all of it
-  if (typeof value === "string") return value;
+  if (typeof value === "string") return constants.get(value) ?? value;
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(6)));
   if (isScalar(value)) return value === null ? "none" : String(value ?? "");
@@ -325,7 +326,7 @@ function debatePane(at) {
 function inspect(at) {
   if (tab === "Debate") panes.Debate.replaceChildren(debatePane(at));
   else if (tab === "Step") panes.Step.replaceChildren(stepPane(at));
-  else if (tab === "Memory") { const { memory: held, agents } = memory(at); branches.show(structuredClone({ memory: held, agents }), (steps[at - 1]?.changes || []).map((change) => change[1])); }
+  else if (tab === "Memory") { const { memory: held, agents } = memory(at); branches.show(structuredClone({ memory: held, agents }), (steps[at - 1]?.changes || []).map((change) => change[1]), run.constants); }
   else if (tab === "Usage") panes.Usage.replaceChildren(spendingPane(at));
 }
 

@@ -89,6 +89,13 @@ def test_each_line_says_how_deep_it_is_and_no_text_becomes_markup():
     assert said == '<div style="--depth: 0">steps:</div><div style="--depth: 2">• id: &lt;b&gt;</div>'
 
 
+def test_a_word_in_capitals_is_a_constant_where_a_field_says_a_state():
+    assert value_text('SHIPPED', 'order_status') == 'shipped'
+    assert value_text({'status': 'SHIPPED', 'format': 'XHTML'}) == 'status: shipped\nformat: XHTML'
+    assert wordings({'outcome': 'LATE', 'states': {'SQL': 'SQL'}}) == {'LATE': 'late'}
+    assert value_text('I AM DONE', 'status') == 'I AM DONE', 'a text is left as it is'
+
+
 def test_the_constants_of_a_document_are_given_in_words():
     document = {'memory': {'status': 'COMPLETE', 'steps': [{'status': 'in_progress'}], 'format': 'JSON'}}
     assert wordings(document) == {'COMPLETE': 'complete', 'in_progress': 'in progress'}

@@ -218,15 +218,15 @@ class Inspector:
         with ui.element('div').classes('change'):
             Text('div', change_title(change.path), 'change-path', title=change.path)
             if change.op != 'add' and before not in (None, ''):
-                _value(before, 'before')
+                _value(before, name, 'before')
             if change.op == 'remove':
                 ui.label('removed').classes('muted small')
             else:
-                _value(value, 'after')
+                _value(value, name, 'after')
 
 
-def _value(value: Any, when: str) -> None:
-    made = ui.html(value_html(value), sanitize=False)  # one element, however many lines it has
+def _value(value: Any, name: str, when: str) -> None:
+    made = ui.html(value_html(value, name), sanitize=False)  # one element, however many lines it has
     made.classes(when).props(f'role="group" aria-label="{when}"')
 
 

@@ -112,6 +112,7 @@ class Decoder(ABC):
 
     def finish_with(self, word: str) -> None:
         """Record the provider's finish reason; one that says less than an earlier one is ignored."""
+        word = word[:MOST_SHOWN]
         if is_failure(word):
             self.finish = word
             self.fail(ModelError(f'it broke off: {word}', kind='server', retryable=True, code=word))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from html import unescape
 from typing import Any
 
-import orjson
-
 from engine.errors import PASSING, Kind, ModelError
-from engine.models.http.dialects.dialect import as_mapping
+from engine.models.http.dialects.dialect import as_mapping, as_word, parse_objects
 from engine.models.http.dialects.retry_delay import retry_delay
 
 CODES: dict[str, Kind] = {
@@ -83,21 +82,17 @@ SENTENCES: tuple[tuple[re.Pattern[str], Kind], ...] = (
 
 UNREAD = re.compile(r'<!--.*?(?:-->|\Z)|<(style|script|svg|noscript)\b.*?(?:</\1\s*>|\Z)', re.I | re.S)
 """Invisible parts of a web page, even if the page was cut off inside one."""
-TAG = re.compile(r'<[a-z/!?][^>]*>', re.I)
+TAG = re.compile(r'<[a-z/!?][^<>]*>', re.I)
 
 
 def error_of_response(status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
     """The error described by an unsuccessful response."""
+    text = body.decode('utf-8', 'replace')
     try:
-        content = orjson.loads(body)
-    except ValueError:
-        content = None
-    payload = content if isinstance(content, dict) else {}
-    if isinstance(content, list) and content and isinstance(content[0], dict):
-        payload = content[0]
-    if not payload:
-        payload = {'message': page_text(body.decode('utf-8', 'replace'))[:MOST_SAID]}
-    return error_of_payload(payload, status=status, headers=headers)
+        payload, *_ = parse_objects(text) or [{}]
+    except ModelError:
+        payload = {}
+    return error_of_payload(payload or {'message': page_text(text)}, status=status, headers=headers)
 
 
 def page_text(page: str) -> str:
@@ -115,7 +110,7 @@ def error_of_payload(
     status = status or _status(error) or _status(payload)
     message = _message(inner, error, payload)
     words = (error.get('code'), error.get('type'), *_google_words(error))
-    codes = [str(word) for word in words if word and word != 'error']
+    codes = [code for word in words if (code := as_word(word)[:MOST_WORD]) and code != 'error']
     wait = retry_delay(headers, error, message)
     kind = _kind(status, [code.lower() for code in codes], message.lower())
     if kind == 'quota' and wait is not None and not _is_lasting(codes, error):
@@ -130,9 +125,9 @@ def error_of_payload(
         retry_after=wait,
         status=status,
         code=codes[0] if codes else '',
-        request_id=str(
-            headers.get('x-request-id') or headers.get('request-id') or payload.get('request_id') or ''
-        ),
+        request_id=as_word(
+            headers.get('x-request-id') or headers.get('request-id') or payload.get('request_id')
+        )[:MOST_WORD],
     )
 
 
@@ -173,10 +168,13 @@ def _kind(status: int, codes: list[str], message: str) -> Kind:
     return 'bad request' if 400 <= status < 500 else 'server'
 
 
+STATUS = re.compile('[45][0-9][0-9]')
+
+
 def _status(error: Mapping[str, Any]) -> int:
     for name in ('status_code', 'status', 'code'):
         value = error.get(name)
-        if isinstance(value, str) and value.isdigit():
+        if isinstance(value, str) and STATUS.fullmatch(value):
             value = int(value)
         if isinstance(value, int) and 400 <= value < 600:
             return value
@@ -184,13 +182,14 @@ def _status(error: Mapping[str, Any]) -> int:
 
 
 def _message(inner: Any, error: Mapping[str, Any], payload: Mapping[str, Any]) -> str:
-    if isinstance(inner, str):
-        return inner
     said = error.get('message') or payload.get('message') or payload.get('detail') or ''
-    message = said if isinstance(said, str) else orjson.dumps(said).decode()
+    said = inner if isinstance(inner, str) else said
+    message = said if isinstance(said, str) else json.dumps(said, separators=(',', ':'), ensure_ascii=False)
     raw = as_mapping(error.get('metadata')).get('raw')  # Set by a proxy: what the upstream provider said.
-    return f'{message}: {raw}'[:MOST_SAID] if isinstance(raw, str) and raw else message[:MOST_SAID]
+    return as_word(f'{message}: {raw}' if isinstance(raw, str) and raw else message)[:MOST_SAID]
 
 
 MOST_SAID = 1_000
 """Maximum characters kept of a provider's message."""
+MOST_WORD = 200
+"""Maximum characters kept of an error's code, or of a request's id."""

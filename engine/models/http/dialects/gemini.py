@@ -132,7 +132,7 @@ class GeminiDecoder(Decoder):
         if word and word != 'FINISH_REASON_UNSPECIFIED':
             self.finish_with(word)
             if self.failure is not None and self.failure.code == word and isinstance(message, str):
-                told = f'it broke off: {word}: {message[:MOST_TOLD]}'
+                told = f'it broke off: {word}: {as_word(message)[:MOST_TOLD]}'
                 self.fail(ModelError(told, kind='server', retryable=True, code=word))
 
     def _count(self, reported: Mapping[str, Any]) -> Iterator[ModelEvent]:

@@ -36,8 +36,8 @@ def retry_delay(headers: Mapping[str, str], error: Mapping[str, Any], message: s
     """
     for name, unit in (('retry-after-ms', 1000.0), ('retry-after', 1.0)):
         value = headers.get(name, '').strip()
-        if re.fullmatch(r'\d+(\.\d+)?', value):
-            return float(value) / unit
+        if re.fullmatch(r'\d+(\.\d+)?', value) and (seconds := amount(value)) is not None:
+            return seconds / unit
         if value and unit == 1.0 and (seconds := _until(value, headers)) is not None:
             return seconds
     asked = error.get('retry_after')
@@ -82,8 +82,11 @@ def _duration(text: str) -> float | None:
     found = re.findall(PART, text)
     if not found:
         return None
-    return sum(
-        float(number) * UNITS['ms' if unit in ('ms', 'milliseconds') else unit[0]] for number, unit in found
+    return amount(
+        sum(
+            float(number) * UNITS['ms' if unit in ('ms', 'milliseconds') else unit[0]]
+            for number, unit in found
+        )
     )
 
 
@@ -92,7 +95,7 @@ def _until(text: str, headers: Mapping[str, str]) -> float | None:
     try:
         then = datetime.fromisoformat(text) if text[:1].isdigit() else parsedate_to_datetime(text)
         return max(0.0, (then - _now(headers)).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
 
 
@@ -100,5 +103,5 @@ def _now(headers: Mapping[str, str]) -> datetime:
     """The time by the provider's clock, if it sends it."""
     try:
         return parsedate_to_datetime(headers['date'])
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         return datetime.now(UTC)

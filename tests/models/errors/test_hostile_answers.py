@@ -64,7 +64,7 @@ async def test_an_error_of_any_depth_is_told(levels: int) -> None:
 
 @pytest.mark.parametrize('number', ['NaN', '1e400', '-1e400', '-5', '1e300'])
 async def test_a_wait_that_is_no_number_is_not_taken(number: str) -> None:
-    told = '{"error": {"message": "m", "code": 429, "retry_after": %s}}' % number
+    told = f'{{"error": {{"message": "m", "code": 429, "retry_after": {number}}}}}'
     assert_plain((await replayed(event(told))).error)
 
 

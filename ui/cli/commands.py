@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import resource
 from typing import Any, NamedTuple
 
 import typer
@@ -255,6 +256,9 @@ LOCAL = frozenset(
 )
 """Commands about this machine alone: its server, its files, its credentials at MCP servers."""
 
+LEAST_MEMORY, SERVER_MEMORY = 512, 1_024
+"""Megabytes of address space without which a command, and a server with its threads, fails half-way."""
+
 
 class CommandGroup(TyperGroup):
     """The commands, with errors turned into one line on standard error and an exit code."""
@@ -268,10 +272,13 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that the arguments call, and load it."""
         name, command, rest = super().resolve_command(ctx, args)
+        if name in ('serve', 'worker'):
+            _check_memory(SERVER_MEMORY)
         return name, load(name) if name in COMMANDS else command, rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
+        _check_memory(LEAST_MEMORY)
         from engine import EngineError  # Slow to import, and not needed for the help.
         from ui.cli.output.errors import exit_code, print_error
 
@@ -285,6 +292,15 @@ class CommandGroup(TyperGroup):
         except OSError as error:
             print_error(f'{error.filename}: {error.strerror}' if error.filename else str(error))
             raise typer.Exit(ExitCode.STORAGE) from None
+
+
+def _check_memory(megabytes: int) -> None:
+    """End the command if this process may use less: what is imported next would fail anywhere."""
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0] >> 20
+    if 0 <= allowed < megabytes:  # A limit of -1 is none.
+        problem = f'{megabytes:,} MB of address space are needed, and {allowed:,} MB are allowed'
+        typer.echo(f'hemicycle: not enough memory: {problem} (ulimit -v)', err=True)
+        raise typer.Exit(ExitCode.REFUSED)
 
 
 def load(name: str | None) -> Any:

@@ -3,10 +3,13 @@
 import asyncio
 import contextlib
 import logging
+import os
+import resource
 import signal
 import socket
 import sqlite3
 import stat
+import subprocess
 import sys
 import urllib.request
 from pathlib import Path
@@ -220,6 +223,21 @@ def test_a_server_whose_start_fails_ends(tmp_path: Path) -> None:
     with hemicycle.process('serve', '--port', '0', '--patterns', str(hemicycle.patterns)) as server:
         code, _, err = ended(server)
     assert code == 2 and 'the server could not start: MemoryError' in err
+
+
+@pytest.mark.parametrize(('megabytes', 'command'), [(64, 'runs'), (64, 'serve'), (640, 'serve')])
+def test_a_command_without_enough_memory_ends_at_once(tmp_path: Path, megabytes: int, command: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, '-m', 'ui', command],
+        env=os.environ | {'HEMICYCLE_HOME': str(tmp_path)},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20)),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr.count('\n')) == (2, '', 1), ended.stderr
+    assert f'MB of address space are needed, and {megabytes} MB are allowed' in ended.stderr
 
 
 def test_a_run_whose_process_is_killed_goes_on_in_the_server(tmp_path: Path) -> None:

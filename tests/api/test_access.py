@@ -146,7 +146,7 @@ async def test_a_signed_webhook_needs_no_login(http: httpx.AsyncClient, access: 
     assert (started.status_code, started.json()['state']) == (200, 'started'), started.text
 
 
-async def test_a_cookie_needs_a_page_of_ours(http: httpx.AsyncClient, access: Access) -> None:
+async def test_a_cookie_works_from_our_own_pages_only(http: httpx.AsyncClient, access: Access) -> None:
     secret = await access.accounts.begin_session('operator', 'password', '', '')
     cookie = {'Cookie': f'{COOKIE}={secret}'}
     start = {'pattern': 'lone'}
@@ -201,9 +201,7 @@ async def test_over_tls_only_this_host_can_set_the_cookie(http: httpx.AsyncClien
         assert cookie.startswith(f'__Host-{COOKIE}=') and 'Secure' in cookie
 
 
-async def test_exports_are_in_the_audit_log(
-    http: httpx.AsyncClient, access: Access, conductor: Conductor
-) -> None:
+async def test_exports_are_logged(http: httpx.AsyncClient, access: Access, conductor: Conductor) -> None:
     from ui.access.audit_log import AuditQuery
 
     run = (await conductor.start('lone')).id
@@ -219,7 +217,7 @@ async def test_exports_are_in_the_audit_log(
     assert line.refused == 'answered 404'
 
 
-async def test_a_private_run_that_cannot_continue_is_named_to_nobody_else(
+async def test_a_stranded_private_run_is_hidden_from_others(
     http: httpx.AsyncClient, conductor: Conductor, access: Access
 ) -> None:
     shown, hidden = [(await conductor.start('lone')).id for _ in range(2)]
@@ -230,7 +228,7 @@ async def test_a_private_run_that_cannot_continue_is_named_to_nobody_else(
         assert answer.json()['stranded'].keys() == seen, role
 
 
-async def test_a_viewer_tries_no_tools(backend: Backend, access: Access) -> None:
+async def test_a_viewer_may_not_try_tools(backend: Backend, access: Access) -> None:
     for role in Role:
         secret = await access.accounts.begin_session(str(role), 'password', '', '')
         before = IDENTITY.set(await access.by_session(secret))

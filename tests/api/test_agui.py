@@ -48,7 +48,7 @@ def checked(answer: httpx.Response) -> list[dict[str, Any]]:
     return events
 
 
-async def test_a_pattern_is_run_and_told_in_the_protocols_events(http: httpx.AsyncClient):
+async def test_a_run_streams_the_protocols_events(http: httpx.AsyncClient):
     events = checked(await http.post('/agui/pipeline', json=asked()))
     kinds = [event['type'] for event in events]
     assert (kinds[0], kinds[-1]) == ('RUN_STARTED', 'RUN_FINISHED')
@@ -58,7 +58,7 @@ async def test_a_pattern_is_run_and_told_in_the_protocols_events(http: httpx.Asy
     assert events[-1]['outcome']['type'] == 'success'
 
 
-async def test_a_result_that_falls_short_and_one_that_is_simulated_say_so(http: httpx.AsyncClient):
+async def test_incomplete_and_simulated_results_are_marked(http: httpx.AsyncClient):
     props = {'parameters': {'max_iterations': 0}}
     events = checked(await http.post('/agui/pipeline', json=asked(forwardedProps=props)))
     assert events[-2]['type'] == 'TEXT_MESSAGE_END'
@@ -77,7 +77,7 @@ class Thinks(FakeModel):
             yield event
 
 
-async def test_reasoning_is_told_before_the_answer():
+async def test_reasoning_is_streamed_before_the_answer():
     async with (
         Conductor(catalog=catalog(Thinks('It is.', simulated=False), Lone)) as conductor,
         api(conductor) as http,
@@ -127,7 +127,7 @@ async def test_a_repeated_request_streams_the_same_run(conductor: Conductor, htt
     assert second[-1]['result'] == first[-1]['result']
 
 
-async def test_bad_input_is_a_problem_and_no_stream(http: httpx.AsyncClient):
+async def test_bad_input_returns_a_problem_instead_of_a_stream(http: httpx.AsyncClient):
     assert (await http.post('/agui/nothing', json=asked())).status_code == 404
     assert (await http.post('/agui/pipeline', json=asked('x'))).status_code == 422
     assert (await http.post('/agui/pipeline', json={})).status_code == 422

@@ -28,7 +28,7 @@ def api(conductor: Conductor) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(serve_api(backend)), base_url=BASE)
 
 
-async def test_a_run_is_launched_with_all_that_the_form_offers(conductor: Conductor, http: httpx.AsyncClient):
+async def test_a_run_is_launched_with_every_option_of_the_form(conductor: Conductor, http: httpx.AsyncClient):
     asked = {
         'pattern': 'pipeline',
         'parameters': {'task': 'Compare tea and coffee', 'max_iterations': 2},
@@ -82,7 +82,7 @@ async def test_a_run_is_launched_with_all_that_the_form_offers(conductor: Conduc
         ({'pattern': 'lone', 'breakpoints': [{'enter': 'nowhere'}]}, 422, 'breakpoints.0.enter'),
     ],
 )
-async def test_what_is_wrong_with_a_launch_is_named(
+async def test_launch_errors_name_the_field(
     conductor: Conductor, http: httpx.AsyncClient, asked: dict[str, Any], status: int, field: str | None
 ):
     answer = await http.post('/runs', json=asked, headers={'Idempotency-Key': 'k'})
@@ -93,7 +93,7 @@ async def test_what_is_wrong_with_a_launch_is_named(
     assert again.status_code == 201  # What created nothing does not use up its key.
 
 
-async def test_bodies_are_json_and_bounded(http: httpx.AsyncClient):
+async def test_bodies_must_be_json_of_limited_size(http: httpx.AsyncClient):
     text = await http.post('/runs', content='{}', headers={'Content-Type': 'text/plain'})
     assert (text.status_code, text.json()['type']) == (415, 'urn:hemicycle:media-type')
     broken = await http.post('/runs', content='{', headers={'Content-Type': 'application/json'})
@@ -131,7 +131,7 @@ class Dies:
 
 
 @pytest.mark.parametrize('way', ['start', 'fork', 'variants'])
-async def test_a_launch_that_is_repeated_after_a_crash_starts_no_second_run(tmp_path: Path, way: str):
+async def test_a_launch_repeated_after_a_crash_starts_no_second_run(tmp_path: Path, way: str):
     at, body = '/runs', LAUNCH
     journal = await open_journal(tmp_path / 'runs.db')
     async with Conductor(Dies(journal), catalog=catalog(FakeModel(), Lone)) as conductor:  # type: ignore[arg-type]

@@ -75,7 +75,7 @@ def arguments(schema: dict[str, Any], run: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize('role', list(Role))
-async def test_each_tool_is_for_those_who_may(
+async def test_each_tool_requires_its_role(
     url: str, access: Access, conductor: Conductor, role: Role
 ) -> None:
     run = (await conductor.start('lone', paused=True)).id
@@ -94,7 +94,7 @@ async def test_each_tool_is_for_those_who_may(
         assert (await conductor.info(run)).seq == 1
 
 
-async def test_a_session_is_of_no_use_to_others(url: str, access: Access, conductor: Conductor) -> None:
+async def test_a_session_belongs_to_its_caller(url: str, access: Access, conductor: Conductor) -> None:
     run = (await conductor.start('lone', paused=True)).id
     hello = {
         'protocolVersion': '2025-06-18',

@@ -71,7 +71,7 @@ async def test_a_pattern_runs_with_progress_and_answers(client: Client, conducto
     assert listed.structured_content['total'] == 1
 
 
-async def test_bad_input_is_said(client: Client):
+async def test_bad_input_is_reported(client: Client):
     for name, given in (('pipeline', {'task': 'x'}), ('get_run', {}), ('nothing', {})):
         made = await client.call_tool(name, given)
         assert made.is_error, name
@@ -103,7 +103,7 @@ async def test_a_run_that_waits_is_answered_and_forked():
             assert (await conductor.info(fork['run'])).parent == run
 
 
-async def test_a_long_run_is_asked_for_again():
+async def test_a_long_run_can_be_polled():
     go_on = asyncio.Event()
     conductor = Conductor(catalog=catalog(FakeModel(lambda request: go_on), Lone))
     async with conductor, Client(build_mcp(lambda: conductor)) as client:

@@ -81,7 +81,7 @@ class TestOfTheVersionWithTasks:
         assert (told['status'], told['pollInterval']) == ('completed', 1000)
         assert [one['taskId'] for one in (await ask(client, 'tasks/list'))['tasks']] == [run]
 
-    async def test_what_is_wrong_is_an_error_and_starts_nothing(self, client: Client, conductor: Conductor):
+    async def test_invalid_calls_are_errors_and_start_nothing(self, client: Client, conductor: Conductor):
         for name, code in (('pipeline', -32602), ('nothing', -32601), ('list_runs', -32601)):
             with pytest.raises(MCPError) as told:
                 await begin(client, name)
@@ -105,7 +105,7 @@ class TestOfTheVersionWithTasks:
             with pytest.raises(MCPError):
                 await ask(client, 'tasks/cancel', taskId=run)
 
-    async def test_a_run_that_waits_puts_its_question_to_the_client(self):
+    async def test_a_waiting_run_asks_the_client(self):
         heard: list[ElicitRequestFormParams] = []
 
         async def answer(context: Any, params: Any) -> ElicitResult:
@@ -122,7 +122,7 @@ class TestOfTheVersionWithTasks:
             denied = [step for step in await conductor.transitions(run) if step.event.name == 'deny']
             assert [step.event.data['reason'] for step in denied] == ['too dear']
 
-    async def test_whoever_answers_elsewhere_is_not_waited_for(self):
+    async def test_an_answer_given_elsewhere_ends_the_wait(self):
         async def answer(context: Any, params: Any) -> ElicitResult:
             await asyncio.Event().wait()
             raise AssertionError
@@ -184,12 +184,12 @@ class TestOfTheExtension:
             with pytest.raises(MCPError):
                 await ask(client, 'tasks/get', taskId='nothing')
 
-    async def test_others_get_a_plain_result(self, conductor: Conductor):
+    async def test_clients_without_tasks_get_a_plain_result(self, conductor: Conductor):
         async with Client(build_mcp(lambda: conductor)) as client:
             made = await client.call_tool('pipeline', TASK)
             assert made.structured_content['status'] == 'done'
 
-    async def test_a_question_is_answered_in_an_update_and_once(self):
+    async def test_a_question_is_answered_once_through_an_update(self):
         conductor, polling = asking(), Polling('approve')
         server = build_mcp(lambda: conductor)
         async with conductor, Client(server, extensions=[polling], elicitation_callback=silent) as client:

@@ -82,7 +82,7 @@ INSIDE = {
 pytestmark = pytest.mark.anyio
 
 
-async def test_every_deed_of_the_facade_has_a_route(conductor: Conductor, app: FastAPI):
+async def test_every_method_of_the_facade_has_a_route(conductor: Conductor, app: FastAPI):
     public = {name for name in dir(conductor) if not name.startswith('_')}
     assert public - set(ROUTES) - set(INSIDE) == set(), 'has no route: add one, or say why not'
     assert (set(ROUTES) | set(INSIDE)) - public == set(), 'is no action any more'
@@ -93,7 +93,7 @@ async def test_every_deed_of_the_facade_has_a_route(conductor: Conductor, app: F
     assert named - served == set()
 
 
-async def test_operations_read_well(app: FastAPI):
+async def test_operations_have_readable_names_and_summaries(app: FastAPI):
     for path, operations_of in app.openapi()['paths'].items():
         for method, operation in operations_of.items():
             where = f'{method} {path}'
@@ -107,7 +107,7 @@ FILES = {'check': 'what `save_test` gives', 'import_bundle': 'what `export_bundl
 """Operations whose bodies are files."""
 
 
-async def test_each_body_has_an_example_that_fits(app: FastAPI):
+async def test_each_body_has_a_valid_example(app: FastAPI):
     told = app.openapi()
     bodies = 0
     for path in told['paths'].values():

@@ -27,7 +27,7 @@ async def test_a_chart_is_drawn_in_each_format(http: httpx.AsyncClient):
         assert beginning in answer.text
 
 
-async def test_a_run_is_read_as_the_engine_has_it(conductor: Conductor, http: httpx.AsyncClient):
+async def test_a_run_is_read_exactly_as_the_engine_has_it(conductor: Conductor, http: httpx.AsyncClient):
     run = await started(conductor, 'pipeline', TASK)
     outcome = await conductor.result(run)
     answer = await http.get(f'/runs/{run}')
@@ -52,7 +52,7 @@ async def test_steps_come_in_pages_without_gaps(conductor: Conductor, http: http
     assert seen == list(range(1, (await conductor.info(run)).seq + 1))
 
 
-async def test_a_list_is_paged_past_runs_that_come_and_go(conductor: Conductor, http: httpx.AsyncClient):
+async def test_paging_survives_runs_that_come_and_go(conductor: Conductor, http: httpx.AsyncClient):
     old = [await started(conductor, 'lone') for _ in range(5)]
     first = (await http.get('/runs', params={'limit': 2})).json()
     await started(conductor, 'lone')  # With an offset this would show the second run twice.
@@ -93,7 +93,7 @@ async def test_an_error_is_a_problem_that_names_the_field(
     assert field is None or [one['field'] for one in told['errors']] == [field]
 
 
-async def test_a_step_that_is_not_there_is_404(conductor: Conductor, http: httpx.AsyncClient):
+async def test_a_missing_step_is_404(conductor: Conductor, http: httpx.AsyncClient):
     run = await started(conductor, 'lone')
     await conductor.result(run)
     answer = await http.get(f'/runs/{run}/view?at=99')

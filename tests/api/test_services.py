@@ -119,7 +119,7 @@ async def test_a_schedule_is_kept_over_http(conductor: Conductor, app: FastAPI, 
     await ask.close()
 
 
-async def test_a_trigger_is_set_off_over_http(http: httpx.AsyncClient):
+async def test_a_trigger_fires_over_http(http: httpx.AsyncClient):
     body = {'name': 'Issues', 'action': {'pattern': 'pipeline'}, 'mapping': {'task': '/title'}}
     made = (await http.post('/triggers', json=body)).json()
     sent = json.dumps({'title': 'Compare tea and coffee'})
@@ -155,7 +155,7 @@ async def test_every_action_of_the_services_has_a_route(app: FastAPI):
         assert set(routes.values()) <= served
 
 
-async def test_of_two_answers_one_counts_and_the_other_is_told_so(
+async def test_of_two_answers_one_counts_and_the_other_is_refused(
     conductor: Conductor, http: httpx.AsyncClient
 ):
     run = await started(conductor, 'pair', approvals='all')

@@ -72,7 +72,7 @@ async def test_of_two_answers_to_one_step_one_counts(conductor: Conductor, http:
     assert sorted(answer.status_code for answer in both) == [200, 412]
 
 
-async def test_a_tool_call_is_listed_and_allowed_or_denied():
+async def test_a_tool_call_is_listed_and_approved_or_denied():
     model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
     from engine import Pattern
     from engine.agents.chart import agent
@@ -110,7 +110,7 @@ async def test_breakpoints_are_set_probed_and_listed(conductor: Conductor, http:
     assert (await http.post(f'/runs/{run}/probe', json={'condition': '('})).status_code == 422
 
 
-async def test_a_result_is_waited_for(conductor: Conductor, http: httpx.AsyncClient):
+async def test_a_client_waits_for_a_result(conductor: Conductor, http: httpx.AsyncClient):
     run = await started(conductor, 'lone')
     early = await http.get(f'/runs/{run}/result')
     assert (early.status_code, early.json()['type']) == (409, 'urn:hemicycle:not-ended')
@@ -118,7 +118,7 @@ async def test_a_result_is_waited_for(conductor: Conductor, http: httpx.AsyncCli
     assert (await http.get(f'/runs/{run}/result')).json()['status'] == 'cancelled'
 
 
-async def test_a_question_of_a_tools_server_is_read_and_answered(tmp_path: Path):
+async def test_a_question_of_an_mcp_server_is_read_and_answered(tmp_path: Path):
     hotel = Hotel(tmp_path)
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor, api(conductor) as http:
         run = await started(conductor, 'remote', approvals='none')

@@ -48,7 +48,7 @@ async def test_a_stream_has_all_steps_in_order_and_ends_with_the_run(
     assert (events[-1].event, json.loads(events[-1].data)['status']) == ('end', 'done')
 
 
-async def test_a_stream_goes_on_after_the_last_event(conductor: Conductor, http: httpx.AsyncClient):
+async def test_a_stream_resumes_after_the_last_event(conductor: Conductor, http: httpx.AsyncClient):
     run = await started(conductor, 'pipeline', TASK)
     await conductor.result(run)
     last = (await conductor.info(run)).seq
@@ -67,7 +67,7 @@ class TestText:
         self.go_on = asyncio.Event()
         return FakeModel(lambda request: self.go_on)
 
-    async def test_who_joins_in_the_middle_first_gets_what_was_streamed(
+    async def test_a_late_client_first_gets_the_text_streamed_so_far(
         self, conductor: Conductor, model: FakeModel
     ):
         run = await started(conductor, 'lone')
@@ -80,7 +80,7 @@ class TestText:
         rest = [message.kind async for message in messages]
         assert rest[-1] == 'end'
 
-    async def test_a_heartbeat_comes_while_nothing_happens(
+    async def test_a_heartbeat_is_sent_while_nothing_happens(
         self, conductor: Conductor, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr(sse, 'HEARTBEAT', 0.001)
@@ -92,7 +92,7 @@ class TestText:
         await pieces.aclose()  # type: ignore[attr-defined]
         await conductor.cancel(run)
 
-    async def test_a_slow_reader_is_told_and_catches_up_from_the_journal(
+    async def test_a_slow_reader_is_notified_and_catches_up_from_the_journal(
         self, conductor: Conductor, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr('engine.runtime.feed.MOST_WAITING', 3)
@@ -186,7 +186,7 @@ def answer_of(socket: WebSocketTestSession, id: object) -> dict[str, Any]:
             return message
 
 
-def test_a_socket_of_another_site_is_refused(client: TestClient):
+def test_a_socket_from_another_site_is_refused(client: TestClient):
     foreign = client.websocket_connect('/socket', headers={'Origin': 'https://evil.example'})
     with pytest.raises(WebSocketDisconnect), foreign:
         pass
@@ -210,7 +210,7 @@ def shared(backend: Backend) -> httpx.ASGITransport:
     return httpx.ASGITransport(build_api(backend, [ORIGIN]))
 
 
-async def test_a_site_that_is_named_may_use_the_server_and_no_other(shared: httpx.ASGITransport):
+async def test_only_configured_sites_may_use_the_server(shared: httpx.ASGITransport):
     async with httpx.AsyncClient(transport=shared, base_url='http://127.0.0.1:8080') as http:
         asked = {'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'If-Match'}
         for origin, may in ((ORIGIN, True), ('https://evil.example', False)):

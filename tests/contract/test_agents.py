@@ -67,7 +67,7 @@ def test_every_file_holds_an_agent() -> None:
 
 
 @every_role
-def test_a_role_says_who_it_is_and_names_tools_that_exist(role: Role) -> None:
+def test_a_role_has_instructions_and_existing_tools(role: Role) -> None:
     assert role.name == role.name.lower() and role.title
     assert len(role.instructions) > 40 and role.instructions.startswith('You ')
     assert role.instructions.rstrip().endswith('.')
@@ -75,7 +75,7 @@ def test_a_role_says_who_it_is_and_names_tools_that_exist(role: Role) -> None:
 
 
 @every_stage
-def test_a_prompt_is_made_from_the_state_and_changes_nothing(made: type[Stage]) -> None:
+def test_building_a_prompt_does_not_change_the_state(made: type[Stage]) -> None:
     for state in (
         TaskState(task='Should we buy a heat pump?', drafts=[Draft(version=1, text='x')]),
         in_the_middle(),
@@ -85,7 +85,7 @@ def test_a_prompt_is_made_from_the_state_and_changes_nothing(made: type[Stage]) 
 
 
 @every_stage
-async def test_process_gives_a_new_state_and_leaves_the_old_one(made: type[Stage]) -> None:
+async def test_process_returns_a_new_state_and_keeps_the_old_one(made: type[Stage]) -> None:
     state = in_the_middle()
     before = state.to_dict()
     after = await made().aprocess(state, catalog=CATALOG)

@@ -165,7 +165,9 @@ async def test_a_run_is_started_watched_and_read(conductor: Conductor, here: Con
         (UnknownPattern, lambda conductor: conductor.start('nothing')),
     ],
 )
-async def test_what_is_not_there_is_said_alike(conductor: Conductor, here: Conductor, error: Any, ask: Any):
+async def test_missing_things_raise_the_same_errors(
+    conductor: Conductor, here: Conductor, error: Any, ask: Any
+):
     with pytest.raises(error) as told:
         await ask(conductor)
     with pytest.raises(error) as wanted:
@@ -217,7 +219,7 @@ class TestSteering:
             await conductor.pause(run)
         assert (refused.value.run, refused.value.event) == (run, 'pause')
 
-    async def test_a_paused_run_is_seen_to_rest(self, conductor: Conductor):
+    async def test_a_paused_run_is_reported_at_rest(self, conductor: Conductor):
         run = await held(conductor)
         async for item in conductor.watch(run):
             if isinstance(item, Transition) and 0 < conductor.at_rest(run) <= item.seq:
@@ -346,7 +348,7 @@ async def test_runs_are_exported_and_imported(conductor: Conductor, here: Conduc
     assert told.value.problem
 
 
-async def test_a_run_becomes_a_test(conductor: Conductor, here: Conductor):
+async def test_a_run_is_saved_as_a_test(conductor: Conductor, here: Conductor):
     run = await done(conductor, 'pipeline')
     test = await conductor.save_test(run)
     assert test == await here.save_test(run)
@@ -365,7 +367,7 @@ async def test_files_are_read(conductor: Conductor, here: Conductor):
     assert replace(await conductor.info(run)) == await here.info(run)
 
 
-async def test_a_client_says_that_there_is_no_server(tmp_path: Path):
+async def test_a_client_reports_a_missing_server(tmp_path: Path):
     from engine.errors import JournalUnavailable
 
     with pytest.raises(JournalUnavailable, match='no server answers'):

@@ -36,7 +36,7 @@ async def kept(spaces: Workspaces, *contents: bytes) -> list[str]:
     return digests
 
 
-async def test_what_is_kept_is_found_by_another_process(machine: Machine) -> None:
+async def test_stored_files_are_found_by_another_process(machine: Machine) -> None:
     first = machine()
     short, empty = await kept(first, b'short', b'')
     long = first.objects(RUN).put_file(io.BytesIO(LONG))
@@ -49,7 +49,7 @@ async def test_what_is_kept_is_found_by_another_process(machine: Machine) -> Non
     assert short in objects and long in machine().objects(RUN)
 
 
-async def test_what_is_not_kept_is_said(machine: Machine) -> None:
+async def test_missing_files_are_reported(machine: Machine) -> None:
     objects, gone = machine().objects(RUN), '0' * 64
     for look in (objects.get, objects.open, objects.size):
         with pytest.raises(WorkspaceError, match='the content 000000000000 is no longer kept'):

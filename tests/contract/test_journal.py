@@ -118,7 +118,7 @@ async def test_a_mapping_that_cannot_be_written_to_is_kept(journal: Journal) -> 
     assert (await journal.info(RunId('one'))).parameters == {'a': {'b': 1}}
 
 
-async def test_an_id_is_taken_once(journal: Journal) -> None:
+async def test_an_id_is_unique(journal: Journal) -> None:
     await journal.create(run(title='first'), SHAPE)
     with pytest.raises(JournalConflict, match='one'):
         await journal.create(run(title='second'), SHAPE)
@@ -197,7 +197,7 @@ async def test_whole_runs_are_kept_all_or_none(journal: Journal, name: str, step
     assert await seqs(journal, 'there') == [1, 2]
 
 
-async def test_a_history_that_breaks_off_leaves_nothing(journal: Journal) -> None:
+async def test_an_incomplete_history_leaves_nothing(journal: Journal) -> None:
     def broken() -> Iterator[Transition]:
         yield step(1)
         raise ValueError('cut off')
@@ -211,7 +211,7 @@ async def test_a_history_that_breaks_off_leaves_nothing(journal: Journal) -> Non
 # Appending
 
 
-async def test_what_moves_is_kept_and_the_rest_stays(journal: Journal) -> None:
+async def test_only_changed_fields_are_updated(journal: Journal) -> None:
     info = await claimed(journal, parameters={'a': 1})
     await journal.annotate(info.id, title='Renamed', tags=['x'], note='n')
     moved = replace(
@@ -375,7 +375,7 @@ JSON = st.recursive(
     database=None,
 )
 @given(data=st.dictionaries(st.text(), JSON), value=JSON)
-async def test_json_comes_back_as_it_went(journal: Journal, data: Any, value: Any) -> None:
+async def test_json_survives_a_round_trip(journal: Journal, data: Any, value: Any) -> None:
     name = f'r{(await journal.runs(RunQuery(limit=0))).total}'
     sent = step(
         1, name, event=Event(name='e', data=data), changes=(Change(op='add', path='/x', value=value),)
@@ -392,7 +392,7 @@ async def test_json_comes_back_as_it_went(journal: Journal, data: Any, value: An
 # Forks, notes, lists
 
 
-async def test_a_fork_begins_as_its_parent(journal: Journal) -> None:
+async def test_a_fork_starts_with_its_parents_steps(journal: Journal) -> None:
     parent = await claimed(journal)
     for seq in range(1, 5):
         await journal.append(parent, [step(seq)], Snapshot(run=parent.id, seq=seq, state={'at': seq}))
@@ -412,7 +412,7 @@ async def test_a_fork_begins_as_its_parent(journal: Journal) -> None:
     assert await seqs(journal, 'child') == [1, 2, 3, 4]
 
 
-async def test_a_family_is_found_from_any_of_its_runs(journal: Journal) -> None:
+async def test_a_family_is_found_from_each_member(journal: Journal) -> None:
     for name, parent, created in [
         ('root', None, 1.0),
         ('left', 'root', 3.0),
@@ -435,14 +435,14 @@ async def test_a_family_is_found_from_any_of_its_runs(journal: Journal) -> None:
         await journal.family(RunId('nobody'))
 
 
-async def test_it_keeps_what_a_step_was_played_from(journal: Journal) -> None:
+async def test_the_replayed_step_is_recorded(journal: Journal) -> None:
     info = await claimed(journal)
     sent = step(1, event=Event(name='done', at=StatePath('judging'), since=1, played=17))
     await journal.append(info, [sent])
     assert await journal.transitions(info.id) == [sent]
 
 
-async def test_annotating_changes_what_is_given(journal: Journal) -> None:
+async def test_annotating_changes_only_the_given_fields(journal: Journal) -> None:
     info = await claimed(journal, tags=('a', 'b'), note='old')
     assert await journal.annotate(info.id, title='New') == replace(info, title='New')
     assert await journal.annotate(info.id, tags=['c'], note='') == replace(

@@ -55,7 +55,7 @@ async def test_a_page_of_runs_says_how_many_there_are(journal: Journal) -> None:
         ('duration', ['b', 'c', 'a']),
     ],
 )
-async def test_a_list_is_sorted_and_added_up(journal: Journal, sort: Any, largest_first: list[str]) -> None:
+async def test_a_list_is_sorted_and_totaled(journal: Journal, sort: Any, largest_first: list[str]) -> None:
     for name, title, created, updated, steps, usage in (
         ('a', 'apples', 1.0, 2.0, 2, Usage(input=9, output=1, dollars=0.5)),
         ('b', 'Zebras', 2.0, 9.0, 3, Usage(input=1, output=2, unpriced=1)),
@@ -72,7 +72,7 @@ async def test_a_list_is_sorted_and_added_up(journal: Journal, sort: Any, larges
     assert (await journal.runs(RunQuery())).usage is None
 
 
-async def test_search_takes_the_beginnings_of_words(journal: Journal) -> None:
+async def test_search_matches_prefixes_of_words(journal: Journal) -> None:
     await journal.create(run('a', title='Zebras are striped', parameters={'motion': 'Ban the café'}), SHAPE)
     await journal.create(run('b', title='Horses', tags=('four-legged',), note='see zebras_too'), SHAPE)
     assert await listed(journal, text='zebra') == ['b', 'a']
@@ -86,7 +86,7 @@ async def test_search_takes_the_beginnings_of_words(journal: Journal) -> None:
     assert await listed(journal, text='horses', tag='four-legged') == ['b']
 
 
-async def test_search_follows_what_a_person_changes(journal: Journal) -> None:
+async def test_search_follows_edits(journal: Journal) -> None:
     info = await claimed(journal, title='before', tags=('old',))
     await journal.annotate(info.id, title='after', tags=['new'])
     assert await listed(journal, text='before') == await listed(journal, text='old') == []
@@ -111,7 +111,7 @@ NO_WORDS = ['"', "'", '""', '*', '-', '(', '\0', '🎉', '\\', '', '   ', '\ud80
 
 
 @pytest.mark.parametrize('text', OPERATORS)
-async def test_no_character_is_an_operator(journal: Journal, text: str) -> None:
+async def test_no_character_is_a_search_operator(journal: Journal, text: str) -> None:
     await journal.create(run(title='umbrella'), SHAPE)
     await journal.create(run('other', title=text), SHAPE)
     assert await listed(journal, text=text) == ['other']
@@ -132,7 +132,7 @@ async def test_unfinished_runs_are_listed_oldest_first(journal: Journal) -> None
     assert [info.id for info in await journal.unfinished()] == ['waiting', 'paused']
 
 
-async def test_a_request_is_reserved_once_and_its_reply_is_kept(journal: Journal):
+async def test_a_request_is_reserved_once_and_its_reply_stored(journal: Journal):
     asked = Reservation(key='k', digest='d', run=RunId('one'), created=100.0)
     assert await journal.reserve(asked) == asked
     other = replace(asked, digest='e', run=RunId('two'), created=101.0)
@@ -148,7 +148,7 @@ async def test_a_request_is_reserved_once_and_its_reply_is_kept(journal: Journal
 
 
 @pytest.mark.parametrize('place', ['list', 'trash'])
-async def test_a_page_begins_beyond_a_run(journal: Journal, place: str):
+async def test_a_page_starts_after_a_given_run(journal: Journal, place: str):
     for number in range(4):
         await journal.create(run(f'r{number}', created=100.0 + number // 2), SHAPE)
         if place == 'trash':
@@ -188,7 +188,7 @@ async def test_entries_are_written_all_or_none(journal: Journal):
     assert [one.key for one in await journal.entries(EntryQuery(kind='message'))] == ['a', 'b']
 
 
-async def test_of_two_writers_of_an_entry_one_is_refused(journal: Journal):
+async def test_concurrent_writes_of_an_entry_conflict(journal: Journal):
     await journal.write_entries([entry('a')])
     both = [journal.write_entries([entry('a', version=1, state=who)]) for who in ('x', 'y')]
     ended = await asyncio.gather(*both, return_exceptions=True)
@@ -221,7 +221,7 @@ async def test_entries_are_selected_and_sorted(journal: Journal):
     assert len(await journal.entries(EntryQuery(kind='other'))) == 1
 
 
-async def test_runs_beyond_what_an_entry_says_are_found(journal: Journal):
+async def test_runs_newer_than_an_entry_are_found(journal: Journal):
     for number, name in enumerate(('one', 'two', 'none')):
         info = await claimed(journal, name)
         if name != 'none':

@@ -116,7 +116,7 @@ async def snapshots(journal: Journal, run: RunId, last: int) -> dict[int, Snapsh
     return {snapshot.seq: snapshot for snapshot in found if snapshot}
 
 
-async def test_each_step_is_read_as_its_steps_say(journal: Journal) -> None:
+async def test_each_step_reads_back_identically(journal: Journal) -> None:
     run = await grown(journal)
     async with conducting(journal) as reader:
         steps, shape = await reader.transitions(run), await reader.shape(run)
@@ -144,7 +144,7 @@ async def test_a_fork_reads_its_parents_lists(journal: Journal) -> None:
             assert await conductor.view(child, at) == fold(child, shape, steps[:at]), at
 
 
-async def test_a_list_that_was_read_stays_as_it_was(journal: Journal) -> None:
+async def test_a_list_that_was_read_does_not_change(journal: Journal) -> None:
     run = await grown(journal)
     steps, shape = await journal.transitions(run), await journal.shape(run)
     snapshot = await journal.snapshot(run, len(steps) - 1)
@@ -164,7 +164,7 @@ def fold_document(run: RunId, shape: Any, steps: list[Transition]) -> Any:
     return Fold(run, shape).apply_all(steps).document
 
 
-async def test_nothing_is_read_until_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lists_are_loaded_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
     journal = MemoryJournal()
     run = await grown(journal)
     asked: list[str] = []
@@ -180,7 +180,7 @@ async def test_nothing_is_read_until_it_is_asked_for(monkeypatch: pytest.MonkeyP
         assert memory['items'] and memory['items'] and asked == ['items']
 
 
-def test_a_missing_part_is_damage() -> None:
+def test_a_missing_part_is_reported_as_damage() -> None:
     def end(start: int, *items: int) -> Snapshot:
         return Snapshot(run=RunId('r'), seq=start, state={'tails': {'words': [start, list(items)]}})
 

@@ -32,7 +32,7 @@ async def test_a_new_run_has_neither_star_nor_pin_and_is_in_the_list(journal: Jo
     assert await journal.info(kept.id) == kept
 
 
-async def test_stars_and_pins_stay_and_do_not_disturb_the_owner(journal: Journal) -> None:
+async def test_stars_and_pins_persist_and_do_not_disturb_the_owner(journal: Journal) -> None:
     info = await claimed(journal)
     assert await journal.annotate(ONE, starred=True) == replace(info, starred=True)
     assert await journal.annotate(ONE, pinned=True, title='x') == replace(
@@ -73,7 +73,7 @@ async def test_the_trash_is_a_list_of_its_own(journal: Journal) -> None:
     assert await listed(journal) == ['b', 'a']
 
 
-async def test_a_fork_does_not_go_with_its_parent(journal: Journal) -> None:
+async def test_a_fork_survives_the_deletion_of_its_parent(journal: Journal) -> None:
     parent = await claimed(journal, steps=4)
     await journal.annotate(ONE, pinned=True)
     await journal.fork(run('child', parent=parent.id, parent_at=3, seq=3), SHAPE)
@@ -84,7 +84,7 @@ async def test_a_fork_does_not_go_with_its_parent(journal: Journal) -> None:
     assert (await journal.info(RunId('child'))).parent == 'one'
 
 
-async def test_notes_on_steps_are_kept_in_the_order_of_steps(journal: Journal) -> None:
+async def test_notes_are_ordered_by_step(journal: Journal) -> None:
     await claimed(journal, steps=3)
     first = await note(journal, 'on the third', 3, created=5.0)
     second = await note(journal, 'on the first', created=6.0)
@@ -98,7 +98,7 @@ async def test_notes_on_steps_are_kept_in_the_order_of_steps(journal: Journal) -
     assert await journal.notes(ONE) == [changed, first]
 
 
-async def test_notes_leave_the_history_as_it_is(journal: Journal) -> None:
+async def test_notes_do_not_change_the_history(journal: Journal) -> None:
     info = await claimed(journal, steps=2)
     before = await journal.transitions(ONE)
     await note(journal, 'a remark')
@@ -107,7 +107,7 @@ async def test_notes_leave_the_history_as_it_is(journal: Journal) -> None:
     await journal.append(replace(info, seq=3), [step(3)])
 
 
-async def test_a_note_that_is_not_there_is_named(journal: Journal) -> None:
+async def test_a_missing_note_is_named(journal: Journal) -> None:
     await claimed(journal)
     await claimed(journal, 'two')
     kept = await note(journal, 'mine')
@@ -130,7 +130,7 @@ async def test_a_note_that_is_not_there_is_named(journal: Journal) -> None:
             await call
 
 
-async def test_search_finds_what_was_said_of_a_step(journal: Journal) -> None:
+async def test_search_finds_notes(journal: Journal) -> None:
     await claimed(journal, title='Horses', note='for Monday')
     kept = await note(journal, 'a Zebra appears')
     await note(journal, 'the café closes')
@@ -144,7 +144,7 @@ async def test_search_finds_what_was_said_of_a_step(journal: Journal) -> None:
     assert await listed(journal, text='donkey') == []
 
 
-async def test_notes_go_with_their_run_and_not_to_its_forks(journal: Journal) -> None:
+async def test_notes_are_deleted_with_their_run_and_not_forked(journal: Journal) -> None:
     await claimed(journal, steps=2)
     await note(journal, 'of the parent')
     await journal.fork(run('child', parent=ONE, parent_at=2, seq=2), SHAPE)

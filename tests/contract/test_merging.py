@@ -84,7 +84,7 @@ async def test_tests_are_run_on_an_agents_work(conductor: Conductor, run: RunId)
     assert (await conductor.merging.test(found, 'two')).ran.code != 0
 
 
-async def test_a_branch_that_moved_is_left_alone(conductor: Conductor, run: RunId, project: Path):
+async def test_a_branch_that_moved_is_not_overwritten(conductor: Conductor, run: RunId, project: Path):
     found = await conductor.merging.mergeable(run)
     look = await conductor.merging.preview(found, 'one')
     git(project, 'commit', '-q', '--allow-empty', '-m', 'meanwhile')
@@ -94,7 +94,7 @@ async def test_a_branch_that_moved_is_left_alone(conductor: Conductor, run: RunI
     assert git(project, 'rev-parse', 'main') == tip
 
 
-async def test_a_conflict_is_told_and_resolved(conductor: Conductor, run: RunId, project: Path):
+async def test_a_conflict_is_reported_and_resolved(conductor: Conductor, run: RunId, project: Path):
     (project / 'a.txt').write_text(TEXT.replace('3\n', 'drei\n', 1))
     git(project, 'commit', '-q', '-a', '-m', 'meanwhile')
     found = await conductor.merging.mergeable(run)
@@ -108,7 +108,7 @@ async def test_a_conflict_is_told_and_resolved(conductor: Conductor, run: RunId,
     assert (project / 'a.txt').read_text() == ONE
 
 
-async def test_what_is_not_there_is_said(conductor: Conductor, run: RunId):
+async def test_missing_things_are_reported(conductor: Conductor, run: RunId):
     with pytest.raises(UnknownRun):
         await conductor.merging.mergeable(RunId('nothing'))
     with pytest.raises(InvalidInput, match='has not finished a turn'):

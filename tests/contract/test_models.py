@@ -63,7 +63,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @every_model
-async def test_a_stream_says_something_and_ends_once(name: str) -> None:
+async def test_a_stream_has_content_and_one_end(name: str) -> None:
     found = await events(name, ASKED)
     assert [isinstance(event, Completed) for event in found] == [False] * (len(found) - 1) + [True]
     assert text(found).strip()
@@ -72,14 +72,14 @@ async def test_a_stream_says_something_and_ends_once(name: str) -> None:
 
 
 @every_model
-async def test_an_answer_fits_the_schema_that_is_asked_for(name: str) -> None:
+async def test_an_answer_matches_the_requested_schema(name: str) -> None:
     answer = json.loads(text(await events(name, replace(ASKED, schema=SCHEMA))))
     assert set(answer) == {'approved', 'score'}
     assert isinstance(answer['approved'], bool) and 0 <= answer['score'] <= 100
 
 
 @every_model
-async def test_calls_are_of_tools_it_was_told_of_with_arguments_in_json(name: str) -> None:
+async def test_calls_use_offered_tools_with_json_arguments(name: str) -> None:
     found = await events(name, replace(ASKED, tools=(LOOK_UP,), choice='required'))
     started = [event for event in found if isinstance(event, CallStarted)]
     assert {event.name for event in started} <= {'look_up'}
@@ -89,7 +89,7 @@ async def test_calls_are_of_tools_it_was_told_of_with_arguments_in_json(name: st
 
 
 @every_model
-async def test_who_stops_reading_stops_the_call(name: str) -> None:
+async def test_closing_the_stream_stops_the_call(name: str) -> None:
     async with asyncio.timeout(5):
         stream = MODELS[name].stream(replace(ASKED, model=name))
         async for _ in stream:
@@ -98,6 +98,6 @@ async def test_who_stops_reading_stops_the_call(name: str) -> None:
 
 
 @every_model
-async def test_one_that_plays_says_the_same_again(name: str) -> None:
+async def test_a_scripted_model_is_deterministic(name: str) -> None:
     if MODELS[name].simulated:
         assert await events(name, ASKED) == await events(name, ASKED)

@@ -87,7 +87,7 @@ def test_every_state_is_reachable_and_every_path_can_end(pattern: type[Pattern])
 
 
 @every_pattern
-def test_the_form_can_be_drawn_and_its_schema_tells_the_truth(pattern: type[Pattern]) -> None:
+def test_the_form_can_be_drawn_and_matches_its_schema(pattern: type[Pattern]) -> None:
     schema = pattern.Parameters.model_json_schema()
     for name, field in schema.get('properties', {}).items():
         assert field.get('title') and field.get('description'), f'{name} has no help'
@@ -120,7 +120,7 @@ def test_bad_parameters_are_refused_and_nothing_else_happens(
 
 
 @every_run
-async def test_a_scripted_run_ends_and_its_journal_tells_all(
+async def test_a_scripted_run_ends_with_a_complete_journal(
     pattern: type[Pattern], options: dict[str, Any]
 ) -> None:
     async with Conductor(clock=IdleClock(), **options) as conductor:
@@ -160,7 +160,7 @@ async def test_recovery_after_any_step_reaches_the_same_end(
 
 
 @pytest.mark.parametrize('name', [name for name, made in CATALOG.patterns.items() if not runs_commands(made)])
-async def test_a_run_that_stops_at_each_step_in_its_region_reaches_its_end(name: str) -> None:
+async def test_a_run_stepped_region_by_region_reaches_its_end(name: str) -> None:
     pattern = CATALOG.patterns[name]
     stop = Breakpoint(when='event', stop='region')
     async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:

@@ -51,7 +51,7 @@ async def written(conductor: Conductor, run: RunId, snapshots: int) -> None:
             return
 
 
-async def test_a_run_goes_on_elsewhere_with_the_files_of_its_last_step(machines: Machines) -> None:
+async def test_a_run_continues_elsewhere_with_its_files(machines: Machines) -> None:
     async with machines.open('first', writing(2, hangs=True)) as first:
         run = (await first.start('pair')).id
         await written(first, run, 4)
@@ -69,7 +69,7 @@ async def test_a_run_goes_on_elsewhere_with_the_files_of_its_last_step(machines:
         }
 
 
-async def test_what_a_step_names_is_there_before_it_is_journaled(machines: Machines) -> None:
+async def test_files_are_uploaded_before_their_step_is_journaled(machines: Machines) -> None:
     named: list[str] = []
 
     class Checking(MemoryJournal):
@@ -86,9 +86,7 @@ async def test_what_a_step_names_is_there_before_it_is_journaled(machines: Machi
     assert len(named) >= 4
 
 
-async def test_while_the_files_are_away_a_run_waits_and_then_goes_on(
-    machines: Machines, s3: S3Server
-) -> None:
+async def test_a_run_waits_while_files_are_unavailable(machines: Machines, s3: S3Server) -> None:
     async with machines.open('first', clock=HastyClock()) as first:
         run = await first.start('pair', paused=True)
         s3.stop()
@@ -111,7 +109,7 @@ async def test_while_the_files_are_away_a_run_waits_and_then_goes_on(
     assert len(await at_step(machines.open('web'), run.id, (await machines.journal.info(run.id)).seq)) == 2
 
 
-async def test_a_take_over_waits_for_the_files(machines: Machines, s3: S3Server) -> None:
+async def test_a_takeover_waits_for_the_files(machines: Machines, s3: S3Server) -> None:
     async with machines.open('first', writing(1, hangs=True)) as first:
         run = (await first.start('pair')).id
         await written(first, run, 2)
@@ -161,7 +159,7 @@ class Keeps(Pattern):
         memory.read = event.data['read']
 
 
-async def test_an_activity_that_needs_what_is_away_waits(machines: Machines, s3: S3Server) -> None:
+async def test_an_activity_waits_for_unavailable_files(machines: Machines, s3: S3Server) -> None:
     found = catalog(FakeModel('over'), Keeps)
     async with machines.open('first', found) as first:
         run = (await first.start('keeps')).id
@@ -178,7 +176,7 @@ async def test_an_activity_that_needs_what_is_away_waits(machines: Machines, s3:
         assert await second.audit(run)
 
 
-async def test_what_a_killed_process_left_unsent_is_sent(machines: Machines, tmp_path: Path) -> None:
+async def test_files_left_by_a_killed_process_are_uploaded(machines: Machines, tmp_path: Path) -> None:
     run = RunId('run')
     digest = Workspaces(tmp_path / 'first').objects(run).put(b'left')  # it died before it sent it
     again = Workspaces(tmp_path / 'first', machines.files)
@@ -187,7 +185,7 @@ async def test_what_a_killed_process_left_unsent_is_sent(machines: Machines, tmp
     assert await Workspaces(tmp_path / 'second', machines.files).content(run, digest) == b'left'
 
 
-async def test_what_comes_back_damaged_is_refused(machines: Machines, tmp_path: Path) -> None:
+async def test_damaged_downloads_are_refused(machines: Machines, tmp_path: Path) -> None:
     run, first = RunId('run'), Workspaces(tmp_path / 'first', machines.files)
     digest = first.objects(run).put(b'said')
     await first.upload(run)
@@ -197,14 +195,14 @@ async def test_what_comes_back_damaged_is_refused(machines: Machines, tmp_path: 
     assert [path for path in (tmp_path / 'second').rglob('*') if path.is_file()] == []
 
 
-async def test_a_page_says_that_the_files_are_away(machines: Machines, s3: S3Server) -> None:
+async def test_a_page_says_that_files_are_unavailable(machines: Machines, s3: S3Server) -> None:
     web = machines.open('web')
     with s3.away(), pytest.raises(FilesUnavailable, match='cannot be reached'):
         await web.workspaces.content(RunId('run'), '0' * 64)
     await web.close()
 
 
-async def test_a_purge_removes_the_files_there(machines: Machines) -> None:
+async def test_a_purge_removes_remote_files(machines: Machines) -> None:
     async with machines.open('first') as first:
         run = (await first.start('pair')).id
         await first.result(run)
@@ -234,7 +232,7 @@ async def test_late_files_of_a_purged_run_are_removed_after_a_day(machines: Mach
         assert machines.files.folders() == [run]
 
 
-async def test_a_fork_is_made_where_its_parent_never_was(machines: Machines) -> None:
+async def test_a_fork_is_made_on_another_machine(machines: Machines) -> None:
     async with machines.open('first') as first:
         run = (await first.start('pair')).id
         await first.result(run)
@@ -249,7 +247,7 @@ async def test_a_fork_is_made_where_its_parent_never_was(machines: Machines) -> 
         assert len(await at_step(third, fork, (await third.info(fork)).seq)) == 2
 
 
-async def test_a_bundle_is_exported_and_imported_where_its_files_never_were(machines: Machines) -> None:
+async def test_a_bundle_is_exported_and_imported_on_another_machine(machines: Machines) -> None:
     async with machines.open('first') as first:
         run = (await first.start('pair')).id
         await first.result(run)
@@ -263,7 +261,7 @@ async def test_a_bundle_is_exported_and_imported_where_its_files_never_were(mach
         assert len(await at_step(third, run, (await third.info(run)).seq)) == 2
 
 
-async def test_a_recording_goes_on_elsewhere_and_is_replayed_in_a_third_place(machines: Machines) -> None:
+async def test_a_recording_continues_elsewhere_and_replays_on_a_third_machine(machines: Machines) -> None:
     provider = Provider()
     async with machines.open('first', made(provider), clock=HastyClock()) as first:
         run = (await first.start('lone', models={'': FAR}, record=True)).id
@@ -282,7 +280,7 @@ async def test_a_recording_goes_on_elsewhere_and_is_replayed_in_a_third_place(ma
         assert read_exchanges(third.recordings.replayed_path(again)) == recorded
 
 
-async def test_the_new_owner_keeps_what_was_recorded_of_calls_that_had_ended(machines: Machines) -> None:
+async def test_a_new_owner_keeps_the_recordings_of_finished_calls(machines: Machines) -> None:
     provider = Provider()
     async with machines.open('first', made(provider), clock=HastyClock()) as first:
         run = (await first.start('pair', models={'': FAR}, record=True)).id
@@ -301,7 +299,7 @@ async def test_the_new_owner_keeps_what_was_recorded_of_calls_that_had_ended(mac
         assert web.recordings.path(run).read_bytes() == kept
 
 
-async def test_where_nothing_is_shared_nothing_is_asked(tmp_path: Path) -> None:
+async def test_without_shared_files_nothing_is_requested(tmp_path: Path) -> None:
     async with Conductor(
         catalog=catalog(FakeModel('over'), Pair, tools=(jot,)), workspaces=tmp_path
     ) as alone:

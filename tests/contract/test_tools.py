@@ -27,7 +27,7 @@ def context() -> ToolContext:
 
 
 @every_tool
-def test_a_model_is_told_what_it_does_and_what_it_takes(found: Tool) -> None:
+def test_a_tool_describes_its_purpose_and_parameters(found: Tool) -> None:
     spec = found.spec
     assert spec.name == found.name == inspect.getmodule(found.call).__name__.rpartition('.')[2]  # type: ignore[union-attr]
     assert len(spec.description) > 20 and spec.description.endswith('.')
@@ -104,7 +104,7 @@ async def test_the_calculator_calculates(expression: str, value: str) -> None:
         '5j',
     ],
 )
-async def test_the_calculator_refuses_at_once_what_it_cannot_do(expression: str) -> None:
+async def test_the_calculator_refuses_unsupported_input_at_once(expression: str) -> None:
     started = time.process_time()
     try:
         text = await calculator.run(json.dumps({'expression': expression}), context())
@@ -116,7 +116,7 @@ async def test_the_calculator_refuses_at_once_what_it_cannot_do(expression: str)
 
 @settings(max_examples=200, deadline=500)
 @given(st.text('0123456789.+-*/%() e', max_size=40))
-async def test_the_calculator_answers_or_refuses_whatever_it_gets(expression: str) -> None:
+async def test_the_calculator_answers_or_refuses_any_input(expression: str) -> None:
     with contextlib.suppress(ToolError):
         await calculator.run(json.dumps({'expression': expression}), context())
 

@@ -140,7 +140,7 @@ async def test_edges_visits_and_seconds_are_added_up(journal: Journal) -> None:
     assert [one.path for one in found.states] == ['a', 'b', 'b.x', 'end']
 
 
-async def test_a_pause_and_the_time_without_a_process_are_not_counted(journal: Journal) -> None:
+async def test_pauses_and_time_without_a_process_are_not_counted(journal: Journal) -> None:
     run = await History.begin(journal, 'one')
     await run.go('start', '', 'a')
     await run.go('pause', after=2.0)
@@ -151,7 +151,7 @@ async def test_a_pause_and_the_time_without_a_process_are_not_counted(journal: J
     assert (place.path, place.seconds) == ('a', 6.0)
 
 
-async def test_failures_are_where_they_happened_and_where_the_run_was(journal: Journal) -> None:
+async def test_failures_are_counted_where_they_happened(journal: Journal) -> None:
     run = await History.begin(journal, 'one')
     await run.go('start', '', 'a')
     await run.go('expired', 'a', 'b.x')
@@ -163,7 +163,7 @@ async def test_failures_are_where_they_happened_and_where_the_run_was(journal: J
     assert told == {'a': (0, 1, 0, 1), 'b.x': (2, 0, 1, 1), 'b': (0, 0, 1, 1), 'bad': (0, 0, 0, 0)}
 
 
-async def test_a_failure_that_ends_the_run_in_the_same_turn_is_found_inside(journal: Journal) -> None:
+async def test_a_failure_that_ends_the_run_is_counted_in_its_state(journal: Journal) -> None:
     run = await History.begin(journal, 'one')
     await run.go('start', '', 'b.x')
     await run.go('failed', 'b.x', 'a')
@@ -198,7 +198,7 @@ async def test_the_usual_chart_comes_first(journal: Journal) -> None:
 # Trails
 
 
-async def test_a_trail_goes_on_where_it_was(journal: Journal) -> None:
+async def test_a_trail_is_extended_incrementally(journal: Journal) -> None:
     run = await History.begin(journal, 'one')
     await run.go('start', '', 'a')
     await run.go('failed', 'a', 'b.x')
@@ -230,7 +230,7 @@ async def test_only_what_is_new_is_due(journal: Journal) -> None:
     assert await journal.trail(first.info.id) is not None
 
 
-async def test_trails_of_other_rules_are_made_anew(journal: Journal) -> None:
+async def test_trails_of_other_rules_are_recomputed(journal: Journal) -> None:
     run = await looped(journal, 'one')
     old = PathStats(seq=9, edges={(StatePath('no'), 'more'): 1}, rules=RULES - 1)
     await journal.keep_trails({run.info.id: old})
@@ -239,7 +239,7 @@ async def test_trails_of_other_rules_are_made_anew(journal: Journal) -> None:
     assert 'no>more' not in edges(await surveyed(journal))
 
 
-async def test_a_trail_is_never_replaced_by_a_shorter_one_nor_kept_of_nobody(journal: Journal) -> None:
+async def test_a_trail_is_never_shortened_nor_kept_without_its_run(journal: Journal) -> None:
     run = await looped(journal, 'one')
     await surveyed(journal)
     kept = await journal.trail(run.info.id)
@@ -259,7 +259,7 @@ async def test_a_deleted_run_takes_its_trail_with_it(journal: Journal) -> None:
     assert await journal.due(RunQuery()) == ['one']
 
 
-async def test_a_survey_tells_how_far_it_is_and_what_it_did_is_kept(journal: Journal) -> None:
+async def test_a_survey_reports_progress_and_keeps_its_results(journal: Journal) -> None:
     for number in range(45):
         await looped(journal, f'run{number}', created=float(number))
 
@@ -341,7 +341,7 @@ STEPS = st.lists(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(runs=st.lists(st.tuples(STEPS, STEPS), min_size=1, max_size=4))
-async def test_traffic_is_what_a_count_by_hand_says(journal: Journal, runs: Any) -> None:
+async def test_traffic_matches_a_manual_count(journal: Journal, runs: Any) -> None:
     """Histories that are surveyed in two pieces add up to what every single step says."""
     for number in range((await journal.runs(RunQuery(limit=0))).total):
         await journal.delete(RunId(f'r{number}'))

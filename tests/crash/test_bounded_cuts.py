@@ -32,7 +32,7 @@ def reply(request: ModelRequest) -> Any:
     return FIX if where == 'exploring' and visit == 1 else good(request)
 
 
-async def test_after_every_step_the_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
+async def test_recovery_after_every_step_reaches_the_same_end(tmp_path: Path) -> None:
     made = Catalog.load()
     made.models['scripted'] = FakeModel(reply)  # type: ignore[assignment]
     options: dict[str, Any] = {

@@ -20,7 +20,7 @@ from tests.support.harness import FakeModel, catalog
 from tests.support.harness import until as eventually
 
 
-def test_a_fork_that_plays_and_is_killed_goes_on_playing(tmp_path: Path) -> None:
+def test_a_killed_fork_continues_its_replay(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     calls = hemicycle.home / 'calls'
     odd = ('--patterns', str(hemicycle.patterns))

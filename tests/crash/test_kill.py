@@ -81,7 +81,7 @@ def test_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
     assert hemicycle('audit', *odd).exit_code == 0
 
 
-def test_a_killed_server_goes_on_when_it_is_started_again(tmp_path: Path) -> None:
+def test_a_restarted_server_continues_its_runs(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     with hemicycle.process(*PIPELINE, '--pace', '100', '--quiet') as process:
         hemicycle.reaches(2, process)
@@ -107,7 +107,7 @@ def test_a_killed_server_goes_on_when_it_is_started_again(tmp_path: Path) -> Non
     assert hemicycle('audit').exit_code == 0
 
 
-def test_a_server_is_killed_again_and_again_while_it_starts(tmp_path: Path) -> None:
+def test_a_server_survives_being_killed_while_it_starts(tmp_path: Path) -> None:
     hemicycle, calls, odd = killed_while_counting(tmp_path)
     killed = hemicycle.newest()
     assert killed
@@ -179,7 +179,7 @@ def claimed_since(hemicycle: Hemicycle, epoch: int) -> bool:
     return claims(hemicycle) > epoch
 
 
-def test_breakpoints_and_what_is_held_survive_a_kill(tmp_path: Path) -> None:
+def test_breakpoints_and_held_regions_survive_a_kill(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     stop = ('--break', 'enter analyzing', '--break', 'when tokens > 1', '--paused')
     assert hemicycle(*PIPELINE, *stop, '--quiet').exit_code == 4

@@ -107,7 +107,7 @@ async def test_servers_that_start_together_share_what_was_left(
 
 
 @pytest.mark.parametrize('seconds', [1.5, pytest.param(10.0, marks=pytest.mark.long)])
-async def test_runs_wait_while_the_database_is_away(
+async def test_runs_wait_while_the_database_is_unavailable(
     servers: Servers,
     two: list[tuple[Process, httpx.AsyncClient]],
     reader: Journal,

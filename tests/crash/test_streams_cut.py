@@ -62,7 +62,7 @@ class Reader:
         return False
 
 
-async def test_no_step_is_lost_and_none_comes_twice(server: Server):
+async def test_no_step_is_lost_or_repeated(server: Server):
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(timeout=30, limits=limits, base_url=f'{server.url}/api/v1/') as http:
         run = (await http.post('runs', json={'pattern': 'ticking'})).json()['id']
@@ -82,7 +82,7 @@ async def test_no_step_is_lost_and_none_comes_twice(server: Server):
     assert sum(reader.cuts for reader in readers) > 5 * STREAMS
 
 
-async def test_a_program_goes_on_watching_when_its_server_is_killed_and_comes_back(server: Server):
+async def test_watching_survives_a_restart_of_the_server(server: Server):
     seen = []
     async with HttpConductor(server.url) as there:
         run = await there.start('ticking')

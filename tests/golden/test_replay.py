@@ -93,7 +93,7 @@ def test_no_journal_is_left_of_a_scenario_that_is_gone() -> None:
 
 
 @pytest.mark.parametrize('path', sorted(FOLDER.glob('*.json')), ids=lambda path: path.stem)
-def test_a_journal_that_was_tampered_with_is_found_out(path: Path) -> None:
+def test_tampering_with_a_journal_is_detected(path: Path) -> None:
     document = json.loads(path.read_text('utf-8'))
     made = CATALOG.pattern(document['pattern'])
     workflow = made(made.parse(document['parameters']))

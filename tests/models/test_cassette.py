@@ -61,7 +61,7 @@ async def test_a_cassette_that_is_off_wraps_nothing(tmp_path: Path) -> None:
     assert Cassette(tmp_path / 'tape', 'off').wrap(transport) is transport
 
 
-async def test_what_was_recorded_replays_as_it_was(tmp_path: Path) -> None:
+async def test_a_recording_replays_identically(tmp_path: Path) -> None:
     path = tmp_path / 'run' / 'tape.jsonl'
     refusal = speech.refusal(f'No: {KEY}', 'rate_limit_error')
     provider = Provider(BODY, httpx.ConnectError('refused'), (429, refusal), BODY[:-90], BODY)
@@ -93,7 +93,7 @@ async def test_no_secret_is_recorded(tmp_path: Path) -> None:
     assert 'Wrong key [hidden]' in text and KEY not in text
 
 
-async def test_a_reader_that_leaves_is_recorded(tmp_path: Path) -> None:
+async def test_a_cancelled_read_is_recorded(tmp_path: Path) -> None:
     path = tmp_path / 'tape.jsonl'
     stream: Any = line(path, 'record', Provider(BODY)).model('m').stream(asked())
     while not isinstance(await anext(stream), TextPiece):
@@ -103,7 +103,7 @@ async def test_a_reader_that_leaves_is_recorded(tmp_path: Path) -> None:
     assert found[0][1] == 'truncated'
 
 
-async def test_a_miss_says_what_is_different(tmp_path: Path) -> None:
+async def test_a_miss_shows_the_difference(tmp_path: Path) -> None:
     path = tmp_path / 'tape.jsonl'
     await said(line(path, 'record', Provider(BODY)), asked('Say something about the weather'))
     replaying = line(path, 'replay')
@@ -163,11 +163,11 @@ def test_a_damaged_recording_is_rejected(tmp_path: Path, text: str) -> None:
         Cassette(tmp_path / 'none', 'replay')
 
 
-def test_a_miss_is_not_tried_again() -> None:
+def test_a_miss_is_not_retried() -> None:
     assert not CassetteMiss('tape', 'all').retryable
 
 
-async def test_a_line_that_was_never_finished_is_passed_over(tmp_path: Path) -> None:
+async def test_an_unfinished_line_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / 'tape.jsonl'
     recorded = await said(line(path, 'record', Provider(BODY)))
     with path.open('ab') as file:
@@ -175,7 +175,7 @@ async def test_a_line_that_was_never_finished_is_passed_over(tmp_path: Path) -> 
     assert await said(line(path, 'replay')) == recorded
 
 
-async def test_a_secret_that_is_cut_in_two_is_hidden_all_the_same(tmp_path: Path) -> None:
+async def test_a_secret_split_across_chunks_is_hidden(tmp_path: Path) -> None:
     path = tmp_path / 'tape.jsonl'
     body = speech.start + speech.say(f'Grüß dich, {KEY}') + speech.stop + speech.end
     for cut in (body.index(KEY.encode()) + 4, body.index('ü'.encode()) + 1):
@@ -191,7 +191,7 @@ async def test_a_secret_that_is_cut_in_two_is_hidden_all_the_same(tmp_path: Path
         assert TextPiece(text='Grüß dich, [hidden]') in await said(replaying)
 
 
-def test_requests_are_the_same_whatever_the_ids_of_their_calls() -> None:
+def test_requests_match_regardless_of_call_ids() -> None:
     def body(first: str, second: str, item: str = 'a') -> dict[str, Any]:
         asked = [{'id': first, 'function': {'arguments': '{}'}}, {'id': second}]
         used = {'type': 'tool_use', 'id': first, 'input': {'id': item}}
@@ -202,7 +202,7 @@ def test_requests_are_the_same_whatever_the_ids_of_their_calls() -> None:
     assert number_ids(body('x', 'y')) != number_ids(body('x', 'y', 'b'))
 
 
-async def test_an_exchange_is_kept_before_its_call_ends_however_slow_the_disk(
+async def test_an_exchange_is_stored_before_its_call_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, write = tmp_path / 'tape.jsonl', Cassette._write
@@ -216,7 +216,7 @@ async def test_an_exchange_is_kept_before_its_call_ends_however_slow_the_disk(
     assert len(path.read_bytes().splitlines()) == 1
 
 
-async def test_a_redirect_says_where_to_in_a_recording_too(tmp_path: Path) -> None:
+async def test_a_redirect_keeps_its_location_in_a_recording(tmp_path: Path) -> None:
     def redirect(request: httpx.Request) -> httpx.Response:
         return httpx.Response(307, headers={'location': f'https://other.example/?k={KEY}'})
 

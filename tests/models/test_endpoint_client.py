@@ -73,7 +73,7 @@ async def test_all_calls_share_one_pause(asked_for: float | None, wait: float) -
     await asyncio.gather(*tasks)
 
 
-async def test_a_429_holds_up_the_others() -> None:
+async def test_a_429_delays_the_others() -> None:
     clock, answers = SimulatedClock(), [429, 200]
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -127,7 +127,7 @@ async def test_no_minute_has_more_requests_than_allowed() -> None:
     await line.close()
 
 
-async def test_tokens_of_a_minute_count_as_used_and_not_as_estimated() -> None:
+async def test_used_tokens_replace_estimates_in_the_minutes_count() -> None:
     clock = SimulatedClock()
     # Each has 100 tokens of input by estimate; the server reports 3, and 497 of output.
     line = EndpointClient(endpoint(tokens_per_minute=1_100, at_once=1), transport=answers(497), clock=clock)
@@ -174,7 +174,7 @@ async def test_a_refused_call_uses_no_tokens() -> None:
     await line.close()
 
 
-async def test_what_an_answer_reports_in_its_middle_frees_nothing() -> None:
+async def test_usage_reported_mid_answer_frees_nothing() -> None:
     """Anthropic reports one token of output as the answer begins."""
     begun, gate = 0, asyncio.Event()
 
@@ -248,7 +248,7 @@ async def test_a_call_has_a_cost_where_it_is_known(prices: dict[str, Price], cos
     await line.close()
 
 
-async def test_a_line_opens_again_after_it_was_closed() -> None:
+async def test_a_closed_limiter_opens_again() -> None:
     async def script(wire: Wire) -> None:
         await wire.head()
         await wire.chunk(WHOLE)
@@ -264,7 +264,7 @@ async def test_a_line_opens_again_after_it_was_closed() -> None:
         await line.close()
 
 
-async def test_an_endpoint_that_is_down_is_passed_over_for_a_while() -> None:
+async def test_an_endpoint_that_is_down_is_skipped_for_a_while() -> None:
     clock, broken = SimulatedClock(), True
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -291,7 +291,7 @@ async def test_an_endpoint_that_is_down_is_passed_over_for_a_while() -> None:
     assert not model.down
 
 
-async def test_an_endpoint_has_its_own_time_outs() -> None:
+async def test_an_endpoint_has_its_own_timeouts() -> None:
     async def script(wire: Wire) -> None:
         await wire.gone()
 
@@ -317,7 +317,7 @@ async def test_an_endpoint_has_its_own_time_outs() -> None:
         ),
     ],
 )
-async def test_what_cannot_be_used_is_named(
+async def test_unusable_files_are_named(
     monkeypatch: pytest.MonkeyPatch, url: str, variable: str, value: str, said: str
 ) -> None:
     if variable:
@@ -344,7 +344,7 @@ async def test_a_proxy_that_cannot_be_reached_is_named(monkeypatch: pytest.Monke
         await spoken(line)
 
 
-def test_a_port_that_there_is_none_of_is_told_of_on_the_loop_of_servers() -> None:
+def test_an_invalid_port_is_reported_under_uvloop() -> None:
     async def spoken_there() -> None:
         with pytest.raises(ModelError, match='its address cannot be used: port must be 0-65535') as caught:
             await spoken(EndpointClient(endpoint(url='http://127.0.0.1:99999/v1')))

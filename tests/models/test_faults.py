@@ -41,7 +41,7 @@ async def test_fragments_may_be_split_anywhere(speech: Speech, size: int, line: 
     assert found.end.reason == 'stop'
 
 
-async def test_events_that_say_nothing_are_passed_over(speech: Speech) -> None:
+async def test_empty_events_are_skipped(speech: Speech) -> None:
     found = await whole(speech, speech.start, *speech.nothing, speech.say('x'), *speech.nothing, speech.stop)
     assert found.text == 'x'
     assert found.end.reason == 'stop'
@@ -55,7 +55,7 @@ async def test_the_last_report_of_usage_counts(speech: Speech) -> None:
     assert (found.end.usage.input, found.end.usage.output) == (3, 12)
 
 
-async def test_a_drop_in_mid_stream_is_no_end(speech: Speech) -> None:
+async def test_a_connection_lost_mid_stream_is_an_error(speech: Speech) -> None:
     async def script(wire: Wire) -> None:
         await wire.head()
         await wire.chunk(speech.start + speech.used(4) + speech.say('half'))
@@ -69,7 +69,7 @@ async def test_a_drop_in_mid_stream_is_no_end(speech: Speech) -> None:
     assert [event.text for event in found.events if isinstance(event, TextPiece)] == ['half']
 
 
-async def test_a_drop_after_the_reason_for_stopping_is_an_end(speech: Speech) -> None:
+async def test_a_connection_lost_after_the_finish_reason_is_an_end(speech: Speech) -> None:
     async def script(wire: Wire) -> None:
         await wire.head()
         await wire.chunk(speech.start + speech.say('all') + speech.stop)
@@ -80,13 +80,13 @@ async def test_a_drop_after_the_reason_for_stopping_is_an_end(speech: Speech) ->
 
 
 @pytest.mark.parametrize('cut', [False, True])
-async def test_a_clean_end_without_an_end_mark_is_no_end(speech: Speech, cut: bool) -> None:
+async def test_a_clean_close_without_an_end_mark_is_an_error(speech: Speech, cut: bool) -> None:
     found = await whole(speech, speech.start, speech.say('half'), speech.say('more')[: -12 if cut else None])
     assert found.error is not None
     assert (found.error.kind, found.error.retryable) == ('truncated', True)
 
 
-async def test_an_empty_stream_is_no_answer(speech: Speech) -> None:
+async def test_an_empty_stream_is_an_error(speech: Speech) -> None:
     found = await whole(speech)
     assert found.error is not None and found.error.kind == 'truncated'
 
@@ -137,7 +137,7 @@ async def test_slow_headers_are_a_timeout(speech: Speech) -> None:
     assert 'said nothing for 0.15 s' in str(found.error)
 
 
-async def test_the_whole_may_not_take_for_ever(speech: Speech) -> None:
+async def test_the_whole_call_has_a_timeout(speech: Speech) -> None:
     async def script(wire: Wire) -> None:
         await wire.head()
         await wire.chunk(speech.start)
@@ -150,7 +150,7 @@ async def test_the_whole_may_not_take_for_ever(speech: Speech) -> None:
     assert 'more than 0.2 s' in str(found.error)
 
 
-async def test_a_reader_that_takes_its_time_is_no_stall(speech: Speech) -> None:
+async def test_a_slow_reader_is_not_a_stall(speech: Speech) -> None:
     async def script(wire: Wire) -> None:
         await wire.head()
         await wire.chunk(speech.start)
@@ -179,7 +179,7 @@ async def test_an_unreachable_endpoint_is_a_connection_error(speech: Speech) -> 
 
 
 @pytest.mark.parametrize('leave', ['cancel', 'close'])
-async def test_leaving_in_mid_stream_closes_the_connection(speech: Speech, leave: str) -> None:
+async def test_leaving_mid_stream_closes_the_connection(speech: Speech, leave: str) -> None:
     gone = asyncio.Event()
 
     async def script(wire: Wire) -> None:
@@ -204,7 +204,7 @@ async def test_leaving_in_mid_stream_closes_the_connection(speech: Speech, leave
         await asyncio.wait_for(gone.wait(), 2)
 
 
-async def test_a_connection_is_used_again(speech: Speech) -> None:
+async def test_connections_are_reused(speech: Speech) -> None:
     async def script(wire: Wire) -> None:
         await wire.head()
         await wire.chunk(speech.start + speech.say('x') + speech.stop + speech.end)
@@ -216,7 +216,7 @@ async def test_a_connection_is_used_again(speech: Speech) -> None:
         assert (server.connections, len(server.requests)) == (1, 3)
 
 
-async def test_one_attempt_a_call(speech: Speech) -> None:
+async def test_a_call_makes_one_attempt(speech: Speech) -> None:
     async def script(wire: Wire) -> None:
         await wire.head('500 Oh no')
         await wire.end()

@@ -36,14 +36,14 @@ WORDS = [
 
 
 @pytest.mark.parametrize('word', WORDS)
-async def test_a_finish_that_is_a_failure_fails_the_call(word: str) -> None:
+async def test_a_failed_finish_fails_the_call(word: str) -> None:
     found = await read(say('half'), finish(word), b'data: [DONE]\n\n')
     assert found.error is not None
     assert (found.error.kind, found.error.retryable, found.error.code) == ('server', True, word)
 
 
 @pytest.mark.parametrize('native', ['MALFORMED_FUNCTION_CALL', 'error', 'OTHER'])
-async def test_so_does_one_that_a_proxy_calls_a_stop(native: str) -> None:
+async def test_a_failed_finish_disguised_by_a_proxy_fails_the_call(native: str) -> None:
     choice = {'index': 0, 'delta': {}, 'finish_reason': 'stop', 'native_finish_reason': native}
     found = await read(say('half'), openai(choices=[choice]), b'data: [DONE]\n\n')
     assert found.error is not None and found.error.code == native
@@ -51,7 +51,7 @@ async def test_so_does_one_that_a_proxy_calls_a_stop(native: str) -> None:
     assert (await read(say('all'), openai(choices=[whole]), b'data: [DONE]\n\n')).end.reason == 'stop'
 
 
-async def test_so_does_one_of_messages() -> None:
+async def test_a_failed_finish_of_anthropic_fails_the_call() -> None:
     start = SPEECHES[1].start + SPEECHES[1].say('half')
     found = await read(
         start,
@@ -62,7 +62,7 @@ async def test_so_does_one_of_messages() -> None:
     assert found.error is not None and found.error.code == 'error'
 
 
-async def test_an_error_after_a_failed_finish_says_what_failed() -> None:
+async def test_an_error_after_a_failed_finish_explains_it() -> None:
     told = openai(error={'message': 'upstream is gone', 'code': 502}, choices=[], usage=USED)
     found = await read(say('half'), finish('error'), told, b'data: [DONE]\n\n')
     assert found.error is not None
@@ -80,7 +80,7 @@ async def test_an_error_after_a_failed_finish_says_what_failed() -> None:
         ('pause_turn', 'length'),
     ],
 )
-async def test_other_words_for_finish_reasons_are_understood(word: str, reason: str) -> None:
+async def test_other_finish_reasons_are_understood(word: str, reason: str) -> None:
     assert (await read(say('x'), finish(word), b'data: [DONE]\n\n')).end.reason == reason
 
 
@@ -91,7 +91,7 @@ async def test_a_second_finish_does_not_hide_that_the_answer_was_cut() -> None:
     assert found.error is not None and found.error.code == 'error'
 
 
-async def test_an_error_inside_a_choice_is_told() -> None:
+async def test_an_error_inside_a_choice_is_reported() -> None:
     choice = {'index': 0, 'delta': {}, 'finish_reason': 'error'}
     error = {'code': 502, 'message': 'upstream is gone'}
     found = await read(say('half'), openai(choices=[choice | {'error': error}]), b'data: [DONE]\n\n')
@@ -99,12 +99,12 @@ async def test_an_error_inside_a_choice_is_told() -> None:
 
 
 @pytest.mark.parametrize('told', [{'detail': 'It broke'}, {'message': 'It broke', 'type': 'server_error'}])
-async def test_an_error_that_is_not_called_one_is_told(told: dict[str, str]) -> None:
+async def test_an_unlabelled_error_is_reported(told: dict[str, str]) -> None:
     found = await read(openai(**told), b'data: [DONE]\n\n')
     assert found.error is not None and str(found.error) == 'here: It broke'
 
 
-async def test_an_error_in_a_list_is_told() -> None:
+async def test_an_error_in_a_list_is_reported() -> None:
     error = {'code': 429, 'message': 'You exceeded your current quota. Please retry in 34s'}
     found = await read(b'data: ' + json.dumps([{'error': error}]).encode() + b'\n\n')
     assert found.error is not None
@@ -149,7 +149,7 @@ async def test_usage_that_follows_an_error_counts() -> None:
     assert found.error is not None and found.error.usage is not None and found.error.usage.total == 5
 
 
-async def test_nothing_but_an_end_mark_is_no_answer() -> None:
+async def test_a_stream_of_only_an_end_mark_is_an_error() -> None:
     found = await read(b'data: [DONE]\n\n')
     assert found.error is not None and (found.error.kind, found.error.retryable) == ('truncated', True)
 
@@ -210,7 +210,7 @@ WHOLE = {
 @pytest.mark.parametrize('kind', ['application/json', 'text/event-stream', ''])
 @pytest.mark.parametrize('dialect', WHOLE)
 @pytest.mark.parametrize('size', [0, 7])
-async def test_an_answer_that_is_whole_json_is_taken(dialect: str, kind: str, size: int) -> None:
+async def test_an_answer_in_one_json_document_is_accepted(dialect: str, kind: str, size: int) -> None:
     body = b'\n ' + json.dumps(WHOLE[dialect]).encode()
     found = await read(
         body, dialect=dialect, headers={'content-type': kind} if kind else {'x': 'y'}, size=size
@@ -228,7 +228,7 @@ async def test_a_stream_with_the_content_type_of_json_is_read(speech: Speech) ->
 
 @EACH
 @pytest.mark.parametrize('kind', ['application/json', 'text/event-stream'])
-async def test_an_error_in_whole_json_is_told(speech: Speech, kind: str) -> None:
+async def test_an_error_in_one_json_document_is_reported(speech: Speech, kind: str) -> None:
     body = speech.refusal('No, because of that.', 'overloaded_error')
     found = await read(body, dialect=speech.dialect, headers={'content-type': kind})
     assert found.error is not None
@@ -243,7 +243,7 @@ async def test_an_error_in_whole_json_is_told(speech: Speech, kind: str) -> None
         (b'Please log in', 'Please log in'),
     ],
 )
-async def test_what_is_no_stream_is_named(body: bytes, said: str) -> None:
+async def test_a_body_that_is_not_a_stream_is_named(body: bytes, said: str) -> None:
     found = await read(body)
     assert found.error is not None and found.error.kind == 'bad response'
     assert said in str(found.error) and 'is the address right' in str(found.error)
@@ -251,12 +251,12 @@ async def test_what_is_no_stream_is_named(body: bytes, said: str) -> None:
 
 @pytest.mark.parametrize('size', [0, 1, 2])
 @EACH
-async def test_a_byte_order_mark_is_passed_over(speech: Speech, size: int) -> None:
+async def test_a_byte_order_mark_is_skipped(speech: Speech, size: int) -> None:
     body = b'\xef\xbb\xbf' + speech.start + speech.say('x') + speech.stop + speech.end
     assert (await read(body, dialect=speech.dialect, size=size)).text == 'x'
 
 
-async def test_an_event_without_an_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_event_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse_reader, 'MAX_EVENT', 10_000)
     found = await read(say('x'), b'data: ' + b'x' * 50_000, size=1_000)
     assert found.error is not None
@@ -264,14 +264,14 @@ async def test_an_event_without_an_end_is_bounded(monkeypatch: pytest.MonkeyPatc
     assert 'longer than 10,000 bytes' in str(found.error)
 
 
-async def test_an_answer_without_an_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse_reader, 'MAX_ANSWER', 10_000)
     found = await read(*[say('x')] * 1_000, size=1_000)
     assert found.error is not None and (found.error.kind, found.error.retryable) == ('bad response', False)
     assert 'more than 10,000 bytes' in str(found.error)
 
 
-async def test_choices_are_told_apart_by_their_index() -> None:
+async def test_choices_are_separated_by_index() -> None:
     def choice(index: int, text: str, finish: str | None = None) -> dict[str, Any]:
         return {'index': index, 'delta': {'content': text}, 'finish_reason': finish}
 
@@ -297,7 +297,7 @@ async def test_a_legacy_function_call_is_a_call() -> None:
     assert found.calls == [('f', '{"x": 1}')] and found.end.reason == 'tools'
 
 
-async def test_reasoning_that_is_only_in_details_is_shown() -> None:
+async def test_reasoning_found_only_in_details_is_shown() -> None:
     def delta(**detail: Any) -> bytes:
         return openai(choices=[{'index': 0, 'delta': {'reasoning_details': [{'index': 0, **detail}]}}])
 
@@ -313,7 +313,7 @@ async def test_reasoning_that_is_only_in_details_is_shown() -> None:
 
 
 @pytest.mark.parametrize('named', [False, True])
-async def test_many_fragments_of_one_call_take_no_time(named: bool) -> None:
+async def test_many_fragments_of_one_call_are_joined_quickly(named: bool) -> None:
     def fragment(text: str, name: str | None) -> bytes:
         call = {'index': 0, 'function': {'arguments': text} | ({'name': name} if name else {})}
         return openai(choices=[{'index': 0, 'delta': {'tool_calls': [call]}}])
@@ -335,7 +335,7 @@ async def test_many_fragments_of_one_call_take_no_time(named: bool) -> None:
         ({'prompt_tokens': 10**30, 'completion_tokens': 1e300}, (0, 0)),
     ],
 )
-async def test_token_counts_of_any_kind_are_read(usage: dict[str, Any], numbers: tuple[int, int]) -> None:
+async def test_token_counts_of_any_type_are_read(usage: dict[str, Any], numbers: tuple[int, int]) -> None:
     found = await read(say('x'), finish('stop', usage=usage))
     assert (found.end.usage.input, found.end.usage.output) == numbers
 
@@ -369,7 +369,7 @@ async def test_reasoning_that_is_only_in_the_total_counts(
         ({}, None),
     ],
 )
-async def test_the_cost_that_a_provider_names(told: dict[str, Any], cost: float | None) -> None:
+async def test_the_cost_reported_by_a_provider_is_used(told: dict[str, Any], cost: float | None) -> None:
     found = await read(say('x'), finish('stop', usage=USED | told))
     assert found.end.cost == (None if cost is None else pytest.approx(cost))
 
@@ -393,7 +393,7 @@ async def test_all_iterations_of_a_message_count() -> None:
     assert (found.end.usage.input, found.end.usage.output, found.end.usage.cached) == (117, 25, 7)
 
 
-async def test_cache_writes_of_an_hour_are_told_apart() -> None:
+async def test_hourly_cache_writes_are_counted_separately() -> None:
     usage = {
         'input_tokens': 1,
         'output_tokens': 1,

@@ -48,7 +48,9 @@ def messages(indexes: list[Any], ids: list[str]) -> bytes:
 @pytest.mark.parametrize('ids', [['a', 'b', 'c'], ['0', '0', '0'], ['', '', '']], ids=str)
 @pytest.mark.parametrize('indexes', INDEXES.values(), ids=INDEXES)
 @pytest.mark.parametrize('dialect', ['openai', 'anthropic'])
-async def test_calls_are_told_apart(dialect: str, indexes: list[Any], ids: list[str], size: int) -> None:
+async def test_parallel_calls_are_kept_apart(
+    dialect: str, indexes: list[Any], ids: list[str], size: int
+) -> None:
     speech = OpenAISpeech() if dialect == 'openai' else AnthropicSpeech()
     body = chat(indexes, ids) if dialect == 'openai' else messages(indexes, ids)
     start = speech.start if dialect == 'openai' else anthropic('message_start', message={'id': '1'})

@@ -42,7 +42,7 @@ async def played(folder: Path, case: dict[str, Any], size: int) -> Read:
 
 @pytest.mark.parametrize('size', [0, 1, 2, 3, 5, 7, 13, 64, 1000])
 @pytest.mark.parametrize(('folder', 'case'), cases())
-async def test_a_stream_is_read_as_it_was_meant(folder: Path, case: dict[str, Any], size: int) -> None:
+async def test_a_recorded_stream_is_read_correctly(folder: Path, case: dict[str, Any], size: int) -> None:
     expected = case['expect']
     found = await played(folder, case, size)
     if 'text' in expected:

@@ -21,7 +21,7 @@ async def wordy(wire: Wire) -> None:
 @pytest.mark.parametrize(
     'request_', [b'', b'GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n'], ids=['connected', 'asked']
 )
-def test_a_server_of_the_tests_leaves_no_connection_open(turns: int, request_: bytes) -> None:
+def test_the_test_server_leaves_no_connection_open(turns: int, request_: bytes) -> None:
     async def cut_off() -> socket.socket:
         async with serving(wordy) as server:
             host, port = server.url.split('/')[2].split(':')

@@ -59,7 +59,7 @@ async def call(client: EndpointClient) -> Completed:
     return events[-1]
 
 
-async def test_an_endpoint_trusts_its_own_authority_and_shows_its_certificate(files: Path) -> None:
+async def test_an_endpoint_uses_its_own_ca_and_client_certificate(files: Path) -> None:
     mine = {
         'certificate': str(files / 'client.pem'),
         'certificate_key': str(files / 'client.key'),
@@ -92,7 +92,7 @@ async def test_an_endpoint_trusts_its_own_authority_and_shows_its_certificate(fi
         ),
     ],
 )
-async def test_what_cannot_be_used_is_named(files: Path, ways: dict[str, str], said: str) -> None:
+async def test_unusable_files_are_named(files: Path, ways: dict[str, str], said: str) -> None:
     paths = {name: value if 'password' in name else str(files / value) for name, value in ways.items()}
     with pytest.raises(ModelError, match=said) as caught:
         await call(EndpointClient(endpoint(url='https://127.0.0.1:9/v1', **paths)))
@@ -109,7 +109,7 @@ certificate_password = "env:WORK_PASSWORD"
 """
 
 
-def test_files_are_found_beside_the_configuration(tmp_path: Path) -> None:
+def test_files_are_relative_to_the_configuration(tmp_path: Path) -> None:
     (tmp_path / 'endpoints.toml').write_text(FILE, 'utf-8')
     made = load_configuration(tmp_path / 'endpoints.toml', {'WORK_PASSWORD': PASSWORD}).endpoints['work']
     assert (made.ca, made.certificate) == (str(tmp_path / 'certs/ca.pem'), '/etc/client.pem')
@@ -128,7 +128,7 @@ def test_files_are_found_beside_the_configuration(tmp_path: Path) -> None:
         ('certificate_key = "a.key"', 'certificate_key: only together with a certificate'),
     ],
 )
-def test_what_cannot_be_meant_is_refused(tmp_path: Path, line: str, said: str) -> None:
+def test_contradictory_settings_are_refused(tmp_path: Path, line: str, said: str) -> None:
     (tmp_path / 'e.toml').write_text(f'[endpoints.work]\nurl = "https://a.example"\n{line}', 'utf-8')
     with pytest.raises(EngineError, match=said) as caught:
         load_configuration(tmp_path / 'e.toml', {})

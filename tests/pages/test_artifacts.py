@@ -31,7 +31,7 @@ def around(*states: StateShape) -> Any:
     return SimpleNamespace(shape=shape, name_of=lambda path: path.title(), kept='/runs/r1/kept')
 
 
-async def test_each_kind_is_shown_as_what_it_is_and_a_long_one_is_folded(user: User):
+async def test_each_kind_of_artifact_is_rendered_and_long_ones_are_folded(user: User):
     panes: list[Artifacts] = []
     rows: list[Tabs] = []
 
@@ -71,7 +71,7 @@ async def test_each_kind_is_shown_as_what_it_is_and_a_long_one_is_folded(user: U
     await user.should_see('No artifacts up to this step.')
 
 
-async def test_criteria_are_shown_also_where_the_chart_is_older_than_they_are(user: User):
+async def test_criteria_are_shown_for_charts_older_than_them(user: User):
     judged = [{'name': 'has_content', 'holds': False, 'missing': "the artifact 'content'"}]
 
     @ui.page('/criteria')
@@ -87,7 +87,7 @@ async def test_criteria_are_shown_also_where_the_chart_is_older_than_they_are(us
     await user.should_see('0 of 1 met')
 
 
-def test_the_whole_of_a_text_is_downloaded_as_a_text_and_of_all_else_as_json():
+def test_artifacts_are_downloaded_as_text_or_json():
     assert _artifact('content', json.dumps('# Ünï').encode()) == ('content.md', '# Ünï'.encode())
     assert _artifact('outline', b'{"a": 1}') == ('outline.json', b'{"a": 1}')
     assert _artifact('odd', b'\xff') == ('odd', b'\xff')

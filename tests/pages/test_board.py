@@ -42,7 +42,7 @@ def stubborn(request: Any) -> dict[str, Any]:
     return position('REVISE_BEST', best, agrees=False, insists=points, rests_on=points) | {'text': LONG}
 
 
-async def test_a_long_debate_without_an_end_is_synthesized_and_replayed(user: User, backend: Backend):
+async def test_an_undecided_debate_is_synthesized_and_replayed(user: User, backend: Backend):
     script = everybody(stubborn, position('APPROVE', 'coder1'), reviewers=3)
     script['synthesizer'] = position('REVISE_BEST', 'coder2', changes=['do both'])
     async with conducting(script) as here:
@@ -69,7 +69,7 @@ async def test_a_long_debate_without_an_end_is_synthesized_and_replayed(user: Us
         await user.should_see('No candidates yet.')
 
 
-async def test_a_choice_is_asked_for_confirmed_and_can_be_left(user: User, backend: Backend):
+async def test_a_choice_is_confirmed_or_abandoned(user: User, backend: Backend):
     async with conducting(everybody(BEST, coder2=writing('bad'))) as here:
         served(backend, here)
         run = await begin(here, pick='person', max_revisions=1)
@@ -96,7 +96,7 @@ async def test_a_choice_is_asked_for_confirmed_and_can_be_left(user: User, backe
         await user.should_not_see('Choose an implementation')
 
 
-async def test_a_person_takes_files_and_settles_a_conflict(user: User, backend: Backend):
+async def test_a_person_picks_files_and_resolves_a_conflict(user: User, backend: Backend):
     extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
     plan = {'files': [{'path': 'extra.py', 'coder': f'coder{n}'} for n in (2, 3)], 'why': 'both'}
     async with conducting(everybody(BEST, merger=plan, **extra)) as here:
@@ -170,7 +170,7 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: 
         await user.should_not_see('Your turn as', retries=60)
 
 
-async def test_the_seats_of_a_stage_that_is_picked_are_offered_with_its_agents(user: User, backend: Backend):
+async def test_the_seats_of_a_selected_stage_are_offered(user: User, backend: Backend):
     hold = asyncio.Event()
     script = everybody(BEST)
     script['debating.reviewer1.speaking'] = lambda request: hold
@@ -240,7 +240,7 @@ async def said_nothing(user: User) -> None:
     raise AssertionError('the empty form is not refused')
 
 
-async def test_a_point_shows_who_rebuts_it_and_what_nobody_has_answered(user: User, backend: Backend):
+async def test_points_show_rebuttals_and_unanswered_ones(user: User, backend: Backend):
     script = everybody(BEST)
     insists = ['tests first', 'no globals']
     script['debating.reviewer1.speaking'] = [BEST | {'agrees': False, 'insists': insists}, BEST]

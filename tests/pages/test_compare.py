@@ -38,7 +38,7 @@ async def ran(conductor: Conductor, **parameters) -> str:
     return run
 
 
-async def test_two_runs_part_and_the_page_says_where_and_why(pages, conductor):
+async def test_the_page_says_where_and_why_runs_diverge(pages, conductor):
     a, b = await ran(conductor), await ran(conductor, max_iterations=0)
     await pages.open(f'/compare?a={a}&b={b}')
     await pages.should_see('The runs diverge at step')
@@ -66,7 +66,7 @@ async def test_no_runs_are_named(pages):
 
 
 @pytest.mark.parametrize('at', ['0', '1', '999999', 'x'])
-async def test_any_row_can_be_asked_for(pages, conductor, at):
+async def test_any_row_can_be_opened(pages, conductor, at):
     a, b = await ran(conductor), await ran(conductor)
     await pages.open(f'/compare?a={a}&b={b}&at={at}')
     await pages.should_see('The runs took the same path')
@@ -104,7 +104,7 @@ async def test_the_family_is_offered_first(conductor, monkeypatch):
     assert (await related(conductor, nephew))['Forked from'] == [twin]
 
 
-async def test_any_run_is_found_by_words_or_by_its_id(conductor):
+async def test_any_run_is_found_by_text_or_id(conductor):
     one, other = await ran(conductor), (await conductor.start('lone', title='A zebra')).id
     await conductor.result(other)
     info = await conductor.info(one)
@@ -114,7 +114,7 @@ async def test_any_run_is_found_by_words_or_by_its_id(conductor):
         assert await search_runs(conductor, info, text) == {}
 
 
-async def test_the_diagram_says_who_went_where_also_where_agents_are_folded(conductor):
+async def test_the_diagram_shows_both_paths_even_with_folded_agents(conductor):
     found = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
     whole = path_layer(found, frozenset())
     assert whole['edges']['reviewing>analyzing'] == {
@@ -128,7 +128,7 @@ async def test_the_diagram_says_who_went_where_also_where_agents_are_folded(cond
     assert folded['edges']['reviewing>analyzing'] == whole['edges']['reviewing>analyzing']
 
 
-async def test_where_both_stand_is_marked_on_what_is_drawn(conductor):
+async def test_the_active_states_of_both_are_marked_on_visible_states(conductor):
     run = await ran(conductor)
     steps = await conductor.transitions(run)
     spots = position_layer((steps[2], steps[11]), frozenset({'researching'}))
@@ -139,7 +139,7 @@ async def test_where_both_stand_is_marked_on_what_is_drawn(conductor):
     )
 
 
-def test_charts_that_differ_are_drawn_as_one():
+def test_different_charts_are_drawn_as_one():
     catalog = Catalog.load()
     three, two = (Conductor(catalog=catalog).draw('parallel-review', {'coders': coders}) for coders in (3, 2))
     assert {state.path for state in merge_shapes(two, three).states} == {state.path for state in three.states}
@@ -147,7 +147,7 @@ def test_charts_that_differ_are_drawn_as_one():
     assert merge_shapes(three, three) is three
 
 
-async def test_the_next_difference_is_where_a_stretch_begins_or_else_where_something_else_was_said(conductor):
+async def test_the_next_difference_is_a_new_path_or_other_text(conductor):
     found = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
     assert found.divergence is not None
     assert stretch_starts(found.rows) == [found.divergence.row]
@@ -157,7 +157,7 @@ async def test_the_next_difference_is_where_a_stretch_begins_or_else_where_somet
     assert stripe_gradient(()) == 'none'
 
 
-def test_words_that_only_one_text_has_are_told_apart():
+def test_words_in_only_one_text_are_highlighted():
     assert diff_words('one two three', 'one 2 three') == (
         [(True, 'one '), (False, 'two'), (True, ' three')],
         [(True, 'one '), (False, '2'), (True, ' three')],

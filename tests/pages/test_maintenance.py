@@ -8,7 +8,7 @@ from tests.pages.test_runs import keep
 from tests.support.clicks import click
 
 
-async def test_pinned_runs_stand_on_top(pages, conductor):
+async def test_pinned_runs_come_first(pages, conductor):
     await keep(conductor, 1)
     await keep(conductor, 2)
     await conductor.annotate(RunId('run001'), pinned=True)
@@ -38,13 +38,13 @@ async def test_the_list_filters_by_stars_and_pins(pages, conductor):
     await pages.should_see('Run 3')
 
 
-async def test_a_row_says_what_the_run_takes(pages, conductor):
+async def test_a_row_shows_the_size_of_the_run(pages, conductor):
     await keep(conductor, 1, bytes=2_345)
     await pages.open('/runs')
     await pages.should_see('2.3 kB')
 
 
-async def test_deleted_runs_are_in_the_trash_alone(pages, conductor):
+async def test_deleted_runs_are_only_in_the_trash(pages, conductor):
     await keep(conductor, 1)
     await keep(conductor, 2, status=Status.RUNNING)
     conductor.stranded[RunId('run002')] = 'no such pattern'
@@ -66,7 +66,7 @@ async def test_an_empty_trash_says_so(pages):
     await pages.should_see('The trash is empty.')
 
 
-async def test_without_a_policy_nothing_is_deleted_by_itself(pages, conductor):
+async def test_without_a_policy_nothing_is_deleted(pages, conductor):
     await keep(conductor, 1, bytes=4_000)
     await pages.open('/settings')
     await pages.should_see('Keep everything')
@@ -75,7 +75,7 @@ async def test_without_a_policy_nothing_is_deleted_by_itself(pages, conductor):
     await pages.should_see('4.0 kB: history 4.0 kB, files 0 B, recording 0 B')
 
 
-async def test_the_policy_says_what_it_would_delete_and_does_it(pages, conductor):
+async def test_the_policy_is_previewed_and_applied(pages, conductor):
     conductor.catalog.configuration = Configuration(retention=Retention(days=30, trash_days=2))
     await keep(conductor, 1, bytes=500)
     await keep(conductor, 2, updated=conductor.clock.now(), bytes=700)

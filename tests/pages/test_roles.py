@@ -81,7 +81,7 @@ def disabled(pages: User) -> set[str]:
 
 
 @pytest.mark.parametrize('role', [Role.VIEWER])
-async def test_a_viewer_is_told_why_a_button_is_off(pages, runs, role):
+async def test_a_viewer_sees_why_a_button_is_disabled(pages, runs, role):
     await pages.open(f'/runs/{runs["waits"]}')
     assert {'cancel', 'fork', 'retry', 'annotate', 'write_note'} <= disabled(pages)
     (cancel, *_) = [
@@ -110,14 +110,14 @@ async def test_an_operator_may_steer_but_not_configure(pages, runs, role):
     await pages.should_see('Requires the role admin')
 
 
-async def test_nothing_is_off_for_an_administrator(pages, runs):
+async def test_nothing_is_disabled_for_an_administrator(pages, runs):
     for path in ('/', '/settings', f'/runs/{runs["waits"]}', '/schedules', '/notifications'):
         await pages.open(path)
         assert disabled(pages) == set(), path
 
 
 @pytest.mark.parametrize('role', [Role.VIEWER])
-async def test_the_models_of_endpoints_are_not_asked_for_by_a_viewer(pages, backend, refused, role):
+async def test_a_viewers_page_does_not_query_endpoints(pages, backend, refused, role):
     await pages.open('/settings')
     with pages:
         await Models(backend().catalog.registry, on_change=lambda: None).look()

@@ -82,7 +82,7 @@ def press(user: User, text: str) -> None:
     button._handle_event({'listener_id': listener.id, 'args': {}})
 
 
-async def test_a_full_disk_is_said_and_nothing_is_lost(user: User, backend):
+async def test_a_full_disk_is_reported_and_nothing_is_lost(user: User, backend):
     journal, model = FullDisk(), FakeModel(asks_first)
     conductor = await opened(backend, journal, model)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
@@ -97,7 +97,7 @@ async def test_a_full_disk_is_said_and_nothing_is_lost(user: User, backend):
     assert await conductor.audit(run) > 0
 
 
-async def test_an_approval_waits_for_a_person_and_takes_the_answer(user: User, backend):
+async def test_an_approval_waits_for_a_persons_answer(user: User, backend):
     journal, model = MemoryJournal(), FakeModel(asks_first)
     conductor = await opened(backend, journal, model)
     conductor.catalog.tools['notes'] = replace(conductor.catalog.tools['notes'], approval=True)
@@ -113,7 +113,7 @@ async def test_an_approval_waits_for_a_person_and_takes_the_answer(user: User, b
     await user.should_see(f'Complete after {steps[-1].seq} steps', retries=30)
 
 
-async def test_a_run_of_another_process_can_be_watched_only(user: User, backend):
+async def test_a_run_of_another_process_is_read_only(user: User, backend):
     journal = MemoryJournal()
     conductor = await opened(backend, journal, FakeModel(asyncio.Event()))
     other = Conductor(journal, catalog=conductor.catalog)
@@ -128,7 +128,7 @@ async def test_a_run_of_another_process_can_be_watched_only(user: User, backend)
     await user.should_see('Cancelled')
 
 
-async def test_a_run_that_is_watched_only_is_followed_again_after_an_outage(user: User, backend):
+async def test_a_read_only_run_is_followed_again_after_an_outage(user: User, backend):
     journal = Away()
     conductor = await opened(backend, journal, FakeModel(asyncio.Event()))
     other = Conductor(journal, catalog=conductor.catalog)
@@ -156,7 +156,7 @@ async def test_a_step_of_a_run_that_has_ended(user: User, backend):
     )
 
 
-async def test_a_link_to_a_tab_is_never_said_by_half(user: User, backend, monkeypatch):
+async def test_the_address_is_replaced_in_one_call(user: User, backend, monkeypatch):
     """Whoever reloads while the page is drawn gets the same tab again."""
     conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
@@ -168,7 +168,7 @@ async def test_a_link_to_a_tab_is_never_said_by_half(user: User, backend, monkey
     assert [script for script in said if 'State' in script] == [f'history.replaceState(null, "", "{link}")']
 
 
-async def test_memory_is_read_beside_the_event_loop(user: User, backend, monkeypatch):
+async def test_memory_is_read_off_the_event_loop(user: User, backend, monkeypatch):
     """Its long lists are in earlier snapshots, and other pages do not wait for them."""
     conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
@@ -209,7 +209,7 @@ async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: Us
     assert shown == [3, 5] == read
 
 
-async def test_a_budget_burns_down_and_is_added_to(user: User, backend):
+async def test_a_budget_burns_down_and_is_extended(user: User, backend):
     gate = asyncio.Event()
     conductor = await opened(
         backend,
@@ -230,7 +230,7 @@ async def test_a_budget_burns_down_and_is_added_to(user: User, backend):
     await user.should_not_see('Add budget', retries=30)
 
 
-async def test_an_agent_that_says_nothing_for_long_is_marked(user: User, backend, monkeypatch):
+async def test_a_silent_agent_is_marked(user: User, backend, monkeypatch):
     monkeypatch.setattr(agent_pane, 'QUIET', 0.1)
     conductor = await opened(backend, MemoryJournal(), FakeModel(asyncio.Event()))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
@@ -240,7 +240,7 @@ async def test_an_agent_that_says_nothing_for_long_is_marked(user: User, backend
     await user.should_not_see('no output for', retries=40)
 
 
-async def test_a_run_that_goes_on_is_deleted_only_by_who_is_sure(user: User, backend):
+async def test_deleting_an_unfinished_run_needs_confirmation(user: User, backend):
     conductor = await opened(backend, MemoryJournal(), FakeModel(asyncio.Event()))
     runs_page.register(backend)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id

@@ -38,7 +38,7 @@ async def test_an_empty_home_offers_a_sample(pages):
     await pages.should_not_see('Needs you')
 
 
-async def test_a_row_says_what_is_known_of_a_run(pages, conductor):
+async def test_a_row_summarizes_its_run(pages, conductor):
     await keep(
         conductor, 1, status=Status.FAILED, error='the model is overloaded', tags=('weekly',), note='again'
     )
@@ -48,14 +48,14 @@ async def test_a_row_says_what_is_known_of_a_run(pages, conductor):
     await pages.should_see('the model is overloaded')
 
 
-async def test_a_row_of_a_run_that_falls_short_is_done_with_issues(pages, conductor):
+async def test_a_row_of_an_incomplete_run_is_done_with_issues(pages, conductor):
     await keep(conductor, 1, error='2 of 5 tasks failed')
     await pages.open('/runs')
     await pages.should_see('Done with issues')
     await pages.should_see('2 of 5 tasks failed')
 
 
-async def test_a_row_tells_forks_from_their_parents_and_counts_the_tags_that_have_no_room(pages, conductor):
+async def test_a_row_marks_forks_and_counts_hidden_tags(pages, conductor):
     born = {'parent': RunId('run001'), 'tags': tuple('abcde')}
     await keep(conductor, 1)
     await keep(conductor, 2, **born, parent_at=8)
@@ -67,7 +67,7 @@ async def test_a_row_tells_forks_from_their_parents_and_counts_the_tags_that_hav
     await pages.should_not_see('fork at 0')
 
 
-async def test_the_button_of_folded_filters_says_how_many_are_set(pages, conductor):
+async def test_the_button_of_collapsed_filters_counts_them(pages, conductor):
     await keep(conductor, 1, tags=('weekly',))
     await pages.open('/runs?tag=weekly&status=done&text=run')
     await pages.should_see('(2)')
@@ -80,7 +80,7 @@ async def test_the_empty_list_leads_to_the_patterns(pages):
     await pages.should_see('Choose a pattern')
 
 
-async def test_what_waits_for_a_person_stands_on_the_home_page(pages, conductor):
+async def test_the_home_page_lists_what_waits_for_a_person(pages, conductor):
     run = await conductor.start('pipeline', {'task': 'Compare tea and coffee'}, approvals='all')
     async for _ in run.watch():
         if (await run.view()).waiting:
@@ -109,7 +109,7 @@ async def test_the_address_filters_and_turns_pages(pages, conductor):
 @pytest.mark.parametrize(
     'query', ['page=99', 'page=0', 'page=x', 'status=odd', 'since=2026-99-99', 'until=x']
 )
-async def test_an_address_that_makes_no_sense_shows_runs(pages, conductor, query):
+async def test_an_invalid_address_shows_all_runs(pages, conductor, query):
     await keep(conductor, 1)
     await pages.open(f'/runs?{query}')
     await pages.should_see('Run 1')
@@ -123,7 +123,7 @@ async def test_no_match_offers_to_clear_the_filters(pages, conductor):
     await pages.should_see('Run 1')
 
 
-async def test_a_list_that_cannot_be_read_says_so_and_comes_back(pages, conductor, monkeypatch):
+async def test_an_unreadable_list_says_so_and_recovers(pages, conductor, monkeypatch):
     await keep(conductor, 1)
     with monkeypatch.context() as broken:
 

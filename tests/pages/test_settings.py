@@ -29,7 +29,7 @@ def no_warning():
     warn_everywhere('')
 
 
-async def test_an_unconfigured_server_says_what_there_is(pages):
+async def test_an_unconfigured_server_lists_its_options(pages):
     await pages.open('/settings')
     for text in ('scripted', 'No live model is configured', 'ANTHROPIC_API_KEY', 'keeps runs in memory only'):
         await pages.should_see(text)
@@ -47,7 +47,7 @@ async def test_an_endpoint_shows_its_limits(pages, conductor):
     await pages.should_see('3 calls at a time, 60 requests a minute, 90k tokens a minute')
 
 
-async def test_without_a_sandbox_it_says_how_to_get_one(pages, conductor):
+async def test_without_a_sandbox_the_page_says_how_to_install_one(pages, conductor):
     conductor.sandbox = Sandbox(_problem=PROBLEM)
     await pages.open('/settings')
     await pages.should_see(PROBLEM)
@@ -57,7 +57,7 @@ async def test_without_a_sandbox_it_says_how_to_get_one(pages, conductor):
     await pages.should_not_see(UNSANDBOXED)
 
 
-async def test_unsafe_commands_are_warned_of_on_every_page(pages, conductor):
+async def test_every_page_warns_of_unsafe_commands(pages, conductor):
     conductor.sandbox = Sandbox(unsafe=True, _problem=PROBLEM)
     await warn_of(conductor)
     for path in ('/', '/runs', '/tools', '/launch/pipeline', '/nowhere', '/settings'):
@@ -66,7 +66,7 @@ async def test_unsafe_commands_are_warned_of_on_every_page(pages, conductor):
     await pages.should_see('commands written by a model run on this machine with all your permissions')
 
 
-async def test_what_is_allowed_unsafely_is_not_warned_of_where_there_is_a_sandbox(pages, conductor):
+async def test_no_warning_is_shown_when_there_is_a_sandbox(pages, conductor):
     conductor.sandbox = Sandbox(unsafe=True, _problem='')
     await warn_of(conductor)
     await pages.open('/settings')
@@ -80,7 +80,7 @@ async def test_faults_are_named_here_too(pages, conductor):
     await pages.should_see('endpoints.a.url: bad')
 
 
-async def test_places_and_sizes_are_told(pages, backend, tmp_path):
+async def test_paths_and_sizes_are_shown(pages, backend, tmp_path):
     database = tmp_path / 'runs.db'
     database.write_bytes(b'x' * 12_000)
     database.with_name('runs.db-wal').write_bytes(b'x' * 345)
@@ -91,7 +91,7 @@ async def test_places_and_sizes_are_told(pages, backend, tmp_path):
     await pages.should_see('The file does not exist yet.')
 
 
-def test_the_example_is_sound():
+def test_the_example_is_valid():
     assert set(ConfigFile.model_validate(tomllib.loads(EXAMPLE)).endpoints) == {'work', 'anthropic', 'lab'}
 
 
@@ -106,11 +106,11 @@ def test_the_example_is_sound():
         (10**16, '10000 TB'),
     ],
 )
-def test_sizes_are_put_in_words(number, words):
+def test_sizes_are_formatted(number, words):
     assert byte_size(number) == words
 
 
-def test_short_times_are_put_in_words():
+def test_short_times_are_formatted():
     assert (short_duration(0.0123), short_duration(3.44)) == ('12 ms', '3.4 s')
 
 
@@ -134,13 +134,13 @@ async def test_settings_show_what_each_may_reach_and_how_to_install_the_others(p
         await pages.should_see(text)
 
 
-async def test_a_test_says_in_words_what_is_wrong(pages, conductor):
+async def test_a_test_explains_the_problem(pages, conductor):
     known(conductor, args=('-c', 'echo no licence >&2; exit 3'), sandboxed=False)
     health = await conductor.catalog.agents.test('mine', conductor.sandbox)
     assert health.problem == 'mine: it ended with status 3: no licence'
 
 
-async def test_a_launch_form_offers_those_that_are_installed(conductor, monkeypatch):
+async def test_a_launch_form_offers_installed_agents(conductor, monkeypatch):
     monkeypatch.setenv('PATH', '/usr/bin:/bin')
     registry = known(conductor)
     offered = next(group for group in model_groups(registry, busy=False) if group['label'] == 'Coding agents')

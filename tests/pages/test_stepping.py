@@ -34,7 +34,7 @@ def hears(user: User, kind: type[ui.element], event: str, said: dict | None = No
     UserInteraction(user, found, None).trigger(event, said)
 
 
-async def test_a_paused_run_offers_its_steps_and_a_moving_one_a_pause(user: User, backend):
+async def test_paused_runs_offer_steps_and_active_ones_a_pause(user: User, backend):
     conductor, run = await held(backend, MemoryJournal())
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
@@ -52,7 +52,7 @@ async def test_a_paused_run_offers_its_steps_and_a_moving_one_a_pause(user: User
     await user.should_see('its breakpoints are read-only', retries=30)
 
 
-async def test_breakpoints_are_listed_and_follow_what_others_set(user: User, backend):
+async def test_breakpoints_are_listed_including_those_of_others(user: User, backend):
     conductor, run = await held(
         backend, MemoryJournal(), breakpoints=[Breakpoint(enter='reviewing', once=True)]
     )
@@ -67,7 +67,7 @@ async def test_breakpoints_are_listed_and_follow_what_others_set(user: User, bac
     await conductor.cancel(run)
 
 
-async def test_a_run_of_another_process_shows_its_breakpoints_and_says_why_they_stay(user: User, backend):
+async def test_breakpoints_of_another_process_are_read_only(user: User, backend):
     journal = MemoryJournal()
     await opened(backend, journal, FakeModel(asyncio.Event()))
     other = Conductor(journal, catalog=Catalog.load())
@@ -85,7 +85,7 @@ async def test_a_run_of_another_process_shows_its_breakpoints_and_says_why_they_
     await other.cancel(run)
 
 
-async def test_the_past_shows_breakpoints_as_they_are_now_and_says_so(user: User, backend):
+async def test_the_past_shows_todays_breakpoints_and_says_so(user: User, backend):
     conductor, run = await held(backend, MemoryJournal())
     await conductor.set_breakpoints(run, [Breakpoint(enter='reviewing')])
     await user.open(f'/runs/{run}?at=1')
@@ -95,7 +95,7 @@ async def test_the_past_shows_breakpoints_as_they_are_now_and_says_so(user: User
     await conductor.cancel(run)
 
 
-async def test_a_condition_can_be_left_empty_only_where_a_place_is_named(user: User, backend):
+async def test_a_condition_is_optional_only_with_a_place(user: User, backend):
     conductor, run = await held(backend, MemoryJournal())
     await user.open(f'/runs/{run}')
     press(user, 'Breakpoints')
@@ -108,7 +108,7 @@ async def test_a_condition_can_be_left_empty_only_where_a_place_is_named(user: U
     await conductor.cancel(run)
 
 
-async def test_what_was_asked_for_from_the_menu_of_the_diagram_outlives_the_menu(user: User, backend):
+async def test_a_dialog_outlives_the_menu_that_opened_it(user: User, backend):
     conductor, run = await held(backend, MemoryJournal())
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)

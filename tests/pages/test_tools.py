@@ -41,7 +41,7 @@ async def test_no_match_offers_to_clear_the_filters(pages):
     await pages.should_see('read_file')
 
 
-async def test_a_tools_page_says_what_it_takes_and_may_do(pages, conductor):
+async def test_a_tools_page_shows_its_parameters_and_permissions(pages, conductor):
     asks = replace(conductor.catalog.tools['notes'], approval=True, category='mail', side_effects=True)
     conductor.catalog.tools['notes'] = asks
     await pages.open('/tools/notes')
@@ -53,14 +53,14 @@ async def test_a_tools_page_says_what_it_takes_and_may_do(pages, conductor):
         await pages.should_see(text)
 
 
-async def test_bad_arguments_are_said_at_their_fields(pages):
+async def test_bad_arguments_are_reported_at_their_fields(pages):
     await pages.open('/tools/write_file')
     click(pages, 'Run tool')
     await pages.should_see('Fill this in.')
     await pages.should_see('The result appears here.')
 
 
-async def test_an_unknown_tool_names_those_there_are(pages):
+async def test_an_unknown_tool_lists_the_known_ones(pages):
     answer = await pages.http_client.get('/tools/nothing')
     assert answer.status_code == 404
     assert 'There is no tool' in answer.text and 'calculator' in answer.text
@@ -79,7 +79,7 @@ class Call(BaseModel):
     mode: None = None
 
 
-def test_a_schema_is_put_in_words():
+def test_a_schema_is_described_in_words():
     found = {argument.name: argument for argument in arguments(Call.model_json_schema())}
     assert list(found) == ['since', 'since.day', 'lines', 'lines[].day', 'size', 'share', 'words', 'mode']
     assert (found['since'].kind, found['since'].required, found['lines'].required) == ('object', False, True)
@@ -103,7 +103,7 @@ def test_any_schema_can_be_shown(schema):
     assert len(arguments(schema)) == len(schema.get('properties', ()))
 
 
-def test_a_schema_that_holds_itself_ends():
+def test_a_recursive_schema_ends():
     node = {'type': 'object', 'properties': {'next': {'$ref': '#/$defs/node'}}}
     found = arguments({'$defs': {'node': node}, **node})
     assert 1 < len(found) < 10

@@ -24,7 +24,7 @@ async def runs(conductor):
     return found
 
 
-async def test_an_unknown_pattern_is_said_to_be_none(pages):
+async def test_an_unknown_pattern_is_reported(pages):
     assert (await pages.http_client.get('/patterns/nothing/traffic')).status_code == 404
 
 
@@ -35,7 +35,7 @@ async def test_without_a_run_there_is_a_way_to_a_sample(pages):
     await pages.should_not_see('Failures')
 
 
-async def test_the_numbers_of_all_runs_stand_in_the_table(pages, runs):
+async def test_the_table_holds_the_totals_of_all_runs(pages, runs):
     await pages.open('/patterns/pipeline/traffic')
     await pages.should_see('2 runs: 2 done.')
     await pages.should_see('reviewing')
@@ -63,7 +63,7 @@ async def test_an_address_picks_an_edge_and_lists_its_runs(pages, runs, conducto
     await pages.should_not_see('Compare tea and coffee, 1')
 
 
-async def test_a_pick_in_the_table_lists_its_runs_and_another_click_drops_it(pages, runs):
+async def test_a_row_lists_its_runs_and_a_second_click_clears_it(pages, runs):
     await pages.open('/patterns/pipeline/traffic')
     await pages.should_see('2 runs: 2 done.')
     click(pages, 'pending')
@@ -72,7 +72,7 @@ async def test_a_pick_in_the_table_lists_its_runs_and_another_click_drops_it(pag
     await pages.should_see('Matching runs')
 
 
-async def test_runs_with_other_charts_are_said_to_be(pages, runs, conductor):
+async def test_runs_with_other_charts_are_mentioned(pages, runs, conductor):
     info = (await conductor.runs(RunQuery(limit=1))).runs[0]
     shape = await conductor.shape(info.id)
     other = replace(shape, states=shape.states[1:])
@@ -81,7 +81,7 @@ async def test_runs_with_other_charts_are_said_to_be(pages, runs, conductor):
     await pages.should_see('These runs have 2 different charts')
 
 
-async def test_the_list_of_runs_leads_there_where_a_pattern_is_chosen(pages, conductor):
+async def test_the_list_of_runs_links_to_traffic_for_a_chosen_pattern(pages, conductor):
     await keep(conductor, 1, tags=('x',))
     await pages.open('/runs?pattern=pipeline&tag=x')
     await pages.should_see('Traffic: these runs on one diagram')
@@ -89,7 +89,7 @@ async def test_the_list_of_runs_leads_there_where_a_pattern_is_chosen(pages, con
     await pages.should_not_see('Traffic: these runs on one diagram')
 
 
-async def test_what_was_picked_is_said_over_a_list_and_can_be_dropped(pages, runs):
+async def test_the_selection_is_named_above_the_list_and_can_be_cleared(pages, runs):
     await pages.open('/runs?state=reviewing')
     await pages.should_see('were in reviewing')
     await pages.should_see('Compare tea and coffee, 1')

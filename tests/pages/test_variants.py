@@ -11,7 +11,7 @@ from ui.pages.fork import variants
 OF = {'options': {'group': 'variants-abc'}, 'tags': ('variants-abc',)}
 
 
-async def test_nobody_is_called_the_winner_who_could_not_be_marked(pages, backend, conductor, monkeypatch):
+async def test_a_winner_that_could_not_be_marked_is_not_shown(pages, backend, conductor, monkeypatch):
     variants.register(backend)
     await keep(conductor, 1, **OF)
     await keep(conductor, 2, **OF)
@@ -27,7 +27,7 @@ async def test_nobody_is_called_the_winner_who_could_not_be_marked(pages, backen
     await pages.should_not_see('is now tagged')
 
 
-async def test_the_one_that_is_left_is_one_variant(pages, backend, conductor):
+async def test_one_remaining_variant_is_counted_in_the_singular(pages, backend, conductor):
     variants.register(backend)
     await keep(conductor, 1, **OF)
     await pages.open('/variants/variants-abc')
@@ -35,7 +35,7 @@ async def test_the_one_that_is_left_is_one_variant(pages, backend, conductor):
     await pages.should_not_see('1 variants')
 
 
-async def test_a_fork_that_keeps_more_than_was_asked_for_says_which_steps_and_why(pages, backend, conductor):
+async def test_a_fork_that_keeps_later_steps_says_which_and_why(pages, backend, conductor):
     fork_page.register(backend)
     run = (await conductor.start('pipeline', {'task': 'Tea or coffee?'})).id
     await conductor.result(run)
@@ -45,7 +45,7 @@ async def test_a_fork_that_keeps_more_than_was_asked_for_says_which_steps_and_wh
     await pages.should_not_see('immediate consequence')
 
 
-async def test_a_fork_with_an_agent_says_what_that_may_reach(pages, backend, conductor):
+async def test_a_fork_shows_its_agents_permissions(pages, backend, conductor):
     fork_page.register(backend)
     mine = ExternalAgent(name='mine', command='sh', sandboxed=False)
     conductor.catalog.agents = conductor.catalog.registry.agents = ExternalAgents({'mine': mine})

@@ -57,7 +57,7 @@ def worker(**values: object) -> WorkerInfo:
     return WorkerInfo(**given | values)  # type: ignore[arg-type]
 
 
-async def test_workers_and_what_waits_are_shown(
+async def test_workers_and_waiting_runs_are_shown(
     pages: User, conductor: Conductor, fleet: FakeFleet, waiting: str
 ) -> None:
     driven = (await conductor.start('pipeline', {'task': 'Tea or coffee?'}, paused=True)).id
@@ -92,7 +92,7 @@ async def test_a_worker_is_drained_by_an_administrator(
 
 
 @pytest.mark.parametrize('role', [Role.OPERATOR])
-async def test_others_cannot_drain(pages: User, fleet: FakeFleet) -> None:
+async def test_only_administrators_can_drain(pages: User, fleet: FakeFleet) -> None:
     fleet.there = [worker()]
     await pages.open('/workers')
     (made,) = {one.parent_slot.parent for one in pages.find('Drain…').elements if one.parent_slot}
@@ -113,7 +113,7 @@ async def test_private_runs_of_others_are_left_out(
     await pages.should_not_see('Drinks')
 
 
-async def test_it_says_what_to_start_and_what_is_wrong(pages: User, fleet: FakeFleet) -> None:
+async def test_the_page_says_what_to_start_and_what_is_wrong(pages: User, fleet: FakeFleet) -> None:
     await pages.open('/workers')
     await pages.should_see('No workers.')
     await pages.should_see('hemicycle worker --temporal')
@@ -122,6 +122,6 @@ async def test_it_says_what_to_start_and_what_is_wrong(pages: User, fleet: FakeF
     await pages.should_see('Temporal does not answer: refused. Active runs continue')
 
 
-async def test_without_a_fleet_it_says_so(pages: User) -> None:
+async def test_without_a_fleet_the_page_says_so(pages: User) -> None:
     await pages.open('/workers')
     await pages.should_see('This server drives its runs itself')

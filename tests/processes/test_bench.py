@@ -24,7 +24,7 @@ NAMES = [
 ]
 
 
-def test_it_runs_to_the_end_and_prints_every_row(
+def test_the_benchmark_prints_every_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = tmp_path / 'found.json'
@@ -41,7 +41,7 @@ def test_it_runs_to_the_end_and_prints_every_row(
     assert sum(row['bar'] is not None for row in found['rows']) == 24
 
 
-def test_a_topic_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_topic_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(PAGES) < set(TOPICS)
     monkeypatch.setattr(sys, 'argv', ['bench', '--only', 'nothing'])
     with pytest.raises(SystemExit):
@@ -60,7 +60,7 @@ def test_a_row_says_whether_its_bar_holds() -> None:
     assert shown(12345.6, 'B') == '12,346 B'
 
 
-def test_delays_are_counted_to_the_first_sight_of_a_number_or_a_later_one() -> None:
+def test_delays_end_when_the_number_or_a_later_one_is_seen() -> None:
     happened = [(1, 0.0), (2, 1.0), (3, 2.0), (4, 3.0), (5, 4.0)]
     seen = [(1, 0.5), (3, 2.5), (4, 3.25)]
     assert delays(happened, seen) == [1500.0, 500.0, 250.0]  # 1 was there when it began; nobody has seen 5

@@ -39,7 +39,7 @@ def artifacts(view: View) -> dict[str, Any]:
     return {name: item['value'] for name, item in view.agents['working']['artifacts'].items()}
 
 
-async def test_the_debugger_mends_the_bug_and_the_projects_own_tests_pass(sandbox: Sandbox) -> None:
+async def test_the_debugger_fixes_the_bug_and_the_projects_tests_pass(sandbox: Sandbox) -> None:
     outcome, view, text, _ = await played('debugger')
     assert outcome.status is Status.DONE, outcome.error
     assert 'max(merged[-1][1], end)' in text
@@ -47,7 +47,7 @@ async def test_the_debugger_mends_the_bug_and_the_projects_own_tests_pass(sandbo
     assert 'all 7 tests pass' in outcome.answer and 'TASK_COMPLETE' not in outcome.answer
 
 
-async def test_with_another_line_the_debugger_does_not_get_there(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_with_another_bug_the_scripted_debugger_fails(sandbox: Sandbox, tmp_path: Path) -> None:
     text = (FOLDER / 'debugger-spans.yaml').read_text()
     right = 'max(merged[-1][1], end))'
     assert right in text
@@ -58,7 +58,7 @@ async def test_with_another_line_the_debugger_does_not_get_there(sandbox: Sandbo
     assert artifacts(view)['test_result'] is False
 
 
-async def test_where_nothing_is_wrong_the_debugger_finds_nothing(sandbox: Sandbox) -> None:
+async def test_without_a_bug_the_debugger_finds_nothing(sandbox: Sandbox) -> None:
     outcome, _, text, _ = await played('debugger', project='sample:slugs')
     assert outcome.status is Status.FAILED and 'def slugify' in text
 
@@ -105,7 +105,7 @@ async def test_the_triager_names_component_file_and_line(sandbox: Sandbox) -> No
     assert outcome.answer.startswith('**units** (`weather/units.py:6`, high)')
 
 
-async def test_a_change_after_the_tests_makes_their_result_hold_no_more(sandbox: Sandbox) -> None:
+async def test_a_later_change_invalidates_test_results(sandbox: Sandbox) -> None:
     replies = [
         calls(('run_tests', {'keyword': 'touching'})),
         calls(('run_tests', {})),
@@ -129,14 +129,14 @@ async def test_a_change_after_the_tests_makes_their_result_hold_no_more(sandbox:
     assert outcome.status is Status.FAILED and 'a run of all tests, after the last change' in outcome.error
 
 
-async def test_without_a_sandbox_they_fail_at_once_and_say_how_to_get_one() -> None:
+async def test_without_a_sandbox_coding_agents_fail_with_instructions() -> None:
     closed = Sandbox(_problem='Commands are off: install bubblewrap')
     async with Conductor(MemoryJournal(), sandbox=closed) as conductor:
         outcome = await conductor.result((await conductor.start('debugger', {'request': 'anything'})).id)
     assert outcome.status is Status.FAILED and outcome.error == 'Commands are off: install bubblewrap'
 
 
-async def test_cancelled_in_the_middle_of_a_command_it_stops(sandbox: Sandbox) -> None:
+async def test_cancelling_stops_a_running_command(sandbox: Sandbox) -> None:
     model = FakeModel(calls(('run_command', {'command': 'touch begun; sleep 600'})))
     catalog = Catalog.load()
     catalog.models['scripted'] = model  # type: ignore[assignment]
@@ -149,7 +149,7 @@ async def test_cancelled_in_the_middle_of_a_command_it_stops(sandbox: Sandbox) -
         assert (await conductor.result(run)).status is Status.CANCELLED
 
 
-async def test_megabytes_of_output_are_cut_and_a_command_that_hangs_is_ended(sandbox: Sandbox) -> None:
+async def test_large_output_is_cut_and_hanging_commands_are_killed(sandbox: Sandbox) -> None:
     replies = [
         calls(('run_command', {'command': 'head -c 3000000 /dev/zero | tr "\\0" x'})),
         calls(('run_command', {'command': 'sleep 600', 'seconds': 0.5})),
@@ -229,7 +229,7 @@ async def test_navigation_finds_definitions_usages_and_outlines(tmp_path: Path) 
         ('code-reviewer', 'sample:slugs', Status.DONE, 'It ran the tests: 3 passed'),
     ],
 )
-async def test_a_request_of_ones_own_is_improvised_or_fails_with_the_reason(
+async def test_custom_requests_are_improvised_or_fail_with_a_reason(
     sandbox: Sandbox, pattern: str, project: str, status: Status, said: str
 ) -> None:
     outcome, _, _, _ = await played(pattern, request='Have a look at this, please', project=project)
@@ -238,7 +238,7 @@ async def test_a_request_of_ones_own_is_improvised_or_fails_with_the_reason(
     assert 'Simulated filler' in (outcome.error or outcome.answer)
 
 
-async def test_a_test_run_in_which_a_test_fails_is_marked_as_failed(sandbox: Sandbox) -> None:
+async def test_a_test_run_with_a_failure_is_marked_as_failed(sandbox: Sandbox) -> None:
     _, view, _, _ = await played('triager')
     results = [
         part for message in view.agents['working']['messages'] for part in message['parts']

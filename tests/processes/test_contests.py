@@ -41,7 +41,7 @@ async def test_a_scenario_with_tests_plays_to_its_stated_end(scenario: Scenario,
     assert {name: len(outcome.memory[name]) for name in expect.counts} == expect.counts
 
 
-async def test_bech32_ends_otherwise_when_a_line_of_it_is_broken(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_bech32_ends_differently_when_a_line_is_broken(sandbox: Sandbox, tmp_path: Path) -> None:
     """One bit of a constant: the vectors fail, reviewers do not agree, and nothing is approved."""
     folder = tmp_path / 'scenarios'
     shutil.copytree(FOLDER, folder)
@@ -57,7 +57,7 @@ async def test_bech32_ends_otherwise_when_a_line_of_it_is_broken(sandbox: Sandbo
     assert memory['candidates']['coder1']['versions'][0]['evidence']['required']['failed'] > 0
 
 
-async def test_required_tests_cannot_be_changed_by_who_is_tested(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_required_tests_cannot_be_changed_by_the_coder(sandbox: Sandbox, tmp_path: Path) -> None:
     """Not the tests, nor pytest's settings, nor a conftest, nor a pytest of its own."""
     tests = tmp_path / 'given'
     tests.mkdir()
@@ -85,7 +85,7 @@ async def test_required_tests_cannot_be_changed_by_who_is_tested(sandbox: Sandbo
     assert not memory['approved'] and memory['refusals']
 
 
-async def test_no_coder_reaches_the_folder_of_another(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_coders_cannot_reach_each_others_folders(sandbox: Sandbox, tmp_path: Path) -> None:
     """Neither with the tools for files nor with commands; not to read and not to write."""
     secret = 'the work of coder2'
 

@@ -46,9 +46,7 @@ def on_disk(conductor: Conductor, run: RunId) -> dict[str, bytes]:
     }
 
 
-async def test_a_fork_in_the_middle_of_a_coding_run_begins_and_ends_with_its_files(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_a_fork_of_a_coding_run_has_the_files_of_its_step(sandbox: Sandbox, tmp_path: Path) -> None:
     made = Catalog.load()
     made.models['scripted'] = Scripted(pace=0)
     sample = scenarios('debugger')[0]
@@ -103,7 +101,7 @@ class Shelled(Pattern):
         return 'do it'
 
 
-async def test_commands_of_a_fork_reach_no_file_of_the_original(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_commands_of_a_fork_cannot_reach_the_original(sandbox: Sandbox, tmp_path: Path) -> None:
     def reply(request: ModelRequest) -> Any:
         victim = tmp_path / (origin[0] if origin else 'none') / 'agents' / 'work' / 'log.txt'
         command = f'echo {request.hints.turn} >> log.txt; echo broken > {victim} ; cat {victim}; true'
@@ -148,7 +146,7 @@ def results(steps: Any) -> list[list[str]]:
     ]
 
 
-async def test_tools_of_a_server_are_called_anew_only_where_they_are_live(tmp_path: Path) -> None:
+async def test_mcp_tools_are_called_again_only_when_live(tmp_path: Path) -> None:
     journal, file = MemoryJournal(), tmp_path / 'endpoints.toml'
     file.write_text(f'{SMALL}seconds = 0.3\n')
     served = remote(FakeModel(remembering), file)
@@ -219,7 +217,7 @@ def hurried(request: ModelRequest) -> Any:
     return ModelError('it took too long', kind='timeout', retryable=True) if hints.attempt == 1 else 'at last'
 
 
-async def test_time_outs_of_tools_models_and_states_are_played_and_can_come_again() -> None:
+async def test_timeouts_are_replayed_and_can_occur_again() -> None:
     model = FakeModel(hurried)
     async with Conductor(MemoryJournal(), catalog=catalog(model, Hurried, tools=(dawdle,))) as conductor:
         run = (await conductor.start('hurried')).id

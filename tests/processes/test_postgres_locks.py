@@ -63,7 +63,7 @@ def cut(database: str) -> None:
         )
 
 
-def test_nobody_is_alive_where_there_are_no_tables_yet(postgres: PostgresServer) -> None:
+def test_without_tables_no_owner_is_alive(postgres: PostgresServer) -> None:
     with locks_of(postgres.create()) as found:
         assert found.servers() == found.alive() == found.dead() == []
 
@@ -87,7 +87,7 @@ def test_an_owner_is_alive_until_its_process_is_killed(database: str) -> None:
         assert other.servers() == []
 
 
-def test_who_leaves_in_good_order_is_not_dead(database: str) -> None:
+def test_an_owner_that_releases_its_lock_is_not_dead(database: str) -> None:
     with locks_of(database) as asked:
         asked.acquire('asker')
         with locks_of(database) as other:
@@ -107,7 +107,7 @@ def test_a_server_elsewhere_is_not_offered(database: str, monkeypatch: pytest.Mo
             assert elsewhere.servers() == []
 
 
-def test_a_lock_that_was_lost_is_taken_again(database: str) -> None:
+def test_a_lost_lock_is_acquired_again(database: str) -> None:
     with locks_of(database) as one, locks_of(database) as two:
         one.acquire('one')
         two.acquire('two')
@@ -118,7 +118,7 @@ def test_a_lock_that_was_lost_is_taken_again(database: str) -> None:
         assert one.dead() == two.dead() == []
 
 
-def test_nobody_is_dead_while_the_server_is_away_and_just_after(
+def test_no_owner_is_dead_during_an_outage_and_shortly_after(
     database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(locks, 'SETTLE', 2.0)
@@ -157,7 +157,7 @@ def test_one_server_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPa
             assert looking.execute(query).fetchone() != before
 
 
-def test_the_dead_are_forgotten_after_a_while(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dead_owners_are_forgotten_after_a_while(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with locks_of(database) as asked, process(database, 'worker') as child:
         asked.acquire('asker')
         child.kill()

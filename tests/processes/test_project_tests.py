@@ -65,7 +65,7 @@ OVER = 'It is done.\nTASK_COMPLETE'
         ({'a_dot_txt': ''}, ''),
     ],
 )
-async def test_the_command_is_found_in_the_files(tmp_path: Path, files: dict[str, str], command: str) -> None:
+async def test_the_test_command_is_detected(tmp_path: Path, files: dict[str, str], command: str) -> None:
     assert (await detect_tests(str(write(tmp_path, **files)))).command == command
 
 
@@ -108,9 +108,7 @@ async def test_the_projects_own_packages_are_used(sandbox: Sandbox, tmp_path: Pa
     ],
     ids=['removed', 'weakened', 'skipped'],
 )  # fmt: skip
-async def test_a_debugger_that_weakens_tests_has_not_mended_anything(
-    sandbox: Sandbox, action: tuple[str, Any]
-) -> None:
+async def test_weakening_tests_fixes_nothing(sandbox: Sandbox, action: tuple[str, Any]) -> None:
     replies = [RUN, calls(action), RUN, OVER]
     outcome = await work('debugger', SAMPLES / 'spans', *replies)
     assert outcome.status is Status.FAILED
@@ -139,7 +137,7 @@ OTHER = 'echo "def test_a(): pass" > test_b.py; '
     ],
     ids=['returned', 'shadowed', 'configured', 'in the project', 'uncollected'],
 )  # fmt: skip
-async def test_tests_that_no_longer_test_do_not_count(sandbox: Sandbox, command: str, said: str) -> None:
+async def test_disabled_tests_do_not_count(sandbox: Sandbox, command: str, said: str) -> None:
     replies = [RUN, calls(('run_command', {'command': command})), RUN, OVER]
     seen: list[str] = []
     outcome = await work('debugger', SAMPLES / 'spans', *replies, seen=seen)
@@ -151,7 +149,7 @@ async def test_tests_that_no_longer_test_do_not_count(sandbox: Sandbox, command:
     [{'package_dot_json': json.dumps({'scripts': {'test': 'false'}})}, {'Makefile': 'test:\n\tfalse\n'}],
     ids=['npm', 'make'],
 )
-async def test_a_command_that_no_longer_tests_does_not_count(
+async def test_a_disabled_test_command_does_not_count(
     sandbox: Sandbox, tmp_path: Path, files: dict[str, str]
 ) -> None:
     project = write(tmp_path, **files)
@@ -183,7 +181,7 @@ async def test_new_tests_are_welcome(sandbox: Sandbox) -> None:
         ({'package_dot_json': '{"dependencies": {"x": "*"}}', 'node_modules__x__a_dot_js': ''}, ''),
     ],
 )
-async def test_dependencies_that_are_missing_are_named_with_what_installs_them(
+async def test_missing_dependencies_are_named_with_their_install_command(
     tmp_path: Path, files: dict[str, str], install: str
 ) -> None:
     found = await detect_tests(str(write(tmp_path, **files)))
@@ -205,9 +203,7 @@ def wheel(folder: Path, name: str) -> str:
     return file
 
 
-async def test_dependencies_are_installed_before_the_run_where_a_person_allows_it(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_dependencies_are_installed_before_the_run_if_allowed(sandbox: Sandbox, tmp_path: Path) -> None:
     project = write(tmp_path, test_a_dot_py='import rare\n\ndef test_a():\n    assert rare.VALUE == 7\n')
     (project / 'requirements.txt').write_text(f'./{wheel(project, "rare")}\n')
     refused = await work('builder', project, RUN, OVER)
@@ -251,9 +247,7 @@ async def test_links_that_a_copy_lacks_are_named(sandbox: Sandbox, tmp_path: Pat
     assert notes['project'].endswith(': link') and notes['install_command'] == 'Found: nothing to install'
 
 
-async def test_installed_dependencies_are_there_after_a_restart_and_in_a_fork(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_installed_dependencies_survive_a_restart_and_a_fork(sandbox: Sandbox, tmp_path: Path) -> None:
     project = write(tmp_path / 'project', test_dot_sh='test -e node_modules/marker')
     given = {'request': 'mend it', 'project': str(project), 'install': True}
     given['install_command'] = 'mkdir node_modules && touch node_modules/marker'

@@ -238,7 +238,7 @@ async def kept(home: Path) -> str:
     return '\n'.join(texts)
 
 
-async def test_no_key_is_kept_or_said(tmp_path: Path) -> None:
+async def test_no_key_is_stored_or_printed(tmp_path: Path) -> None:
     standin = Standin(tmp_path)
     async with leaking(tmp_path, standin) as server:
         given = ('run', 'leaky', '--patterns', str(tmp_path / 'patterns'), '--record', '--approvals', 'none')
@@ -293,7 +293,7 @@ async def forked(home: Path, run: RunId) -> tuple[str, list[RunId]]:
         return (await conductor.lineage(made[0])).children[0].group, made
 
 
-async def test_no_key_is_in_what_leaves_the_machine_nor_on_the_pages_of_the_debugger(
+async def test_no_key_is_exported_or_shown_by_the_debugger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in SECRETS.items():
@@ -351,7 +351,7 @@ async def test_no_key_is_in_what_leaves_the_machine_nor_on_the_pages_of_the_debu
         assert not HIDDEN.search(text), (name, HIDDEN.search(text))
 
 
-async def test_a_server_says_no_key_in_its_log_nor_on_its_pages(tmp_path: Path) -> None:
+async def test_a_server_logs_and_shows_no_key(tmp_path: Path) -> None:
     standin = Standin(tmp_path)
     async with leaking(tmp_path, standin) as server:
         standin.holds = True

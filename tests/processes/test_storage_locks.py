@@ -59,7 +59,7 @@ def test_an_owner_is_alive_until_its_process_is_killed(tmp_path: Path) -> None:
     claims.release()
 
 
-def test_an_owner_is_alive_to_itself_until_it_lets_go(tmp_path: Path) -> None:
+def test_an_owner_is_alive_to_itself_until_released(tmp_path: Path) -> None:
     claims, other = Claims(tmp_path / 'made'), Claims(tmp_path / 'made')
     claims.acquire('a/b ☂')
     claims.acquire('a/b ☂')
@@ -69,7 +69,7 @@ def test_an_owner_is_alive_to_itself_until_it_lets_go(tmp_path: Path) -> None:
     assert list((tmp_path / 'made').iterdir()) == []
 
 
-def test_a_second_server_is_told_of_the_first(tmp_path: Path) -> None:
+def test_a_second_server_learns_of_the_first(tmp_path: Path) -> None:
     claims = Claims(tmp_path)
     assert claims.servers() == []
     with process(tmp_path, "claims.serve('pid 77 at http://localhost:8080')") as child:

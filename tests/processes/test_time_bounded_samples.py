@@ -13,7 +13,7 @@ from engine.models.scripted.model import Scripted
 from tests.support.clocks import IdleClock
 
 
-async def test_the_sample_that_runs_out_of_time_reaches_its_goal_with_more() -> None:
+async def test_the_expired_sample_reaches_its_goal_with_more_time() -> None:
     (sample,) = [found for found in scenarios('time-bounded') if found.name == 'word-statistics']
     made = Catalog.load()
     made.models['scripted'] = Scripted(pace=0)
@@ -40,7 +40,7 @@ async def test_the_sample_that_runs_out_of_time_reaches_its_goal_with_more() -> 
 
 
 @pytest.mark.parametrize('goal', ['Write a parser for dates', 'Äpfel 🙂 zählen'])
-async def test_a_goal_of_ones_own_can_be_played_by_the_scripted_model(goal: str) -> None:
+async def test_the_scripted_model_can_play_a_custom_goal(goal: str) -> None:
     async with Conductor(catalog=Catalog.load(), clock=IdleClock()) as conductor:
         run = (await conductor.start('time-bounded', {'primary_goal': goal, 'wait_for_time': 0})).id
         outcome = await conductor.result(run)
@@ -51,7 +51,7 @@ async def test_a_goal_of_ones_own_can_be_played_by_the_scripted_model(goal: str)
     assert not any(message['degraded'] for message in memory['messages'])
 
 
-async def test_a_project_whose_own_tests_fail_is_given_up_by_the_scripted_model(tmp_path: Path) -> None:
+async def test_the_scripted_model_gives_up_on_a_project_with_failing_tests(tmp_path: Path) -> None:
     (tmp_path / 'test_bad.py').write_text('def test_bad():\n    assert False\n')
     async with Conductor(catalog=Catalog.load(), clock=IdleClock()) as conductor:
         goal = {'primary_goal': 'Add a flag for more words', 'project': str(tmp_path), 'wait_for_time': 0}

@@ -109,7 +109,7 @@ def test_the_wheel_holds_one_package(wheel: Path) -> None:
     assert [name for name, text in rows.items() if '/assets/' not in name and ours.search(text)] == []
 
 
-def test_it_works_beside_packages_of_the_same_names(installed: Path, project: Path) -> None:
+def test_the_wheel_works_next_to_packages_of_the_same_names(installed: Path, project: Path) -> None:
     assert output(project, installed / 'hemicycle', '--version') == 'hemicycle 0.1.0\n'
     assert output(project, installed / 'python', '-m', 'hemicycle', '--version') == 'hemicycle 0.1.0\n'
     code = 'from hemicycle import Conductor, Pattern; print(Pattern.__module__)'
@@ -120,12 +120,12 @@ def test_it_works_beside_packages_of_the_same_names(installed: Path, project: Pa
     assert output(project, installed / 'python', '-c', code) == 'Pipeline\n'
 
 
-def test_its_command_does_not_wait_for_the_engine(installed: Path, project: Path) -> None:
+def test_the_help_does_not_import_the_engine(installed: Path, project: Path) -> None:
     code = 'import hemicycle.ui.__main__, sys; print("hemicycle.engine" in sys.modules)'
     assert output(project, installed / 'python', '-c', code) == 'False\n'
 
 
-def test_it_runs_samples_and_keeps_them(installed: Path, project: Path) -> None:
+def test_the_installed_command_runs_and_stores_samples(installed: Path, project: Path) -> None:
     task = ('--task', 'Which database suits a small shop?')
     assert output(project, installed / 'hemicycle', 'run', 'pipeline', *task)
     assert 'pipeline' in output(project, installed / 'hemicycle', 'runs')
@@ -154,7 +154,7 @@ def address(installed: Path, project: Path) -> Iterator[str]:
         server.communicate()
 
 
-def test_it_serves_its_pages_with_their_assets(address: str) -> None:
+def test_the_installed_command_serves_pages_with_assets(address: str) -> None:
     with urllib.request.urlopen(address, timeout=DEADLINE) as answer:
         page = answer.read().decode()
     assert 'Hemicycle' in page

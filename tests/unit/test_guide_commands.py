@@ -68,7 +68,7 @@ def test_a_command_that_is_shown_exists(words: list[str]) -> None:
     parse(words)
 
 
-def test_the_proxy_of_the_containers_knows_their_web_servers() -> None:
+def test_the_container_proxy_lists_its_web_servers() -> None:
     services = compose()['services'].values()
     addresses = [
         service['networks']['fleet']['ipv4_address']

@@ -9,7 +9,7 @@ MODULE = re.compile(r"sys\.executable, '-m', '(\w+)'|^ +import (pytest)$", re.M)
 """A program that the engine starts as a module of its own Python, or that a program of its own imports."""
 
 
-def test_the_programs_that_agents_are_given_are_installed_with_it():
+def test_programs_that_agents_use_are_dependencies():
     sources = [path.read_text() for path in (ROOT / 'engine').rglob('*.py')]
     started = {name for source in sources for found in MODULE.findall(source) for name in found if name}
     assert 'pytest' in started

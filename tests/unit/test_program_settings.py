@@ -13,7 +13,7 @@ from ui.settings import Settings
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_program_has_the_endpoints_of_the_command_line(
+async def test_a_program_reads_the_same_endpoints_as_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / 'endpoints.toml'
@@ -24,7 +24,7 @@ async def test_a_program_has_the_endpoints_of_the_command_line(
 
 
 @pytest.mark.parametrize('name', ['HEMICYCLE_HOME', 'HEMICYCLE_DATABASE', ''])
-def test_a_program_has_the_database_of_the_command_line(
+def test_a_program_reads_the_same_database_as_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     for each in ('HEMICYCLE_HOME', 'HEMICYCLE_DATABASE'):

@@ -10,7 +10,7 @@ NOTIFY = """(type) => Quasar.Notify.create({
 
 
 @pytest.mark.parametrize('scheme', ['light', 'dark'])
-def test_boxes_and_messages_have_colours_of_ours_that_can_be_read(open_page, server, axe, scheme):
+def test_boxes_and_messages_have_readable_colours(open_page, server, axe, scheme):
     page = open_page(scheme=scheme)
     page.goto(f'{server.url}/launch/parallel-review')
     page.locator('summary', has_text='Project and tests').click()
@@ -53,7 +53,7 @@ def test_the_rail_and_the_open_tab_are_seen_in_forced_colours(page, server):
     expect(ticked).to_have_css('forced-color-adjust', 'none')  # else it looks as if it was not
 
 
-def test_the_icon_is_our_own(page, server):
+def test_the_icon_is_ours(page, server):
     page.goto(server.url)
     icon = page.locator('link[rel~="icon"]').get_attribute('href')
     answer = page.request.get(f'{server.url}{icon}')

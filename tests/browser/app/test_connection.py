@@ -9,7 +9,7 @@ AWAY = 5_000
 """Milliseconds: longer than NiceGUI waits by itself, and shorter than a laptop's lid is down."""
 
 
-def test_a_connection_that_was_lost_for_seconds_costs_nothing_that_was_typed(page: Page, server):
+def test_a_brief_disconnection_keeps_typed_text(page: Page, server):
     page.goto(f'{server.url}/launch/pipeline')
     page.get_by_label('Task', exact=True).fill('Words that nobody has sent yet')
     page.evaluate('window.before = true; window.socket.disconnect();')

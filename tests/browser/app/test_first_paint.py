@@ -24,7 +24,7 @@ SLOW = {'offline': False, 'downloadThroughput': 50_000, 'uploadThroughput': 50_0
 FIRST = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
-def test_the_first_words_need_no_script_and_no_style_sheet(page, server):
+def test_the_first_text_needs_no_script_and_no_style_sheet(page, server):
     for held in ('**/*.js*', '**/*.mjs*', '**/*.css*', '**/*.woff2*'):
         page.route(held, lambda route: None)
     page.context.add_init_script('window.did_handshake = true')  # nothing answers: do not wait for it
@@ -56,7 +56,7 @@ def weighed(page: Page) -> list[int]:
     return sizes
 
 
-def test_the_first_words_are_there_soon_on_a_slow_line(page, server):
+def test_the_first_text_appears_quickly_on_a_slow_connection(page, server):
     page.goto(f'{server.url}/settings')  # what is measured is the line, not a server's first page
     session = page.context.new_cdp_session(page)
     session.send('Network.enable')
@@ -68,7 +68,7 @@ def test_the_first_words_are_there_soon_on_a_slow_line(page, server):
     expect(page.locator('#first-words')).to_have_count(0, timeout=30_000)
 
 
-def test_a_run_that_has_ended_is_light_and_nothing_moves_when_it_is_drawn(page, server):
+def test_the_page_of_an_ended_run_is_small_and_does_not_shift(page, server):
     url = server.sample('pipeline', 'Event sourcing')
     sizes = weighed(page)
     page.goto(url)
@@ -79,7 +79,7 @@ def test_a_run_that_has_ended_is_light_and_nothing_moves_when_it_is_drawn(page, 
     assert page.evaluate('shifts') == []
 
 
-def test_what_was_loaded_is_not_asked_for_again(page, server):
+def test_loaded_files_are_cached(page, server):
     page.goto(f'{server.url}/launch/pipeline')
     expect(page.locator('.diagram svg')).to_be_visible()
     loaded = page.evaluate('performance.getEntriesByType("resource").map((one) => one.name)')
@@ -91,7 +91,7 @@ def test_what_was_loaded_is_not_asked_for_again(page, server):
     assert again == [0, 0, 0]
 
 
-def test_a_page_is_light_and_nothing_moves_when_it_is_drawn(page, server):
+def test_a_page_is_small_and_does_not_shift(page, server):
     sizes = weighed(page)
     page.goto(f'{server.url}/settings')
     expect(page.get_by_role('heading', name='Settings')).to_be_visible()
@@ -103,7 +103,7 @@ def test_a_page_is_light_and_nothing_moves_when_it_is_drawn(page, server):
     assert page.evaluate('[...document.fonts].map((font) => font.status)') == ['loaded']
 
 
-def test_the_question_mark_shows_the_keys_of_the_page(page, server, axe):
+def test_the_question_mark_lists_the_pages_shortcuts(page, server, axe):
     page.goto(f'{server.url}/launch/pipeline')
     page.get_by_label('Task', exact=True).press('?')
     expect(page.get_by_label('Task', exact=True)).to_have_value('?')

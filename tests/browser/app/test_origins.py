@@ -18,11 +18,11 @@ def answer(url: str, **headers: str) -> int:
 
 
 @pytest.mark.parametrize('host', ['evil.example', 'evil.example:8080', '127.0.0.1.evil.example'])
-def test_a_name_that_points_here_is_refused(server, host):
+def test_a_foreign_host_name_is_refused(server, host):
     assert answer(server.url, Host=host) == 400
 
 
-def test_our_own_names_are_served(server):
+def test_our_own_host_names_are_served(server):
     for name in ('localhost', '127.0.0.1'):
         assert answer(server.url, Host=f'{name}:{server.port}') == 200
 

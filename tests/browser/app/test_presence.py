@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import expect
 
 
-def test_another_window_is_seen_and_its_step_is_gone_to(open_page, server, axe):
+def test_another_window_is_shown_and_its_step_can_be_opened(open_page, server, axe):
     run = server.sample('supervisor', 'Four tasks')
     first = open_page(1440, 900)
     first.goto(f'{run}?at=2')

@@ -40,7 +40,7 @@ def card(page, name):
     return page.locator('.endpoint').filter(has=page.get_by_role('heading', name=name, exact=True)).first
 
 
-def test_a_test_says_in_words_how_an_endpoint_is(settings):
+def test_an_endpoint_test_reports_in_words(settings):
     expect(card(settings, 'scripted')).to_contain_text('Simulated')
     expect(card(settings, 'keyless')).to_contain_text('The environment variable NO_SUCH_VARIABLE is not set')
     expect(card(settings, 'good')).to_contain_text('Not tested')
@@ -51,7 +51,7 @@ def test_a_test_says_in_words_how_an_endpoint_is(settings):
     expect(card(settings, 'away')).to_contain_text('Not tested')
 
 
-def test_all_are_tested_and_none_shows_a_key(settings):
+def test_all_endpoints_are_tested_without_showing_a_key(settings):
     settings.get_by_role('button', name='Test all').click()
     expect(card(settings, 'good').locator('.pill')).to_have_text('Works')
     expect(card(settings, 'away')).to_contain_text(
@@ -85,7 +85,7 @@ def test_it_looks_again_for_servers_on_this_machine(settings):
     expect(settings.get_by_text('Not found on this machine')).to_be_visible()
 
 
-def test_it_says_where_things_are_and_whether_commands_can_run(settings, server):
+def test_paths_and_the_sandbox_status_are_shown(settings, server):
     for place in (server.endpoints, server.database, server.folder / 'home' / 'workspaces'):
         expect(settings.get_by_text(str(place), exact=True)).to_be_visible()
     expect(settings.locator('.kept')).to_contain_text('kB')

@@ -34,9 +34,7 @@ def test_at_twice_the_size_the_page_scrolls_and_panes_keep_their_height(open_pag
 
 
 @pytest.mark.parametrize(('width', 'height', 'least'), [(720, 450, 195), (512, 384, 125)])
-def test_the_head_and_the_strip_of_time_leave_agents_room_before_anybody_scrolls(
-    open_page, server, width, height, least
-):
+def test_the_header_and_the_timeline_leave_room_for_agents(open_page, server, width, height, least):
     page = open_page(width, height)
     page.goto(server.launch('time-bounded', primary_goal='Do two things', options={'paused': True}))
     expect(page.get_by_role('button', name='Replan')).to_be_visible()
@@ -52,7 +50,7 @@ def test_a_form_opens_at_its_top_with_its_first_field_ready(open_page, server):
     assert page.evaluate('window.scrollY') == 0
 
 
-def test_a_paused_run_says_its_time_beside_the_buttons_for_steps(open_page, server):
+def test_a_paused_run_shows_its_time_next_to_the_step_buttons(open_page, server):
     page = open_page(1024, 768)
     page.goto(server.launch('pipeline', task='Tea or coffee?', options={'paused': True}))
     expect(page.get_by_role('button', name='Step over')).to_be_visible()
@@ -60,7 +58,7 @@ def test_a_paused_run_says_its_time_beside_the_buttons_for_steps(open_page, serv
     assert facts.evaluate('(one) => one.scrollWidth <= one.clientWidth')
 
 
-def test_the_name_of_an_agent_is_whole_where_what_it_does_has_no_room(open_page, server):
+def test_an_agents_name_is_shown_in_full_before_its_activity(open_page, server):
     page = open_page(1280, 800)
     run = server.launch('parallel-review', task='Add two', coders='4', options={'paused': True})
     server.ask(f'/runs/{run.rpartition("/")[2]}/step', {'how': 'in'})
@@ -73,7 +71,7 @@ def test_the_name_of_an_agent_is_whole_where_what_it_does_has_no_room(open_page,
         assert rest['y'] > who['y'], 'whole, or out of sight'
 
 
-def test_the_thumb_of_the_slider_keeps_off_the_number_of_the_step(open_page, run):
+def test_the_slider_does_not_cover_the_step_number(open_page, run):
     page = open_page(720, 450)
     page.goto(run)  # at the end
     expect(page.locator('.thumb')).to_be_visible()
@@ -81,7 +79,7 @@ def test_the_thumb_of_the_slider_keeps_off_the_number_of_the_step(open_page, run
     assert said['x'] - thumb['x'] - thumb['width'] >= 6
 
 
-def test_where_there_is_little_height_the_plan_is_one_line_until_it_is_opened(open_page, run):
+def test_in_a_low_window_the_plan_is_collapsed(open_page, run):
     page = open_page(1024, 768)
     page.goto(f'{run}?at=12')
     plan = page.get_by_role('region', name='Plan')
@@ -106,7 +104,7 @@ def test_the_inspectors_tab_is_in_the_address(open_page, run):
     expect(page).to_have_url(f'{run}?at=12')
 
 
-def test_the_header_of_a_run_that_goes_on_is_cut_nowhere(open_page, new_server):
+def test_the_header_of_a_running_run_is_never_cut_off(open_page, new_server):
     new_server.pace = 20
     new_server.start()
     page = open_page(1024, 768)

@@ -15,7 +15,7 @@ def use(page: Page, **given: str) -> None:
     page.get_by_role('button', name='Run tool').click()
 
 
-def test_from_the_list_to_a_tool_that_is_tried(page, server):
+def test_a_tool_is_opened_from_the_list_and_tried(page, server):
     page.goto(server.url)
     page.get_by_role('navigation').get_by_role('link', name='Tools').click()
     page.get_by_label('Search tools').fill('arithmetic')
@@ -28,7 +28,7 @@ def test_from_the_list_to_a_tool_that_is_tried(page, server):
     expect(page.locator('.tried .pill')).to_have_text('Done')
 
 
-def test_bad_arguments_are_said_at_their_fields_and_a_failure_as_a_result(page, server):
+def test_bad_arguments_are_reported_at_their_fields_and_failures_as_results(page, server):
     page.goto(f'{server.url}/tools/read_file')
     use(page, Path='none.txt', Count='0')
     expect(page.get_by_text('Must be 1 or more.')).to_be_visible()

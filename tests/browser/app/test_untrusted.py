@@ -48,7 +48,7 @@ NOT_DRAWN = ('/fork', '/report', '/review')
 """What a run that was drawn from a trace does not have."""
 
 
-def test_script_in_names_texts_and_imports_runs_nowhere(open_page, new_server, tmp_path):
+def test_scripts_in_names_texts_and_imports_never_run(open_page, new_server, tmp_path):
     new_server.pace = 0
     new_server.start()
     page = open_page()

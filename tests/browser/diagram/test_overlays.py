@@ -33,7 +33,7 @@ def draw(home):
     return lambda *layers: home.evaluate(DRAW, [svg[svg.index('<svg') :], list(layers)])
 
 
-def test_what_is_folded_away_is_said_of_what_stands_for_it(draw):
+def test_a_folded_state_shows_the_marks_of_its_contents(draw):
     spots = {
         'reviewing.thinking': {'classes': 'hot', 'badge': '2×', 'title': 'Twice', 'weight': 0.25},
         'reviewing.using_tools': {'classes': 'cold', 'badge': '1×', 'title': 'Once', 'weight': 0.5},
@@ -47,7 +47,7 @@ def test_what_is_folded_away_is_said_of_what_stands_for_it(draw):
     assert [text for text, *_ in found['badges']] == ['2× 1×']
 
 
-def test_an_edge_inside_of_a_folded_state_is_not_put_anywhere(draw):
+def test_an_edge_inside_a_folded_state_is_not_marked(draw):
     edges = {
         'reviewing.thinking>reviewing.using_tools': {'badge': '9'},
         'reviewing>analyzing': {'badge': '1'},
@@ -57,13 +57,13 @@ def test_an_edge_inside_of_a_folded_state_is_not_put_anywhere(draw):
     assert [text for text, *_ in found['badges']] == ['1']
 
 
-def test_a_layer_gives_up_what_it_had_and_the_drawing_is_as_before(draw):
+def test_removing_a_layer_restores_the_drawing(draw):
     assert draw(
         {'heat': {'states': {'analyzing': {'classes': 'hot', 'badge': '1', 'title': 'x', 'weight': 1}}}}, {}
     ) == {'spotted': {}, 'badges': []}
 
 
-def test_badges_of_two_layers_stand_beside_each_other(draw):
+def test_badges_of_two_layers_do_not_overlap(draw):
     one = {'states': {'analyzing': {'badge': '12', 'title': 'First'}}}
     found = draw({'heat': one, 'breaks': {'states': {'analyzing': {'badge': '●', 'title': 'Second'}}}})
     (_, first, height), (_, second, same) = found['badges']

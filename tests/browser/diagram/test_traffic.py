@@ -21,7 +21,7 @@ def counted(tmp_path_factory):
     server.stop()
 
 
-def test_an_edge_is_picked_and_its_runs_are_listed(page, counted, axe):
+def test_picking_an_edge_lists_its_runs(page, counted, axe):
     page.goto(counted.url)
     page.get_by_role('link', name='Traffic of Pipeline: all runs on one diagram').click()
     expect(page.get_by_text('2 runs: 2 done.')).to_be_visible()
@@ -44,7 +44,7 @@ def test_an_edge_is_picked_and_its_runs_are_listed(page, counted, axe):
     axe(page)
 
 
-def test_a_state_of_the_diagram_is_picked_and_the_question_is_changed(page, counted):
+def test_a_state_is_picked_and_the_mode_changed(page, counted):
     page.goto(f'{counted.url}/patterns/pipeline/traffic')
     page.locator('[id="s:reviewing"]').click()
     expect(page.get_by_role('heading', name='Runs that were in reviewing')).to_be_visible()
@@ -69,12 +69,12 @@ def test_an_edge_of_the_diagram_is_picked_by_pointer_and_by_key(page, counted):
     expect(heading).to_be_hidden()
 
 
-def test_the_edge_from_the_beginning_has_its_heat(page, counted):
+def test_the_initial_edge_is_colored(page, counted):
     page.goto(f'{counted.url}/patterns/pipeline/traffic')
     expect(page.locator('[id="e:[*]>pending"]')).to_have_class(re.compile('heat-often'))
 
 
-def test_the_table_sorts_by_its_heads(page, counted):
+def test_the_table_sorts_by_its_columns(page, counted):
     page.goto(f'{counted.url}/patterns/pipeline/traffic')
     head = page.get_by_role('columnheader', name='Visits')
     head.get_by_role('button').click()
@@ -86,7 +86,7 @@ def test_the_table_sorts_by_its_heads(page, counted):
     expect(first).to_contain_text('failed')
 
 
-def test_the_address_holds_what_was_chosen_and_back_comes_to_it(page, counted):
+def test_the_address_keeps_the_selection_and_back_restores_it(page, counted):
     page.goto(f'{counted.url}/runs')
     page.locator('.run-menu').first.click()
     page.get_by_role('menuitem', name='Edit details').click()
@@ -131,7 +131,7 @@ def test_the_address_holds_what_was_chosen_and_back_comes_to_it(page, counted):
     expect(page).to_have_url(f'{counted.url}/runs')
 
 
-def test_a_narrow_window_is_not_wider_than_itself(page, counted):
+def test_a_narrow_window_does_not_scroll_sideways(page, counted):
     page.set_viewport_size({'width': 390, 'height': 800})
     page.goto(f'{counted.url}/patterns/pipeline/traffic')
     expect(page.get_by_text('2 runs: 2 done.')).to_be_visible()

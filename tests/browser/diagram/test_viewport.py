@@ -60,7 +60,7 @@ def looks_elsewhere(page: Page, than: str) -> None:
     expect(page.locator('.diagram svg')).not_to_have_attribute('viewBox', than)
 
 
-def test_what_is_active_is_in_sight_and_can_be_read_at_each_step(page, run):
+def test_active_states_are_visible_and_readable_at_each_step(page, run):
     stood(page, run, 1)
     last = int(page.locator('.player-count').inner_text().partition('/')[2].partition('·')[0])
     for step in range(2, last + 1):
@@ -71,7 +71,7 @@ def test_what_is_active_is_in_sight_and_can_be_read_at_each_step(page, run):
         )
 
 
-def test_all_of_it_is_shown_on_request_and_what_is_active_again(page, run):
+def test_the_view_switches_between_the_whole_chart_and_active_states(page, run):
     stood(page, run, 4)
     near = box(page)
     look = page.get_by_role('button', name='Fit the active states or the whole diagram (0)')
@@ -92,7 +92,7 @@ def test_all_of_it_is_shown_on_request_and_what_is_active_again(page, run):
     )
 
 
-def test_what_a_hand_moved_stays_until_it_is_given_back(page, run):
+def test_a_view_moved_by_hand_stays_until_released(page, run):
     stood(page, run, 4)
     near = box(page)
     page.locator('.diagram').focus()
@@ -125,7 +125,7 @@ UNDER = """() => {
 """The names of states that the small map covers."""
 
 
-def test_an_edge_that_gets_the_focus_comes_into_sight(page, run):
+def test_a_focused_edge_scrolls_into_view(page, run):
     stood(page, run, 4)
     near = box(page)
     page.keyboard.press('.')  # also while the focus is elsewhere
@@ -135,7 +135,7 @@ def test_an_edge_that_gets_the_focus_comes_into_sight(page, run):
     looks_elsewhere(page, near)
 
 
-def test_an_edge_keeps_the_focus_when_the_chart_is_drawn_anew(page, run):
+def test_an_edge_keeps_the_focus_when_the_chart_is_redrawn(page, run):
     stood(page, run, 4)
     page.keyboard.press('.')
     focused = page.locator('.diagram .edge:focus')
@@ -147,7 +147,7 @@ def test_an_edge_keeps_the_focus_when_the_chart_is_drawn_anew(page, run):
     expect(focused).to_have_attribute('aria-label', name)
 
 
-def test_a_small_map_shows_what_is_in_sight_and_goes_elsewhere(page, open_page, run):
+def test_a_minimap_shows_the_visible_part_and_navigates(page, open_page, run):
     stood(page, run, 4)
     near, sketch = box(page), page.locator('.minimap')
     expect(sketch.locator('.active')).to_have_count(1)

@@ -17,7 +17,7 @@ def started(server):
     return server.launch('crew', workers=0).rpartition('/')[2]
 
 
-def test_a_question_is_answered_in_the_inbox_and_only_once(page, open_page, new_server, tmp_path, axe):
+def test_a_question_is_answered_once_in_the_inbox(page, open_page, new_server, tmp_path, axe):
     new_server.patterns = crew(tmp_path)
     new_server.start()
     page.goto(f'{new_server.url}/inbox')
@@ -47,7 +47,7 @@ def test_a_question_is_answered_in_the_inbox_and_only_once(page, open_page, new_
     expect(late.get_by_text('No such question')).to_be_visible()
 
 
-def test_a_question_is_put_off(page, new_server, tmp_path):
+def test_a_question_is_snoozed(page, new_server, tmp_path):
     new_server.patterns = crew(tmp_path)
     new_server.start()
     started(new_server)

@@ -16,7 +16,7 @@ def form(page, server):
     return page
 
 
-def test_a_box_that_has_the_focus_shows_it(page, server):
+def test_a_focused_checkbox_shows_it(page, server):
     page.goto(f'{server.url}/launch/pipeline')
     page.locator('.fold > summary', has_text='Options').click()
     box = page.get_by_role('checkbox', name='Record model replies')
@@ -28,7 +28,7 @@ def test_a_box_that_has_the_focus_shows_it(page, server):
         assert 'solid 2px' in outline
 
 
-def test_a_problem_is_said_at_its_field_as_one_types(form):
+def test_a_problem_is_shown_at_its_field_while_typing(form):
     field = form.get_by_label('Revision limit')
     field.fill('11')
     expect(form.get_by_text('Must be 10 or less.')).to_be_visible()
@@ -40,14 +40,14 @@ def test_a_problem_is_said_at_its_field_as_one_types(form):
     expect(field).to_have_attribute('aria-invalid', 'false')
 
 
-def test_an_empty_form_is_refused_at_the_field_that_gets_the_focus(form):
+def test_an_empty_form_is_refused_and_focuses_the_field(form):
     form.get_by_role('button', name='Run').click()
     expect(form.get_by_text('Fill this in: at least 3 characters.')).to_be_visible()
     expect(form.get_by_label('Task')).to_be_focused()
     expect(form).to_have_url(re.compile('/launch/pipeline$'))
 
 
-def test_a_text_beyond_its_limit_is_refused_and_kept(form):
+def test_a_text_over_its_limit_is_refused_and_kept(form):
     form.get_by_label('Task').fill('x' * 20_001)
     expect(form.get_by_text('Use at most 20,000 characters (now 20,001).')).to_be_visible()
     form.get_by_role('button', name='Run').click()
@@ -56,7 +56,7 @@ def test_a_text_beyond_its_limit_is_refused_and_kept(form):
     expect(form.get_by_text('Use at most 20,000')).to_be_hidden()
 
 
-def test_ctrl_enter_runs_what_was_just_typed(form, server):
+def test_ctrl_enter_runs_the_latest_input(form, server):
     form.get_by_label('Task').press_sequentially(TASK)
     form.keyboard.press('Control+Enter')
     form.wait_for_url(RUN)
@@ -64,7 +64,7 @@ def test_ctrl_enter_runs_what_was_just_typed(form, server):
     expect(form.locator('.run-title').first).to_have_text(TASK)
 
 
-def test_options_are_taken(form, server):
+def test_options_are_applied(form, server):
     form.get_by_label('Task').fill('What does a tram cost?')
     form.get_by_text('Options').click()
     form.get_by_label('Title').fill('Trams')
@@ -76,7 +76,7 @@ def test_options_are_taken(form, server):
     expect(form.locator('.run-title')).to_have_text(['Trams'])
 
 
-def test_a_problem_in_a_fold_opens_it(form):
+def test_a_problem_opens_its_collapsed_section(form):
     form.get_by_label('Task').fill('What does a tram cost?')
     form.get_by_text('Options').click()
     form.get_by_label('Seed').fill('-1')
@@ -86,7 +86,7 @@ def test_a_problem_in_a_fold_opens_it(form):
     expect(form.get_by_label('Seed')).to_be_focused()
 
 
-def test_a_draft_survives_a_reload_and_a_start_clears_it(form, server):
+def test_a_draft_survives_a_reload_until_the_run_starts(form, server):
     form.get_by_label('Task').fill('A draft of a task')
     form.get_by_label('Revision limit').fill('11')
     server.wait_until_kept('"A draft of a task"')
@@ -102,7 +102,7 @@ def test_a_draft_survives_a_reload_and_a_start_clears_it(form, server):
     expect(form.get_by_label('Task')).to_have_value('')
 
 
-def test_a_draft_does_not_replace_what_was_typed_before_the_server_answered(form, server):
+def test_a_draft_does_not_overwrite_newer_typing(form, server):
     form.get_by_label('Task').fill('The draft of yesterday')
     server.wait_until_kept('"The draft of yesterday"')
     held, typed = [], []
@@ -131,7 +131,7 @@ def test_a_draft_does_not_replace_what_was_typed_before_the_server_answered(form
 
 
 @pytest.mark.parametrize(('width', 'height'), [(1440, 900), (1024, 768), (390, 844)])
-def test_run_and_what_it_may_cost_are_in_view_however_long_the_form_is(open_page, server, width, height):
+def test_the_run_button_and_the_cost_stay_visible(open_page, server, width, height):
     page = open_page(width=width, height=height)
     page.goto(f'{server.url}/launch/parallel-review')
     expect(page.get_by_role('button', name='Run', exact=True)).to_be_in_viewport(ratio=1)
@@ -146,7 +146,7 @@ def test_run_and_what_it_may_cost_are_in_view_however_long_the_form_is(open_page
         assert covered <= 0
 
 
-def test_an_earlier_input_is_recalled(form, server):
+def test_a_previous_input_is_restored(form, server):
     form.get_by_label('Task').fill('What is the tallest bridge?')
     form.get_by_label('Revision limit').fill('1')
     form.keyboard.press('Control+Enter')
@@ -159,7 +159,7 @@ def test_an_earlier_input_is_recalled(form, server):
 
 
 @pytest.mark.parametrize('modifier', ['Control', 'Meta'])
-def test_the_keys_that_run_a_form_tick_no_box(form, modifier):
+def test_the_shortcut_that_runs_a_form_ticks_no_checkbox(form, modifier):
     form.get_by_label('Task').fill('What is the tallest bridge?')
     form.locator('summary', has_text='Debugging').click()
     box = form.get_by_role('checkbox', name='Start paused')
@@ -174,7 +174,7 @@ def test_the_keys_that_run_a_form_tick_no_box(form, modifier):
     expect(form.locator('.run-head .pill')).to_have_text('Paused')
 
 
-def test_a_box_is_still_ticked_by_the_keyboard(form):
+def test_a_checkbox_is_ticked_by_the_keyboard(form):
     form.locator('summary', has_text='Debugging').click()
     box = form.get_by_role('checkbox', name='Start paused')
     box.focus()
@@ -194,7 +194,7 @@ def test_a_sample_and_an_example_fill_the_form(form):
     expect(form.get_by_label('Task')).not_to_have_value('')
 
 
-def test_an_unknown_pattern_has_a_page_with_the_known_ones(page, server, axe, console):
+def test_the_page_of_an_unknown_pattern_lists_the_known_ones(page, server, axe, console):
     console.expect('status of 404')
     answer = page.goto(f'{server.url}/launch/nothing')
     assert answer.status == 404
@@ -217,7 +217,7 @@ def test_it_is_accessible_and_fits(open_page, server, axe, width, height):
     axe(page, dark=True, within='[role=menu]')
 
 
-def test_a_field_is_there_only_where_it_does_something(page, server):
+def test_a_field_is_shown_only_where_it_has_an_effect(page, server):
     page.goto(f'{server.url}/launch/supervisor')
     workers = page.get_by_label('Worker limit')
     expect(page.get_by_label('Workers', exact=True)).to_be_visible()
@@ -228,7 +228,7 @@ def test_a_field_is_there_only_where_it_does_something(page, server):
     expect(workers).to_be_hidden()
 
 
-def test_a_date_is_picked_and_a_path_is_not_spell_checked(page, server):
+def test_dates_have_a_picker_and_paths_no_spell_check(page, server):
     page.goto(f'{server.url}/launch/blog')
     expect(page.get_by_label('Events from')).to_have_attribute('type', 'date')
     page.get_by_label('Events from').fill('2026-12-01')

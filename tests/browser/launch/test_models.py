@@ -30,14 +30,14 @@ def form(page, server):
     return page
 
 
-def test_a_newcomer_sees_no_more_than_a_line_of_it(page, server):
+def test_model_options_are_collapsed_at_first(page, server):
     page.goto(f'{server.url}/launch/pipeline')
     expect(page.locator('.models-fold > summary')).to_have_text('Modelsscripted, simulated')
     expect(page.get_by_label('Model for all roles')).to_be_hidden()
     expect(page.get_by_text('Simulated: the scripted model answers.')).to_be_visible()
 
 
-def test_the_list_is_walked_by_keys_and_narrowed_by_typing(form):
+def test_the_list_is_navigated_by_keys_and_filtered_by_typing(form):
     line = form.get_by_label('Model for all roles')
     line.click()
     expect(form.locator(BOX).get_by_role('option', name='work/large')).to_be_visible()
@@ -59,7 +59,7 @@ def test_the_list_is_walked_by_keys_and_narrowed_by_typing(form):
     expect(form.locator(BOX)).to_be_hidden()
 
 
-def test_a_name_that_is_none_is_said_when_the_line_is_left_and_opens_the_fold(form):
+def test_an_unknown_model_is_reported_on_blur_and_opens_its_section(form):
     form.get_by_label('Task').fill('What does a tram cost?')
     line = form.get_by_label('Reviewer', exact=True)
     line.press_sequentially('nowhere/large')
@@ -74,7 +74,7 @@ def test_a_name_that_is_none_is_said_when_the_line_is_left_and_opens_the_fold(fo
     line.fill('')
 
 
-def test_a_draft_keeps_the_models_and_the_run_says_what_is_live(form, server):
+def test_a_draft_keeps_its_models_and_the_run_marks_live_ones(form, server):
     form.get_by_label('Task').fill('What does a tram cost?')
     form.get_by_label('Analyzer', exact=True).fill('work/small')
     form.get_by_text('Options').click()
@@ -95,7 +95,7 @@ def test_a_draft_keeps_the_models_and_the_run_says_what_is_live(form, server):
     expect(form.get_by_text('Simulated: the scripted model answers.')).to_be_visible()
 
 
-def test_lists_that_arrive_late_move_nothing(page, server):
+def test_lists_that_load_late_shift_nothing(page, server):
     page.goto(f'{server.url}/launch/pipeline')
     page.locator('.models-fold > summary').click()
     run = page.get_by_role('button', name='Run', exact=True)

@@ -100,7 +100,7 @@ def test_changed_arguments_are_checked_before_they_are_sent(page, crewed):
     expect(ended(page)).to_contain_text('deployed to east, 2 times')
 
 
-def test_a_refusal_gives_its_reason_to_the_agent(page, crewed):
+def test_a_denial_gives_its_reason_to_the_agent(page, crewed):
     launch(page, crewed)
     group = asked(page)
     group.get_by_label('Reason').fill('not on a Friday')
@@ -110,7 +110,7 @@ def test_a_refusal_gives_its_reason_to_the_agent(page, crewed):
     expect(tool).to_contain_text('not on a Friday')
 
 
-def test_the_head_says_what_each_agent_and_model_has_used(page, crewed, axe):
+def test_the_header_shows_the_usage_of_each_agent_and_model(page, crewed, axe):
     launch(page, crewed)
     asked(page)
     page.locator('.btn.spent').click()
@@ -163,7 +163,7 @@ def test_a_question_is_found_on_the_home_page_and_declined(page, opened):
     expect(page.get_by_text('The server said:').first).to_contain_text('"decline"', timeout=30_000)
 
 
-def test_a_bar_over_the_page_asks_as_well_and_moves_nothing(page, crewed):
+def test_the_attention_bar_asks_without_shifting_the_page(page, crewed):
     launch(page, crewed)
     asked(page)
     page.get_by_role('tab', name='Transcript').click()  # the pane that asks is out of sight

@@ -24,7 +24,7 @@ def opened(page: Page, url: str, tab: str) -> None:
     page.get_by_role('tab', name=tab, exact=True).click()
 
 
-def test_artifacts_say_who_made_them_and_show_what_they_are(page, episode, axe):
+def test_artifacts_show_their_author_and_kind(page, episode, axe):
     opened(page, episode, 'Artifacts')
     cards = page.locator('.artifact')
     notes = cards.filter(has=page.get_by_text('show_notes', exact=True))
@@ -68,7 +68,7 @@ def test_artifacts_and_criteria_follow_the_slider(page, episode):
     expect(criteria.filter(has_text='holds')).to_have_count(5)
 
 
-def test_two_ways_stand_beside_each_other(page, compared, axe):
+def test_two_ways_are_shown_side_by_side(page, compared, axe):
     opened(page, compared, 'Comparison')
     table = page.locator('.compared')
     expect(table.get_by_role('columnheader')).to_have_text(['Dynamic', 'Fixed'])
@@ -88,7 +88,7 @@ def test_two_ways_stand_beside_each_other(page, compared, axe):
     expect(page.get_by_text('once all modes have ended')).to_be_visible()
 
 
-def test_on_a_phone_both_ways_fit(open_page, compared, axe):
+def test_both_ways_fit_on_a_phone(open_page, compared, axe):
     page = open_page(width=390, height=844)
     opened(page, compared, 'Comparison')
     expect(page.locator('.compared')).to_be_visible()
@@ -96,7 +96,7 @@ def test_on_a_phone_both_ways_fit(open_page, compared, axe):
     axe(page, dark=True)
 
 
-def test_a_run_that_makes_none_has_no_such_tabs(page, server):
+def test_a_run_without_artifacts_has_no_artifact_tabs(page, server):
     page.goto(f'{server.url}/launch/supervisor')
     page.get_by_role('button', name='Samples').click()
     page.get_by_role('menuitem', name=re.compile('Nothing is to be done')).click()

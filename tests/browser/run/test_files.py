@@ -34,7 +34,7 @@ def opened(page: Page, url: str) -> None:
     page.get_by_role('tab', name='Files').click()
 
 
-def test_a_version_is_read_and_its_step_is_gone_to(page, waiting, axe):
+def test_a_version_is_read_and_leads_to_its_step(page, waiting, axe):
     opened(page, waiting)
     content = page.locator('.code')
     expect(content).to_have_text(SECOND)
@@ -66,7 +66,7 @@ def test_two_versions_and_two_agents_are_compared(page, waiting, axe):
     expect(page.get_by_role('button', name='part_3.py')).to_contain_text('added')
 
 
-def test_downloads_are_files_and_never_pages(page, waiting):
+def test_downloads_never_open_as_pages(page, waiting):
     origin = waiting.partition('/runs/')[0]
     opened(page, waiting)
     expect(page.locator('.code')).to_have_text(SECOND)
@@ -85,7 +85,7 @@ def test_downloads_are_files_and_never_pages(page, waiting):
         assert page.request.get(re.sub(r'kept/[^?]+', f'kept/{wrong}', f'{origin}{href}')).status == 404
 
 
-def test_a_long_result_is_cut_and_kept_whole(page, waiting):
+def test_a_long_result_is_shortened_on_the_page_and_kept_whole(page, waiting):
     page.goto(waiting)
     page.get_by_role('button', name='Working: done').click()
     worker = page.get_by_role('region', name='worker 1', exact=False).first
@@ -100,7 +100,7 @@ def test_a_long_result_is_cut_and_kept_whole(page, waiting):
     assert found.value.suggested_filename == 'report.txt'
 
 
-def test_a_project_that_was_worked_on_opens_on_the_difference(page, server):
+def test_a_changed_project_opens_on_its_diff(page, server):
     page.goto(f'{server.url}/launch/debugger')
     page.wait_for_function('window.did_handshake === true')
     page.get_by_label('Symptom').fill('A test of spans fails: find the bug and mend it')

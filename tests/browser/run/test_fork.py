@@ -105,7 +105,7 @@ def test_a_fork_in_a_parallel_state_starts_with_edited_text(page: Page, run: str
     expect(page.get_by_role('region', name='Result')).to_contain_text('Tea is better than coffee:')
 
 
-def test_variants_side_by_side_blind_until_one_wins(page: Page, run: str, axe) -> None:
+def test_variants_are_compared_blind_until_one_wins(page: Page, run: str, axe) -> None:
     page.goto(f'{run}/fork?at={MIDDLE}')
     page.get_by_role('button', name='Add variant').click()
     expect(page.get_by_role('button', name='Variant B')).to_have_attribute('aria-pressed', 'true')
@@ -138,7 +138,7 @@ def test_variants_side_by_side_blind_until_one_wins(page: Page, run: str, axe) -
     axe(page)
 
 
-def test_what_is_wrong_is_said_at_its_field_and_nothing_starts(page: Page, run: str) -> None:
+def test_problems_are_shown_at_their_fields_and_nothing_starts(page: Page, run: str) -> None:
     page.goto(f'{run}/fork?at={MIDDLE}')
     change(page, 'Rounds', 'many')
     problem = page.locator('.field', has_text='Rounds').locator('.problem')
@@ -154,7 +154,7 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_starts(page: Page, run: 
     expect(page.locator('.form-foot [role=status]')).to_contain_text('Free: no provider')
 
 
-def test_a_run_that_has_ended_is_forked_where_it_could_go_on(page: Page, run: str) -> None:
+def test_an_ended_run_is_forked_where_it_can_continue(page: Page, run: str) -> None:
     page.get_by_role('button', name='Fork').click()
     expect(page.locator('.notice')).to_contain_text('The run had ended')
 
@@ -170,7 +170,7 @@ def test_a_run_is_run_again(page: Page, run: str) -> None:
     expect(page.locator('.family-row.here, .here > .family-row')).to_contain_text('run again')
 
 
-def test_a_run_that_was_cancelled_is_retried_from_its_head(page: Page, run: str, axe) -> None:
+def test_a_cancelled_run_is_retried_from_its_last_step(page: Page, run: str, axe) -> None:
     expect(page.get_by_role('button', name='Retry')).to_be_hidden()  # it is done
     page.goto(f'{run.partition("/runs/")[0]}/launch/debate')
     page.locator('summary', has_text='Debugging').click()

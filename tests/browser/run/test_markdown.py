@@ -33,18 +33,18 @@ def test_formulas_are_drawn(said, text):
 
 
 @pytest.mark.parametrize('text', ['It costs $5 or $6.', 'From $10 to $20 a month', r'Keep `$x$` as code'])
-def test_money_and_code_are_no_formulas(said, home, text):
+def test_money_and_code_are_not_formulas(said, home, text):
     found = said(text)
     home.wait_for_function('document.fonts.ready.then(() => true)')
     assert found.locator('.math').count() == 0
 
 
-def test_a_formula_that_is_wrong_is_shown_as_written_and_runs_nothing(said):
+def test_an_invalid_formula_is_shown_as_written_and_runs_nothing(said):
     found = said(r'$\href{javascript:alert(1)}{x} \frac{$ and <img src=x onerror=alert(2)>')
     assert found.locator('a[href^="javascript"], img').count() == 0
 
 
-def test_code_is_coloured_and_copied(said, home):
+def test_code_is_highlighted_and_copied(said, home):
     home.context.grant_permissions(['clipboard-read', 'clipboard-write'])
     found = said('```python\ndef add(a, b):\n    return a + b\n```')
     found.locator('.hljs-keyword').first.wait_for()
@@ -63,14 +63,14 @@ def test_code_is_coloured_and_copied(said, home):
         '1. Three:\n   - one\n   - two\n   - three\n2. The end',
     ],
 )
-def test_lists_are_lists_wherever_they_stand(said, text):
+def test_lists_are_recognized_everywhere(said, text):
     found = said(text).locator('ul')
     found.first.wait_for()
     assert found.count() == 1 and found.locator('li').count() == 3
     assert '- ' not in found.inner_text()
 
 
-def test_a_word_without_end_leaves_the_other_columns_of_a_table_in_sight(said):
+def test_a_very_long_word_does_not_push_table_columns_away(said):
     found = said(
         f'| What | Why |\n|---|---|\n| {"sha" * 60} | It is the address of the file that the agent wrote. |'
     )

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.browser.runs.test_home import rows
 
 
-def test_a_note_on_a_step_is_written_marked_found_changed_and_taken_back(page, new_server, axe):
+def test_a_note_is_written_marked_found_changed_and_removed(page, new_server, axe):
     new_server.start()
     run = new_server.sample('pipeline')
     page.goto(f'{run}?at=7')
@@ -71,7 +71,7 @@ def test_a_run_is_renamed_starred_and_restored_on_its_page(page, new_server, axe
     expect(rows(page)).to_have_count(1)
 
 
-def test_a_run_is_deleted_on_its_page_and_that_is_taken_back_in_the_list(page, new_server, axe):
+def test_a_run_is_deleted_on_its_page_and_restored_in_the_list(page, new_server, axe):
     new_server.start()
     run = new_server.sample('pipeline')
     page.goto(run)

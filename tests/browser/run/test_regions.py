@@ -47,7 +47,7 @@ def test_a_parallel_state_gets_a_pane_for_each_region(page, crewed, axe, workers
     axe(page)
 
 
-def test_panes_are_resized_by_key_and_by_mouse_and_one_is_enlarged(page, crewed):
+def test_panes_are_resized_by_key_and_mouse_and_maximized(page, crewed):
     launch(page, crewed, 2)
     panes = held(page, 2)
     before = panes.first.bounding_box()['width']
@@ -68,7 +68,7 @@ def test_panes_are_resized_by_key_and_by_mouse_and_one_is_enlarged(page, crewed)
     expect(panes).to_have_count(2)
 
 
-def test_one_agent_is_stopped_and_the_join_sums_up(page, crewed):
+def test_one_agent_is_stopped_and_the_others_are_joined(page, crewed):
     launch(page, crewed, 3)
     expect(page.locator('.agent.region')).to_have_count(3, timeout=30_000)
     third = page.get_by_role('region', name='worker 3')
@@ -83,7 +83,7 @@ def test_one_agent_is_stopped_and_the_join_sums_up(page, crewed):
     )
 
 
-def test_a_call_that_is_tried_again_counts_down(page, crewed):
+def test_a_retry_counts_down(page, crewed):
     launch(page, crewed, 2)
     second = page.get_by_role('region', name='worker 2')
     trouble = second.locator('.agent-trouble')
@@ -103,7 +103,7 @@ def test_a_narrow_window_stacks_the_panes(open_page, crewed, axe):
     axe(page)
 
 
-def test_agents_are_folded_one_by_one_and_the_browser_remembers(page, crewed, axe):
+def test_folded_agents_are_remembered_by_the_browser(page, crewed, axe):
     launch(page, crewed, 6)
     held(page, 6)  # the diagram follows what is active
     agents = page.locator('.diagram .cluster.region')
@@ -136,7 +136,7 @@ def test_agents_are_folded_one_by_one_and_the_browser_remembers(page, crewed, ax
     assert fitted() == fitted()
 
 
-def test_the_diagram_can_have_all_of_the_page(page, crewed, axe):
+def test_the_diagram_can_fill_the_page(page, crewed, axe):
     launch(page, crewed, 2)
     larger = page.get_by_role('button', name='Enlarge the diagram')
     expect(page.locator('.panel.middle')).to_be_visible()

@@ -21,7 +21,7 @@ def at(page: Page, step: int) -> None:
     expect(page.locator('.step-number')).to_have_text(f'Step {step}')
 
 
-def test_keys_jump_from_mark_to_mark_and_round_the_end(page, finished):
+def test_keys_jump_between_marks_and_wrap_around(page, finished):
     opened(page, finished, 1)
     revisions = page.locator('.mark.revision')
     expect(revisions).to_have_count(2)
@@ -47,7 +47,7 @@ def test_keys_jump_from_mark_to_mark_and_round_the_end(page, finished):
 STEPS_OF = "marks => marks.map(mark => /Step (\\d+)/.exec(mark.getAttribute('aria-label'))[1])"
 
 
-def test_a_jump_is_gone_back_from_and_a_step_is_not(page, finished):
+def test_back_returns_from_a_jump_but_not_from_a_step(page, finished):
     opened(page, finished, 3)
     page.keyboard.press('e')
     expect(page.locator('.step .notice.fail')).to_be_visible()
@@ -100,7 +100,7 @@ LIT = """() => [...document.querySelectorAll('.diagram .graph > [id]')].map((one
     ...['active', 'inside', 'seen', 'walked', 'taken'].filter((how) => one.matches('.' + how))].join())"""
 
 
-def test_each_move_of_the_slider_is_shown_in_the_diagram_at_once(page, finished):
+def test_the_diagram_follows_the_slider_at_once(page, finished):
     opened(page, finished, 2)
     place = page.locator('.rail').bounding_box()
     y = place['y'] + place['height'] / 2
@@ -126,7 +126,7 @@ def test_each_move_of_the_slider_is_shown_in_the_diagram_at_once(page, finished)
     assert page.evaluate(LIT) == quick
 
 
-def test_marks_are_one_stop_and_the_arrow_keys_go_along_them(page, finished):
+def test_marks_are_one_tab_stop_and_arrow_keys_move_between_them(page, finished):
     opened(page, finished, 1)
     marks = page.locator('.mark')
     expect(page.locator('.mark[tabindex="0"]')).to_have_count(1)
@@ -140,7 +140,7 @@ def test_marks_are_one_stop_and_the_arrow_keys_go_along_them(page, finished):
     at(page, int(step[1]))
 
 
-def test_marks_that_stand_too_close_are_one_with_their_number(open_page, finished):
+def test_marks_too_close_together_become_one_with_a_count(open_page, finished):
     page = open_page(width=390, height=844)
     page.goto(finished)
     expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
@@ -149,7 +149,7 @@ def test_marks_that_stand_too_close_are_one_with_their_number(open_page, finishe
     assert page.locator('.mark').count() < 6
 
 
-def test_play_at_a_high_speed_says_that_no_model_is_called_and_begins_anew(page, finished):
+def test_playback_says_that_no_model_is_called_and_starts_over(page, finished):
     opened(page, finished, 1)
     expect(page.locator('.player-chip')).to_have_text('Recorded: no model is called')
     expect(page.locator('.player-chip')).to_be_visible()
@@ -161,7 +161,7 @@ def test_play_at_a_high_speed_says_that_no_model_is_called_and_begins_anew(page,
     at(page, STEPS)  # from the first step to the last again
 
 
-def test_the_changes_of_a_place_in_memory_are_followed_from_the_tree(page, finished):
+def test_changes_of_a_memory_field_are_followed_from_the_tree(page, finished):
     opened(page, finished, 1)
     page.get_by_role('tab', name='Memory').click()
     page.locator('.tree summary', has_text='memory').first.click()
@@ -173,7 +173,7 @@ def test_the_changes_of_a_place_in_memory_are_followed_from_the_tree(page, finis
     page.keyboard.press('Escape')
 
 
-def test_why_is_said_at_the_edge_with_the_mouse(page, finished):
+def test_an_edge_explains_itself_to_the_mouse(page, finished):
     opened(page, finished)
     expect(page.locator(BACK)).to_have_class(re.compile('barred'))
     page.locator(f'{BACK} .hit').dispatch_event('pointerover', {'bubbles': True, 'pointerType': 'mouse'})
@@ -191,7 +191,7 @@ def test_why_is_said_at_the_edge_with_the_mouse(page, finished):
     expect(why).to_be_hidden()
 
 
-def test_why_is_said_at_the_edge_by_the_keyboard(page, finished, axe):
+def test_an_edge_explains_itself_to_the_keyboard(page, finished, axe):
     opened(page, finished)
     page.locator('.diagram').focus()
     edge = page.locator('[id="e:reviewing>complete"]')

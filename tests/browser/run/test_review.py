@@ -44,7 +44,7 @@ def looked_at(open_page, axe, url: str, tab: str, seen: str, **options) -> None:
     page.close()
 
 
-def test_a_person_chooses_takes_a_turn_and_sees_it_to_the_end(page, open_page, new_server, axe):
+def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, new_server, axe):
     new_server.start()
     url = sample(page, new_server, Who_picks_the_best='person')
 

@@ -85,14 +85,14 @@ def test_a_deep_link_shows_its_step_and_survives_a_reload(page, finished):
         expect(count(page)).to_contain_text(f'10 / {STEPS}')
 
 
-def test_play_goes_through_the_record_and_calls_nothing(page, finished):
+def test_playback_replays_the_journal_and_calls_no_model(page, finished):
     opened(page, finished, STEPS - 4)
     page.keyboard.press(' ')
     expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
     expect(page.locator('.run-facts')).to_contain_text('14 calls')
 
 
-def test_the_inspector_says_why_this_way_and_what_changed(page, finished):
+def test_the_inspector_explains_the_transition_and_its_changes(page, finished):
     opened(page, finished, STEPS)
     expect(page.locator('.way.taken')).to_contain_text('to complete')
     expect(page.locator('.way', has_text='to analyzing')).to_contain_text('not evaluated')
@@ -103,7 +103,7 @@ def test_the_inspector_says_why_this_way_and_what_changed(page, finished):
     expect(page.locator('.tree .changed', has_text='status')).to_contain_text('complete')
 
 
-def test_keys_move_between_tabs_and_not_through_the_run(page, finished):
+def test_arrow_keys_on_tabs_do_not_move_the_run(page, finished):
     opened(page, finished, 5)
     page.get_by_role('tab', name='Agents').focus()
     for key, tab in (('ArrowRight', 'Transcript'), ('End', 'Messages'), ('Home', 'Agents')):
@@ -112,7 +112,7 @@ def test_keys_move_between_tabs_and_not_through_the_run(page, finished):
     expect(page.locator('.step-number')).to_have_text('Step 5')
 
 
-def test_a_dialog_gives_the_focus_back_to_what_opened_it(page, finished):
+def test_a_dialog_returns_the_focus(page, finished):
     page.goto(finished)
     more = page.get_by_role('button', name='More')
     more.focus()
@@ -168,7 +168,7 @@ def test_fork_from_a_step(page, finished):
     expect(page.locator('.run-facts a', has_text='at 13')).to_have_attribute('href', re.compile(r'\?at=13$'))
 
 
-def test_a_server_that_dies_in_the_middle_loses_and_repeats_nothing(page, new_server, console):
+def test_a_killed_server_loses_and_repeats_nothing(page, new_server, console):
     console.expect(r'ERR_CONNECTION|WebSocket|Failed to load resource|handshake|502')
     new_server.pace = 150
     new_server.start()

@@ -53,7 +53,7 @@ def breakpoints(page: Page):
     return page.get_by_role('list', name='Breakpoints').get_by_role('listitem')
 
 
-def test_a_breakpoint_in_one_region_holds_it_while_the_other_goes_on(page, crewed, axe):
+def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crewed, axe):
     begun(page, crewed, 'crew', workers=2)
     unfolded(page)
     page.locator('[id="s:working.worker_2.using_tools"]').click(button='right')
@@ -85,7 +85,7 @@ def test_a_breakpoint_in_one_region_holds_it_while_the_other_goes_on(page, crewe
     expect(second.locator('.chip.held')).to_be_visible()
 
 
-def test_one_region_is_stepped_while_the_others_wait_or_go_on(page, crewed):
+def test_one_region_is_stepped_while_others_wait_or_continue(page, crewed):
     begun(page, crewed, 'crew', workers=2)
     first, second = (page.get_by_role('region', name=f'worker {number}') for number in (1, 2))
     unfolded(page)

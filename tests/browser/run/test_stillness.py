@@ -72,7 +72,7 @@ def select(page: Page) -> str:
             return selected
 
 
-def test_nothing_moves_during_a_whole_run(page, open_page, new_server):
+def test_nothing_shifts_during_a_whole_run(page, open_page, new_server):
     new_server.pace = 400
     new_server.start()
     url = sample(page, new_server)
@@ -95,7 +95,7 @@ def test_nothing_moves_during_a_whole_run(page, open_page, new_server):
 
 
 @pytest.mark.parametrize('width', [1440, 1024, 390])
-def test_drafts_and_the_end_of_a_run_leave_all_in_its_place(open_page, server, width):
+def test_drafts_and_the_end_of_a_run_shift_nothing(open_page, server, width):
     page = open_page(width=width)
     begun(page, server, 'pipeline', task='Tea or coffee?')
     page.keyboard.press('c')  # it goes on

@@ -65,7 +65,7 @@ def cut(text: str, seed: int) -> list[str]:
 
 @pytest.mark.parametrize('ends', ['\n', '\r\n'])
 @pytest.mark.parametrize('seed', range(4))
-def test_pieces_become_the_whole_and_only_the_end_is_drawn_anew(home, seed, ends):
+def test_streamed_pieces_add_up_and_only_the_end_is_redrawn(home, seed, ends):
     grown, whole, redone = home.evaluate(PIECES, cut(WHOLE.replace('\n', ends), seed))
     assert grown.replace('\n', '') == whole.replace('\n', '')
     assert redone <= 2
@@ -124,13 +124,13 @@ def test_json_is_readable_while_it_is_written(home, seed, ascii):
     assert early and READABLE.startswith(early)
 
 
-def test_a_file_that_a_tool_writes_is_shown_as_it_is(home):
+def test_a_written_file_is_shown_verbatim(home):
     text = json.dumps({'path': 'a.py', 'text': 'def f():\n    return "é"\n'})
     shown = home.evaluate(READ, [cut(text, 3), {'code': True}])
     assert shown == '**Path**: a.py\n\n**Text**\n\n~~~~~~~~\ndef f():\n    return "é"\n\n~~~~~~~~'
 
 
-def test_calls_and_records_are_read_while_they_come(page, new_server):
+def test_calls_and_records_are_readable_while_they_stream(page, new_server):
     new_server.pace = 25
     new_server.start()
     page.goto(f'{new_server.url}/launch/pipeline')
@@ -151,7 +151,7 @@ DESCRIBE = """async (values) => {
 }"""
 
 
-def test_arguments_of_calls_are_no_json(home):
+def test_call_arguments_are_not_shown_as_json(home):
     values = [['mastodon', 'linkedin'], [], True, None, 0.1234567890123, {'x': 1, 'dry': False}]
     values += [[f'a word {number}' for number in range(20)], {'a': {'b': 1}}, '{"kept": "as written"}']
     found = home.evaluate(DESCRIBE, values)

@@ -14,7 +14,7 @@ def finished(server: Server) -> str:
     return server.sample('supervisor', 'Side by side')
 
 
-def test_the_plan_says_who_did_what_and_what_came_of_it(page, finished, axe):
+def test_the_plan_shows_workers_and_results(page, finished, axe):
     page.goto(finished)
     plan = page.get_by_role('region', name='Plan')
     expect(plan.get_by_text('5 of 5')).to_be_visible()

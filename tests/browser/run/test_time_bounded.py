@@ -31,7 +31,7 @@ def answer(page: Page, name: str) -> None:
     page.get_by_role('dialog').get_by_role('button', name=name, exact=True).click()
 
 
-def test_a_run_expires_reports_goes_on_takes_more_time_and_is_finished(page, served, axe):
+def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
     fields = {'Goal': 'Do two things', 'Time': '0.1', 'Grace period': '0', 'Acceptable failures': '2'}
     run = launch(page, served, 'time-bounded', **fields)
     time = page.get_by_role('group', name='Time', exact=True)
@@ -99,7 +99,7 @@ def press_while_it_is_drawn_anew(page: Page, line: Locator) -> None:
     page.mouse.up()
 
 
-def test_two_thousand_messages_are_filtered_drawn_and_lead_to_their_step(page, served, axe):
+def test_two_thousand_messages_are_filtered_and_lead_to_their_steps(page, served, axe):
     run = launch(page, served, 'chatter')
     page.goto(f'{run}/messages?sender=ann&text=number+4')
     lines = page.locator('.message')

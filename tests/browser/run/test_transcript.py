@@ -64,7 +64,7 @@ def talk(page, run):
     return page
 
 
-def test_all_of_a_long_run_is_there_once_in_order_and_only_its_end_is_drawn(talk, axe):
+def test_a_long_transcript_is_complete_and_only_its_end_is_drawn(talk, axe):
     page, feed = talk, talk.get_by_role('feed')
     assert page.evaluate(SAID) == list(range(1, MESSAGES + 1))
     expect(feed.locator('.prose:not(.raw) strong').last).to_have_text(f'Number {MESSAGES}')
@@ -106,7 +106,7 @@ def test_keys_walk_from_message_to_message(talk):
     expect(articles.nth(MESSAGES - 3)).to_be_focused()
 
 
-def test_the_step_that_is_shown_is_its_end(page, run):
+def test_the_transcript_ends_at_the_shown_step(page, run):
     page.goto(f'{run}?at=500')
     page.get_by_role('tab', name='Transcript').click()
     note = page.locator('.speech .block:visible header span').last

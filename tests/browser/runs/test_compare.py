@@ -22,7 +22,7 @@ def two(page, new_server):
     return page, new_server, started(new_server, 3, ended=True), started(new_server, 0, ended=True)
 
 
-def test_from_the_list_to_where_they_part_in_three_clicks(two, axe, open_page):
+def test_the_first_divergence_is_three_clicks_from_the_list(two, axe, open_page):
     page, server, first, second = two
     page.goto(f'{server.url}/runs')
     ticks = page.locator('.run-tick')
@@ -83,7 +83,7 @@ def test_from_the_list_to_where_they_part_in_three_clicks(two, axe, open_page):
     expect(page.locator('[id="e:reviewing>analyzing"]')).to_have_class(re.compile(r'\bway-b\b'))
 
 
-def test_compare_with_from_a_runs_menu_and_from_its_page(two, axe):
+def test_runs_are_compared_from_a_menu_and_from_a_page(two, axe):
     page, server, first, second = two
     page.goto(f'{server.url}/runs')
     page.get_by_role('button', name=f'Actions for {TASK}').first.click()
@@ -115,7 +115,7 @@ def test_compare_with_from_a_runs_menu_and_from_its_page(two, axe):
     page.wait_for_url(re.compile(f'a={first.rpartition("/")[2]}&b={second.rpartition("/")[2]}'))
 
 
-def test_it_fits_a_phone_in_the_dark(two, open_page, axe):
+def test_it_fits_a_phone_in_dark_mode(two, open_page, axe):
     _, server, first, second = two
     ids = [address.rpartition('/')[2] for address in (first, second)]
     page = open_page(width=390, height=844, scheme='dark')
@@ -128,7 +128,7 @@ def test_it_fits_a_phone_in_the_dark(two, open_page, axe):
         assert page.evaluate('document.documentElement.scrollWidth <= innerWidth')
 
 
-def test_a_run_that_goes_on_is_followed(page, open_page, new_server):
+def test_an_unfinished_run_is_followed(page, open_page, new_server):
     new_server.pace = 60
     new_server.start()
     first = started(new_server, 0, ended=True)

@@ -94,7 +94,7 @@ def test_a_saved_page_plays_without_a_network(offline, axe):
     expect(page.locator('.stamp')).to_contain_text('no model is called')
 
 
-def test_a_note_stands_at_its_step_and_over_the_slider(offline, axe):
+def test_a_note_is_at_its_step_and_on_the_slider(offline, axe):
     page, _ = offline
     page.keyboard.press('Home')
     notes = page.get_by_role('list', name='Notes on this step')
@@ -115,7 +115,7 @@ def test_a_note_stands_at_its_step_and_over_the_slider(offline, axe):
     expect(notes.locator('li')).to_have_count(1)
 
 
-def test_a_saved_page_plays_by_itself_and_opens_at_a_step(offline, files):
+def test_a_saved_page_plays_and_opens_at_a_step(offline, files):
     page, _ = offline
     page.keyboard.press('Home')
     page.locator('#speed').select_option('64')
@@ -135,7 +135,7 @@ def test_a_saved_page_fits_a_phone(open_page, files, axe, scheme):
     axe(page)
 
 
-def test_a_bundle_is_taken_in_by_the_page(open_page, new_server, files, tmp_path, axe):
+def test_a_bundle_is_imported_on_the_page(open_page, new_server, files, tmp_path, axe):
     new_server.start()
     page = open_page()
     page.goto(f'{new_server.url}/runs')

@@ -13,7 +13,7 @@ def rows(page: Page):
     return page.locator('.run-list .run-link')
 
 
-def test_from_an_empty_home_to_a_sample_that_is_listed(page, new_server):
+def test_a_sample_is_run_from_an_empty_home_page(page, new_server):
     new_server.start()
     page.goto(new_server.url)
     expect(page.get_by_text('No runs yet.')).to_be_visible()
@@ -33,7 +33,7 @@ def test_from_an_empty_home_to_a_sample_that_is_listed(page, new_server):
     page.wait_for_url(f'**{path}')
 
 
-def test_patterns_are_in_families_and_one_is_what_to_begin_with(page, server):
+def test_patterns_are_grouped_and_one_is_recommended(page, server):
     page.goto(server.url)
     families = page.locator('h3.family')
     expect(families).to_have_text(['Sequential', 'Parallel', 'Single agent with tools'])
@@ -100,7 +100,7 @@ def test_a_run_is_edited_and_deleted_from_its_menu(page, new_server):
     expect(page.get_by_text('No runs yet.')).to_be_visible()
 
 
-def test_the_list_keeps_the_focus_while_it_changes(page, server):
+def test_the_list_keeps_the_focus_while_it_updates(page, server):
     path = server.sample('pipeline').removeprefix(server.url)
     page.goto(f'{server.url}/runs')
     page.locator(f'a[href="{path}"]').focus()
@@ -157,7 +157,7 @@ def test_a_menu_is_used_from_the_keyboard(page, server):
 
 
 @pytest.mark.parametrize('width', [390, 1024, 1280])
-def test_titles_of_runs_have_room_at_any_width(open_page, server, width):
+def test_run_titles_have_room_at_any_width(open_page, server, width):
     page = open_page(width, 768)
     server.sample('pipeline')
     page.goto(server.url)
@@ -167,7 +167,7 @@ def test_titles_of_runs_have_room_at_any_width(open_page, server, width):
 
 
 @pytest.mark.parametrize(('width', 'height'), [(1440, 900), (1024, 768), (390, 844)])
-def test_a_newcomer_sees_a_whole_chart_move_and_runs_it(open_page, new_server, width, height):
+def test_a_new_user_sees_an_animated_sample_and_runs_it(open_page, new_server, width, height):
     new_server.start()
     page = open_page(width, height)
     page.goto(new_server.url)

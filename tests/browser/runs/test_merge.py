@@ -56,7 +56,7 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-def test_a_conflict_is_seen_resolved_by_hand_and_merged(
+def test_a_conflict_is_resolved_by_hand_and_merged(
     open_page: OpenPage, new_server: Server, tmp_path: Path, axe: Callable[..., None]
 ) -> None:
     project = tmp_path / 'project'

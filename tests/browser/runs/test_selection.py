@@ -23,7 +23,7 @@ def three_runs(page, server):
     expect(page.locator('.run .pill')).to_have_text(['Done'] * 3)
 
 
-def test_runs_are_ticked_from_the_keyboard_and_tagged_together(page, new_server, axe):
+def test_runs_are_selected_by_keyboard_and_tagged_together(page, new_server, axe):
     three_runs(page, new_server)
     ticks, bar = page.locator('.run-tick'), page.get_by_role('toolbar', name='Selected runs')
     expect(bar).to_be_hidden()
@@ -52,7 +52,7 @@ def test_runs_are_ticked_from_the_keyboard_and_tagged_together(page, new_server,
     expect(page.locator('.run .tag')).to_have_text(['weekly'] * 3)
 
 
-def test_several_runs_are_deleted_at_once_and_come_back(page, new_server, axe):
+def test_several_runs_are_deleted_and_restored_at_once(page, new_server, axe):
     three_runs(page, new_server)
     page.locator('.run-tick').nth(0).check()
     page.locator('.run-tick').nth(2).check()
@@ -125,7 +125,7 @@ def test_a_star_and_a_pin_are_shown_and_filtered(page, new_server, axe):
     expect(rows(page).first).to_have_attribute('href', last)
 
 
-def test_a_deletion_is_taken_back_by_the_keyboard(page, new_server):
+def test_a_deletion_is_undone_by_keyboard(page, new_server):
     three_runs(page, new_server)
     page.locator('.run-tick').nth(1).check()
     page.get_by_role('toolbar', name='Selected runs').get_by_role('button', name='Delete').click()
@@ -135,7 +135,7 @@ def test_a_deletion_is_taken_back_by_the_keyboard(page, new_server):
     expect(page.get_by_role('button', name='Undo')).to_have_count(0)
 
 
-def test_a_list_is_sorted_added_up_and_made_dense_and_its_bar_covers_no_run(page, new_server, axe):
+def test_a_list_is_sorted_totaled_and_compacted_and_its_bar_covers_no_run(page, new_server, axe):
     new_server.start()
     names = ('Zebras are striped', 'Apples are red', 'Horses are fast')
     for name in names:

@@ -39,7 +39,7 @@ AT_END = """(body) => { const box = document.querySelector(body);
 GROWN = '([body, height]) => document.querySelector(body).scrollHeight > height + 60'
 
 
-def test_a_pane_stays_at_its_end_and_one_that_is_read_stays_where_it_is(open_page, new_server, tmp_path):
+def test_a_pane_follows_its_end_unless_scrolled_up(open_page, new_server, tmp_path):
     new_server.pace, new_server.patterns = 1_000, tmp_path / 'patterns'
     new_server.patterns.mkdir()
     (new_server.patterns / 'talkers.py').write_text(SOURCE)
@@ -114,9 +114,7 @@ FORGOTTEN = """([body, most]) => { const blocks = document.querySelectorAll(`${b
     return blocks.length > 5 && blocks.length <= most && !document.querySelector(`${body} .known`); }"""
 
 
-def test_a_wall_left_open_forgets_old_words_but_not_those_that_somebody_reads(
-    open_page, new_server, tmp_path
-):
+def test_a_wall_left_open_drops_old_text_that_nobody_reads(open_page, new_server, tmp_path):
     new_server.patterns = tmp_path / 'patterns'
     new_server.patterns.mkdir()
     (new_server.patterns / 'workers.py').write_text(WORKERS)

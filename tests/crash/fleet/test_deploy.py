@@ -59,7 +59,7 @@ async def test_workers_of_the_next_version_take_over(
     await check_calls(fleet, reader, runs, STEPS)
 
 
-async def test_runs_wait_where_no_version_replays_them(
+async def test_runs_wait_when_no_version_can_replay_them(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     former = await fleet.worker()

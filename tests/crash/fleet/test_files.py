@@ -43,7 +43,7 @@ async def seq(journal: Journal, run: str) -> int:
     return (await journal.info(RunId(run))).seq
 
 
-async def test_files_go_with_a_run_to_another_machine(
+async def test_files_follow_a_run_to_another_machine(
     fleet: Fleet, files: str, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     first = await fleet.worker(**machine(fleet, 'first', files))
@@ -73,7 +73,7 @@ async def test_files_go_with_a_run_to_another_machine(
     assert (await web.get(f'runs/{run}/contents/{artifact}')).content == b'artifact %d' % (STEPS - 1)
 
 
-async def test_while_the_bucket_is_away_runs_wait(
+async def test_runs_wait_while_the_bucket_is_unavailable(
     fleet: Fleet, files: str, web: httpx.AsyncClient, reader: Journal, s3: S3Server
 ) -> None:
     await fleet.worker(**machine(fleet, 'first', files))
@@ -97,7 +97,7 @@ async def test_while_the_bucket_is_away_runs_wait(
     await check_journal(fleet.database, [run])
 
 
-async def test_a_worker_does_not_start_on_a_bucket_that_is_not_there(fleet: Fleet, s3: S3Server) -> None:
+async def test_a_worker_does_not_start_without_its_bucket(fleet: Fleet, s3: S3Server) -> None:
     made = fleet._start('worker', **machine(fleet, 'first', 's3://nothing-here/x'))
     await until(lambda: made.ended is not None, 'it gives up')
     assert f's3://nothing-here/x at {s3.url}: there is no bucket of that name' in made.log.read_text()

@@ -37,7 +37,7 @@ class Crowd(Provider):
         super().do_POST()
 
 
-async def test_no_more_calls_at_once_than_allowed_in_all_workers(fleet: Fleet, reader: Journal) -> None:
+async def test_workers_share_the_limit_of_concurrent_calls(fleet: Fleet, reader: Journal) -> None:
     with provider(Crowd) as url:
         file = fleet.home / 'endpoints.toml'
         file.write_text(f'[endpoints.ours]\nurl = "{url}"\nmodels = ["large"]\nat_once = {AT_ONCE}\n')

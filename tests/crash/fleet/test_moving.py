@@ -18,7 +18,7 @@ from tests.crash.fleet.processes import Fleet, check_calls, check_journal, most_
 pytestmark = pytest.mark.commands
 
 
-async def test_the_runs_of_a_killed_worker_go_on(
+async def test_the_runs_of_a_killed_worker_continue(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     first, second = await fleet.worker(), await fleet.worker()
@@ -43,7 +43,7 @@ async def test_the_runs_of_a_killed_worker_go_on(
     assert {info.status for info in infos} == {Status.DONE}
 
 
-async def test_a_worker_that_is_told_to_leave_hands_over(
+async def test_a_draining_worker_hands_over_its_runs(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     first, second = await fleet.worker(), await fleet.worker()
@@ -59,9 +59,7 @@ async def test_a_worker_that_is_told_to_leave_hands_over(
     await check_calls(fleet, reader, runs, 100)
 
 
-async def test_a_server_that_is_asked_to_drives_with_a_worker_that_ends_with_it(
-    fleet: Fleet, reader: Journal
-) -> None:
+async def test_a_server_can_start_a_worker_that_ends_with_it(fleet: Fleet, reader: Journal) -> None:
     server = await fleet.web('--drive')
     async with httpx.AsyncClient(base_url=f'{server.url}/api/v1/', timeout=30) as web:
         runs = await fleet.launch(web, 2, steps=5)
@@ -125,7 +123,7 @@ async def test_no_more_runs_at_once_than_allowed(
 
 
 @pytest.mark.parametrize('seconds', [1.0, pytest.param(10.0, marks=pytest.mark.long)])
-async def test_runs_go_on_while_temporal_is_gone(
+async def test_runs_continue_while_temporal_is_down(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal, seconds: float
 ) -> None:
     await fleet.worker()

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.commands, pytest.mark.long]
 
 
 @pytest.mark.parametrize('seconds', [1.5, 10.0])
-async def test_runs_of_workers_wait_while_the_database_is_away(
+async def test_runs_wait_while_the_database_is_unavailable(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal, postgres: PostgresServer, seconds: float
 ) -> None:
     workers = [await fleet.worker(), await fleet.worker()]

@@ -61,7 +61,7 @@ async def test_a_run_says_why_it_waits_for_a_worker(
     assert watcher.said[-1] == '', watcher.said
 
 
-async def test_a_run_says_that_its_worker_cannot_be_reached_and_goes_on(
+async def test_a_run_reports_an_unreachable_worker_and_continues(
     fleet: Fleet, server: Process, web: httpx.AsyncClient
 ) -> None:
     first = await fleet.worker()

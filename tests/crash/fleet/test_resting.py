@@ -35,9 +35,7 @@ async def said(web: httpx.AsyncClient, run: str) -> None:
     assert answer.is_success, answer.text
 
 
-async def test_a_word_wakes_a_run_and_one_to_nobody_is_kept(
-    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
-) -> None:
+async def test_an_event_wakes_a_resting_run(fleet: Fleet, web: httpx.AsyncClient, reader: Journal) -> None:
     worker = await fleet.worker()
     woken, kept = [await launch(web, 'waiting', calls=str(fleet.calls)) for _ in range(2)]
     for run in (woken, kept):
@@ -55,7 +53,7 @@ async def test_a_word_wakes_a_run_and_one_to_nobody_is_kept(
     assert fleet.repeated() == {}
 
 
-async def test_a_run_that_rests_goes_on_when_its_time_has_come(
+async def test_a_resting_run_continues_when_its_timer_is_due(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     first = await fleet.worker()

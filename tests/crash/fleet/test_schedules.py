@@ -81,7 +81,7 @@ async def test_each_second_has_one_run_though_servers_and_workers_are_killed(
     await fleet.ended([str(info.id) for info in runs], reader)
 
 
-async def test_temporal_has_what_is_scheduled_as_it_is_changed(
+async def test_temporal_follows_changes_of_schedules(
     fleet: Fleet, web: httpx.AsyncClient, temporal: Client
 ) -> None:
     spec = {'cron': ['30 2 * * MON-FRI', '0 9 13 * FRI'], 'time_zone': 'Europe/Berlin'}

@@ -74,6 +74,6 @@ async def test_runs_are_taken_by_priority(tmp_path: Path) -> None:
     assert set(order[:2]) == {6, 7} and set(order[-2:]) == {0, 1}, order
 
 
-async def test_runs_of_different_people_are_taken_in_turn(tmp_path: Path) -> None:
+async def test_runs_of_different_people_take_turns(tmp_path: Path) -> None:
     order = await taken(tmp_path, [*[('ada', '')] * 8, ('ben', ''), ('ben', '')])
     assert max(order.index(8), order.index(9)) < 6, order

@@ -90,7 +90,7 @@ async def pages_of_both(site: Site, browser: Browser, path: str) -> list[Page]:
     return pages
 
 
-async def test_pages_of_a_killed_server_come_back_to_the_same_place(
+async def test_pages_of_a_killed_server_recover_their_place(
     fleet: Fleet, site: Site, browser: Browser, reader: Journal
 ) -> None:
     await fleet.worker(HEMICYCLE_FLEET_TOKEN='a token of the whole fleet')

@@ -172,14 +172,14 @@ def test_how_long_to_wait(headers: dict[str, str], message: str, seconds: float 
     assert error.retry_after == (None if seconds is None else pytest.approx(seconds))
 
 
-def test_headers_that_a_go_between_repeats_are_read() -> None:
+def test_headers_repeated_by_a_proxy_are_read() -> None:
     told = {'X-RateLimit-Limit': 20, 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1792567710000'}
     sent = body(message='Rate limit exceeded', code=429, metadata={'headers': told})
     error = error_of_response(429, {'date': 'Wed, 21 Oct 2026 07:28:00 GMT'}, sent)
     assert (error.kind, error.retry_after) == ('rate limit', pytest.approx(30))
 
 
-def test_what_stands_behind_a_go_between_is_shown() -> None:
+def test_the_error_behind_a_proxy_is_shown() -> None:
     sent = body(
         message='Provider returned error', code=429, metadata={'raw': 'the model is rate-limited upstream'}
     )

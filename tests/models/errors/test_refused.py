@@ -90,7 +90,7 @@ async def test_an_error_inside_a_successful_answer_is_found(speech: Speech) -> N
     assert str(found.error) == 'here: Overloaded, sorry'
 
 
-async def test_nor_does_the_beginning_of_a_key_where_a_long_error_is_cut(speech: Speech) -> None:
+async def test_a_shortened_error_holds_no_part_of_a_key(speech: Speech) -> None:
     key = 'k-1234567890-and-so-on'
 
     async def script(wire: Wire) -> None:

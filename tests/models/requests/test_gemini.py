@@ -55,7 +55,7 @@ def finish(word: str, **more: Any) -> bytes:
     return openai(candidates=[{'finishReason': word, 'index': 0, **more}])
 
 
-def test_a_request_says_what_chat_completions_say_elsewhere() -> None:
+def test_a_request_is_translated_from_chat_completions() -> None:
     request = ModelRequest(
         model='m', messages=OPENING, tools=(NOTES,), choice='notes', most_tokens=50, temperature=0.5, seed=3,
         stop=('END',), schema=SCHEMA,
@@ -102,7 +102,7 @@ def test_tool_choice_is_translated(choice: str, mode: str) -> None:
     assert 'generationConfig' not in made
 
 
-def test_the_preset_asks_for_an_answer_by_a_tool_where_there_are_tools() -> None:
+def test_structured_answers_use_a_tool_when_there_are_tools() -> None:
     google = KNOWN_PROVIDERS['gemini'].endpoint
     made = DIALECTS['gemini'].body('gemini-2.5-flash', asked(tools=(NOTES,), schema=SCHEMA), google)
     assert [tool['name'] for tool in made['tools'][0]['functionDeclarations']] == ['notes', ANSWER]
@@ -157,7 +157,7 @@ async def test_signatures_of_text_and_of_thoughts_go_back_with_them() -> None:
     assert elsewhere['contents'][-1] == said
 
 
-def test_what_other_models_said_goes_without_their_data_and_calls_are_marked_as_unsigned() -> None:
+def test_replies_of_other_models_are_sent_without_their_signatures() -> None:
     parts = (
         Reasoning(text='Hm.'),
         Opaque(provider='elsewhere', data={'of': 'thought', 'signature': 'x'}),
@@ -174,7 +174,7 @@ def test_what_other_models_said_goes_without_their_data_and_calls_are_marked_as_
     assert body(request, 'gemini-2.5-pro')['contents'][-1]['parts'] == [first, second]
 
 
-def test_results_are_a_turn_of_their_own_with_failures_and_images() -> None:
+def test_results_are_a_separate_turn_with_failures_and_images() -> None:
     results = (
         ToolResult(id='1', name='look', text='a picture'),
         ToolResult(id='2', name='notes', text='no disk', ok=False),
@@ -219,20 +219,20 @@ async def test_how_an_answer_ends(word: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize('word', ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'OTHER', 'NO_IMAGE'])
-async def test_a_finish_that_is_a_failure_is_told_with_its_message(word: str) -> None:
+async def test_a_failed_finish_is_reported_with_its_message(word: str) -> None:
     found = await read(part(text='half'), finish(word, finishMessage='Malformed: print()'))
     assert found.error is not None
     assert (found.error.kind, found.error.retryable, found.error.code) == ('server', True, word)
     assert str(found.error) == f'here: it broke off: {word}: Malformed: print()'
 
 
-async def test_a_blocked_prompt_is_told_and_not_tried_again() -> None:
+async def test_a_blocked_prompt_is_reported_and_not_retried() -> None:
     blocked = {'blockReason': 'OTHER', 'blockReasonMessage': 'Not in this country.'}
     found = await read(openai(promptFeedback=blocked, usageMetadata={'promptTokenCount': 3}))
     assert (found.end.reason, found.end.usage.input, found.text) == ('filter', 3, 'Not in this country.')
 
 
-async def test_an_unspecified_finish_is_none() -> None:
+async def test_an_unspecified_finish_is_ignored() -> None:
     found = await read(part(text='half'), finish('FINISH_REASON_UNSPECIFIED'))
     assert found.error is not None and found.error.kind == 'truncated'
 
@@ -264,13 +264,13 @@ async def test_usage_is_read(used: dict[str, Any], usage: Usage) -> None:
 
 
 @pytest.mark.parametrize('arguments', [None, {}, [1], 'text', {'a': '\ud800'}, 5])
-async def test_arguments_of_any_kind_are_text(arguments: Any) -> None:
+async def test_arguments_are_converted_to_text(arguments: Any) -> None:
     found = await read(part(functionCall={'name': 'f', 'args': arguments}), finish('STOP'))
     assert found.end.reason == 'tools'
     assert [name for name, text in found.calls if text.encode()] == ['f']
 
 
-async def test_a_list_of_events_is_read_like_a_stream_and_its_error_is_told() -> None:
+async def test_a_list_of_events_is_read_like_a_stream() -> None:
     events = [
         json.loads(line[6:]) for line in (GeminiSpeech.start, GeminiSpeech.say('half'), GeminiSpeech.error)
     ]
@@ -329,7 +329,7 @@ def test_an_address_of_googles_other_interface_is_asked_in_its_dialect(tmp_path:
     assert load_configuration(None, given).endpoints['gemini'].dialect == 'gemini'
 
 
-def test_recordings_find_a_request_whatever_its_ids_are() -> None:
+def test_recordings_match_requests_regardless_of_ids() -> None:
     def one(ident: str, argument: str) -> Any:
         kept = Opaque(provider='here', data={'of': 'call', 'id': ident})
         said = (ToolCall(id=ident, name='notes', arguments=json.dumps({'id': argument})), kept)

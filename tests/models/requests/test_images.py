@@ -98,7 +98,7 @@ def test_responses_get_it_within_the_output() -> None:
 
 
 @pytest.mark.parametrize('dialect', ['openai', 'responses', 'anthropic', 'gemini'])
-def test_a_model_that_does_not_see_gets_none(dialect: str) -> None:
+def test_a_model_without_vision_gets_no_image(dialect: str) -> None:
     assert DATA not in json.dumps(body(dialect, 'deepseek-chat'))
     assert DATA in json.dumps(body(dialect, 'deepseek-chat', images='always'))
     assert DATA not in json.dumps(body(dialect, 'claude-opus-5', images='never'))
@@ -162,12 +162,12 @@ WEBP = (
 
 
 @pytest.mark.parametrize('data', [PNG, png(8_000, 8_000), PNG + b'more', JPEG, JPEG + b'more', GIF, WEBP])
-def test_a_sound_image_is_taken(data: bytes) -> None:
+def test_a_valid_image_is_accepted(data: bytes) -> None:
     assert image_problem(data) == ''
 
 
 @pytest.mark.parametrize('data', [PNG, JPEG, GIF, WEBP], ids=['png', 'jpeg', 'gif', 'webp'])
-def test_one_that_is_cut_off_anywhere_is_not(data: bytes) -> None:
+def test_a_truncated_image_is_refused(data: bytes) -> None:
     for length in range(12, len(data)):
         assert image_problem(data[:length]) == 'it is incomplete', length
 
@@ -184,7 +184,7 @@ def test_one_that_is_cut_off_anywhere_is_not(data: bytes) -> None:
     ],
     ids=['wide', 'bomb', 'nonsense', 'jpeg', 'gif', 'webp'],
 )
-def test_one_whose_pixels_would_fill_memory_is_not(data: bytes) -> None:
+def test_an_image_with_too_many_pixels_is_refused(data: bytes) -> None:
     assert len(data) < 100_000
     assert image_problem(data) == 'it is too large for a model: at most 8,000 pixels a side'
 
@@ -199,9 +199,7 @@ def test_one_whose_pixels_would_fill_memory_is_not(data: bytes) -> None:
     ],
     ids=['cut', 'no pixels', 'bomb', 'zeros'],
 )
-async def test_a_file_that_no_model_can_read_is_named_and_shown_to_none(
-    tmp_path: Path, data: bytes, said: str
-) -> None:
+async def test_an_unreadable_file_is_named_but_not_sent(tmp_path: Path, data: bytes, said: str) -> None:
     workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
     context = ToolContext(key='k', workspace=workspace)
     await workspace.write('plan.png', data)
@@ -211,7 +209,7 @@ async def test_a_file_that_no_model_can_read_is_named_and_shown_to_none(
     assert (await output_of(CallToolResult(content=[block]), context)).images == ()
 
 
-async def test_the_kind_that_a_server_claims_is_not_believed_and_a_drawing_with_a_script_is_text(
+async def test_the_claimed_media_type_is_not_trusted(
     tmp_path: Path,
 ) -> None:
     workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
@@ -229,7 +227,7 @@ async def test_the_kind_that_a_server_claims_is_not_believed_and_a_drawing_with_
 
 
 @pytest.mark.parametrize('path', ['../out.png', '/etc/passwd', 'link.png', 'folder/../../out.png'])
-async def test_an_image_outside_of_the_workspace_is_not_read(tmp_path: Path, path: str) -> None:
+async def test_an_image_outside_the_workspace_is_not_read(tmp_path: Path, path: str) -> None:
     workspace = Workspaces(tmp_path / 'in').of('run', 'one')  # type: ignore[arg-type]
     await workspace.write('a.txt', b'')
     (workspace.folder / 'link.png').symlink_to(tmp_path / 'out.png')
@@ -273,7 +271,7 @@ async def test_an_image_of_an_mcp_tool_is_shown_and_its_text_says_so(tmp_path: P
     assert [image.media_type for image in made.images] == ['image/png']
 
 
-async def test_the_newest_images_are_loaded_and_lost_ones_left_out(tmp_path: Path) -> None:
+async def test_only_the_newest_existing_images_are_loaded(tmp_path: Path) -> None:
     workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
     kept = [await workspace.store(b'%d' % number) for number in range(MOST + 5)]
     parts = [Image(media_type='image/png', digest=digest) for digest in (*kept, 'ab' * 32)]

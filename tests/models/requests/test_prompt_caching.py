@@ -64,7 +64,7 @@ def test_without_instructions_the_tools_are_marked() -> None:
     assert '/tools/0' in marks(body(turns(0, system='')))
 
 
-def test_what_is_not_repeated_is_not_marked() -> None:
+def test_unrepeated_parts_are_not_marked() -> None:
     assert marks(body(turns(0), tools=())) == [], 'one question: writing to the cache would only cost'
     assert marks(body(turns(2), cache='off')) == []
     assert body(turns(2), cache='off')['system'] == 'Be brief.'
@@ -116,5 +116,5 @@ def test_the_saving_is_the_price_without_a_cache_less_what_it_cost() -> None:
         ),
     ],
 )
-def test_the_saving_is_told(usage: Usage, saving: float | None, says: str) -> None:
+def test_the_saving_is_shown(usage: Usage, saving: float | None, says: str) -> None:
     assert cache_note(usage, saving) == says

@@ -130,14 +130,14 @@ def test_thinking_goes_with_a_schema_and_without_a_temperature_or_a_forced_tool(
         ('gemini', 'gemini-3.5-flash', 'max', 'it takes minimal, low, medium, high, xhigh or a number'),
     ],
 )
-def test_a_model_that_cannot_refuses(dialect: str, model: str, effort: str, says: str) -> None:
+def test_a_model_without_reasoning_refuses(dialect: str, model: str, effort: str, says: str) -> None:
     with pytest.raises(ModelError, match=f'reasoning effort: {says}') as caught:
         body(effort, model, dialect)
     assert caught.value.kind == 'bad request' and not caught.value.retryable
     assert says in EndpointClient(endpoint(dialect)).model(model).effort_problem(effort)
 
 
-def test_an_endpoint_can_be_said_to_take_none() -> None:
+def test_an_endpoint_can_be_configured_without_efforts() -> None:
     assert 'reasoning = "off"' in EndpointClient(endpoint(reasoning='off')).model('m').effort_problem('low')
 
 
@@ -186,7 +186,7 @@ def test_an_effort_is_a_level_or_enough_tokens() -> None:
     assert role_effort({'judge': 'high'}, 'pro') == ''
 
 
-def test_an_endpoint_has_an_effort_of_its_own(tmp_path: Path) -> None:
+def test_an_endpoint_has_its_own_default_effort(tmp_path: Path) -> None:
     file = tmp_path / 'endpoints.toml'
     file.write_text('[endpoints.work]\nurl = "http://a.example/v1"\neffort = "high"\nreasoning = "object"')
     work = load_configuration(file, {}).endpoints['work']

@@ -258,7 +258,7 @@ def test_anthropic_gives_structured_answers_its_own_way_where_the_model_has_it(m
 
 @pytest.mark.parametrize('tools', [(), (NOTES,)])
 @pytest.mark.parametrize('kind', ['enabled', 'adaptive', 'disabled'])
-def test_no_tool_is_forced_beside_thinking(tools: Any, kind: str) -> None:
+def test_no_tool_is_forced_while_thinking(tools: Any, kind: str) -> None:
     made = to_anthropic(
         request(schema=Verdict.model_json_schema(), tools=tools),
         structure='tool',
@@ -269,7 +269,7 @@ def test_no_tool_is_forced_beside_thinking(tools: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize('choice', ['required', 'notes'])
-def test_nor_one_that_the_request_names(choice: str) -> None:
+def test_a_requested_tool_is_not_forced_while_thinking(choice: str) -> None:
     made = request(tools=(NOTES,), choice=choice)
     assert to_anthropic(made)['tool_choice']['type'] in ('any', 'tool')
     assert to_anthropic(made, body={'thinking': {'type': 'enabled'}})['tool_choice'] == {'type': 'auto'}
@@ -286,7 +286,9 @@ def test_nor_one_that_the_request_names(choice: str) -> None:
         ('text', (NOTES,), 'text', 'auto'),
     ],
 )
-def test_ways_to_a_structured_answer(structure: str, tools: Any, way: str, choice: Any) -> None:
+def test_structured_answers_are_requested_in_each_mode(
+    structure: str, tools: Any, way: str, choice: Any
+) -> None:
     made = to_openai(request(tools=tools, schema=Verdict.model_json_schema()), structure=structure)
     names = [item['function']['name'] for item in made.get('tools', ())]
     assert ('response_format' in made) == (way == 'schema')
@@ -295,7 +297,7 @@ def test_ways_to_a_structured_answer(structure: str, tools: Any, way: str, choic
     assert made.get('tool_choice') == choice
 
 
-def test_the_answer_of_a_tool_is_said_plainly() -> None:
+def test_an_answer_given_by_a_tool_is_plain_text() -> None:
     unwrapped = AnswerUnwrapper()
     events = [
         CallStarted(index=0, name=ANSWER),
@@ -349,7 +351,7 @@ CALL = {'index': 0, 'id': 'a', 'function': {'name': 'notes', 'arguments': '{}'}}
     ],
 )
 @pytest.mark.anyio
-async def test_what_is_opaque_goes_back_to_chat_completions(deltas: list[Any], back: dict[str, Any]) -> None:
+async def test_opaque_data_is_sent_back_to_chat_completions(deltas: list[Any], back: dict[str, Any]) -> None:
     body = b''.join(openai(choices=[{'index': 0, 'delta': delta}]) for delta in deltas)
     found = await replayed(body + openai(choices=[{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]))
     sent = to_openai(request(found.message))['messages'][0]
@@ -369,7 +371,7 @@ async def test_a_signature_of_a_call_goes_back_with_it() -> None:
 
 
 @pytest.mark.anyio
-async def test_blocks_go_back_to_messages_as_they_came() -> None:
+async def test_blocks_are_sent_back_unchanged() -> None:
     blocks: list[dict[str, Any]] = [
         {'type': 'thinking', 'thinking': 'Hm.', 'signature': 'one'},
         {'type': 'redacted_thinking', 'data': 'x'},
@@ -389,7 +391,7 @@ async def test_blocks_go_back_to_messages_as_they_came() -> None:
 @pytest.mark.parametrize(
     'arguments', ['[' * 400 + ']' * 400, '{"x": 99999999999999999999}', '{"x": "\\ud800"}']
 )
-async def test_arguments_that_a_fast_writer_refuses_are_sent(arguments: str) -> None:
+async def test_arguments_that_orjson_refuses_are_sent(arguments: str) -> None:
     call = Message(role='assistant', parts=(ToolCall(id='call-1-1', name='notes', arguments=arguments),))
     result = Message(role='tool', parts=(ToolResult(id='call-1-1', name='notes', text='no'),))
     found = await replayed(

@@ -34,7 +34,7 @@ async def answered(file: str = 'responses-calls.sse', **more: Any) -> tuple[Mess
     return (*OPENING, reply, *([Message(role='tool', parts=results)] if results else []))
 
 
-def test_a_request_says_what_chat_completions_say_elsewhere() -> None:
+def test_a_request_is_translated_from_chat_completions() -> None:
     request = ModelRequest(
         model='m', messages=OPENING, tools=(NOTES,), choice='notes', most_tokens=50, effort='low',
         schema={'type': 'object', 'properties': {'x': {'type': 'string'}}},
@@ -82,7 +82,7 @@ async def test_reasoning_is_carried_over_between_turns_without_ids() -> None:
     assert [item['call_id'] for item in sent[2:]] == ['call-1', 'call-2', 'call-1', 'call-2']
 
 
-async def test_reasoning_that_cannot_be_read_again_is_left_out() -> None:
+async def test_reasoning_that_cannot_be_sent_back_is_left_out() -> None:
     bare = Opaque(provider='here', data={'item': {'type': 'reasoning', 'summary': []}})
     other = Opaque(provider='elsewhere', data={'item': {'type': 'reasoning', 'encrypted_content': 'x'}})
     said = Message(role='assistant', parts=(bare, other, Text(text='Hm.')))
@@ -115,7 +115,7 @@ async def test_a_stored_response_is_continued_by_its_id() -> None:
     assert 'previous_response_id' not in whole and len(whole['input']) == 7
 
 
-async def test_a_response_that_the_provider_has_deleted_is_sent_again_whole() -> None:
+async def test_a_conversation_is_resent_when_the_stored_response_is_gone() -> None:
     asked_for: list[dict[str, Any]] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -135,20 +135,20 @@ async def test_a_response_that_the_provider_has_deleted_is_sent_again_whole() ->
     assert events and [len(made['input']) for made in asked_for] == [2, 5]
 
 
-async def test_a_refusal_is_no_answer() -> None:
+async def test_a_refusal_is_not_an_answer() -> None:
     item = {'type': 'message', 'content': [{'type': 'refusal', 'refusal': 'I cannot.'}]}
     whole = json.dumps({'id': 'r', 'status': 'completed', 'output': [item]}).encode()
     found = await replayed(whole, 'responses', headers={'content-type': 'application/json'})
     assert (found.end.reason, found.text) == ('filter', 'I cannot.')
 
 
-async def test_a_stream_that_ends_early_is_cut_short() -> None:
+async def test_a_stream_that_ends_early_is_incomplete() -> None:
     text = (CASSETTES / 'responses-text.sse').read_bytes()
     found = await replayed(text[: text.index(b'event: response.completed')], 'responses')
     assert found.error is not None and found.error.kind == 'truncated' and found.error.retryable
 
 
-def test_recordings_find_a_request_whatever_its_calls_are_numbered() -> None:
+def test_recordings_match_requests_regardless_of_call_ids() -> None:
     def one(step: int) -> Any:
         talk = (
             *OPENING,

@@ -29,7 +29,7 @@ async def test_each_role_has_an_effort_of_its_own(user):
     assert efforts.chosen == {}
 
 
-async def test_what_is_no_effort_is_refused_at_its_field(user):
+async def test_an_invalid_effort_is_refused_at_its_field(user):
     efforts = await drawn(user)
     efforts.fill({'judge': 'much'})
     assert not efforts.check()

@@ -69,7 +69,7 @@ async def test_a_run_can_be_private_where_people_log_in(pages, backend, conducto
     await pages.should_not_see('Private', retries=1)
 
 
-async def test_a_start_that_the_journal_refuses_keeps_the_form(pages, conductor, monkeypatch):
+async def test_a_failed_start_keeps_the_form(pages, conductor, monkeypatch):
     conductor.catalog.add(Wide)
 
     async def create(info, shape):
@@ -88,7 +88,7 @@ async def test_a_start_that_the_journal_refuses_keeps_the_form(pages, conductor,
     assert (await conductor.runs(RunQuery())).total == 1
 
 
-async def test_a_budget_is_given_to_the_run_and_used_again(pages, conductor, launchers):
+async def test_a_budget_is_applied_and_reused(pages, conductor, launchers):
     conductor.catalog.add(Wide)
     await pages.open('/launch/wide')
     form, named = launchers[0]._form, launchers[0]._limits.controls
@@ -115,7 +115,7 @@ def test_no_limit_is_no_budget():
     assert budget_values(None) == {}
 
 
-async def test_an_input_is_used_again(pages, conductor):
+async def test_an_input_is_reused(pages, conductor):
     run = (await conductor.start('pipeline', {'task': 'What is a hemicycle?', 'max_iterations': 1})).id
     await pages.open(f'/launch/pipeline?again={run}')
     await pages.should_see('What is a hemicycle?')
@@ -134,7 +134,7 @@ async def newest(conductor):
     return (await conductor.runs(RunQuery(limit=1))).runs[0]
 
 
-async def test_a_run_is_started_again_from_its_recording(pages, conductor, launchers):
+async def test_a_run_is_restarted_from_its_recording(pages, conductor, launchers):
     first = await recorded(conductor, max_iterations=1)
     await pages.open(f'/launch/pipeline?replay={first}')
     await pages.should_see('Model calls are answered from a recording.')
@@ -149,7 +149,7 @@ async def test_a_run_is_started_again_from_its_recording(pages, conductor, launc
     assert {spent.origins for spent in spending.values()} == {('replayed',)}
 
 
-async def test_a_recording_is_picked_in_the_form_and_let_go_of_again(pages, conductor, launchers):
+async def test_a_recording_is_picked_and_cleared(pages, conductor, launchers):
     await recorded(conductor)
     await pages.open('/launch/pipeline')
     await pages.should_see('Recordings')
@@ -162,7 +162,7 @@ async def test_a_recording_is_picked_in_the_form_and_let_go_of_again(pages, cond
     await pages.should_see('Model for all roles')
 
 
-async def test_a_recording_that_is_gone_is_said(pages, conductor, launchers):
+async def test_a_missing_recording_is_reported(pages, conductor, launchers):
     first = await recorded(conductor)
     conductor.recordings.path(first).unlink()
     await pages.open(f'/launch/pipeline?replay={first}')
@@ -172,7 +172,7 @@ async def test_a_recording_that_is_gone_is_said(pages, conductor, launchers):
 
 
 @pytest.mark.parametrize('name', ['nothing', 'x' * 3_000, '%3Cb%3E'])
-async def test_an_unknown_pattern_names_those_there_are(pages, name):
+async def test_an_unknown_pattern_lists_the_known_ones(pages, name):
     answer = await pages.http_client.get(f'/launch/{name}')
     assert answer.status_code == 404
     assert 'There is no pattern' in answer.text
@@ -185,7 +185,7 @@ async def test_an_unknown_address_has_a_page(pages, caplog):
     assert 'Page not found' in answer.text
 
 
-async def test_an_input_that_no_sample_fits_is_said_to_be_answered_with_filler(pages, conductor, launchers):
+async def test_inputs_without_a_sample_are_announced_as_filler(pages, conductor, launchers):
     await pages.open('/launch/blog')
     form = launchers[0]._form
     with pages:
@@ -196,7 +196,7 @@ async def test_an_input_that_no_sample_fits_is_said_to_be_answered_with_filler(p
     await pages.should_not_see('No sample fits this input', retries=50)
 
 
-async def test_what_a_run_lacks_here_is_said_at_its_field(pages, conductor, launchers, monkeypatch):
+async def test_missing_requirements_are_shown_at_their_field(pages, conductor, launchers, monkeypatch):
     monkeypatch.delenv('NOTION_TOKEN', raising=False)
     await pages.open('/launch/blog')
     await pages.should_see('Publishing to Notion is off: set NOTION_TOKEN', retries=50)
@@ -227,7 +227,7 @@ async def test_a_field_for_a_project_offers_the_samples(pages, conductor, launch
     assert launchers[-1]._form.raw['project'] == 'sample:prices'
 
 
-async def test_a_diagram_can_have_the_whole_page(pages, conductor, launchers):
+async def test_a_diagram_can_fill_the_page(pages, conductor, launchers):
     await pages.open('/launch/pipeline')
     form = launchers[-1]
     for large in (True, False):
@@ -237,9 +237,7 @@ async def test_a_diagram_can_have_the_whole_page(pages, conductor, launchers):
         assert form._size.props['aria-pressed'] == str(large).lower()
 
 
-async def test_how_the_tests_of_a_project_will_run_is_said_at_the_field(
-    pages, conductor, launchers, tmp_path
-):
+async def test_the_field_says_how_a_projects_tests_will_run(pages, conductor, launchers, tmp_path):
     (tmp_path / 'package.json').write_text('{"scripts": {"test": "jest"}, "dependencies": {"jest": "*"}}')
     await pages.open('/launch/builder')
     controls = launchers[0]._form.controls

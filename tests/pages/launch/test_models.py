@@ -78,7 +78,7 @@ async def models(user, registry):
         ),
     ],
 )
-async def test_what_is_chosen_and_what_of_it_is_live(models, raw, chosen, live, words):
+async def test_chosen_models_are_shown_and_live_ones_marked(models, raw, chosen, live, words):
     models.fill(raw)
     assert (models.chosen, models.told(), models.check()) == (chosen, (live, words), True)
     models.fill({})
@@ -96,7 +96,7 @@ async def test_what_is_chosen_and_what_of_it_is_live(models, raw, chosen, live, 
         ('far/large, nothing', 'Unknown model “nothing”.'),
     ],
 )
-async def test_what_is_not_there_is_refused_at_its_line(user, models, name, problem):
+async def test_unknown_models_are_refused_at_their_row(user, models, name, problem):
     models.fill({'role:analyzer': name})
     assert not models.check()
     with user:
@@ -110,7 +110,7 @@ async def test_what_is_not_there_is_refused_at_its_line(user, models, name, prob
     assert models.check()
 
 
-async def test_clients_follow_the_roles_and_keep_what_was_said(models):
+async def test_model_rows_follow_the_roles_and_keep_their_values(models):
     models.fill({'role:analyzer': 'here/tiny', 'role:reviewer': 'far/small'})
     models.set_roles(['judge', 'analyzer', 'analyzer'])
     assert models.raw == {'': '', 'fallback': '', 'role:judge': '', 'role:analyzer': 'here/tiny'}
@@ -139,7 +139,7 @@ async def test_a_run_is_started_with_the_models_and_options(pages, conductor, of
     )  # fmt: skip
 
 
-async def test_the_models_of_a_run_are_used_again(pages, conductor, offered):
+async def test_the_models_of_a_run_are_reused(pages, conductor, offered):
     models = {'': 'here/tiny', 'reviewer': 'scripted, here/tiny'}
     run = (await conductor.start('pipeline', {'task': 'What is a tram?'}, models=models, approvals='all')).id
     await conductor.cancel(run)
@@ -148,7 +148,7 @@ async def test_the_models_of_a_run_are_used_again(pages, conductor, offered):
     await pages.should_see('For every tool call')
 
 
-async def test_what_an_agent_may_reach_is_said_before_the_start(models, registry):
+async def test_an_agents_permissions_are_shown_before_the_start(models, registry):
     registry.agents = ExternalAgents({'mine': ExternalAgent(name='mine', command='sh', variables=('HOME',))})
     models.fill({'role:analyzer': 'agent:mine'})
     live, words = models.told()

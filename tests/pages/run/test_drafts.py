@@ -37,7 +37,7 @@ def improves(request):
     return {**reply, 'score': 40 + 20 * request.hints.visit} if request.hints.role == 'reviewer' else reply
 
 
-async def test_each_draft_has_its_revision_score_and_difference(user: User, backend):
+async def test_each_draft_has_a_revision_score_and_diff(user: User, backend):
     conductor = opened(backend, FakeModel(improves))
     run = (await conductor.start('pipeline', PIPELINE_TASK)).id
     await conductor.result(run)
@@ -49,7 +49,7 @@ async def test_each_draft_has_its_revision_score_and_difference(user: User, back
     await user.should_see('What changed since draft 2')
 
 
-async def test_a_revision_under_way_is_counted_at_once(user: User, backend):
+async def test_a_revision_in_progress_is_counted_at_once(user: User, backend):
     hold = asyncio.Event()
 
     def reply(request):
@@ -64,7 +64,7 @@ async def test_a_revision_under_way_is_counted_at_once(user: User, backend):
     await conductor.result(run)
 
 
-async def test_a_failed_run_says_why_and_what_can_be_done(user: User, backend):
+async def test_a_failed_run_says_why_and_what_to_do(user: User, backend):
     conductor = opened(backend, FakeModel(ModelError('no luck')))
     run = (await conductor.start('pipeline', PIPELINE_TASK)).id
     await conductor.result(run)
@@ -75,7 +75,7 @@ async def test_a_failed_run_says_why_and_what_can_be_done(user: User, backend):
     assert 'Result: failed' in chips
 
 
-async def test_a_run_that_goes_well_has_no_banner_and_its_result_is_marked_as_simulated(user: User, backend):
+async def test_a_successful_run_has_no_banner_and_a_simulated_result(user: User, backend):
     conductor = opened(backend, FakeModel(partial(pipeline_reply, revisions=0)))
     run = (await conductor.start('pipeline', PIPELINE_TASK)).id
     await conductor.result(run)
@@ -97,7 +97,7 @@ class SlowSandbox(Sandbox):
         return await super().run(*args, **options)
 
 
-async def test_tests_that_run_are_said_to_run(user: User, backend):
+async def test_running_tests_are_shown(user: User, backend):
     sandbox = SlowSandbox()
     conductor = opened(backend, FakeModel(good), sandbox)
     run = (await conductor.start('time-bounded', QUICK)).id

@@ -26,7 +26,7 @@ async def drawn(conductor: Conductor) -> RunId:
     return found.run
 
 
-async def test_it_is_shown_at_each_step_and_offers_no_fork(pages, conductor):
+async def test_an_imported_trace_is_shown_at_each_step_without_forks(pages, conductor):
     run = await drawn(conductor)
     await pages.open(f'/runs/{run}?at=8')
     await pages.should_see('My order A17 never came.')
@@ -35,14 +35,14 @@ async def test_it_is_shown_at_each_step_and_offers_no_fork(pages, conductor):
         await pages.should_not_see(name)
 
 
-async def test_why_a_step_was_taken_names_no_edge_that_could_not_be_known(pages, conductor):
+async def test_explanations_name_no_unknown_edges(pages, conductor):
     run = await drawn(conductor)
     shape, steps = await conductor.shape(run), await conductor.transitions(run)
     ways = [[(way.edge.dest, way.taken) for way in edge_outcomes(step, shape)] for step in steps]
     assert ways == [[(step.edges[0].dest, True)] for step in steps]
 
 
-async def test_its_page_for_forks_says_why_there_is_none(pages, conductor):
+async def test_the_fork_page_says_why_it_cannot_be_forked(pages, conductor):
     run = await drawn(conductor)
     answer = await pages.http_client.get(f'/runs/{run}/fork?at=3')
     assert answer.status_code == 404
@@ -50,7 +50,7 @@ async def test_its_page_for_forks_says_why_there_is_none(pages, conductor):
     assert 'imported from a trace that another program recorded' in answer.text
 
 
-async def test_the_list_names_it_an_imported_trace(pages, conductor):
+async def test_the_list_marks_imported_traces(pages, conductor):
     await drawn(conductor)
     await pages.open('/runs')
     await pages.should_see('imported trace')

@@ -31,7 +31,7 @@ def opened(backend: Backend, model: FakeModel) -> Conductor:
     return conductor
 
 
-async def test_a_run_that_has_just_begun_has_no_gates_and_no_report(user: User, backend):
+async def test_a_new_run_has_no_gates_and_no_report(user: User, backend):
     conductor = opened(backend, FakeModel(asyncio.Event()))
     run = (await conductor.start('time-bounded', QUICK)).id
     await user.open(f'/runs/{run}/supervision')
@@ -66,7 +66,7 @@ async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: Use
     assert '- [x] **1** Write double' in text
 
 
-async def test_a_run_whose_work_is_held_back_says_by_what(user: User, backend):
+async def test_blocked_work_names_its_conditions(user: User, backend):
     def poor(request):
         if leaf(request) == 'reviewing' and request.hints.visit == 1:
             return verdict(40, actionable=False, reasonable=True)

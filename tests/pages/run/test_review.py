@@ -12,7 +12,7 @@ from tests.support.teams.merging import Making, make_project
 OFTEN = 200
 
 
-async def test_changes_are_taken_one_by_one_from_one_agent(pages, conductor):
+async def test_changes_of_one_agent_are_picked_one_by_one(pages, conductor):
     conductor.catalog.add(Making)
     run = (await conductor.start('making', title='Make it')).id
     await conductor.result(run)
@@ -39,7 +39,7 @@ def project(tmp_path):
     return make_project(tmp_path / 'project')
 
 
-async def test_what_the_tests_gave_stays_while_the_merge_is_looked_at(pages, conductor, project):
+async def test_test_results_stay_during_the_merge_preview(pages, conductor, project):
     if problem := await conductor.sandbox.problem():
         pytest.skip(problem)
     conductor.catalog.add(Making)

@@ -54,7 +54,9 @@ def card_of(user: User, task: str) -> list[ui.element]:
     return [one for one in user.find(kind=ui.element).elements if one.props.get('aria-label') == label]
 
 
-async def test_an_empty_plan_says_so_and_a_finished_run_offers_no_live(user: User, backend: Backend) -> None:
+async def test_an_empty_plan_says_so_and_a_finished_run_has_no_live_button(
+    user: User, backend: Backend
+) -> None:
     async with team(FakeModel(team_reply([]))) as here:
         backend.open(here)
         serve_assets()

@@ -24,7 +24,7 @@ def titles(pages):
     return [next(one.text for one in pane.descendants() if isinstance(one, Text)) for pane in panes]
 
 
-async def test_agents_of_several_runs_stand_side_by_side_and_are_answered_there(pages, conductor):
+async def test_agents_of_several_runs_are_shown_and_answered_side_by_side(pages, conductor):
     runs = await started(conductor, 'First', 'Second')
     await pages.open('/wall')
     await pages.should_see('2 agents · 2 waiting for you', retries=OFTEN)
@@ -40,7 +40,7 @@ async def test_agents_of_several_runs_stand_side_by_side_and_are_answered_there(
     assert sum(new > old for new, old in zip(after, before, strict=True)) == 1
 
 
-async def test_a_run_is_taken_off_the_wall_and_put_back(pages, conductor):
+async def test_a_run_is_removed_from_the_wall_and_added_again(pages, conductor):
     await started(conductor, 'First', 'Second')
     await pages.open('/wall')
     await pages.should_see('2 agents', retries=OFTEN)
@@ -55,7 +55,7 @@ async def test_an_empty_wall_says_what_to_do(pages, conductor):
     await pages.should_see('No agents are working', retries=OFTEN)
 
 
-async def test_agents_of_runs_that_are_over_give_way_to_those_at_work(pages, conductor):
+async def test_agents_of_ended_runs_make_room_for_active_ones(pages, conductor):
     runs = await started(conductor, *(f'Run {number}' for number in range(1, 13)))
     await pages.open('/wall')
     await pages.should_see('12 agents · 12 waiting for you', retries=OFTEN)
@@ -70,7 +70,7 @@ async def test_agents_of_runs_that_are_over_give_way_to_those_at_work(pages, con
     assert titles(pages)[-1:] == ['Run 13']
 
 
-async def test_an_enlarged_pane_that_goes_leaves_the_others_in_sight(pages, conductor):
+async def test_closing_a_maximized_pane_shows_the_others(pages, conductor):
     await started(conductor, 'First', 'Second')
     await pages.open('/wall')
     await pages.should_see('2 agents', retries=OFTEN)

@@ -131,7 +131,9 @@ class Lone(Pattern):
 
 
 @pytest.mark.parametrize(('answer', 'said'), [('once', 'allowed: True'), ('no', 'allowed: False')])
-async def test_what_an_agent_asks_is_the_editors_permission(answer: str, said: str, tmp_path: Path) -> None:
+async def test_an_agents_question_becomes_the_editors_permission_request(
+    answer: str, said: str, tmp_path: Path
+) -> None:
     """Through the whole chain: an agent of others asks Hemicycle, and Hemicycle asks the editor."""
     (tmp_path / 'patterns').mkdir()
     (tmp_path / 'patterns' / 'lone.py').write_text(LONE)

@@ -24,7 +24,7 @@ def replies(steps: list[Transition]) -> list[Transition]:
 
 
 @pytest.mark.parametrize('steps', [5, 9])
-def test_a_killed_run_goes_on_with_its_agent(steps: int, tmp_path: Path) -> None:
+def test_a_killed_run_continues_with_its_agent(steps: int, tmp_path: Path) -> None:
     if problem := asyncio.run(Sandbox().problem()):
         pytest.skip(problem)
     hemicycle = Hemicycle(tmp_path)

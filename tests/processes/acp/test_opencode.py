@@ -64,7 +64,7 @@ async def test_it_asks_and_writes_a_file(program: Path, sandbox: Sandbox) -> Non
     assert view.agents[WORK]['session']['loads']
 
 
-async def test_what_a_person_refuses_is_not_written(program: Path, sandbox: Sandbox) -> None:
+async def test_a_denied_file_is_not_written(program: Path, sandbox: Sandbox) -> None:
     """It asks nobody unless it is told to: so it is where all is to be approved."""
     with local(Provider(WRITE).reply) as provider:
         async with conductor_with(opencode(program, provider.url)) as here:
@@ -75,7 +75,7 @@ async def test_what_a_person_refuses_is_not_written(program: Path, sandbox: Sand
             assert not (here.workspaces.of(run, WORK).folder / 'hello.txt').exists()
 
 
-async def test_cancelled_in_the_middle_of_a_command_nothing_is_left(program: Path, sandbox: Sandbox) -> None:
+async def test_cancelling_during_a_command_leaves_nothing(program: Path, sandbox: Sandbox) -> None:
     sleep = (
         'bash',
         {'command': 'echo begun > begun.txt; sleep 1000', 'description': 'sleep', 'timeout': 900_000},
@@ -88,9 +88,7 @@ async def test_cancelled_in_the_middle_of_a_command_nothing_is_left(program: Pat
             await until(lambda: not find_marked(f'{run}/{WORK}'))
 
 
-async def test_killed_in_the_middle_of_a_command_its_session_is_taken_up_again(
-    program: Path, sandbox: Sandbox
-) -> None:
+async def test_a_session_killed_during_a_command_is_resumed(program: Path, sandbox: Sandbox) -> None:
     command = 'test -e begun.txt || { echo > begun.txt; sleep 1000; }'
     hangs = ('bash', {'command': command, 'description': 'once', 'timeout': 900_000})
     again = lone(retry=Retry(attempts=3, delay=0.01))

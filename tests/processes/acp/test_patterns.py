@@ -52,7 +52,7 @@ async def test_reviewers_that_are_models_judge_what_an_agent_made(sandbox: Sandb
 
 
 @pytest.mark.parametrize('pattern', ['builder', 'debugger'])
-async def test_their_own_word_that_the_tests_pass_is_not_taken(pattern: str, sandbox: Sandbox) -> None:
+async def test_agents_claims_about_tests_are_not_trusted(pattern: str, sandbox: Sandbox) -> None:
     outcome, view = await played(pattern, ALL)
     assert outcome.status is Status.DONE, outcome.error
     worker = view.agents['working']
@@ -61,21 +61,21 @@ async def test_their_own_word_that_the_tests_pass_is_not_taken(pattern: str, san
 
 
 @pytest.mark.parametrize('pattern', ['code-reviewer', 'triager'])
-async def test_they_answer_with_the_record_that_is_asked_for(pattern: str, sandbox: Sandbox) -> None:
+async def test_agents_answer_with_the_requested_record(pattern: str, sandbox: Sandbox) -> None:
     outcome, view = await played(pattern, ALL)
     assert outcome.status is Status.DONE, outcome.error
     assert view.agents['working']['model'] == 'agent:scripted'
 
 
 @pytest.mark.parametrize('pattern', ['vote', 'supervisor'])
-async def test_they_work_where_models_do(pattern: str, sandbox: Sandbox) -> None:
+async def test_agents_work_wherever_models_do(pattern: str, sandbox: Sandbox) -> None:
     expected = next(found for found in Library.load().scenarios if found.name == scenarios(pattern)[0].name)
     outcome, view = await played(pattern, ALL)
     assert outcome.status == Status(expected.expect.status), outcome.error
     assert set(view.models) == {'agent:scripted'}
 
 
-async def test_they_work_against_the_clock(sandbox: Sandbox) -> None:
+async def test_agents_work_in_time_bounded_runs(sandbox: Sandbox) -> None:
     """A goal of one's own has fewer turns than the samples, and each turn starts a process."""
     own = {'primary_goal': 'Write a parser for dates', 'project': '', 'wait_for_time': 0}
     outcome, view = await played('time-bounded', ALL, clock=RealClock(), **own)

@@ -19,7 +19,7 @@ WORK = 'at_work'
 APPROVING = f'{WORK}.approving'
 
 
-async def test_a_permission_that_was_open_at_the_crash_is_asked_for_again(tmp_path: Path) -> None:
+async def test_a_permission_open_at_a_crash_is_requested_again(tmp_path: Path) -> None:
     """What a person allowed of a process that is gone is done only once it has been asked for anew."""
     journal = MemoryJournal()
     async with conductor_with(odd('asks', 'loads'), journal=journal, workspaces=tmp_path) as first:
@@ -46,7 +46,7 @@ async def test_a_permission_that_was_open_at_the_crash_is_asked_for_again(tmp_pa
         assert outcome.answer == 'allowed: True' and await second.audit(run)
 
 
-async def test_a_fork_that_plays_what_is_recorded_starts_no_agent(tmp_path: Path) -> None:
+async def test_a_replaying_fork_starts_no_agent(tmp_path: Path) -> None:
     journal = MemoryJournal()
     async with conductor_with(odd('plain'), journal=journal, workspaces=tmp_path) as here:
         run = (await here.start('lone', models=BY_ODD)).id
@@ -60,7 +60,7 @@ async def test_a_fork_that_plays_what_is_recorded_starts_no_agent(tmp_path: Path
         assert await here.audit(run) and await here.audit(fork)
 
 
-async def test_a_fork_that_goes_on_live_is_told_the_history_in_a_new_session(tmp_path: Path) -> None:
+async def test_a_live_fork_gets_the_history_in_a_new_session(tmp_path: Path) -> None:
     async with conductor_with(odd('asks', 'loads'), workspaces=tmp_path) as here:
         run = (await here.start('lone', models=BY_ODD, approvals='none')).id
         await asyncio.wait_for(here.result(run), 60)

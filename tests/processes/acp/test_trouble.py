@@ -38,7 +38,7 @@ WORK = 'at_work'
         ('limited', r'usage limit reached.*\(until \d\d:\d\d\)', {}),
     ],
 )
-async def test_trouble_is_said_as_what_it_is(way: str, says: str, fields: dict[str, float]) -> None:
+async def test_each_problem_has_its_own_message(way: str, says: str, fields: dict[str, float]) -> None:
     async with conductor_with(odd(way, **fields)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         outcome = await asyncio.wait_for(here.result(run), 120)
@@ -79,7 +79,7 @@ async def test_cancelling_kills_the_agent_and_all_its_children() -> None:
         await gone(run)
 
 
-async def test_in_the_sandbox_nothing_is_left_either(sandbox: Sandbox) -> None:
+async def test_cancelling_in_the_sandbox_leaves_nothing_either(sandbox: Sandbox) -> None:
     async with conductor_with(odd('children', sandboxed=True)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         await started_children(here, run)
@@ -108,7 +108,7 @@ async def test_closing_hemicycle_leaves_no_agent() -> None:
 
 
 @pytest.mark.parametrize('loads', [True, False])
-async def test_after_a_crash_the_work_goes_on(loads: bool) -> None:
+async def test_work_continues_after_a_crash(loads: bool) -> None:
     """The session is taken up again where the agent can; else a new one is told what the journal knows."""
     again = lone(retry=Retry(attempts=2, delay=0.01))
     async with conductor_with(odd('dies_once', *(['loads'] if loads else [])), again) as here:
@@ -125,7 +125,7 @@ async def test_after_a_crash_the_work_goes_on(loads: bool) -> None:
         assert 'Do the work.' in second and 'You used edit' in second and 'You were interrupted' in second
 
 
-async def test_after_a_kill_of_the_agent_the_run_goes_on_with_its_next_attempt() -> None:
+async def test_a_killed_agent_is_retried() -> None:
     async with conductor_with(odd('dies_once', 'loads'), lone(retry=Retry(attempts=3, delay=0.01))) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         await until(lambda: here.workspaces.of(run, WORK).folder.joinpath('half.txt').exists())
@@ -135,7 +135,7 @@ async def test_after_a_kill_of_the_agent_the_run_goes_on_with_its_next_attempt()
     assert outcome.answer == 'finished', outcome.error
 
 
-async def test_a_limit_beyond_the_users_patience_ends_the_turn_and_says_when_it_ends() -> None:
+async def test_a_long_usage_limit_ends_the_turn_and_says_when_it_resets() -> None:
     async with conductor_with(odd('limited_once'), lone(retry=Retry(attempts=2))) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         assert (await asyncio.wait_for(here.result(run), 120)).status is Status.FAILED
@@ -143,7 +143,7 @@ async def test_a_limit_beyond_the_users_patience_ends_the_turn_and_says_when_it_
         assert 'usage limit reached' in problem and UNTIL.search(problem)
 
 
-async def test_a_limit_is_waited_for_if_the_user_has_the_patience() -> None:
+async def test_a_short_usage_limit_is_waited_for() -> None:
     async with conductor_with(odd('limited_once', patience=7_200.0), lone(retry=Retry(attempts=2))) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         async for _ in turns():
@@ -167,12 +167,12 @@ UNTIL = re.compile(r'\(until (\d\d \w+ )?\d\d:\d\d\)')
         ('usage limit: resets in 2h 10m', 2 * 3_600 + 600),
     ],
 )
-def test_when_a_limit_ends_is_read_from_what_agents_say(said: str, seconds: float) -> None:
+def test_the_reset_time_is_read_from_agents_messages(said: str, seconds: float) -> None:
     error = turn_error(RequestError(-32_603, said))
     assert error.retry_after == seconds and error.retryable and '(until ' in str(error)
 
 
-def test_a_clock_time_is_the_next_one() -> None:
+def test_a_time_of_day_means_its_next_occurrence() -> None:
     later = datetime.now(ZoneInfo('Europe/Berlin')) + timedelta(hours=2)
     said = f"You've hit your limit · resets {later:%I:%M}{later:%p} (Europe/Berlin)".replace(' 0', ' ')
     error = turn_error(RequestError(-32_603, said))
@@ -180,7 +180,7 @@ def test_a_clock_time_is_the_next_one() -> None:
 
 
 @pytest.mark.parametrize('how', ['{0:%b %-d}th, {0:%Y} {0:%-I:%M %p}', '{0:%b %-d}, {0:%-I:%M%p}'])
-def test_a_day_may_come_with_the_clock_time(how: str) -> None:
+def test_a_date_may_come_with_the_time(how: str) -> None:
     later = datetime.now().astimezone() + timedelta(days=3, minutes=1)
     error = turn_error(
         RequestError(-32_603, f"You've hit your usage limit. Try again at {how.format(later)}.")
@@ -193,6 +193,6 @@ def test_a_day_may_come_with_the_clock_time(how: str) -> None:
     assert never.kind == 'quota' and never.retry_after is None
 
 
-def test_the_kind_that_claude_names_is_heeded_and_not_shown() -> None:
+def test_the_error_kind_of_claude_is_used_but_not_shown() -> None:
     error = turn_error(RequestError(-32_603, 'Request rejected', {'errorKind': 'rate_limit'}))
     assert (error.kind, error.problem) == ('rate limit', 'Request rejected')

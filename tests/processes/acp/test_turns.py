@@ -40,7 +40,7 @@ async def played(found: ExternalAgent, **options: Any) -> tuple[Any, Any, Conduc
         return outcome, view, here, run
 
 
-async def test_words_thoughts_and_the_plan_are_journaled_and_pieces_are_not() -> None:
+async def test_messages_thoughts_and_plans_are_journaled_but_not_pieces() -> None:
     async with conductor_with(odd('plain')) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         streamed = [item async for item in here.watch(run) if not hasattr(item, 'event')]
@@ -55,13 +55,13 @@ async def test_words_thoughts_and_the_plan_are_journaled_and_pieces_are_not() ->
     assert [step.event.name for step in steps] == ['start', 'done', 'done']
 
 
-async def test_what_it_says_of_tokens_and_dollars_is_counted() -> None:
+async def test_reported_usage_is_counted() -> None:
     _, view, _, _ = await played(odd('counts'))
     assert (view.usage.input, view.usage.output, view.usage.dollars) == (20, 10, 0.25)
     assert view.usage.source == 'provider' and view.usage.unpriced == 0
 
 
-async def test_what_it_says_of_a_turn_with_calls_is_counted_once() -> None:
+async def test_reported_usage_of_a_turn_with_calls_is_counted_once() -> None:
     """Until then it is estimated, and marked."""
     _, view, here, run = await played(odd('counts_calls'))
     assert len(view.agents[WORK]['messages']) == 4
@@ -71,14 +71,14 @@ async def test_what_it_says_of_a_turn_with_calls_is_counted_once() -> None:
     assert 0 < before.usage.input < 100 and before.usage.source == 'estimated'
 
 
-async def test_what_it_does_not_say_is_estimated_and_marked() -> None:
+async def test_unreported_usage_is_estimated_and_marked() -> None:
     _, view, _, _ = await played(odd('plain'))
     assert view.usage.input > 0 and view.usage.output > 0
     assert view.usage.source == 'estimated' and view.usage.unpriced == 1
 
 
 @pytest.mark.parametrize('limit', [{'cost': 0.2}, {'tokens': 25}])
-async def test_what_it_says_of_tokens_and_dollars_counts_for_the_budget(limit: dict[str, Any]) -> None:
+async def test_reported_usage_counts_against_the_budget(limit: dict[str, Any]) -> None:
     """The turn that spends it ends, and no other begins."""
     async with conductor_with(odd('counts'), Pair) as here:
         run = (await here.start('pair', models=BY_ODD, budget=Budget(**limit))).id
@@ -96,7 +96,7 @@ async def test_files_and_commands_go_through_the_workspace(sandbox: Sandbox) -> 
     assert view.files[WORK]
 
 
-async def test_what_its_own_terminal_writes_is_shown_in_the_pane() -> None:
+async def test_output_of_the_agents_own_terminal_is_shown() -> None:
     _, view, _, _ = await played(odd('runs_itself'))
     shown = [block for block in agent_blocks(view.agents[WORK], CallContext()) if block['kind'] == 'tool']
     assert [(block['title'], block['text'], block['ok']) for block in shown] == [
@@ -105,7 +105,7 @@ async def test_what_its_own_terminal_writes_is_shown_in_the_pane() -> None:
     ]
 
 
-async def test_permission_is_a_persons_answer_to_exactly_this_call() -> None:
+async def test_a_permission_holds_for_exactly_one_call() -> None:
     async with conductor_with(odd('asks')) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         view = await settled(here, run, f'{WORK}.approving')
@@ -121,7 +121,7 @@ async def test_permission_is_a_persons_answer_to_exactly_this_call() -> None:
     assert [file.path for file in files] == ['removed.txt']
 
 
-async def test_what_is_denied_is_not_done() -> None:
+async def test_denied_calls_are_not_made() -> None:
     async with conductor_with(odd('asks')) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         await settled(here, run, f'{WORK}.approving')
@@ -131,14 +131,14 @@ async def test_what_is_denied_is_not_done() -> None:
     assert outcome.answer == 'allowed: False' and files == []
 
 
-async def test_what_runs_without_being_approved_is_shown_as_running() -> None:
+async def test_calls_without_approval_are_shown_as_running() -> None:
     async with conductor_with(odd('asks_and_hangs')) as here:
         run = (await here.start('lone', models=BY_ODD, approvals='none')).id
         await settled(here, run, f'{WORK}.using_tools')
         await here.cancel(run, 'enough')
 
 
-async def test_a_call_that_runs_already_and_asks_late_is_asked_about() -> None:
+async def test_a_late_permission_request_is_asked() -> None:
     async with conductor_with(odd('asks_late')) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         await settled(here, run, f'{WORK}.approving')
@@ -147,13 +147,13 @@ async def test_a_call_that_runs_already_and_asks_late_is_asked_about() -> None:
 
 
 @pytest.mark.parametrize(('run_says', 'agent_says'), [('none', 'marked'), (None, 'none')])
-async def test_where_nothing_is_approved_nobody_is_asked(run_says: Any, agent_says: Any) -> None:
+async def test_without_approvals_nobody_is_asked(run_says: Any, agent_says: Any) -> None:
     outcome, _, _, _ = await played(odd('asks', approvals=agent_says), approvals=run_says)
     assert outcome.answer == 'allowed: True'
 
 
 @pytest.mark.parametrize(('run_says', 'agent_says'), [('all', 'none'), (None, 'all')])
-async def test_where_all_is_approved_files_and_commands_wait_too(
+async def test_with_all_approvals_files_and_commands_wait_too(
     sandbox: Sandbox, run_says: Any, agent_says: Any
 ) -> None:
     asked = []
@@ -167,19 +167,19 @@ async def test_where_all_is_approved_files_and_commands_wait_too(
     assert asked == ['edit', 'execute'] and outcome.answer == 'two 0'
 
 
-async def test_it_may_not_leave_its_folder(sandbox: Sandbox) -> None:
+async def test_an_agent_may_not_leave_its_folder(sandbox: Sandbox) -> None:
     outcome, _, _, _ = await played(odd('outside'))
     lines = outcome.answer.splitlines()
     assert len(lines) == 5 and all(': refused: ' in line for line in lines), outcome.answer
     assert 'it is outside' in lines[0] and 'leads outside' in lines[3]
 
 
-async def test_what_it_prints_before_it_speaks_is_overlooked() -> None:
+async def test_output_before_the_protocol_starts_is_ignored() -> None:
     assert (await played(odd('greets')))[0].answer == 'one two'
 
 
 @pytest.mark.parametrize('how', ['by_mode', 'by_option'])
-async def test_it_works_in_the_mode_in_which_it_asks_for_what_is_to_wait(how: str) -> None:
+async def test_the_agent_runs_in_the_mode_that_asks_for_approval(how: str) -> None:
     """Claude and Codex begin in one in which a model of theirs decides, and no person is asked."""
     fields: dict[str, Any] = {'modes': {'marked': 'manual'}, 'asking': {'marked': {'ODD_ASKS': 'it asks'}}}
     manual = odd('asks_in_manual', env={'ODD_MODES': how}, **fields)
@@ -193,19 +193,19 @@ async def test_it_works_in_the_mode_in_which_it_asks_for_what_is_to_wait(how: st
 
 
 @pytest.mark.parametrize(('how', 'has'), [('by_mode', 'it has auto, manual'), ('', 'it has none')])
-async def test_a_mode_that_it_does_not_have_is_named_with_those_that_it_has(how: str, has: str) -> None:
+async def test_an_unknown_mode_lists_the_known_ones(how: str, has: str) -> None:
     outcome, _, _, _ = await played(odd('asks_in_manual', env={'ODD_MODES': how}, mode='plan'))
     assert outcome.status is Status.FAILED and f"it has no mode 'plan'; {has}" in outcome.error
 
 
-async def test_one_that_has_lost_the_mode_in_which_it_asks_does_not_work() -> None:
+async def test_an_agent_without_its_asking_mode_is_refused() -> None:
     newer = odd('asks_in_manual', env={'ODD_MODES': 'by_mode'}, modes={'marked': 'ask'})
     outcome, _, _, _ = await played(newer)
     assert outcome.status is Status.FAILED
     assert "it has no mode 'ask'; it has auto, manual; choose one as mode in [agents.odd]" in outcome.error
 
 
-async def test_an_agent_that_is_not_there_is_refused_at_the_door() -> None:
+async def test_a_missing_agent_is_refused_at_the_start() -> None:
     absent = ExternalAgent(name='odd', command='no-such-agent', install='make install-odd')
     async with conductor_with(absent) as here:
         with pytest.raises(
@@ -219,13 +219,13 @@ async def test_an_agent_that_is_not_there_is_refused_at_the_door() -> None:
             await here.start('lone', models={'': 'agent:odd, scripted'})
 
 
-async def test_a_limit_of_time_ends_it(sandbox: Sandbox) -> None:
+async def test_a_timeout_ends_the_agent(sandbox: Sandbox) -> None:
     async with conductor_with(odd('hang'), lone(within=3.0)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         assert (await here.result(run)).status is Status.FAILED
 
 
-async def test_its_home_with_all_that_it_keeps_there_goes_with_its_run(sandbox: Sandbox) -> None:
+async def test_an_agents_home_is_deleted_with_its_run(sandbox: Sandbox) -> None:
     """Its sign-in is copied there, and Codex writes its variables there, with their keys."""
     async with conductor_with(odd('asks', sandboxed=True)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
@@ -238,7 +238,7 @@ async def test_its_home_with_all_that_it_keeps_there_goes_with_its_run(sandbox: 
         assert here.workspaces.of(run, WORK).folder.is_dir()
 
 
-async def test_one_that_wants_a_key_is_signed_in_with_that_of_its_environment() -> None:
+async def test_an_agent_signs_in_with_the_key_of_its_environment() -> None:
     async with conductor_with(odd('wants_key', login='api-key')) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         outcome = await asyncio.wait_for(here.result(run), 60)
@@ -250,7 +250,7 @@ async def test_one_that_wants_a_key_is_signed_in_with_that_of_its_environment() 
             assert outcome.status is Status.FAILED
 
 
-async def test_one_that_reads_by_itself_is_not_offered_to_read_through_us() -> None:
+async def test_an_agent_that_reads_files_itself_is_not_offered_ours() -> None:
     async with conductor_with(odd('plain', reads_itself=True)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         await asyncio.wait_for(here.result(run), 60)

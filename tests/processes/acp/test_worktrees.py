@@ -50,7 +50,7 @@ async def inside(sandbox: Sandbox, workspace, command: str) -> str:
     return ran.output.strip()
 
 
-async def test_each_has_the_history_and_a_branch_of_its_own_and_reaches_no_other(
+async def test_each_worktree_has_the_history_and_its_own_branch(
     sandbox: Sandbox, project: Path, tmp_path: Path
 ) -> None:
     kept = git(project, 'for-each-ref'), git(project, 'status', '--porcelain', '--ignored')
@@ -78,9 +78,7 @@ async def test_each_has_the_history_and_a_branch_of_its_own_and_reaches_no_other
     assert not list(tmp_path.rglob('evil.txt'))
 
 
-async def test_a_project_without_git_gets_one_and_its_own_folder_stays_as_it_is(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_a_project_without_git_is_left_unchanged(sandbox: Sandbox, tmp_path: Path) -> None:
     plain = tmp_path / 'plain'
     plain.mkdir()
     (plain / 'a.txt').write_text('a\n')

@@ -99,7 +99,7 @@ def expecting(**expected: Any) -> Callable[[dict[str, Any]], Any]:
         ({'answer': 'blue'}, "answer at step 3: expected 'blue'; actual: '"),
     ],
 )
-def test_each_expectation_that_fails_is_said_with_what_came(
+def test_failed_expectations_show_the_actual_value(
     checks: Checks, expected: dict[str, Any], says: str
 ) -> None:
     file = checks.other('expecting', expecting(**expected))
@@ -136,16 +136,14 @@ def given(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
         (expecting(colour='red'), 'expect.colour'),
     ],
 )
-def test_a_file_that_cannot_be_played_is_refused_with_its_name_and_the_field(
-    checks: Checks, change: Any, says: str
-) -> None:
+def test_an_invalid_test_file_is_refused_by_name_and_field(checks: Checks, change: Any, says: str) -> None:
     file = checks.other('malformed', change)
     result = checks.check(file)
     assert result.exit_code == 2 and not result.stdout, (result.stdout, result.exception)
     assert f'{file}: ' in result.stderr and says in result.stderr, result.stderr
 
 
-def test_many_files_and_a_folder_are_all_checked_whatever_is_wrong_with_one(tmp_path: Path) -> None:
+def test_all_files_are_checked_even_if_one_is_broken(tmp_path: Path) -> None:
     checks, report = Checks(tmp_path), tmp_path / 'report.xml'
     nested = checks.tests / 'more'
     nested.mkdir()
@@ -198,7 +196,7 @@ def test_many_files_and_a_folder_are_all_checked_whatever_is_wrong_with_one(tmp_
         ("said: str = ''", 'said: str', 2, 'said'),
     ],
 )
-def test_a_pattern_that_has_changed_meanwhile_is_told_by_what_is_otherwise(
+def test_a_changed_pattern_is_reported_by_its_difference(
     tmp_path: Path, was: str, now: str, code: int, says: str
 ) -> None:
     checks = Checks(tmp_path)

@@ -42,7 +42,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Hemicycle:
 
 
 @pytest.mark.parametrize('command', READING, ids=' '.join)
-def test_a_damaged_page_is_a_clear_line(tmp_path: Path, done: Hemicycle, command: tuple[str, ...]) -> None:
+def test_a_damaged_page_is_reported_in_one_line(
+    tmp_path: Path, done: Hemicycle, command: tuple[str, ...]
+) -> None:
     hemicycle, random = Hemicycle(tmp_path, like=done), Random(7)
     whole, codes = hemicycle.database.read_bytes(), set()
     for page in range(0, len(whole) // PAGE, 2):
@@ -70,7 +72,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize('column', DAMAGES)
 @pytest.mark.parametrize('command', READING[:-1], ids=' '.join)
-def test_a_damaged_text_is_one_runs_matter(
+def test_a_damaged_text_affects_one_run_only(
     tmp_path: Path, done: Hemicycle, column: str, command: tuple[str, ...]
 ) -> None:
     hemicycle = Hemicycle(tmp_path, like=done)
@@ -93,7 +95,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize('damage', STEPS)
-def test_a_damaged_step_is_named_by_what_needs_it(tmp_path: Path, done: Hemicycle, damage: str) -> None:
+def test_commands_that_need_a_damaged_step_name_it(tmp_path: Path, done: Hemicycle, damage: str) -> None:
     hemicycle = Hemicycle(tmp_path, like=done)
     with closing(sqlite3.connect(hemicycle.database)) as file:
         file.execute(STEPS[damage])
@@ -141,7 +143,9 @@ for line in sys.stdin.read().splitlines():
 
 
 @pytest.mark.parametrize('log', [False, True], ids=['closed', 'killed'])
-def test_a_read_only_file_system_can_be_looked_at(tmp_path: Path, done: Hemicycle, log: bool) -> None:
+def test_a_database_on_a_read_only_file_system_can_be_read(
+    tmp_path: Path, done: Hemicycle, log: bool
+) -> None:
     if problem := asyncio.run(Sandbox().problem()):
         pytest.skip(problem)
     hemicycle = Hemicycle(tmp_path, like=done)

@@ -80,7 +80,7 @@ def test_a_full_disk_is_reported(hemicycle: Hemicycle) -> None:
     assert hemicycle('audit').exit_code == 0
 
 
-def test_a_run_that_cannot_be_journaled_any_more_ends_its_command(
+def test_a_command_ends_when_its_run_can_no_longer_be_journaled(
     hemicycle: Hemicycle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = Recorder.write

@@ -41,7 +41,7 @@ def test_runs_can_be_listed_shown_and_audited(hemicycle: Hemicycle, postgres_url
         assert result.exit_code == 0, result.stderr
 
 
-def test_doctor_counts_what_is_there(hemicycle: Hemicycle, postgres_url: str, run: str) -> None:
+def test_doctor_counts_the_runs(hemicycle: Hemicycle, postgres_url: str, run: str) -> None:
     result = hemicycle('doctor', '--json', '--database', postgres_url)
     found = {item['about']: item for item in map(json.loads, result.stdout.splitlines())}
     assert found['Database']['level'] == 'ok'
@@ -56,7 +56,9 @@ def test_doctor_counts_what_is_there(hemicycle: Hemicycle, postgres_url: str, ru
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else '',
 )
-def test_what_it_does_not_do_is_said(hemicycle: Hemicycle, command: tuple[str, ...], said: str) -> None:
+def test_unsupported_operations_are_reported(
+    hemicycle: Hemicycle, command: tuple[str, ...], said: str
+) -> None:
     result = hemicycle(*command, '--database', SECRET)
     assert result.exit_code != 0
     assert said in result.stderr
@@ -69,7 +71,7 @@ def test_what_it_does_not_do_is_said(hemicycle: Hemicycle, command: tuple[str, .
     [('runs',), ('show', 'last'), ('doctor',), ('serve',), ('run', 'pipeline', '--task', 'Tea')],
     ids=lambda command: command[0],
 )
-def test_no_password_is_shown_of_a_server_that_is_not_there(
+def test_the_password_of_an_unreachable_server_is_not_shown(
     hemicycle: Hemicycle, command: tuple[str, ...]
 ) -> None:
     result = hemicycle(*command, '--database', SECRET)
@@ -90,7 +92,7 @@ def on(hemicycle: Hemicycle, postgres_url: str) -> Callable[..., Result]:
     return run
 
 
-def test_a_run_goes_through_all_that_people_do_with_it(on: Callable[..., Result]) -> None:
+def test_a_run_is_searched_noted_starred_and_deleted(on: Callable[..., Result]) -> None:
     def found(*options: str) -> list[str]:
         return [json.loads(one)['title'] for one in on('runs', '--json', *options).stdout.splitlines()]
 
@@ -114,13 +116,13 @@ def test_a_run_goes_through_all_that_people_do_with_it(on: Callable[..., Result]
     assert len(found()) == 3
 
 
-def test_accounts_and_schedules_are_kept_there(on: Callable[..., Result]) -> None:
+def test_accounts_and_schedules_are_stored_in_postgresql(on: Callable[..., Result]) -> None:
     on('user', 'list')
     on('schedule', 'list')
     on('log')
 
 
-def test_a_killed_run_is_resumed_and_a_living_one_is_left(
+def test_a_killed_run_is_resumed_and_a_live_one_refused(
     hemicycle: Hemicycle, postgres_url: str, on: Callable[..., Result]
 ) -> None:
     calls = hemicycle.home / 'calls'
@@ -142,7 +144,7 @@ def test_a_killed_run_is_resumed_and_a_living_one_is_left(
     assert len(calls.read_text().splitlines()) <= 201
 
 
-def test_a_command_reaches_the_server_that_drives_its_run(
+def test_a_command_reaches_the_server_that_executes_its_run(
     hemicycle: Hemicycle, postgres_url: str, on: Callable[..., Result]
 ) -> None:
     odd = ('--patterns', str(hemicycle.patterns))
@@ -165,7 +167,7 @@ def test_a_command_reaches_the_server_that_drives_its_run(
         assert connection.execute("SELECT count(*) FROM entry WHERE kind = 'process'").fetchone() == (0,)
 
 
-def test_a_database_is_copied_there_and_back(
+def test_a_database_is_copied_to_postgresql_and_back(
     hemicycle: Hemicycle, postgres_url: str, on: Callable[..., Result]
 ) -> None:
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', 'Kettle', '-q')
@@ -183,7 +185,7 @@ def test_a_database_is_copied_there_and_back(
     assert hemicycle('show', 'last', '--json', '--database', str(back)).stdout == shown
 
 
-def test_a_database_whose_runs_are_driven_is_not_copied(hemicycle: Hemicycle, postgres_url: str) -> None:
+def test_a_database_in_use_is_not_copied(hemicycle: Hemicycle, postgres_url: str) -> None:
     odd = ('--patterns', str(hemicycle.patterns))
     with hemicycle.process('run', 'endless', *odd) as process:
         hemicycle.reaches(1, process)

@@ -43,7 +43,7 @@ def listed(result: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def test_a_run_that_waits_is_left_to_the_server_without_a_complaint(tmp_path: Path):
+def test_a_waiting_run_is_left_to_the_server_quietly(tmp_path: Path):
     server = Server(tmp_path)
     server.start()
     made = hemicycle('run', 'pipeline', *TASK, '--approvals', 'all', '--server', server.url, home=tmp_path)
@@ -98,7 +98,7 @@ def test_a_pattern_that_only_the_server_has_is_listed_drawn_run_and_forked(serve
     assert beside.returncode == 0, beside.stderr
 
 
-def test_a_database_that_is_served_has_its_server_do_the_work(server: Server, tmp_path: Path):
+def test_commands_delegate_to_the_server_of_their_database(server: Server, tmp_path: Path):
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return hemicycle(*arguments, '--database', str(server.database), home=tmp_path)
 
@@ -151,6 +151,6 @@ async def test_the_api_its_documentation_and_mcp_are_served_beside_the_pages(ser
         assert 'pipeline' in [tool.name for tool in (await client.list_tools()).tools]
 
 
-def test_a_server_that_is_not_there_is_said(tmp_path: Path):
+def test_a_missing_server_is_reported(tmp_path: Path):
     result = hemicycle('runs', '--server', 'nonsense', home=tmp_path)
     assert (result.returncode, 'server' in result.stderr) == (2, True)

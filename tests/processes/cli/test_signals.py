@@ -112,7 +112,7 @@ def test_one_ctrl_c_stops_tests_that_block(tmp_path: Path, monkeypatch: pytest.M
     assert code == ExitCode.CANCELLED and 'is cancelled: Ctrl+C in the terminal' in err
 
 
-def test_a_request_to_end_lets_go_of_the_run_and_it_is_resumed(tmp_path: Path) -> None:
+def test_sigterm_releases_the_run_which_can_be_resumed(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     with hemicycle.process('run', 'pipeline', '--task', 'Compare tea and coffee', '--pace', '100') as process:
         hemicycle.reaches(3, process)
@@ -143,7 +143,7 @@ class Asks(Pattern):
 
 
 @pytest.mark.parametrize(('grace', 'calls'), [('60', 1), ('0', 2)])
-def test_a_call_that_is_paid_may_end_before_the_run_is_let_go_of(
+def test_a_paid_call_may_end_before_the_run_is_released(
     grace: str, calls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hemicycle, begun, go_on = Hemicycle(tmp_path), threading.Semaphore(0), threading.Event()
@@ -177,13 +177,13 @@ def test_a_call_that_is_paid_may_end_before_the_run_is_let_go_of(
         assert 1 + begun._value == calls
 
 
-def test_a_grace_that_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_grace_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('HEMICYCLE_GRACE', 'soon')
     refused = Hemicycle(tmp_path)('runs')
     assert refused.exit_code == ExitCode.REFUSED and 'HEMICYCLE_GRACE' in refused.stderr
 
 
-def test_a_second_ctrl_c_lets_go_where_the_first_cannot_be_journaled() -> None:
+def test_a_second_ctrl_c_releases_a_run_that_cannot_be_journaled() -> None:
     asyncio.run(_twice())
 
 

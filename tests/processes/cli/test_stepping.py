@@ -57,7 +57,7 @@ async def leave_at_work(hemicycle: Hemicycle) -> None:
         assert (await run.view()).status is Status.RUNNING
 
 
-def test_a_breakpoint_reached_while_a_run_is_taken_over_still_stops_it(
+def test_a_breakpoint_hit_during_a_takeover_still_stops_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hemicycle = Hemicycle(tmp_path)

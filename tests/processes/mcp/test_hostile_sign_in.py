@@ -20,7 +20,7 @@ async def nobody(url: str) -> None:
     raise AssertionError(f'{url} must not be shown')
 
 
-async def test_a_page_that_guesses_the_way_back_changes_nothing(tmp_path: Path) -> None:
+async def test_a_guessed_redirect_changes_nothing(tmp_path: Path) -> None:
     async def attacked(url: str) -> None:
         back = parse_qs(urlsplit(url).query)['redirect_uri'][0]
         async with httpx.AsyncClient() as http:
@@ -40,7 +40,7 @@ async def test_a_page_that_guesses_the_way_back_changes_nothing(tmp_path: Path) 
         assert [grant['code'] for grant in there.grants] == ['a-code']
 
 
-async def test_the_way_back_is_taken_once(tmp_path: Path) -> None:
+async def test_a_redirect_is_accepted_once(tmp_path: Path) -> None:
     seen: list[int] = []
 
     async def twice(url: str) -> None:
@@ -68,14 +68,14 @@ async def test_a_server_that_does_not_protect_the_code_is_refused(tmp_path: Path
         assert 'PKCE' in (await servers.sign_in('far', nobody)).problem
 
 
-async def test_a_huge_document_is_not_read(tmp_path: Path) -> None:
+async def test_a_huge_metadata_document_is_not_read(tmp_path: Path) -> None:
     async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.padding = oauth.MOST_DOCUMENT
         assert f'more than {oauth.MOST_DOCUMENT:,} bytes' in (await servers.sign_in('far', nobody)).problem
 
 
 @pytest.mark.parametrize('echoed', ['code', 'code_verifier', 'client_secret'])
-async def test_what_the_token_endpoint_repeats_is_not_shown(tmp_path: Path, echoed: str) -> None:
+async def test_secrets_echoed_by_the_token_endpoint_are_not_shown(tmp_path: Path, echoed: str) -> None:
     file = tmp_path / 'far.json'
     async with (
         guarded() as there,
@@ -88,7 +88,7 @@ async def test_what_the_token_endpoint_repeats_is_not_shown(tmp_path: Path, echo
         assert 'tokens' not in json.loads(file.read_text('utf-8'))
 
 
-async def test_a_token_in_an_answer_that_cannot_be_read_is_not_shown(tmp_path: Path) -> None:
+async def test_a_token_in_an_unreadable_answer_is_not_shown(tmp_path: Path) -> None:
     async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.token = {'accessToken': TOKEN}
         problem = (await servers.sign_in('far', browse)).problem
@@ -115,12 +115,12 @@ async def test_a_token_endpoint_that_hangs_is_named(tmp_path: Path, monkeypatch:
         ('https://10.0.0.1/mcp', 'https://10.0.0.2/token', ''),
     ],
 )
-async def test_where_a_server_may_send_its_client(server: str, asked: str, problem: str) -> None:
+async def test_a_server_may_redirect_only_to_safe_addresses(server: str, asked: str, problem: str) -> None:
     said = await oauth.address_problem(server, asked)
     assert (problem in said) if problem else said == ''
 
 
-async def test_no_page_that_is_not_encrypted_is_shown_for_a_server_that_is(tmp_path: Path) -> None:
+async def test_an_encrypted_server_may_not_send_people_to_an_unencrypted_page(tmp_path: Path) -> None:
     async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.metadata = {'authorization_endpoint': 'ftp://elsewhere.example/authorize'}
         assert (await servers.sign_in('far', nobody)).problem

@@ -72,7 +72,7 @@ async def test_a_token_is_renewed_after_a_restart(tmp_path: Path) -> None:
         assert json.loads(file.read_text('utf-8'))['tokens']['access_token'] == RENEWED
 
 
-async def test_what_is_no_longer_taken_asks_for_a_sign_in_and_waits_for_nobody(tmp_path: Path) -> None:
+async def test_a_rejected_token_asks_for_a_new_sign_in_without_waiting(tmp_path: Path) -> None:
     async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
         await servers.sign_in('far', browse)
         there.valid = set()
@@ -81,7 +81,7 @@ async def test_what_is_no_longer_taken_asks_for_a_sign_in_and_waits_for_nobody(t
             await tools['far_whoami'].run('', ToolContext(key='k'))
 
 
-async def test_a_sign_in_that_is_over_fails_calls_and_no_connection(tmp_path: Path) -> None:
+async def test_an_expired_sign_in_fails_calls_but_not_the_connection(tmp_path: Path) -> None:
     async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
         await servers.sign_in('far', browse)
         there.valid, there.resource = set(), {'resource': 'https://elsewhere.example/mcp'}
@@ -98,7 +98,7 @@ async def test_a_sign_in_that_is_over_fails_calls_and_no_connection(tmp_path: Pa
         assert await tools['far_whoami'].run('', ToolContext(key='k')) == 'you came with [hidden]'
 
 
-async def test_a_refusal_is_named_and_no_token_kept(tmp_path: Path) -> None:
+async def test_a_refused_sign_in_is_reported_and_keeps_no_token(tmp_path: Path) -> None:
     async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.refuses = True
         health = await servers.sign_in('far', browse)
@@ -106,7 +106,7 @@ async def test_a_refusal_is_named_and_no_token_kept(tmp_path: Path) -> None:
         assert 'tokens' not in json.loads((tmp_path / 'far.json').read_text('utf-8'))
 
 
-async def test_a_client_that_is_registered_beforehand_is_used(tmp_path: Path) -> None:
+async def test_a_preregistered_client_is_used(tmp_path: Path) -> None:
     async with guarded() as there:
         given = {'client_id': 'mine', 'client_secret': 'a-secret-of-mine'}
         async with using(there, tmp_path / 'far.json', **given) as (servers, _):
@@ -119,7 +119,7 @@ async def test_a_client_that_is_registered_beforehand_is_used(tmp_path: Path) ->
         assert 'a-secret-of-mine' not in (tmp_path / 'far.json').read_text('utf-8')
 
 
-async def test_only_a_server_that_wants_it_is_signed_in_to(tmp_path: Path) -> None:
+async def test_sign_in_happens_only_when_a_server_asks(tmp_path: Path) -> None:
     servers = McpServers({'plain': McpServer(name='plain', url='http://127.0.0.1:9/mcp')}, {})
     assert 'set `oauth = true`' in (await servers.sign_in('plain', browse)).problem
     assert 'set `oauth = true`' in (await servers.sign_in('none', browse)).problem
@@ -136,7 +136,7 @@ oauth = {client_id = "mine", client_secret = "env:SECRET", scope = "read", port 
 """
 
 
-def test_it_is_configured_in_a_word_or_in_detail(tmp_path: Path) -> None:
+def test_oauth_is_configured_briefly_or_in_detail(tmp_path: Path) -> None:
     path = tmp_path / 'endpoints.toml'
     path.write_text(FILE, 'utf-8')
     made = load_configuration(path, {'SECRET': 'a-secret-of-mine'}).servers

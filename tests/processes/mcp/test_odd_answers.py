@@ -56,7 +56,7 @@ async def used(tools: dict[str, Tool], name: str, arguments: str = '', run: str 
 
 
 @pytest.mark.parametrize(('name', 'arguments', 'says'), STDIO)
-async def test_an_odd_answer_of_a_program_fails_that_call_alone(name: str, arguments: str, says: str) -> None:
+async def test_an_invalid_answer_fails_only_its_call(name: str, arguments: str, says: str) -> None:
     async with connected(
         McpServer(name='odd', command=sys.executable, args=(ODD,), start=60, seconds=20)
     ) as (_, tools):
@@ -175,7 +175,7 @@ BREAKS = {
 
 
 @pytest.mark.parametrize('breaks', BREAKS)
-async def test_an_answer_over_http_that_breaks_off_fails_that_call_alone(breaks: str) -> None:
+async def test_a_truncated_http_answer_fails_only_its_call(breaks: str) -> None:
     async with far() as (server, settings), connected(settings) as (_, tools):
         waits = asyncio.create_task(used(tools, 'wait', run='first'))
         await until(lambda: 'wait' in server.called)
@@ -199,21 +199,21 @@ async def test_each_of_two_refused_calls_gets_its_own_reason() -> None:
         assert 'HTTP 403 Forbidden: the key in `headers` does not allow this' in second
 
 
-async def test_a_call_that_reads_is_made_again_over_http() -> None:
+async def test_a_read_only_call_is_retried_over_http() -> None:
     async with far() as (server, settings), connected(settings) as (_, tools):
         server.breaks = 'hangs up'
         assert (await used(tools, 'garbage')).startswith('garbage ')
         assert server.called.count('garbage') == 2
 
 
-async def test_a_session_that_a_server_has_ended_is_opened_again() -> None:
+async def test_an_ended_session_is_reopened() -> None:
     async with far() as (server, settings), connected(settings) as (_, tools):
         server.breaks = 'another session'
         assert (await used(tools, 'plain')).startswith('plain ')
         assert (server.called.count('plain'), server.sessions) == (2, 3)
 
 
-async def test_a_list_that_does_not_come_ends_no_call() -> None:
+async def test_a_missing_list_of_tools_fails_no_call() -> None:
     async with far() as (server, settings), connected(replace(settings, start=0.2)) as (servers, tools):
         waits = asyncio.create_task(used(tools, 'wait', run='first'))
         await until(lambda: 'wait' in server.called)

@@ -59,9 +59,7 @@ def results(view: Any) -> list[str]:
 
 
 @pytest.mark.parametrize('kind', ['older', 'newer'])
-async def test_a_question_waits_for_a_person_and_the_call_goes_on_with_the_answer(
-    kind: str, tmp_path: Path
-) -> None:
+async def test_a_question_waits_for_a_persons_answer(kind: str, tmp_path: Path) -> None:
     hotel = Hotel(tmp_path, kind)
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
         run = await started(conductor, 'remote', approvals='none')
@@ -143,7 +141,7 @@ async def test_in_an_editor_a_question_is_a_form(
     assert form.forms == ([('small asks: Who stays?', 2)] if shows_forms else [])
 
 
-async def test_a_page_to_visit_is_asked_for_by_its_address(tmp_path: Path) -> None:
+async def test_a_url_request_shows_its_address(tmp_path: Path) -> None:
     async with Hotel(tmp_path).conductor(calls(('small_pay', {})), 'paid') as conductor:
         run = await started(conductor, 'remote', approvals='none')
         (asked,) = await waiting(conductor, run)
@@ -153,7 +151,7 @@ async def test_a_page_to_visit_is_asked_for_by_its_address(tmp_path: Path) -> No
         assert results(await conductor.view(run)) == ['accept']
 
 
-async def test_calls_beside_a_question_are_made_once(tmp_path: Path) -> None:
+async def test_other_calls_of_the_batch_are_made_once(tmp_path: Path) -> None:
     hotel = Hotel(tmp_path)
     asked = calls(('small_peek', {}), ('small_book', {}), ('small_book', {'ask': 'And who else?'}))
     async with hotel.conductor(asked, 'both') as conductor:
@@ -170,7 +168,7 @@ async def test_calls_beside_a_question_are_made_once(tmp_path: Path) -> None:
     assert hotel.times('tools/call peek') == 1 and hotel.times('tools/call book') == 2
 
 
-async def test_after_a_restart_the_call_is_made_again_and_gets_the_answer(tmp_path: Path) -> None:
+async def test_after_a_restart_the_call_is_repeated_with_the_answer(tmp_path: Path) -> None:
     hotel, journal = Hotel(tmp_path), MemoryJournal()
     asked = calls(('small_peek', {}), ('small_book', {}))
     async with hotel.conductor(asked, journal=journal) as conductor:
@@ -187,7 +185,7 @@ async def test_after_a_restart_the_call_is_made_again_and_gets_the_answer(tmp_pa
     assert hotel.times('asks Who stays?') == 2  # the person was asked once
 
 
-async def test_questions_of_two_runs_reach_their_own_persons(tmp_path: Path) -> None:
+async def test_questions_of_two_runs_are_kept_apart(tmp_path: Path) -> None:
     def reply(request: Any) -> Any:
         return (
             'done' if request.hints.turn else calls(('small_book', {'ask': f'Guest {request.hints.seed}?'}))
@@ -230,7 +228,7 @@ async def settled(conductor: Conductor, *seeds: int) -> list[str]:
     return asked
 
 
-async def test_a_fork_plays_an_answer_only_to_what_was_asked(tmp_path: Path) -> None:
+async def test_a_fork_replays_an_answer_only_for_the_same_question(tmp_path: Path) -> None:
     hotel = Hotel(tmp_path)
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
         run = await started(conductor, 'remote', approvals='none')
@@ -243,7 +241,7 @@ async def test_a_fork_plays_an_answer_only_to_what_was_asked(tmp_path: Path) -> 
         assert hotel.times('tools/call book') == called
 
 
-async def test_a_run_that_is_cancelled_gives_its_call_up(tmp_path: Path) -> None:
+async def test_a_cancelled_run_abandons_its_call(tmp_path: Path) -> None:
     hotel = Hotel(tmp_path)
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
         run = await started(conductor, 'remote', approvals='none')

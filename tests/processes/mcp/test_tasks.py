@@ -28,7 +28,7 @@ async def test_a_task_is_polled_to_its_end() -> None:
             assert await used(tools, 'small_polls') == 'get get get'
 
 
-async def test_a_task_that_asks_gets_the_answer_and_goes_on() -> None:
+async def test_a_task_that_asks_gets_the_answer() -> None:
     async with connect(started('tasks')) as (servers, tools):
         await servers.refresh('small')
         context = ToolContext(key='run:call-1', questions=[])
@@ -41,14 +41,14 @@ async def test_a_task_that_asks_gets_the_answer_and_goes_on() -> None:
         assert await used(tools, 'small_polls') == 'get get get accepted get'
 
 
-async def test_a_task_that_asks_where_nobody_is_gets_no_answer() -> None:
+async def test_a_task_that_asks_without_a_person_gets_no_answer() -> None:
     async with connect(started('tasks')) as (servers, tools):
         await servers.refresh('small')
         assert await used(tools, 'small_export', '{"how": "asks"}') == 'null'
         assert await used(tools, 'small_polls') == 'get get get canceled get'
 
 
-async def test_a_task_that_nobody_waits_for_is_cancelled() -> None:
+async def test_an_abandoned_task_is_cancelled() -> None:
     async with connect(started('tasks', task_seconds=0.5, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
         said = await used(tools, 'small_export', '{"how": "forever"}')
@@ -56,7 +56,7 @@ async def test_a_task_that_nobody_waits_for_is_cancelled() -> None:
         assert (await used(tools, 'small_polls')).endswith('get cancel')
 
 
-async def test_an_agent_that_is_stopped_cancels_its_task() -> None:
+async def test_stopping_an_agent_cancels_its_task() -> None:
     async with connect(started('tasks')) as (servers, tools):
         await servers.refresh('small')
         call = asyncio.create_task(used(tools, 'small_export', '{"how": "forever"}'))
@@ -73,14 +73,14 @@ async def test_an_agent_that_is_stopped_cancels_its_task() -> None:
         assert (await used(tools, 'small_polls')).endswith('cancel')
 
 
-async def test_a_task_is_not_asked_for_without_a_pause_whatever_its_server_says() -> None:
+async def test_polling_has_a_minimum_interval() -> None:
     async with connect(started('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
         assert 'took longer than 0.6 seconds' in await used(tools, 'small_export', '{"how": "flood"}')
         assert (await used(tools, 'small_polls')).split().count('get') <= 12
 
 
-async def test_a_task_that_asks_for_ever_where_nobody_is_ends_though_its_server_ignores_that(
+async def test_a_task_that_keeps_asking_without_a_person_is_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tasks, 'LEAVE', 0.1)
@@ -100,7 +100,7 @@ async def test_the_result_of_another_task_is_refused() -> None:
         assert await used(tools, 'small_polls') == 'get cancel'
 
 
-async def test_what_a_failed_task_says_is_cut() -> None:
+async def test_the_message_of_a_failed_task_is_shortened() -> None:
     async with connect(started('tasks')) as (servers, tools):
         await servers.refresh('small')
         assert len(await used(tools, 'small_export', '{"how": "wordy"}')) < 5_000

@@ -65,7 +65,7 @@ async def used(tools: dict[str, Tool], name: str, arguments: str = '') -> str:
 
 
 @pytest.mark.parametrize('kind', ['stdio', 'http'])
-async def test_tools_of_a_server_are_tools_like_others(kind: str, tmp_path: Path) -> None:
+async def test_tools_of_a_server_are_ordinary_tools(kind: str, tmp_path: Path) -> None:
     with contextlib.ExitStack() as stack:
         server = started() if kind == 'stdio' else stack.enter_context(over_http())
         async with connect(server) as (servers, tools):
@@ -114,7 +114,7 @@ async def test_tools_of_a_server_are_tools_like_others(kind: str, tmp_path: Path
             assert await used(tools, 'small_grown') == 'grown'
 
 
-async def test_a_server_that_dies_is_started_again() -> None:
+async def test_a_crashed_server_is_restarted() -> None:
     async with connect(started('noisy')) as (servers, tools):
         await servers.find(['mcp:small'])
         first = await used(tools, 'small_process')
@@ -149,7 +149,7 @@ async def test_a_call_that_takes_too_long_is_ended() -> None:
         ),
     ],
 )
-async def test_a_server_that_does_not_start_is_told_of(how: str, start: float, says: str) -> None:
+async def test_a_server_that_does_not_start_is_reported(how: str, start: float, says: str) -> None:
     async with connect(started(how, start=start)) as (servers, _):
         with pytest.raises(ToolError, match='MCP server small') as caught:
             await servers.find(['mcp:small'])
@@ -165,7 +165,7 @@ async def test_a_server_that_does_not_start_is_told_of(how: str, start: float, s
         (McpServer(name='small', url='http://127.0.0.1:9/mcp', start=60), 'cannot be reached: '),
     ],
 )
-async def test_what_is_not_there_is_told_of(server: McpServer, says: str) -> None:
+async def test_missing_servers_and_tools_are_reported(server: McpServer, says: str) -> None:
     async with connect(server) as (servers, _):
         assert says in (await servers.test('small')).problem
 
@@ -179,7 +179,7 @@ async def test_what_is_not_there_is_told_of(server: McpServer, says: str) -> Non
     ],
     ids=str,
 )
-def test_a_schema_that_is_none_takes_no_server_down(schema: dict[str, Any]) -> None:
+def test_an_invalid_schema_does_not_disable_its_server(schema: dict[str, Any]) -> None:
     made = remote_tool.remote(started(), 'odd', types.Tool(name='odd', input_schema=schema), None)
     assert made.spec.schema['type'] == 'object'
 
@@ -217,7 +217,7 @@ async def test_a_run_uses_them(tmp_path: Path) -> None:
     assert not made.mcp.last_health()[0].connected
 
 
-async def test_a_server_that_nobody_configured_is_a_mistake_of_the_pattern() -> None:
+async def test_an_unconfigured_server_is_a_pattern_error() -> None:
     async with Conductor(catalog=catalog(FakeModel(), Remote)) as conductor:
         with pytest.raises(PatternError, match="there is no tool 'mcp:small'"):
             await conductor.start('remote')
@@ -227,7 +227,7 @@ async def test_a_server_that_nobody_configured_is_a_mistake_of_the_pattern() -> 
     ('status', 'says'),
     [('401 Unauthorized', 'HTTP 401 Unauthorized: it needs a key'), ('500 Oh no', 'HTTP 500 Oh no')],
 )
-async def test_how_a_server_refuses_is_told(status: str, says: str) -> None:
+async def test_a_servers_refusal_is_reported(status: str, says: str) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b'\r\n\r\n')
         writer.write(f'HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\nno'.encode())

@@ -253,7 +253,7 @@ async def test_a_command_cannot_outlive_the_time_limit(sandbox: Sandbox, workspa
     await none_left(mark)
 
 
-async def test_a_command_cannot_outlive_the_one_who_asked(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_outlive_its_caller(sandbox: Sandbox, workspace: Workspace) -> None:
     mark = f'3{secrets.randbelow(10**8)}'
     asked = asyncio.ensure_future(attempt(sandbox, workspace, f'setsid sleep {mark} & sleep {mark}'))
     await some_started(mark)
@@ -309,9 +309,7 @@ async def test_a_command_cannot_gain_rights(sandbox: Sandbox, workspace: Workspa
         assert (await attempt(sandbox, workspace, script)).code != 0, script
 
 
-async def test_a_command_cannot_make_a_namespace_where_it_has_rights(
-    sandbox: Sandbox, workspace: Workspace
-) -> None:
+async def test_a_command_cannot_create_a_privileged_namespace(sandbox: Sandbox, workspace: Workspace) -> None:
     for script in ('unshare -U true', 'unshare -Ur id', 'unshare -rm true', 'bwrap --bind / / true'):
         assert (await attempt(sandbox, workspace, script)).code != 0, script
     calls = {name: (seccomp.NUMBERS[platform.machine()] | seccomp.COMMON_NUMBERS)[name] for name in UNWANTED}
@@ -343,7 +341,9 @@ UNWANTED = [
 ]
 
 
-async def test_sockets_reach_nothing_but_what_commands_need(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_only_the_socket_kinds_that_commands_need_are_allowed(
+    sandbox: Sandbox, workspace: Workspace
+) -> None:
     script = """import errno, socket
 for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK):
     socket.socket(family, socket.SOCK_DGRAM if family != socket.AF_NETLINK else socket.SOCK_RAW).close()
@@ -360,7 +360,7 @@ print('the others are made')
 
 
 @pytest.mark.parametrize('machine', ['x86_64', 'aarch64'])
-def test_the_filter_is_a_program_that_the_kernel_takes(machine: str) -> None:
+def test_the_kernel_accepts_the_filter(machine: str) -> None:
     steps = [struct.unpack('=HBBI', step) for step in batched(seccomp.build_filter(machine), 8)]
     assert 50 < len(steps) < 4_096 and steps[-1] == (seccomp.RETURN, 0, 0, seccomp.ALLOW)
     for place, (code, yes, no, _) in enumerate(steps):

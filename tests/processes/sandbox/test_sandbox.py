@@ -47,7 +47,7 @@ async def test_a_result_says_how_it_ended(either: Sandbox, workspace: Workspace)
     assert many.ended == 'output'
 
 
-async def test_output_is_streamed_and_whole(either: Sandbox, workspace: Workspace) -> None:
+async def test_output_is_streamed_and_complete(either: Sandbox, workspace: Workspace) -> None:
     pieces: list[tuple[float, str]] = []
     script = "printf 'caf\\303'; sleep 0.3; printf '\\251'; sleep 0.3; printf '\\377'"
     ran = await either.run(
@@ -88,12 +88,12 @@ async def test_a_program_that_is_cancelled_twice_leaves_no_task_and_no_pipe(tmp_
         os.kill(child, signal.SIGKILL)
 
 
-async def test_python_and_its_packages_are_there(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_python_and_its_packages_are_available(sandbox: Sandbox, workspace: Workspace) -> None:
     ran = await sandbox.run(['python', '-c', 'import sys, pytest; print(sys.prefix)'], workspace)
     assert ran.output.strip() == sys.prefix
 
 
-async def test_the_loop_is_not_held_up(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_the_event_loop_is_not_blocked(sandbox: Sandbox, workspace: Workspace) -> None:
     beats, running = 0, True
 
     async def beat() -> None:
@@ -110,7 +110,7 @@ async def test_the_loop_is_not_held_up(sandbox: Sandbox, workspace: Workspace) -
     assert beats > 10
 
 
-async def test_without_a_sandbox_commands_are_off(
+async def test_without_a_sandbox_commands_are_disabled(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr('engine.workspace.sandbox.sandbox.shutil.which', lambda name, **options: None)
@@ -122,9 +122,7 @@ async def test_without_a_sandbox_commands_are_off(
     assert ran.unsafe and ran.code == 0
 
 
-async def test_a_sandbox_that_does_not_work_is_found_out(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_broken_sandbox_is_detected(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         'engine.workspace.sandbox.sandbox.bubblewrap.sandbox_argv',
         lambda *rest: ['sh', '-c', 'echo no luck; exit 1'],
@@ -136,7 +134,7 @@ async def test_a_sandbox_that_does_not_work_is_found_out(
 @pytest.mark.parametrize(
     ('value', 'unsafe'), [('1', True), ('yes', True), ('0', False), ('', False), ('no', False)]
 )
-def test_the_environment_turns_commands_on(monkeypatch: pytest.MonkeyPatch, value: str, unsafe: bool) -> None:
+def test_the_environment_enables_commands(monkeypatch: pytest.MonkeyPatch, value: str, unsafe: bool) -> None:
     monkeypatch.setenv('HEMICYCLE_UNSAFE_COMMANDS', value)
     monkeypatch.setenv('HEMICYCLE_COMMAND_NETWORK', value)
     made = Sandbox.of_environment()

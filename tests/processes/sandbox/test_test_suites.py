@@ -69,7 +69,7 @@ async def test_code_under_test_cannot_forge_results(workspace, sandbox, forged):
     assert not tested.passed
 
 
-async def test_no_tests_are_no_success(workspace, sandbox):
+async def test_no_tests_is_not_a_success(workspace, sandbox):
     tested = await run_test_suite(workspace, sandbox)
     assert tested.report is None and not tested.passed
 
@@ -77,7 +77,7 @@ async def test_no_tests_are_no_success(workspace, sandbox):
 @pytest.mark.parametrize(
     ('command', 'passed'), [('echo fine; exit 0', True), ('echo not fine; exit 3', False)]
 )
-async def test_a_command_without_a_report_is_judged_by_its_exit(workspace, sandbox, command, passed):
+async def test_a_command_without_a_report_is_judged_by_its_exit_code(workspace, sandbox, command, passed):
     tested = await run_test_suite(workspace, sandbox, command=command)
     assert tested.passed is passed
     assert 'fine' in tested.output

@@ -86,7 +86,7 @@ def authorized(browser: httpx.Client, name: str, next: str = '/') -> str:
     raise AssertionError(answer.text)
 
 
-def test_somebody_logs_in_with_the_role_that_the_provider_says(site: Site) -> None:
+def test_a_person_logs_in_with_the_role_from_the_provider(site: Site) -> None:
     with site.browser() as browser:
         assert 'The office' in browser.get('/login').text
         back = browser.get(authorized(browser, 'ada', '/runs?status=done'))
@@ -100,14 +100,14 @@ def test_somebody_logs_in_with_the_role_that_the_provider_says(site: Site) -> No
     assert site.hemicycle('user', 'list').stdout.count('ada') == 1
 
 
-def test_whom_nobody_knows_is_turned_away(site: Site) -> None:
+def test_unknown_people_are_turned_away(site: Site) -> None:
     with site.browser() as browser:
         refused = browser.get(authorized(browser, 'mallory'))
         assert refused.status_code == 401 and 'no account for you' in refused.text
         assert browser.get('/api/v1/runs').status_code == 401
 
 
-def test_a_login_that_another_browser_began_is_refused(site: Site) -> None:
+def test_a_login_started_in_another_browser_is_refused(site: Site) -> None:
     with site.browser() as mallory, site.browser() as victim:
         stolen = authorized(mallory, 'ada')
         assert victim.get(stolen).status_code == 401

@@ -84,7 +84,7 @@ def running(command: list[str]) -> Iterator[None]:
         process.wait(30)
 
 
-def test_pages_streams_and_sockets_come_through(site: tuple[str, ssl.SSLContext]) -> None:
+def test_pages_streams_and_sockets_pass_through(site: tuple[str, ssl.SSLContext]) -> None:
     address, trust = site
     own = {'Origin': address}
     with httpx.Client(base_url=address, verify=trust, timeout=60) as http:

@@ -39,7 +39,7 @@ def test_this_machine_may_be_served(host: str) -> None:
     'text',
     ['*', 'tool.example', 'https://', 'https://tool.example/app', 'https://a@tool.example', 'file://x'],
 )
-def test_an_origin_that_is_none_is_refused(text: str) -> None:
+def test_an_invalid_origin_is_refused(text: str) -> None:
     with pytest.raises(CannotServe, match='--origin must be a site'):
         valid_origin(text)
     assert valid_origin('https://Tool.example:8443/') == 'https://tool.example:8443'
@@ -53,13 +53,13 @@ def test_other_machines_are_refused(tmp_path: Path, host: str) -> None:
     assert result.stderr.count('\n') == 1
 
 
-def test_driving_is_asked_for_only_where_others_might(tmp_path: Path) -> None:
+def test_driving_runs_needs_temporal(tmp_path: Path) -> None:
     result = Hemicycle(tmp_path)('serve', '--drive')
     assert (result.exit_code, result.stdout) == (2, '')
     assert '--drive: needs --temporal' in result.stderr
 
 
-def test_a_free_port_is_taken_as_it_is() -> None:
+def test_a_free_port_is_used() -> None:
     with listen('127.0.0.1', 0) as found:
         assert page_url(found) == f'http://127.0.0.1:{found.getsockname()[1]}'
 
@@ -71,28 +71,26 @@ def test_a_taken_port_gives_way_to_the_next() -> None:
             assert taken < second.getsockname()[1] < taken + 100
 
 
-def test_a_port_that_cannot_be_had_is_named() -> None:
+def test_an_unavailable_port_is_named() -> None:
     with pytest.raises(CannotServe, match=r'port 8080 of 203\.0\.113\.7 cannot be used'):
         listen('203.0.113.7', 8080)
 
 
-def test_connections_send_at_once() -> None:
+def test_connections_disable_nagle() -> None:
     with listen('127.0.0.1', 0) as found, socket.create_connection(found.getsockname()):
         accepted, _ = found.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_the_secret_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
+def test_the_secret_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     first = session_secret(tmp_path)
     assert len(first) >= 32
     assert session_secret(tmp_path) == first
     assert stat.S_IMODE((tmp_path / 'secret').stat().st_mode) == 0o600
 
 
-def test_servers_may_share_a_secret_that_cannot_be_guessed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_may_share_a_strong_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('HEMICYCLE_SECRET', ' a secret that all of them were given ')
     assert session_secret(tmp_path) == 'a secret that all of them were given'
     assert not (tmp_path / 'secret').exists()
@@ -240,7 +238,7 @@ def test_a_command_without_enough_memory_ends_at_once(tmp_path: Path, megabytes:
     assert f'MB of address space are needed, and {megabytes} MB are allowed' in ended.stderr
 
 
-def test_a_run_whose_process_is_killed_goes_on_in_the_server(tmp_path: Path) -> None:
+def test_a_server_continues_the_run_of_a_killed_process(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     odd = ('--patterns', str(hemicycle.patterns))
     log = hemicycle.home / 'hemicycle.log'

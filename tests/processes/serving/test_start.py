@@ -26,12 +26,12 @@ import pytest
         ),
     ],
 )
-def test_packages_are_not_loaded_before_they_are_needed(loaded: str, packages: list[str]) -> None:
+def test_packages_are_imported_lazily(loaded: str, packages: list[str]) -> None:
     code = f'import sys; {loaded}; print(*{{*{packages}}} & {{*sys.modules}})'
     ended = subprocess.run([sys.executable, '-c', code], check=True, capture_output=True, text=True)
     assert ended.stdout.split() == []
 
 
-def test_a_package_that_nicegui_is_not_shown_can_be_imported_afterwards() -> None:
+def test_a_package_hidden_from_nicegui_can_be_imported_later() -> None:
     code = 'from ui.server import serve; serve.load_nicegui(); import aiohttp, requests'
     subprocess.run([sys.executable, '-c', code], check=True)

@@ -93,7 +93,7 @@ def addresses(user: User) -> set[str]:
     return found | set(walk(app.routes)) | set(walk(pages.routes))
 
 
-async def test_nobody_gets_anything_at_any_address(team: Team, addresses: set[str]) -> None:
+async def test_nothing_is_served_to_anonymous_callers_at_any_address(team: Team, addresses: set[str]) -> None:
     assert len(addresses) > 120 and {'/settings', '/audit/export/x', f'{PREFIX}/runs/x/approve'} <= addresses
     got = []
     async with httpx.AsyncClient(timeout=60) as http:
@@ -107,7 +107,7 @@ async def test_nobody_gets_anything_at_any_address(team: Team, addresses: set[st
     assert got == []
 
 
-def test_the_servers_own_files_come_into_no_run(team: Team) -> None:
+def test_no_run_can_read_the_servers_own_files(team: Team) -> None:
     body = {'pattern': 'builder', 'parameters': {'request': 'look', 'project': str(team.hemicycle.home)}}
     for role in (Role.OPERATOR, Role.ADMIN):
         with team.of(role) as http:
@@ -116,7 +116,7 @@ def test_the_servers_own_files_come_into_no_run(team: Team) -> None:
             assert 'is not open to runs here' in refused.json()['detail']
 
 
-def test_links_lead_to_where_people_reach_the_server(team: Team) -> None:
+def test_links_use_the_public_address(team: Team) -> None:
     told: list[dict[str, Any]] = []
 
     def receive(method: str, path: str, body: dict[str, Any]) -> Answer:

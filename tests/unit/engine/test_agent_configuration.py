@@ -21,7 +21,7 @@ def written(tmp_path: Path, text: str) -> Path:
     return file
 
 
-def test_agents_are_configured_beside_endpoints(tmp_path: Path) -> None:
+def test_agents_are_configured_next_to_endpoints(tmp_path: Path) -> None:
     file = written(
         tmp_path,
         '[agents.claude]\nenv = {ANTHROPIC_MODEL = "big"}\nvariables = ["WORK_KEY"]\napprovals = "all"\n'
@@ -59,12 +59,12 @@ def test_agents_are_configured_beside_endpoints(tmp_path: Path) -> None:
         ('[agents.x]\ncommand = "a"\nsandboxed = false\nreads = ["/opt"]', r'agents\.x: reads: without a'),
     ],
 )
-def test_what_is_wrong_is_said_with_the_fields_name(tmp_path: Path, text: str, says: str) -> None:
+def test_problems_name_the_field(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(EngineError, match=says):
         load_configuration(written(tmp_path, text), {})
 
 
-def test_known_agents_need_only_to_be_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_known_agents_need_no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = tmp_path / 'goose'
     program.write_text('#!/bin/sh\n')
     program.chmod(0o755)
@@ -80,7 +80,7 @@ def test_known_agents_need_only_to_be_installed(monkeypatch: pytest.MonkeyPatch,
     assert not infos['scripted'].problem and infos['scripted'].simulated
 
 
-def test_a_catalog_finds_agents_where_it_finds_models_and_lists_them_apart() -> None:
+def test_a_catalog_resolves_agents_like_models_but_lists_them_separately() -> None:
     catalog = Catalog.load()
     assert 'agent:scripted' in catalog.registry and 'agent:scripted' not in list(catalog.registry)
     assert catalog.registry['agent:scripted'].simulated and not catalog.registry['agent:claude'].simulated

@@ -39,7 +39,7 @@ def load(folder: Path, **files: str) -> Catalog:
     return Catalog.load([folder])
 
 
-def test_what_the_engine_brings_loads_without_a_fault() -> None:
+def test_everything_included_loads_without_a_fault() -> None:
     found = Catalog.load()
     assert found.faults == []
     assert {'pipeline'} <= set(found.patterns) and {'notes', 'calculator'} <= set(found.tools)
@@ -78,7 +78,7 @@ def test_a_faulty_file_is_reported_and_the_others_load(
     assert 'good' in found.patterns
 
 
-def test_files_of_one_name_in_two_folders_are_two_files(tmp_path: Path) -> None:
+def test_files_of_the_same_name_in_two_folders_both_load(tmp_path: Path) -> None:
     for name in ('one', 'two'):
         (tmp_path / name).mkdir()
         (tmp_path / name / 'same.py').write_text(GOOD.format(name=name.title()), 'utf-8')
@@ -86,11 +86,11 @@ def test_files_of_one_name_in_two_folders_are_two_files(tmp_path: Path) -> None:
     assert found.faults == [] and {'one', 'two'} <= set(found.patterns)
 
 
-def test_a_folder_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
+def test_a_missing_folder_is_a_fault(tmp_path: Path) -> None:
     assert Catalog.load([tmp_path / 'gone']).faults[0].problem == 'there is no such folder'
 
 
-def test_names_are_taken_once_and_unknown_ones_list_the_known() -> None:
+def test_names_are_unique_and_unknown_ones_list_the_known() -> None:
     found = Catalog()
     found.add(Lone)
     found.add(Lone)
@@ -100,13 +100,13 @@ def test_names_are_taken_once_and_unknown_ones_list_the_known() -> None:
         found.pattern('x')
 
 
-def test_a_pattern_whose_file_does_not_load_is_named_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_asking_for_a_broken_pattern_names_its_fault(tmp_path: Path) -> None:
     found = load(tmp_path, mine='import nothing_of_that_name\n')
     with pytest.raises(UnknownPattern, match=r"no pattern 'mine'.*mine\.py, line 1: .*nothing_of_that_name"):
         found.pattern('mine')
 
 
-def test_a_pattern_is_found_by_its_alias_and_known_by_its_name() -> None:
+def test_a_pattern_is_found_by_its_alias() -> None:
     catalog = Catalog.load()
     assert catalog.pattern('reviewer') is catalog.pattern('code-reviewer')
     assert 'reviewer' not in catalog.patterns

@@ -8,7 +8,7 @@ from engine.clock import RealClock
 
 
 @pytest.mark.parametrize('leap', [-7_200.0, 7_200.0])
-def test_setting_the_machines_clock_moves_no_run(leap: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changing_the_system_clock_affects_no_run(leap: float, monkeypatch: pytest.MonkeyPatch) -> None:
     clock, wall = RealClock(), time.time
     before = clock.now()
     assert abs(before - wall()) < 5

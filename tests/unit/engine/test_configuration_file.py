@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_change_keeps_comments_order_and_what_it_does_not_name(path: Path) -> None:
+def test_a_change_keeps_comments_order_and_other_settings(path: Path) -> None:
     wanted = {'url': 'https://other.example/v1', 'models': ['large'], 'key': ''}
     write_section(path, 'endpoints', 'work', wanted)
     assert path.read_text() == FILE.replace('models.example', 'other.example').replace(
@@ -61,7 +61,7 @@ def test_a_file_begins_with_its_first_endpoint_readable_by_its_owner_only(tmp_pa
         ('new', {'provider': 'nobody', 'url': 'https://a.example'}, "there is no 'nobody'"),
     ],
 )
-def test_what_would_not_be_valid_is_refused_and_changes_nothing(path, name, values, problem) -> None:
+def test_an_invalid_change_is_refused_and_changes_nothing(path, name, values, problem) -> None:
     with pytest.raises(EngineError, match=problem) as caught:
         write_section(path, 'endpoints', name, values)
     assert 'sk-1234567890' not in str(caught.value)

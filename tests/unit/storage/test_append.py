@@ -34,7 +34,7 @@ async def journal(tmp_path: Path) -> AsyncIterator[SqlJournal]:
     await made.close()
 
 
-async def test_what_was_rolled_back_is_not_taken_for_kept(journal: SqlJournal) -> None:
+async def test_a_rolled_back_append_is_not_considered_stored(journal: SqlJournal) -> None:
     info = await journal.claim(RUN, 'me')
     database = journal.database
     assert isinstance(database, SqliteDatabase)
@@ -50,7 +50,7 @@ async def test_what_was_rolled_back_is_not_taken_for_kept(journal: SqlJournal) -
     assert (found.status, found.waiting, found.seq) == (Status.WAITING, 'approval', 2)
 
 
-async def test_a_caller_that_is_cancelled_knows_nothing_of_what_it_wrote(journal: SqlJournal) -> None:
+async def test_a_cancelled_caller_forgets_its_write(journal: SqlJournal) -> None:
     info = await journal.claim(RUN, 'me')
     await journal.append(info, [step(1)])
     waiting = replace(info, status=Status.WAITING, waiting='approval')
@@ -62,7 +62,7 @@ async def test_a_caller_that_is_cancelled_knows_nothing_of_what_it_wrote(journal
     assert (await journal.info(RUN)).status is Status.RUNNING
 
 
-async def test_the_row_of_another_owner_or_of_no_run_is_not_written(journal: SqlJournal) -> None:
+async def test_rows_of_another_owner_or_a_missing_run_are_not_written(journal: SqlJournal) -> None:
     info = await journal.claim(RUN, 'me')
     await journal.append(info, [step(1)])
     heir = await journal.claim(RUN, 'heir')

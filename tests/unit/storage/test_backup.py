@@ -72,7 +72,7 @@ async def fill(home: Home) -> None:
         shared.hardlink_to(artifact)
 
 
-async def test_what_comes_back_is_what_was_there(home: Home, tmp_path: Path) -> None:
+async def test_a_restored_backup_equals_the_original(home: Home, tmp_path: Path) -> None:
     archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
     info = write_backup(home.settings, home.workspaces, archive)
     assert archive.stat().st_mode & 0o777 == 0o600
@@ -87,7 +87,7 @@ async def test_what_comes_back_is_what_was_there(home: Home, tmp_path: Path) -> 
         assert info.steps == sum([await conductor.audit(run.id) for run in runs])
 
 
-def test_a_writer_is_not_held_back_and_the_copy_is_of_one_moment(home: Home, tmp_path: Path) -> None:
+def test_a_backup_is_consistent_and_does_not_block_writers(home: Home, tmp_path: Path) -> None:
     stop = threading.Event()
     with closing(sqlite3.connect(home.settings.path, check_same_thread=False, timeout=5)) as writer:
         writer.execute('CREATE TABLE one (number)')
@@ -187,7 +187,7 @@ def pack(archive: Path, members: dict[str, bytes], *others: tarfile.TarInfo) -> 
 
 
 @pytest.mark.parametrize('spoil', [cut, no_archive, other_database, no_manifest, newer, outside, link])
-def test_a_spoilt_archive_is_refused_and_leaves_nothing(
+def test_a_damaged_archive_is_refused_and_leaves_nothing(
     home: Home, tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
     archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')

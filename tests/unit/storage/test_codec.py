@@ -22,7 +22,7 @@ def read(body: bytes) -> Transition:
     return read_transition(RunId('r'), (1, 1.0, 'done', '', body))
 
 
-def test_a_text_that_stands_twice_is_kept_once() -> None:
+def test_a_repeated_text_is_stored_once() -> None:
     codec, text = Codec(), ''.join(chr(0x4E00 + 7 * number % 9973) for number in range(2000))
     once = len(codec.snapshot(Snapshot(run=RunId('r'), seq=1, state={'text': text})))
     assert len(codec.transition(step(text))) < once * 1.1

@@ -54,7 +54,7 @@ async def claimed(journal: Journal) -> RunInfo:
     return await journal.claim(RunId('r'), 'me')
 
 
-async def test_runs_are_their_owners_alone(tmp_path: Path) -> None:
+async def test_only_its_owner_writes_a_run(tmp_path: Path) -> None:
     home = tmp_path / 'home'
     journal = await open_journal(home / 'runs.db')
     await claimed(journal)
@@ -63,7 +63,7 @@ async def test_runs_are_their_owners_alone(tmp_path: Path) -> None:
     assert modes == {'home': 0o700, 'runs.db': 0o600, 'runs.db-wal': 0o600, 'runs.db-shm': 0o600}
 
 
-async def test_what_was_written_is_there_after_reopening(file: Path) -> None:
+async def test_data_survives_reopening(file: Path) -> None:
     journal = await open_journal(file)
     info = await claimed(journal)
     size = await journal.append(replace(info, status=Status.DONE, updated=9.0, error='e'), [step(1), step(2)])
@@ -87,7 +87,7 @@ async def test_a_closed_journal_says_so(file: Path) -> None:
     assert sorted(path.name for path in file.parent.iterdir()) == ['runs.db']
 
 
-async def test_missing_folders_are_made(tmp_path: Path) -> None:
+async def test_missing_folders_are_created(tmp_path: Path) -> None:
     await (await open_journal(tmp_path / 'a' / 'b' / 'runs.db')).close()
     assert (tmp_path / 'a' / 'b' / 'runs.db').exists()
 
@@ -175,7 +175,7 @@ async def test_a_folder_cannot_be_a_database(tmp_path: Path) -> None:
         await open_journal(tmp_path)
 
 
-async def test_a_page_that_rotted_is_reported(file: Path) -> None:
+async def test_a_corrupt_page_is_reported(file: Path) -> None:
     journal = await open_journal(file)
     info = await claimed(journal)
     await journal.append(info, [step(seq, Random(seq).randbytes(1500).hex()) for seq in range(1, 200)])
@@ -190,7 +190,7 @@ async def test_a_page_that_rotted_is_reported(file: Path) -> None:
     await journal.close()
 
 
-async def test_a_body_that_rotted_is_named(file: Path) -> None:
+async def test_a_corrupt_body_is_named(file: Path) -> None:
     journal = await open_journal(file)
     info = await claimed(journal)
     await journal.append(info, [step(1, 'some words ' * 200), step(2)])
@@ -229,7 +229,7 @@ async def test_a_missing_step_is_named(file: Path) -> None:
 # Versions
 
 
-def test_migrations_make_what_the_tables_say(file: Path) -> None:
+def test_migrations_match_the_tables(file: Path) -> None:
     prepare(Settings(database=file))
     connection = connect(Settings(database=file))
     for table in SQLModel.metadata.tables.values():

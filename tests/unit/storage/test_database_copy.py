@@ -85,7 +85,9 @@ async def with_journal(database: str | Path, work: Callable[[SqlJournal], Any]) 
         await journal.close()
 
 
-def test_all_goes_to_postgresql_and_back(source: Path, postgres_url: str, tmp_path: Path) -> None:
+def test_everything_survives_a_copy_to_postgresql_and_back(
+    source: Path, postgres_url: str, tmp_path: Path
+) -> None:
     with closing(sqlite3.connect(source)) as connection:
         connection.execute('INSERT INTO snapshot SELECT run, seq, body FROM "transition" WHERE seq = 3')
         connection.commit()
@@ -101,7 +103,7 @@ def test_all_goes_to_postgresql_and_back(source: Path, postgres_url: str, tmp_pa
 
 
 @pytest.mark.parametrize('kind', ['sqlite', 'postgres'])
-async def test_the_copy_works_on(tmp_path: Path, postgres_url: str, kind: str) -> None:
+async def test_the_copy_is_usable(tmp_path: Path, postgres_url: str, kind: str) -> None:
     await fill(tmp_path / 'source.db')
     target: str | Path = postgres_url if kind == 'postgres' else tmp_path / 'target.db'
     await asyncio.to_thread(copy, tmp_path / 'source.db', target)
@@ -118,7 +120,7 @@ async def test_the_copy_works_on(tmp_path: Path, postgres_url: str, kind: str) -
         await added.result()
 
 
-def test_a_target_that_holds_something_is_refused(source: Path, tmp_path: Path) -> None:
+def test_a_nonempty_target_is_refused(source: Path, tmp_path: Path) -> None:
     asyncio.run(fill(target := tmp_path / 'target.db'))
     before = content(target)
     with pytest.raises(JournalUnavailable, match=r'is not empty \(3 runs, 2 entries\)'):
@@ -128,14 +130,14 @@ def test_a_target_that_holds_something_is_refused(source: Path, tmp_path: Path) 
     assert content(target) == before
 
 
-def test_a_source_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_source_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(JournalUnavailable, match='there is nothing to copy'):
         copy(tmp_path / 'none.db', tmp_path / 'target.db')
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize('kind', ['sqlite', 'postgres'])
-def test_nothing_is_kept_of_a_copy_that_breaks_off(
+def test_an_interrupted_copy_leaves_nothing(
     source: Path, tmp_path: Path, postgres_url: str, kind: str
 ) -> None:
     target: str | Path = postgres_url if kind == 'postgres' else tmp_path / 'target.db'
@@ -151,7 +153,7 @@ def test_nothing_is_kept_of_a_copy_that_breaks_off(
     assert content(target) == content(source)
 
 
-def test_nothing_is_kept_if_the_source_changes_meanwhile(source: Path, tmp_path: Path) -> None:
+def test_a_copy_leaves_nothing_if_the_source_changes(source: Path, tmp_path: Path) -> None:
     def change(done: int, total: int) -> None:
         if done == total:
             with closing(sqlite3.connect(source)) as connection:
@@ -163,7 +165,7 @@ def test_nothing_is_kept_if_the_source_changes_meanwhile(source: Path, tmp_path:
     assert not any(content(target).values())
 
 
-def test_a_damaged_text_is_not_mended_in_silence(source: Path, tmp_path: Path) -> None:
+def test_a_damaged_text_is_not_silently_repaired(source: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(source)) as connection:
         connection.execute("UPDATE note SET text = CAST(x'ff61' AS TEXT)")
         connection.commit()

@@ -55,7 +55,7 @@ async def append(journal: SqlJournal, info: RunInfo, given: list[Transition]) ->
 
 
 @pytest.mark.parametrize('when', ['before', 'after'])
-async def test_an_append_that_is_tried_again_is_kept_once(
+async def test_a_retried_append_is_stored_once(
     journal: SqlJournal, monkeypatch: pytest.MonkeyPatch, when: Literal['before', 'after']
 ) -> None:
     info = await journal.claim(RUN, 'me')
@@ -68,7 +68,7 @@ async def test_an_append_that_is_tried_again_is_kept_once(
     assert await journal.transitions(RUN) == steps(1, 2, 3)
 
 
-async def test_another_step_of_that_number_is_not_taken_for_it(
+async def test_another_step_with_its_number_is_not_mistaken_for_it(
     journal: SqlJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = await journal.claim(RUN, 'me')
@@ -81,7 +81,7 @@ async def test_another_step_of_that_number_is_not_taken_for_it(
 
 
 @pytest.mark.parametrize('when', ['before', 'after'])
-async def test_a_run_that_was_claimed_meanwhile_is_not_ours_any_more(
+async def test_a_run_claimed_by_another_is_no_longer_ours(
     journal: SqlJournal, monkeypatch: pytest.MonkeyPatch, when: Literal['before', 'after']
 ) -> None:
     info = await journal.claim(RUN, 'me')

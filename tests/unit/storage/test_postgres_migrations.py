@@ -32,7 +32,7 @@ def has_waiter(connection: Connection) -> bool:
     return bool(connection.exec_driver_sql(WAITING).scalar_one())
 
 
-def test_who_waited_for_the_tables_finds_them(engine: Engine) -> None:
+def test_concurrent_migrations_wait_for_each_other(engine: Engine) -> None:
     with ThreadPoolExecutor(1) as others, engine.connect() as first, engine.connect() as observer:
         migrate(first, 'the database')
         second = others.submit(migrate_alone, engine)

@@ -38,7 +38,7 @@ def test_a_file_comes_back_as_it_was(files: S3Files, tmp_path: Path) -> None:
         list(files.read('run/objects/ab/one'))
 
 
-def test_trying_it_leaves_nothing(files: S3Files, s3: S3Server) -> None:
+def test_testing_a_bucket_leaves_nothing(files: S3Files, s3: S3Server) -> None:
     files.check()
     assert files.folders() == []
     assert files.name.endswith(f'/team/files at {s3.url}')
@@ -56,7 +56,7 @@ def test_a_refused_key_is_reported(files: S3Files, s3: S3Server) -> None:
         files.check()
 
 
-def test_a_server_that_is_away_and_comes_back(files: S3Files, s3: S3Server) -> None:
+def test_an_outage_of_the_server_is_survived(files: S3Files, s3: S3Server) -> None:
     files.send('run/x', b'x')
     with s3.away(), pytest.raises(FilesUnavailable, match=r'^s3://.*: it cannot be reached$'):
         files.check()
@@ -70,12 +70,12 @@ def test_an_unreachable_server_is_reported(monkeypatch: pytest.MonkeyPatch, s3: 
 
 
 @pytest.mark.parametrize('url', ['bucket', 's3://', 's3://UPPER/x', 'gs://bucket', '/folder'])
-def test_what_names_no_bucket_is_refused(url: str) -> None:
+def test_a_url_without_a_bucket_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match='must be s3://BUCKET'):
         S3Files(url)
 
 
-def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *rest: Any, **more: Any) -> Any:

@@ -52,7 +52,7 @@ def opened(folder: Path, **settings: Any) -> Writer:
     return made
 
 
-async def test_what_is_short_and_alone_is_done_here(writer: Writer) -> None:
+async def test_a_short_single_append_is_committed_on_the_loop(writer: Writer) -> None:
     assert await writer.do(where, short=short) == threading.current_thread().name
     assert await writer.do(where) == 'journal-writer'
     assert await writer.do(where, short=lambda: False) == 'journal-writer'
@@ -60,7 +60,7 @@ async def test_what_is_short_and_alone_is_done_here(writer: Writer) -> None:
     assert await writer.do(lambda c: c.execute('SELECT count(*) FROM tag').fetchone()) == (4,)
 
 
-async def test_not_when_many_come_at_once_or_when_there_is_work_before_it(writer: Writer) -> None:
+async def test_concurrent_appends_are_committed_by_the_thread(writer: Writer) -> None:
     many = await asyncio.gather(*(writer.do(where, short=short) for _ in range(9)))
     assert set(many) == {'journal-writer'}
     begun, free = threading.Event(), threading.Event()
@@ -79,13 +79,13 @@ async def test_not_when_many_come_at_once_or_when_there_is_work_before_it(writer
     await slow
 
 
-async def test_not_when_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
+async def test_synced_commits_are_made_by_the_thread(tmp_path: Path) -> None:
     writer = opened(tmp_path, synchronous='full')
     assert await writer.do(where, short=short) == 'journal-writer'
     await writer.close()
 
 
-async def test_another_process_s_lock_is_waited_for_elsewhere(writer: Writer, tmp_path: Path) -> None:
+async def test_another_processes_lock_is_waited_for_in_the_thread(writer: Writer, tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / 'w.db', isolation_level=None)
     await writer.do(where, short=short)
     other.execute('BEGIN IMMEDIATE')
@@ -98,7 +98,7 @@ async def test_another_process_s_lock_is_waited_for_elsewhere(writer: Writer, tm
     assert await waiting == 'journal-writer'
 
 
-async def test_a_slow_disk_is_left_to_the_thread_for_a_while(
+async def test_after_a_slow_commit_the_thread_takes_over_for_a_while(
     writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer_module, 'SLOW', 0.005)
@@ -119,7 +119,7 @@ async def test_a_slow_disk_is_left_to_the_thread_for_a_while(
     assert await writer.do(where, short=short) == here
 
 
-async def test_the_log_is_moved_into_the_database_all_the_same(writer: Writer, tmp_path: Path) -> None:
+async def test_the_wal_is_still_checkpointed(writer: Writer, tmp_path: Path) -> None:
     threads = [await writer.do(where, short=short) for _ in range(5 * ALONE)]
     assert threads.count('journal-writer') >= 5
     pages = (tmp_path / 'w.db-wal').stat().st_size / 4096
@@ -135,7 +135,7 @@ async def test_a_refusal_is_raised_and_nothing_is_written(writer: Writer) -> Non
     assert await writer.do(where, short=short) == threading.current_thread().name
 
 
-async def test_what_came_in_the_last_round_is_written_when_it_closes(tmp_path: Path) -> None:
+async def test_closing_writes_the_last_appends(tmp_path: Path) -> None:
     writer = opened(tmp_path)
     last = asyncio.ensure_future(writer.do(where, short=short))
     await asyncio.sleep(0)

@@ -33,7 +33,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-async def test_its_runs_are_as_they_were(file: Path, tmp_path: Path) -> None:
+async def test_upgraded_runs_are_unchanged(file: Path, tmp_path: Path) -> None:
     async with Conductor(
         await open_journal(file), catalog=Catalog.load(), workspaces=tmp_path / 'files'
     ) as conductor:
@@ -55,7 +55,7 @@ async def test_its_runs_are_as_they_were(file: Path, tmp_path: Path) -> None:
     assert sqlite3.connect(file).execute('PRAGMA foreign_key_check').fetchall() == []
 
 
-async def test_it_is_kept_as_it_was(file: Path) -> None:
+async def test_the_old_database_is_backed_up(file: Path) -> None:
     await (await open_journal(file)).close()
     backup = backup_path(str(file), 4)
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
@@ -69,7 +69,7 @@ async def test_it_is_kept_as_it_was(file: Path) -> None:
     assert not list(file.parent.glob('*.version-*')), 'neither a migrated nor a new database is copied'
 
 
-async def test_it_stays_as_it_is_if_it_cannot_be_copied(file: Path) -> None:
+async def test_without_a_backup_there_is_no_upgrade(file: Path) -> None:
     backup_path(str(file), 4).mkdir()
     with pytest.raises(JournalUnavailable, match='cannot be written: Is a directory'):
         await open_journal(file)
@@ -78,7 +78,7 @@ async def test_it_stays_as_it_is_if_it_cannot_be_copied(file: Path) -> None:
     assert not list(file.parent.glob('*.part'))
 
 
-async def test_it_takes_notes_stars_and_pins_and_is_searched(file: Path) -> None:
+async def test_an_upgraded_database_takes_notes_stars_pins_and_searches(file: Path) -> None:
     journal = await open_journal(file)
     assert (await journal.runs(RunQuery(text='fork sourcing'))).total == 1
     assert await journal.notes(OLD) == []

@@ -89,7 +89,7 @@ async def together(writer: Writer, *waiting: Coroutine[Any, Any, Any]) -> list[A
     return list(await asyncio.gather(*tasks, return_exceptions=True))
 
 
-async def test_what_is_queued_shares_a_transaction(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_queued_writes_share_a_transaction(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     commit = writer._commit
 
@@ -102,7 +102,7 @@ async def test_what_is_queued_shares_a_transaction(writer: Writer, monkeypatch: 
     assert sizes == [1, 100]
 
 
-async def test_what_was_committed_together_is_answered_in_several_rounds_of_the_loop(writer: Writer) -> None:
+async def test_writes_committed_together_are_answered_in_several_loop_iterations(writer: Writer) -> None:
     rounds, number = Counter[int](), 0
 
     async def count_rounds() -> None:
@@ -133,7 +133,7 @@ async def test_a_refusal_fails_alone(writer: Writer) -> None:
     assert await writer.do(count) == 2
 
 
-async def test_an_accident_after_a_write_takes_back_its_own_only(writer: Writer) -> None:
+async def test_an_error_after_a_write_rolls_back_only_that_write(writer: Writer) -> None:
     def stumble(connection: sqlite3.Connection) -> None:
         connection.execute('INSERT INTO t VALUES (50)')
         raise ZeroDivisionError
@@ -145,7 +145,7 @@ async def test_an_accident_after_a_write_takes_back_its_own_only(writer: Writer)
     assert await writer.do(lambda c: [row[0] for row in c.execute('SELECT x FROM t ORDER BY x')]) == [1, 3]
 
 
-async def test_a_cancelled_caller_does_not_hurt_the_others(writer: Writer) -> None:
+async def test_a_cancelled_caller_does_not_affect_the_others(writer: Writer) -> None:
     gate = Gate()
     held = asyncio.create_task(writer.do(gate.work))
     await asyncio.to_thread(gate.entered.wait, 10)
@@ -159,7 +159,7 @@ async def test_a_cancelled_caller_does_not_hurt_the_others(writer: Writer) -> No
     assert await writer.do(count) == 2  # it was queued, so it was done
 
 
-async def test_closing_writes_what_is_queued(tmp_path: Path) -> None:
+async def test_closing_flushes_the_queue(tmp_path: Path) -> None:
     settings = Settings(database=tmp_path / 'closing.db')
     prepare(settings)
     writer = Writer(settings, GilYielder())
@@ -171,7 +171,7 @@ async def test_closing_writes_what_is_queued(tmp_path: Path) -> None:
     assert sqlite3.connect(tmp_path / 'closing.db').execute('SELECT count(*) FROM t').fetchone() == (20,)
 
 
-async def test_the_loop_goes_on_while_the_writer_is_stuck(writer: Writer) -> None:
+async def test_the_loop_keeps_running_while_the_writer_is_stuck(writer: Writer) -> None:
     gate = Gate()
     held = asyncio.create_task(writer.do(gate.work))
     rounds = 0
@@ -184,9 +184,7 @@ async def test_the_loop_goes_on_while_the_writer_is_stuck(writer: Writer) -> Non
 
 
 @pytest.mark.parametrize(('synchronous', 'here'), [('normal', True), ('full', False)])
-async def test_what_has_to_be_synced_is_not_written_by_the_loop(
-    tmp_path: Path, synchronous: Any, here: bool
-) -> None:
+async def test_synced_writes_are_not_made_on_the_loop(tmp_path: Path, synchronous: Any, here: bool) -> None:
     settings = Settings(database=tmp_path / 'synced.db', synchronous=synchronous)
     prepare(settings)
     writer = Writer(settings, GilYielder())
@@ -195,7 +193,7 @@ async def test_what_has_to_be_synced_is_not_written_by_the_loop(
     await writer.close()
 
 
-async def test_the_loop_stands_still_only_while_nobody_gets_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_loop_yields_only_while_a_thread_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     stood: list[float] = []
     monkeypatch.setattr('storage.sqlite.gil_yield.time.sleep', stood.append)
     loop, turns = asyncio.get_running_loop(), GilYielder()
@@ -237,12 +235,12 @@ async def test_a_value_that_is_not_json_is_refused_by_name(journal: SqlJournal) 
     assert await journal.transitions(RunId('r')) == []
 
 
-async def test_half_a_letter_is_refused(journal: SqlJournal) -> None:
+async def test_a_lone_surrogate_is_refused(journal: SqlJournal) -> None:
     with pytest.raises(JournalError, match='surrogate'):
         await journal.create(RunInfo(id=RunId('r'), pattern='p', title='\ud800'), CHART)
 
 
-async def test_a_history_takes_no_more_than_twice_its_text(tmp_path: Path) -> None:
+async def test_a_history_takes_at_most_twice_its_text(tmp_path: Path) -> None:
     letters, chance = 'etaoinshrdlucmfwyp', random.Random(7)
     words = [''.join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(5000)]
     path = tmp_path / 'size.db'

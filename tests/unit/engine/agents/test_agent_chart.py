@@ -145,7 +145,7 @@ async def test_results_of_tools_go_back_in_the_order_of_the_calls() -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-async def test_what_goes_wrong_with_a_tool_is_told_to_the_model(asked: Any, says: str) -> None:
+async def test_tool_errors_are_reported_to_the_model(asked: Any, says: str) -> None:
     outcome, state, _ = await run(in_turn(calls(asked, ('good', {'text': 'beside'})), 'sorry'))
     assert outcome.status is Status.DONE and outcome.answer == 'sorry'
     (failed, beside) = results(state)
@@ -162,7 +162,7 @@ async def test_what_goes_wrong_with_a_tool_is_told_to_the_model(asked: Any, says
         '{"number": "3"}',
     ],
 )
-async def test_an_answer_that_fits_is_taken_however_it_is_wrapped(text: str) -> None:
+async def test_a_valid_answer_is_found_in_any_wrapping(text: str) -> None:
     outcome, _, model = await run(text, output=Answer)
     assert outcome.memory['number'] == 3 and len(model.requests) == 1
     assert model.requests[0].schema == Answer.model_json_schema()
@@ -171,13 +171,13 @@ async def test_an_answer_that_fits_is_taken_however_it_is_wrapped(text: str) -> 
 @pytest.mark.parametrize(
     'unfit', ['no', '{"number": "x"}', '{}', '[1]', '9' * 5_000, '{' * 100_000], ids=lambda text: text[:9]
 )
-async def test_an_answer_that_does_not_fit_is_asked_for_once_more(unfit: str) -> None:
+async def test_an_invalid_answer_is_requested_once_more(unfit: str) -> None:
     outcome, _, model = await run(in_turn(unfit, {'number': 4}), output=Answer)
     assert outcome.status is Status.DONE and outcome.memory['number'] == 4
     assert model.requests[1].messages[-1].text.startswith('Your answer does not fit: ')
 
 
-async def test_an_answer_that_does_not_fit_twice_fails_and_says_why() -> None:
+async def test_a_second_invalid_answer_fails_and_says_why() -> None:
     outcome, state, model = await run({'number': 'x'}, output=Answer)
     assert outcome.status is Status.FAILED and len(model.requests) == 2
     assert outcome.error.startswith('number: Input should be a valid integer')
@@ -197,7 +197,7 @@ class CutOff(FakeModel):
             yield replace(event, reason='length') if cut else event
 
 
-async def test_an_answer_that_was_cut_off_is_asked_for_once_more() -> None:
+async def test_a_truncated_answer_is_requested_once_more() -> None:
     outcome, _, model = await played(CutOff(1, in_turn('half of', 'all of it')))
     assert outcome.status is Status.DONE and outcome.memory['text'].strip() == 'all of it'
     assert model.requests[1].messages[-1].text == (
@@ -209,7 +209,7 @@ async def test_an_answer_that_was_cut_off_is_asked_for_once_more() -> None:
     assert outcome.error == 'it was cut off at its limit of length'
 
 
-async def test_an_empty_answer_is_asked_for_once_more_but_not_after_results() -> None:
+async def test_an_empty_answer_is_requested_once_more_but_not_after_results() -> None:
     outcome, _, model = await run(in_turn('', 'something'))
     assert outcome.memory['text'].strip() == 'something' and len(model.requests) == 2
     outcome, _, model = await run('')
@@ -260,7 +260,7 @@ async def waiting() -> Waiting:
     return made
 
 
-async def test_a_call_that_needs_a_word_waits_for_it(waiting: Waiting) -> None:
+async def test_a_call_that_needs_approval_waits(waiting: Waiting) -> None:
     info = await waiting.conductor.info(waiting.run)
     assert (info.status, info.waiting, SEEN) == (Status.WAITING, 'approval', [])
     await waiting.send('approve')
@@ -268,13 +268,13 @@ async def test_a_call_that_needs_a_word_waits_for_it(waiting: Waiting) -> None:
     assert [text for _, text in SEEN] == ['one', 'two']
 
 
-async def test_always_is_remembered_for_the_rest_of_the_run(waiting: Waiting) -> None:
+async def test_always_approve_lasts_for_the_rest_of_the_run(waiting: Waiting) -> None:
     await waiting.send('approve', always=True)
     outcome = await waiting.conductor.result(waiting.run)
     assert outcome.answer == 'the end' and [text for _, text in SEEN] == ['one', 'two', 'more']
 
 
-async def test_a_no_goes_back_with_its_reason(waiting: Waiting) -> None:
+async def test_a_denial_is_returned_with_its_reason(waiting: Waiting) -> None:
     await waiting.send('deny', reason='too dear')
     await waiting.waits()
     state = (await waiting.conductor.view(waiting.run)).agents['working']
@@ -282,7 +282,7 @@ async def test_a_no_goes_back_with_its_reason(waiting: Waiting) -> None:
 
 
 @pytest.mark.parametrize('edited', ['{"text": "mine"}', {'text': 'mine'}], ids=['text', 'mapping'])
-async def test_arguments_can_be_changed_with_the_word(waiting: Waiting, edited: Any) -> None:
+async def test_arguments_can_be_changed_on_approval(waiting: Waiting, edited: Any) -> None:
     first, _ = await waiting.ids()
     await waiting.send('approve', always=True, arguments={first: edited})
     await waiting.conductor.result(waiting.run)
@@ -298,7 +298,7 @@ async def test_arguments_for_calls_that_do_not_wait_are_refused(waiting: Waiting
     await waiting.waits()
 
 
-async def test_waiting_survives_recovery(waiting: Waiting) -> None:
+async def test_a_pending_approval_survives_recovery(waiting: Waiting) -> None:
     await waiting.conductor.close()
     waiting.conductor = waiting.made()
     assert await waiting.conductor.recover() == [waiting.run]
@@ -336,7 +336,7 @@ async def test_a_second_visit_answers_the_calls_that_were_never_run() -> None:
         (lambda memory: memory.nothing, "'prompt of working' raised AttributeError"),
     ],
 )
-async def test_a_prompt_that_goes_wrong_is_named(prompt: Any, says: str) -> None:
+async def test_a_failing_prompt_is_named(prompt: Any, says: str) -> None:
     async with Conductor(
         catalog=catalog(FakeModel(), lone(prompt=prompt), tools=(good, bad, danger))
     ) as conductor:

@@ -39,7 +39,7 @@ async def test_a_run_says_which_tools_wait(approvals: Any, waiting: list[str]) -
         assert await running.audit(run)
 
 
-async def test_it_is_kept_with_the_run_and_its_forks() -> None:
+async def test_approvals_are_stored_with_the_run_and_its_forks() -> None:
     journal = MemoryJournal()
     first = conductor(journal, in_turn(ASKED, ASKED, 'the end'))
     run = (await first.start('one', approvals='all')).id
@@ -58,7 +58,7 @@ async def test_it_is_kept_with_the_run_and_its_forks() -> None:
     ('options', 'says'),
     [({'approvals': 'some'}, "approvals: Input should be 'marked', 'all' or 'none'"), ({'x': 1}, 'x: ')],
 )
-async def test_what_is_no_option_is_refused(options: Any, says: str) -> None:
+async def test_unknown_options_are_refused(options: Any, says: str) -> None:
     async with conductor(MemoryJournal(), 'ok') as running:
         with pytest.raises(InvalidInput, match=says):
             await running.start('one', **options)

@@ -95,7 +95,7 @@ async def run(reply: Any) -> tuple[Any, list[str], FakeModel, Conductor]:
         return view, texts, model, conductor
 
 
-async def test_parts_made_side_by_side_are_together_in_the_order_of_the_calls() -> None:
+async def test_parts_made_in_parallel_are_joined_in_call_order() -> None:
     view, texts, _, _ = await run(
         in_turn(
             calls(('part', {'name': 'a'}), ('part', {'name': 'b'})),
@@ -117,19 +117,19 @@ async def test_a_long_artifact_is_cut_in_the_journal_and_whole_for_tools() -> No
     assert texts[-1] == f' {size}'
 
 
-async def test_what_holds_no_more_is_dropped() -> None:
+async def test_outdated_artifacts_are_dropped() -> None:
     view, texts, _, _ = await run(
         in_turn(calls(('long', {'size': 5})), calls(('drop', {})), calls(('look', {})), 'end')
     )
     assert 'text' not in view.agents['working']['artifacts'] and texts[-1] == ' 0'
 
 
-async def test_a_tool_makes_only_what_it_says_it_makes() -> None:
+async def test_a_tool_may_make_only_declared_artifacts() -> None:
     _, texts, _, _ = await run(in_turn(calls(('smuggle', {})), 'end'))
     assert "smuggle failed unexpectedly: TypeError: it does not declare that it produces 'text'" in texts[0]
 
 
-async def test_a_tool_asks_the_model_of_its_agent_and_that_is_counted() -> None:
+async def test_a_tools_model_calls_use_the_agents_model_and_are_counted() -> None:
     def reply(request: ModelRequest) -> Any:
         if request.hints.role == 'maker.think_up':
             assert not request.tools
@@ -145,7 +145,7 @@ async def test_a_tool_asks_the_model_of_its_agent_and_that_is_counted() -> None:
     assert view.spending['working'].total.calls == 4
 
 
-async def test_an_answer_that_does_not_fit_is_mended_once() -> None:
+async def test_an_invalid_answer_is_repaired_once() -> None:
     answers = in_turn('no', {'number': 3}, 'no', 'no')
 
     def reply(request: ModelRequest) -> Any:
@@ -160,7 +160,7 @@ async def test_an_answer_that_does_not_fit_is_mended_once() -> None:
     assert 'Your answer does not fit: it is not JSON' in again[0].messages[-1].text
 
 
-async def test_a_model_that_fails_is_tried_again_and_then_told_to_the_agent() -> None:
+async def test_a_failing_model_is_retried_and_then_reported_to_the_agent() -> None:
     passing = ModelError('busy', kind='overloaded', retryable=True)
     answers = in_turn(passing, 'thought', ModelError('no', kind='auth'))
 
@@ -174,6 +174,6 @@ async def test_a_model_that_fails_is_tried_again_and_then_told_to_the_agent() ->
     assert view.usage.calls == 6, 'attempts that failed are counted too'
 
 
-async def test_without_a_model_or_a_folder_a_tool_says_so() -> None:
+async def test_a_tool_says_that_it_has_no_model_or_folder() -> None:
     with pytest.raises(ToolError, match='there is no model to ask here'):
         await think_up.run(json.dumps({'about': 'x'}), ToolContext(key='x'))

@@ -22,7 +22,7 @@ LONG = 'A sentence that says something. ' * 20
     'text',
     ['DONE_NOW', 'It is written.\nDONE_NOW', 'DONE_NOW\nBye.', '  DONE_NOW  ', '**DONE_NOW**', '`DONE_NOW`.'],
 )
-def test_a_line_of_its_own_is_the_signal(text: str) -> None:
+def test_a_separate_line_is_the_signal(text: str) -> None:
     assert has_signal('DONE_NOW', text)
     assert 'DONE_NOW' not in strip_signal('DONE_NOW', text)
 
@@ -120,18 +120,18 @@ async def test_work_is_complete_when_all_hold() -> None:
     assert asked['has_content'] and asked['content_is_long_enough'] and asked['says_done_now']
 
 
-async def test_what_the_agent_says_is_the_content_where_no_tool_made_one() -> None:
+async def test_the_agents_text_is_the_content_if_no_tool_made_one() -> None:
     outcome, state, _ = await run(f'{LONG}\nDONE_NOW')
     assert outcome.status is Status.DONE
     assert state['artifacts']['content']['value'] == LONG.strip()
 
 
-async def test_what_a_tool_quotes_is_no_signal() -> None:
+async def test_a_signal_quoted_by_a_tool_does_not_count() -> None:
     outcome, state, _ = await run(calls(('write', {'text': LONG})), 'The tool said it.', 'DONE_NOW')
     assert outcome.status is Status.DONE and state['reminders'] == 1
 
 
-async def test_one_that_stops_early_is_told_what_is_missing_and_goes_on() -> None:
+async def test_an_agent_that_stops_early_is_told_what_is_missing() -> None:
     outcome, state, steps = await run('DONE_NOW', calls(('write', {'text': LONG})), 'DONE_NOW')
     assert outcome.status is Status.DONE and state['reminders'] == 1
     told = [part['text'] for item in state['messages'] if item['role'] == 'user' for part in item['parts']]
@@ -143,7 +143,7 @@ async def test_one_that_stops_early_is_told_what_is_missing_and_goes_on() -> Non
     assert not next(guard for guard in missing.guards if guard.name == 'has_content').value
 
 
-async def test_one_that_never_meets_them_fails_with_what_is_missing() -> None:
+async def test_an_agent_that_never_meets_its_criteria_fails() -> None:
     outcome, state, _ = await run('no')
     assert outcome.status is Status.FAILED
     assert outcome.error == (
@@ -153,14 +153,14 @@ async def test_one_that_never_meets_them_fails_with_what_is_missing() -> None:
     assert state['artifacts']['content']['value'] == 'no'
 
 
-async def test_one_that_works_for_ever_fails_after_its_turns() -> None:
+async def test_an_agent_fails_after_its_maximum_of_turns() -> None:
     outcome, state, _ = await run(calls(('write', {'text': 'short'})))
     assert outcome.status is Status.FAILED and state['turns'] == 6
     assert outcome.error.startswith('it used all its 6 turns, and there is still missing: a content of 500')
     assert holding(state)['turns_left'] is False
 
 
-async def test_a_word_of_farewell_does_not_take_the_place_of_what_was_written() -> None:
+async def test_a_closing_remark_does_not_replace_the_content() -> None:
     outcome, state, _ = await run(LONG, 'There.\nDONE_NOW')
     assert outcome.status is Status.DONE
     assert state['artifacts']['content']['value'] == LONG.strip()

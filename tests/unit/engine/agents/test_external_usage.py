@@ -10,7 +10,7 @@ from engine.acp.usage import TurnUsage, reported_usage
 from engine.records import Usage
 
 
-def test_until_it_reports_a_turn_is_estimated_and_then_counted_as_reported() -> None:
+def test_a_turn_is_estimated_until_its_usage_is_reported() -> None:
     turn = TurnUsage(reports=True)
     first, settles = turn.count(400, 40, None, ended=False)
     assert first == Usage(input=100, output=10, source='estimated') and not settles
@@ -18,7 +18,7 @@ def test_until_it_reports_a_turn_is_estimated_and_then_counted_as_reported() -> 
     assert rest == Usage(input=90, output=20, calls=1) and settles
 
 
-def test_estimates_hold_where_the_report_is_of_less_than_the_turn() -> None:
+def test_estimates_hold_when_the_report_covers_less_than_the_turn() -> None:
     """OpenCode reports its last call only."""
     for turn, tokens in ((TurnUsage(), 90), (TurnUsage(reports=True), 4)):
         turn.count(40, 40, None, ended=False)
@@ -26,7 +26,7 @@ def test_estimates_hold_where_the_report_is_of_less_than_the_turn() -> None:
         assert rest == Usage(input=max(0, tokens - 10), output=max(0, tokens - 10), calls=1) and not settles
 
 
-def test_a_turn_that_was_lost_stays_estimated() -> None:
+def test_a_lost_turn_stays_estimated() -> None:
     turn = TurnUsage(reports=True)
     turn.restart()
     turn.count(40, 40, None, ended=False)
@@ -48,7 +48,7 @@ def test_thinking_is_counted_once(total: int, output: int) -> None:
     assert reported_usage(said) == Usage(input=20, output=output, calls=1, cached=4, reasoning=2)
 
 
-def test_geminis_report_has_a_place_of_its_own() -> None:
+def test_geminis_usage_report_has_its_own_field() -> None:
     quota = {'token_count': {'input_tokens': 40, 'output_tokens': 14}, 'model_usage': []}
     said = schema.PromptResponse.model_validate({'stopReason': 'end_turn', '_meta': {'quota': quota}})
     assert reported_usage(said) == Usage(input=40, output=14, calls=1)
@@ -57,7 +57,7 @@ def test_geminis_report_has_a_place_of_its_own() -> None:
         assert reported_usage(said) is None
 
 
-def test_another_message_begins_a_paragraph() -> None:
+def test_a_new_message_starts_a_paragraph() -> None:
     turn = Turn()
     for text, message in (
         ('All', 'a'),

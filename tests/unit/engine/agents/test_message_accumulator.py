@@ -27,7 +27,7 @@ def gathered(*events: ModelEvent) -> MessageAccumulator:
     return made
 
 
-def test_parts_stand_in_the_order_in_which_they_began() -> None:
+def test_parts_are_ordered_by_their_start() -> None:
     made = gathered(
         Started(model='m', id='r'),
         ReasoningPiece(text='hm'),
@@ -51,7 +51,7 @@ def test_parts_stand_in_the_order_in_which_they_began() -> None:
     )
 
 
-def test_a_stream_without_its_end_is_an_error_that_knows_what_was_used() -> None:
+def test_an_unfinished_stream_is_an_error_with_its_usage() -> None:
     made = gathered(TextPiece(text='half'), UsageReport(usage=Usage(input=3)))
     with pytest.raises(ModelError) as caught:
         made.message('c')
@@ -59,26 +59,26 @@ def test_a_stream_without_its_end_is_an_error_that_knows_what_was_used() -> None
     assert caught.value.usage == Usage(input=3)
 
 
-def test_an_answer_that_was_held_back_is_an_error() -> None:
+def test_a_filtered_answer_is_an_error() -> None:
     made = gathered(TextPiece(text='I cannot'), Completed(reason='filter', finish='refusal'))
     with pytest.raises(ModelError, match=r'withheld the answer \(refusal\): I cannot') as caught:
         made.message('c')
     assert (caught.value.kind, caught.value.retryable) == ('content filter', False)
 
 
-def test_a_sum_of_usage_is_as_sure_as_its_least_sure_part() -> None:
+def test_a_sum_with_an_estimate_is_an_estimate() -> None:
     one = Usage(input=1, output=2, calls=1, cached=1, written=4, reasoning=2)
     total = one + Usage(input=10, calls=1, source='missing') + Usage(source='estimated')
     assert total == Usage(input=11, output=2, calls=2, cached=1, written=4, reasoning=2, source='missing')
 
 
-def test_a_cost_with_an_unknown_part_is_unknown_and_keeps_what_is_known() -> None:
+def test_a_cost_with_an_unknown_part_keeps_the_known_part() -> None:
     known, unknown = Usage(calls=2, dollars=0.5), Usage(calls=1, unpriced=1)
     assert (known.cost, Usage().cost) == (0.5, 0.0)
     assert ((known + unknown).cost, (known + unknown).dollars) == (None, 0.5)
 
 
-def test_usage_is_journaled_without_what_goes_without_saying() -> None:
+def test_journaled_usage_omits_defaults() -> None:
     assert usage_to_dict(Usage(input=1, output=2, calls=1)) == {'input': 1, 'output': 2, 'calls': 1}
     assert usage_to_dict(Usage(cached=3, source='estimated', unpriced=1)) == {
         'input': 0, 'output': 0, 'calls': 0, 'cached': 3, 'unpriced': 1, 'source': 'estimated',

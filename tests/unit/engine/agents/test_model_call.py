@@ -59,7 +59,7 @@ def named(steps: list[Transition], name: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_choices_are_named_with_commas_between() -> None:
+def test_fallback_models_are_separated_by_commas() -> None:
     assert candidate_models({'judge': 'a/b, c/d'}, 'judge') == ('a/b', 'c/d')
     assert candidate_models({'judge': 'a/b', '': 'e'}, 'other') == ('e',)
     assert candidate_models({}, 'other') == ('scripted',)
@@ -73,7 +73,7 @@ async def test_a_reply_says_what_it_cost() -> None:
     assert 'finish' not in done and 'failed' not in done
 
 
-async def test_a_fallback_takes_over_from_a_model_that_fails_for_good() -> None:
+async def test_a_fallback_replaces_a_model_that_fails_permanently() -> None:
     one, two = Live(ModelError('no such key', kind='auth')), Live('from two')
     outcome, steps = await played({'one': one, 'two': two}, 'one, two')
     assert outcome.status == 'done'
@@ -98,7 +98,7 @@ async def test_a_fallback_waits_until_all_attempts_are_used() -> None:
     assert named(steps, 'done')[0]['model'] == 'two'
 
 
-async def test_attempts_that_failed_are_journaled_with_their_usage() -> None:
+async def test_failed_attempts_are_journaled_with_their_usage() -> None:
     replies: list[Any] = [
         ModelError('busy', kind='overloaded', retryable=True, status=529, request_id='r'), 'ok',
     ]  # fmt: skip
@@ -109,7 +109,7 @@ async def test_attempts_that_failed_are_journaled_with_their_usage() -> None:
 
 
 @pytest.mark.parametrize(('asked', 'tries'), [(60.0, 4), (60.5, 1), (300.0, 1)])
-async def test_a_wait_of_more_than_a_minute_is_not_waited(asked: float, tries: int) -> None:
+async def test_a_wait_of_over_a_minute_fails_instead(asked: float, tries: int) -> None:
     error = ModelError('later', kind='rate limit', retryable=True, retry_after=asked)
     one = Live(lambda request: error)
     outcome, steps = await played({'one': one}, 'one')
@@ -118,7 +118,7 @@ async def test_a_wait_of_more_than_a_minute_is_not_waited(asked: float, tries: i
     assert all(step['delay'] == asked for step in named(steps, 'retry'))
 
 
-async def test_a_role_thinks_as_much_as_it_was_told_and_not_more_than_its_model_can() -> None:
+async def test_a_roles_effort_is_limited_by_its_model() -> None:
     class Choosy(Live):
         def effort_problem(self, effort: str) -> str:
             return 'it takes low only' if effort != 'low' else ''
@@ -163,7 +163,7 @@ async def _deltas(conductor: Conductor, run: RunId) -> list[Delta]:
     return [item async for item in conductor.watch(run) if isinstance(item, Delta)]
 
 
-async def test_an_answer_that_breaks_off_is_taken_back_and_tried_again() -> None:
+async def test_a_truncated_answer_is_discarded_and_retried() -> None:
     replies: list[Any] = [ModelError('cut', kind='truncated', retryable=True), 'ok']
     cut = Live(lambda request: replies.pop(0), first='Well')
     _, steps = await played({'one': cut}, 'one')
@@ -174,7 +174,7 @@ async def test_an_answer_that_breaks_off_is_taken_back_and_tried_again() -> None
     assert done['text'] == 'Wellok'
 
 
-async def test_the_next_model_takes_over_from_one_that_always_breaks_off() -> None:
+async def test_a_fallback_replaces_a_model_that_always_breaks_off() -> None:
     cut = Live(lambda request: ModelError('cut', kind='truncated', retryable=True), first='Well')
     other = Live()
     outcome, steps = await played({'one': cut, 'two': other}, 'one,two')
@@ -196,7 +196,7 @@ class Vague(Live):
 
 
 @pytest.mark.parametrize('reported', [Usage(), Usage(input=7)])
-async def test_numbers_that_cannot_be_true_become_an_estimate(reported: Usage) -> None:
+async def test_implausible_usage_is_replaced_by_an_estimate(reported: Usage) -> None:
     _, steps = await played({'one': Vague(reported)}, 'one')
     (done,) = named(steps, 'done')
     assert done['usage']['source'] == 'estimated'
@@ -206,13 +206,13 @@ async def test_numbers_that_cannot_be_true_become_an_estimate(reported: Usage) -
 
 
 @pytest.mark.parametrize('kind', ['quota', 'auth', 'bad request'])
-async def test_what_says_no_each_time_is_asked_once(kind: Any) -> None:
+async def test_permanent_refusals_are_not_retried(kind: Any) -> None:
     one = Live(lambda request: ModelError('no', kind=kind))
     outcome, _ = await played({'one': one}, 'one')
     assert (outcome.status, len(one.requests)) == ('failed', 1)
 
 
-async def test_each_choice_must_be_there() -> None:
+async def test_each_fallback_must_exist() -> None:
     with pytest.raises(InvalidInput, match="no model 'three'"):
         await played({'one': Live()}, 'one, three')
 
@@ -246,7 +246,7 @@ async def test_an_endpoint_that_is_down_is_remembered() -> None:
         assert len(dead.requests) == 4, 'there is no other model: it is asked'
 
 
-async def test_an_endpoint_may_have_its_own_attempts_and_patience() -> None:
+async def test_an_endpoint_may_have_its_own_attempts_and_timeout() -> None:
     def refuse(request: ModelRequest) -> ModelError:
         error = ModelError('later', kind='rate limit', retryable=True, retry_after=90)
         error.attempts, error.patience = 6, 120.0

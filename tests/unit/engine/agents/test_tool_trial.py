@@ -38,21 +38,21 @@ async def test_calls_share_one_folder_until_it_is_emptied(scratch: Scratch) -> N
     assert not (await scratch.use('read_file', {'path': 'a/b.txt'})).ok
 
 
-async def test_notes_are_kept_between_calls_too(scratch: Scratch) -> None:
+async def test_notes_persist_between_calls(scratch: Scratch) -> None:
     await scratch.use('notes', {'action': 'write', 'title': 'a', 'text': 'b'})
     assert (await scratch.use('notes', {'action': 'read', 'title': 'a'})).text == 'b'
     await scratch.empty()
     assert not (await scratch.use('notes', {'action': 'read', 'title': 'a'})).ok
 
 
-async def test_what_is_wrong_is_a_result(scratch: Scratch) -> None:
+async def test_errors_are_results(scratch: Scratch) -> None:
     refused = await scratch.use('calculator', {'expression': 'import os'})
     assert not refused.ok and 'not an arithmetic expression' in refused.text
     assert 'there is no tool' in (await scratch.use('nothing', {})).text
     assert 'do not fit' in (await scratch.use('calculator', {'expression': 3})).text
 
 
-async def test_nothing_of_a_run_is_touched(conductor: Conductor, scratch: Scratch) -> None:
+async def test_no_run_is_touched(conductor: Conductor, scratch: Scratch) -> None:
     await scratch.use('write_file', {'path': 'mine.txt', 'text': 'x'})
     assert not list(conductor.workspaces.root.rglob('mine.txt'))
 
@@ -98,7 +98,7 @@ class Pair(Pattern):
         return 'go'
 
 
-def test_the_agents_of_a_pattern_are_known_with_their_tools() -> None:
+def test_the_agents_of_a_pattern_are_listed_with_their_tools() -> None:
     asker, judge = agents_of(Pair)
     assert (asker.path, asker.role, asker.instructions, asker.tools) == (
         'asking',
@@ -112,7 +112,7 @@ def test_the_agents_of_a_pattern_are_known_with_their_tools() -> None:
     assert [found.role for found in agents_of(Lone)] == ['working']
 
 
-async def test_a_tool_asks_the_model_that_is_named() -> None:
+async def test_a_tool_uses_the_named_model() -> None:
     section = {'title': 'One', 'points': ['p'], 'words': 100}
     model = FakeModel({'title': 'Bees', 'sections': [section]})
     async with Conductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
@@ -124,7 +124,7 @@ async def test_a_tool_asks_the_model_that_is_named() -> None:
     assert not without.ok and 'no model to ask' in without.text
 
 
-async def test_what_a_model_answers_in_vain_is_said() -> None:
+async def test_unusable_model_answers_are_reported() -> None:
     model = FakeModel('no outline')
     async with Conductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
         scratch = Scratch(conductor.services)

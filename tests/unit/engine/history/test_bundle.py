@@ -157,7 +157,7 @@ async def test_long_histories_get_snapshots(here: Conductor, there: Conductor, m
     await same(here, there, run)
 
 
-async def test_what_is_here_stays_as_it_is(here: Conductor, there: Conductor) -> None:
+async def test_existing_runs_are_not_changed(here: Conductor, there: Conductor) -> None:
     run = await pipeline(here)
     made = await whole(here, run)
     await there.import_bundle(io.BytesIO(made))
@@ -197,7 +197,7 @@ async def test_a_family_keeps_its_links(here: Conductor, there: Conductor) -> No
         assert (await third.info(grandchild)).parent == fork
 
 
-async def test_a_parent_that_gets_another_id_takes_its_forks_along(here: Conductor, there: Conductor) -> None:
+async def test_forks_follow_a_renamed_parent(here: Conductor, there: Conductor) -> None:
     parent = await paired(here)
     fork = await here.fork(parent, 2)
     await to_the_end(here, fork)
@@ -208,7 +208,9 @@ async def test_a_parent_that_gets_another_id_takes_its_forks_along(here: Conduct
     assert (await there.info(fork)).parent == found[0].run != taken
 
 
-async def test_an_unfinished_run_comes_to_rest_and_can_be_forked(here: Conductor, there: Conductor) -> None:
+async def test_an_imported_unfinished_run_is_at_rest_and_can_be_forked(
+    here: Conductor, there: Conductor
+) -> None:
     run = (await here.start('pipeline', {'task': 'Which database?'})).id
     await settled(here, run, 'reviewing.thinking')
     await here.pause(run)
@@ -227,7 +229,7 @@ async def test_an_unfinished_run_comes_to_rest_and_can_be_forked(here: Conductor
     assert (await to_the_end(there, fork)).status is Status.DONE
 
 
-async def test_no_state_that_a_file_claims_is_believed(here: Conductor, there: Conductor) -> None:
+async def test_states_claimed_by_a_file_are_recomputed(here: Conductor, there: Conductor) -> None:
     run = await pipeline(here)
     lines = lines_of(await whole(here, run))
     lines[1]['info'] |= {'status': 'running', 'waiting': 'your password', 'error': 'x'}
@@ -239,7 +241,7 @@ async def test_no_state_that_a_file_claims_is_believed(here: Conductor, there: C
 # Secrets
 
 
-async def test_secrets_are_taken_out(here: Conductor, there: Conductor, tmp_path: Path) -> None:
+async def test_secrets_are_redacted(here: Conductor, there: Conductor, tmp_path: Path) -> None:
     run = await paired(here)
     await here.annotate(run, note=f'with {SECRET} in it', title='ghp_' + 'a' * 36)
     workspace = here.workspaces.of(run, 'both.one')
@@ -273,7 +275,7 @@ async def test_secrets_are_taken_out(here: Conductor, there: Conductor, tmp_path
     assert content == b'the key: [hidden]' and hidden.size == len(content)
 
 
-def test_secrets_of_this_process_are_known() -> None:
+def test_secrets_of_this_process_are_redacted() -> None:
     environment = {
         'WORK_KEY': 'a-long-secret-value',
         'SHORT_KEY': 'word',
@@ -288,7 +290,7 @@ def test_secrets_of_this_process_are_known() -> None:
 @pytest.mark.parametrize(
     'text', ['task-management-for-everybody-in-town', 'a' * 64, 'sk-short', 'risk-' + 'a' * 30]
 )
-def test_what_only_resembles_a_key_stays(text: str) -> None:
+def test_text_that_only_resembles_a_key_stays(text: str) -> None:
     assert Redaction().text(text) == text
 
 
@@ -311,7 +313,7 @@ async def test_a_journal_that_refuses_leaves_nothing(
     await target.import_bundle(io.BytesIO(made))
 
 
-async def test_what_a_dead_process_left_is_removed(here: Conductor, target: Conductor) -> None:
+async def test_leftovers_of_a_dead_process_are_removed(here: Conductor, target: Conductor) -> None:
     run = await paired(here)
     root = target.workspaces.root
     await asyncio.to_thread((root / f'{STAGING_PREFIX}dead' / '0').mkdir, parents=True)
@@ -323,7 +325,7 @@ async def test_what_a_dead_process_left_is_removed(here: Conductor, target: Cond
     living.close()
 
 
-async def test_nobody_waits_any_more(here: Conductor, target: Conductor) -> None:
+async def test_imported_runs_wait_for_nobody(here: Conductor, target: Conductor) -> None:
     made = await whole(here, await paired(here))
     importing = asyncio.ensure_future(target.import_bundle(io.BytesIO(made)))
     await asyncio.sleep(0)
@@ -333,7 +335,7 @@ async def test_nobody_waits_any_more(here: Conductor, target: Conductor) -> None
     await nothing_in(target)
 
 
-async def test_progress_is_told(here: Conductor, target: Conductor) -> None:
+async def test_progress_is_reported(here: Conductor, target: Conductor) -> None:
     told: list[int] = []
     made = await whole(here, *[await pipeline(here) for _ in range(6)])
     await target.import_bundle(io.BytesIO(made), progress=told.append)

@@ -98,7 +98,7 @@ def told(kin: LineageNode) -> Iterator[tuple[Any, ...]]:
         yield from told(child)
 
 
-async def test_a_debugged_family_comes_in_with_nothing_lost(
+async def test_a_debugged_family_is_imported_completely(
     here: Conductor, there: Conductor, debugged: Debugged
 ) -> None:
     runs = await here.family(debugged.won)
@@ -124,7 +124,7 @@ async def test_a_debugged_family_comes_in_with_nothing_lost(
     assert [step.entered for step in await there.transitions(again, after=5)] == tail
 
 
-async def test_a_held_region_comes_in_as_it_was_held(here: Conductor, there: Conductor) -> None:
+async def test_a_held_region_is_imported_as_held(here: Conductor, there: Conductor) -> None:
     stop = Breakpoint(enter='both.one.using_tools', stop='region')
     run = (await here.start('pair', breakpoints=[stop])).id
     await settled(here, run, 'both.two.done')
@@ -140,9 +140,7 @@ async def test_a_held_region_comes_in_as_it_was_held(here: Conductor, there: Con
     assert (await there.view(run, view.seq)).files == view.files != {}
 
 
-async def test_what_says_how_a_run_is_kept_stays_here(
-    here: Conductor, there: Conductor, debugged: Debugged
-) -> None:
+async def test_stars_and_pins_are_not_exported(here: Conductor, there: Conductor, debugged: Debugged) -> None:
     run = debugged.root
     await here.traffic(RunQuery())
     await here.delete(run)
@@ -157,7 +155,7 @@ async def test_what_says_how_a_run_is_kept_stays_here(
     assert await there.journal.trail(run) is None  # is counted anew where it is asked for
 
 
-async def test_a_fork_comes_in_without_its_parent_and_finds_it_later(
+async def test_a_fork_is_imported_before_its_parent(
     here: Conductor, there: Conductor, debugged: Debugged
 ) -> None:
     await there.import_bundle(io.BytesIO(await whole(here, debugged.won)))
@@ -193,17 +191,13 @@ async def test_importing_twice_changes_nothing(here: Conductor, there: Conductor
     await same(here, there, debugged.root)
 
 
-async def test_a_fork_is_left_out_of_nothing_by_a_parent_in_the_trash(
-    here: Conductor, debugged: Debugged
-) -> None:
+async def test_a_parent_in_the_trash_does_not_hide_its_fork(here: Conductor, debugged: Debugged) -> None:
     await here.delete(debugged.won)
     assert await here.family(debugged.last) == [debugged.root, debugged.kept, debugged.last]
 
 
 @pytest.mark.parametrize('compressed', [False, True])
-async def test_a_file_that_was_cut_off_names_the_line(
-    here: Conductor, third: Conductor, compressed: bool
-) -> None:
+async def test_a_truncated_file_names_the_line(here: Conductor, third: Conductor, compressed: bool) -> None:
     made = await whole(here, await pipeline(here))
     lines = made.splitlines(keepends=True)
     for cut in (3, len(lines) // 2, len(lines) - 1):
@@ -219,9 +213,7 @@ async def test_a_file_that_was_cut_off_names_the_line(
             assert str(error).startswith(f'line {error.line}: ') and 'was cut off' in str(error)
 
 
-async def test_a_file_that_was_tampered_with_names_the_line_and_the_field(
-    here: Conductor, third: Conductor
-) -> None:
+async def test_a_tampered_file_names_the_line_and_the_field(here: Conductor, third: Conductor) -> None:
     lines = (await whole(here, await pipeline(here))).splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if b'"kind":"step"' in line)
     swapped = [*lines[:at], lines[at + 1], lines[at], *lines[at + 2 :]]

@@ -54,7 +54,7 @@ async def refused(target: Conductor, made: bytes, match: str) -> BundleError:
     return caught.value
 
 
-async def test_a_file_that_was_cut_off_is_refused(target: Conductor, good: bytes) -> None:
+async def test_a_truncated_file_is_refused(target: Conductor, good: bytes) -> None:
     for end in (0, 1, len(good) // 2, good.rindex(b'\n', 0, -1) + 1, len(good) - 1):
         await refused(target, good[:end], 'cut off|not a bundle')
     packed = gzip.compress(good)
@@ -122,13 +122,13 @@ async def test_what_is_wrong_is_named(
     assert str(error).startswith(f'line {error.line}') and error.line > 0
 
 
-async def test_a_file_of_other_bytes_than_its_end_says_is_refused(target: Conductor, good: bytes) -> None:
+async def test_a_file_with_a_wrong_checksum_is_refused(target: Conductor, good: bytes) -> None:
     await refused(
         target, good.replace(b'"raised":false', b'"raised":true ', 1), 'its checksum does not match'
     )
 
 
-async def test_files_outside_of_their_folder_are_refused(target: Conductor, good: bytes) -> None:
+async def test_files_outside_their_folder_are_refused(target: Conductor, good: bytes) -> None:
     lines = lines_of(good)
     old = next(line for line in lines if line.get('event', {}).get('data', {}).get('snapshots'))
     digest = next(iter(old['event']['data']['snapshots'].values()))
@@ -152,7 +152,7 @@ async def test_files_outside_of_their_folder_are_refused(target: Conductor, good
     assert not (target.workspaces.root.parent / 'outside').exists()
 
 
-async def test_nobody_can_fill_the_memory(target: Conductor, good: bytes, monkeypatch: Any) -> None:
+async def test_a_bundle_cannot_exhaust_memory(target: Conductor, good: bytes, monkeypatch: Any) -> None:
     head, rest = good.split(b'\n', 1)
     await refused(target, gzip.compress(head + b'\n' + b' ' * (MAX_LINE + 5) + rest), 'longer than 16 MiB')
     await refused(target, b'[' * (MAX_LINE + 5), 'longer than')
@@ -165,7 +165,9 @@ async def test_nobody_can_fill_the_memory(target: Conductor, good: bytes, monkey
 
 
 @pytest.mark.parametrize('seed', range(2))
-async def test_mutations_are_taken_in_whole_or_not_at_all(tmp_path: Path, good: bytes, seed: int) -> None:
+async def test_mutated_bundles_are_imported_completely_or_not_at_all(
+    tmp_path: Path, good: bytes, seed: int
+) -> None:
     async with place(tmp_path / f'there{seed}') as target:
 
         async def take(made: bytes) -> None:

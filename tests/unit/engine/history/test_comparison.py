@@ -116,7 +116,7 @@ def paired(found: Comparison) -> list[tuple[int | None, int | None, str]]:
 
 @settings(max_examples=30, deadline=None)
 @given(ways())
-def test_a_run_went_the_same_way_as_itself(way):
+def test_a_run_took_the_same_path_as_itself(way):
     found = compared(steps(*way[0]), steps(*way[0]))
     assert found.same_way
     assert sorted((row.a, row.b) for row in found.rows) == [(seq, seq) for seq in range(1, len(way[0]) + 1)]
@@ -125,7 +125,7 @@ def test_a_run_went_the_same_way_as_itself(way):
 
 @settings(max_examples=30, deadline=None)
 @given(ways(count=2))
-def test_in_which_order_regions_take_turns_is_no_difference(pair):
+def test_the_order_of_regions_makes_no_difference(pair):
     assert compared(*(steps(*way) for way in pair)).same_way
 
 
@@ -147,7 +147,7 @@ def test_every_step_of_both_is_in_one_row(one, other):
 
 
 @given(st.lists(st.sampled_from('abc'), max_size=20), st.lists(st.sampled_from('abc'), max_size=20))
-def test_pairs_are_equal_in_order_and_as_many_as_can_be(a, b):
+def test_alignment_finds_the_longest_common_sequence(a, b):
     pairs = [(x, y) for x, y in align(a, b) if x is not None and y is not None]
     assert all(a[x] == b[y] for x, y in pairs)
     assert pairs == sorted(pairs)
@@ -159,7 +159,7 @@ def test_pairs_are_equal_in_order_and_as_many_as_can_be(a, b):
     assert len(pairs) == lengths[-1][-1]
 
 
-def test_a_loop_more_is_in_one_run_only_and_what_follows_answers_again():
+def test_an_extra_loop_is_in_one_run_only():
     found = compared(steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE))
     assert [(row.kind, row.a, row.b) for row in found.rows] == [
         ('same', 1, 1),
@@ -169,7 +169,7 @@ def test_a_loop_more_is_in_one_run_only_and_what_follows_answers_again():
     assert found.edges['beside>beside'] == (0, 1)
 
 
-def test_where_they_part_the_next_step_of_either_is_named_and_the_guard_that_answered_otherwise():
+def test_a_divergence_names_both_next_steps_and_the_guard():
     guard = GuardResult(name='is_good', value=True, wanted=True, source=StatePath('beside'), dest='last')
     a, b = steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE)
     a[1], b[1] = replace(a[1], guards=(guard,)), replace(b[1], guards=(replace(guard, value=False),))
@@ -180,7 +180,7 @@ def test_where_they_part_the_next_step_of_either_is_named_and_the_guard_that_ans
     assert [(one.name, one.a, one.b) for one in parted.guards] == [('is_good', True, False)]
 
 
-def test_the_reason_names_a_guard_once_and_not_what_follows_from_its_answer():
+def test_the_reason_names_a_guard_once_without_its_consequences():
     guard = GuardResult(name='is_good', value=True, wanted=True, source=StatePath('beside'), dest='last')
     twice, after = replace(guard, dest='first'), replace(guard, name='is_late')
     a, b = steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE)
@@ -193,13 +193,13 @@ def test_the_reason_names_a_guard_once_and_not_what_follows_from_its_answer():
     assert '“is late” was not evaluated in A and met in B' in verdict_sentence(compared(a, b))
 
 
-def test_another_event_in_the_same_place_is_the_cause():
+def test_a_different_event_is_the_cause():
     parted = compared(steps(ENTER, LEAVE), steps(ENTER, ('expired', 'beside>last'))).divergence
     assert parted is not None
     assert parted.cause == 'event' and (parted.a.event.name, parted.b.event.name) == ('done', 'expired')
 
 
-def test_one_region_parts_and_the_other_does_not():
+def test_one_region_diverges_and_the_other_does_not():
     shared = inside('l', [('done', 'u>v')])
     a = steps(ENTER, *shared, *inside('r', [('done', 'u>v')]), LEAVE)
     b = steps(ENTER, *inside('r', [('done', 'u>w')]), *shared, LEAVE)
@@ -209,20 +209,20 @@ def test_one_region_parts_and_the_other_does_not():
     assert [(row.a, row.b) for row in found.rows if row.region == 'beside.l'] == [(2, 3)]
 
 
-def test_a_run_that_goes_on_may_yet_do_the_same():
+def test_an_unfinished_run_may_yet_do_the_same():
     behind = compared(steps(ENTER, *inside('l', [('done', 'u>v')]), LEAVE), steps(ENTER))
     assert behind.divergence is None
     assert not behind.same_way
     assert [row.pending for row in behind.rows] == [False, True, True]
 
 
-def test_what_a_run_that_goes_on_did_otherwise_is_a_difference():
+def test_an_unfinished_run_can_already_differ():
     found = compared(steps(ENTER, LEAVE), steps(ENTER, BACK))
     assert found.divergence is not None
     assert [row.kind for row in found.rows] == ['same', 'apart']
 
 
-def test_after_they_have_parted_nothing_is_awaited_any_more():
+def test_after_a_divergence_nothing_is_pending():
     found = compared(steps(ENTER, LEAVE), steps(ENTER, BACK, BACK))
     assert [(row.kind, row.pending) for row in found.rows] == [
         ('same', False),
@@ -231,7 +231,7 @@ def test_after_they_have_parted_nothing_is_awaited_any_more():
     ]
 
 
-def test_a_run_that_is_over_earlier_parts_there():
+def test_a_run_that_ends_earlier_diverges_there():
     def over(history, **facts):
         made = side(history, **facts)
         return replace(made, view=replace(made.view, status=Status.CANCELLED))
@@ -242,7 +242,7 @@ def test_a_run_that_is_over_earlier_parts_there():
     assert (parted.cause, parted.a, parted.b) == ('end', a[1], None)
 
 
-def test_steps_that_only_note_something_are_not_of_the_way():
+def test_steps_that_only_record_something_are_not_part_of_the_path():
     pause = Transition(
         run=RunId('a'), seq=2, time=2.0, event=Event(name='pause'), active=(StatePath('beside'),)
     )
@@ -250,7 +250,7 @@ def test_steps_that_only_note_something_are_not_of_the_way():
     assert compared([a[0], pause, replace(a[1], seq=3)], b).same_way
 
 
-def test_the_same_way_with_other_words_and_tools_is_said():
+def test_the_same_path_with_other_texts_and_tools_is_reported():
     def reply(text: str, call: str, model: str = 'm'):
         message = {
             'role': 'assistant',
@@ -264,7 +264,7 @@ def test_the_same_way_with_other_words_and_tools_is_said():
     assert compared(reply('x', 'search'), reply('x', 'fetch', 'n')).rows[0].facets == ('model', 'tools')
 
 
-def test_the_ids_of_calls_are_no_difference():
+def test_call_ids_make_no_difference():
     def batch(number: str):
         data = {'results': [{'id': number, 'name': 'search', 'ok': True, 'text': 'found'}]}
         return [replace(step, event=replace(step.event, data=data)) for step in steps(ENTER)]
@@ -274,7 +274,7 @@ def test_the_ids_of_calls_are_no_difference():
     assert found.tools == {'search': (1, 1)}
 
 
-def test_forks_and_siblings_have_the_steps_before_the_fork_in_common():
+def test_forks_and_siblings_share_the_steps_before_the_fork():
     a, b = steps(ENTER, LEAVE), steps(ENTER, LEAVE)
     child = side(b, run='b', parent=RunId('a'), parent_at=1)
     sibling = side(b, run='c', parent=RunId('a'), parent_at=2)
@@ -284,7 +284,7 @@ def test_forks_and_siblings_have_the_steps_before_the_fork_in_common():
     assert compared(a, b).shared == 0
 
 
-def test_ten_thousand_steps_of_either_are_aligned_exactly():
+def test_ten_thousand_steps_are_aligned_exactly():
     """Cost is bounded by the algorithm: no cut-off, whatever they did."""
     a = ['u', 'v', 'w'] * 3_333
     b = ['u', 'w', 'v'] * 3_333
@@ -292,7 +292,7 @@ def test_ten_thousand_steps_of_either_are_aligned_exactly():
     assert len(pairs) == 2 * 3_333
 
 
-def test_places_at_which_documents_differ():
+def test_differences_of_documents_are_located():
     a = {'same': 1, 'text': 'x', 'list': [1, 2], 'gone': None, 'flag': True}
     b = {'same': 1, 'text': 'y', 'list': [1, 3, 4], 'new': {}, 'flag': 1}
     assert [(one.path, one.a, one.b, one.only) for one in json_differences(a, b)] == [

@@ -62,7 +62,7 @@ def mixes() -> list[Any]:
 
 
 @pytest.mark.parametrize(('before', 'after', 'plays'), mixes())
-async def test_a_forecast_says_how_often_a_model_is_called(before: Any, after: Any, plays: Any) -> None:
+async def test_a_forecast_counts_model_calls(before: Any, after: Any, plays: Any) -> None:
     two = Two()
     async with two.conductor as conductor:
         run = await two.done()
@@ -93,7 +93,7 @@ async def part_of(conductor: Conductor, run: RunId, count: int) -> RunId:
 
 
 @pytest.mark.parametrize('count', range(3, 13))
-async def test_where_nothing_more_is_recorded_it_is_done_as_it_was_said(count: int) -> None:
+async def test_beyond_the_recording_the_fork_does_as_configured(count: int) -> None:
     two = Two()
     async with two.conductor as conductor:
         run = await two.done()
@@ -116,7 +116,7 @@ async def test_where_nothing_more_is_recorded_it_is_done_as_it_was_said(count: i
             assert await conductor.audit(fork)
 
 
-async def test_a_fork_before_the_first_step_is_the_run_anew_with_what_is_otherwise() -> None:
+async def test_a_fork_before_the_first_step_reruns_with_changes() -> None:
     two = Two()
     async with two.conductor as conductor:
         run = await two.done()
@@ -130,7 +130,7 @@ async def test_a_fork_before_the_first_step_is_the_run_anew_with_what_is_otherwi
 
 
 @pytest.mark.parametrize('after', ['recorded', 'live'])
-async def test_an_edit_at_each_step_of_a_parallel_state_is_seen_by_both_regions_to_the_end(
+async def test_edits_in_a_parallel_state_are_seen_by_both_regions(
     after: Any,
 ) -> None:
     two = Two()
@@ -171,7 +171,7 @@ def flaky(request: ModelRequest) -> Any:
 @pytest.mark.parametrize(
     'plays', [{'both.left': 'live'}, {'right': 'simulated'}, {'@6': 'live'}, {'@8': 'live'}]
 )
-async def test_an_attempt_that_failed_is_played_once_and_leaves_nothing_behind(plays: Any) -> None:
+async def test_a_failed_attempt_is_replayed_once(plays: Any) -> None:
     two = Two()
     two.real._reply = two.playing._reply = flaky
     async with two.conductor as conductor:
@@ -188,7 +188,7 @@ async def test_an_attempt_that_failed_is_played_once_and_leaves_nothing_behind(p
 
 
 @pytest.mark.parametrize(('expression', 'waits'), [('1+1', False), ('6*7', True)])
-async def test_what_a_person_allowed_is_allowed_for_the_same_call_only(expression: str, waits: bool) -> None:
+async def test_a_replayed_approval_holds_for_the_same_call_only(expression: str, waits: bool) -> None:
     asked = ['1+1', expression]
     model = FakeModel(
         lambda request: 'done' if request.hints.turn else calls(('calculator', {'expression': asked.pop(0)}))
@@ -206,7 +206,7 @@ async def test_what_a_person_allowed_is_allowed_for_the_same_call_only(expressio
             assert (await to_the_end(conductor, fork)).status is Status.DONE
 
 
-async def test_what_a_person_edited_is_edited_in_a_fork_that_goes_the_same_way() -> None:
+async def test_a_persons_edit_is_replayed_on_the_same_path() -> None:
     two = Two()
     async with two.conductor as conductor:
         run = (await conductor.start('pair', models={'': 'real'}, paused=True)).id

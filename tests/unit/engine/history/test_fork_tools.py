@@ -99,7 +99,7 @@ async def batches(conductor: Conductor, run: RunId) -> list[int]:
     return [step.seq for step in await conductor.transitions(run) if 'results' in step.event.data]
 
 
-async def test_recorded_tools_do_nothing_again_and_their_files_are_there_at_every_step(
+async def test_replayed_tools_do_nothing_and_their_files_are_restored(
     tmp_path: Path,
 ) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
@@ -118,9 +118,7 @@ async def test_recorded_tools_do_nothing_again_and_their_files_are_there_at_ever
 
 
 @pytest.mark.parametrize('how', ['live', 'simulated'])
-async def test_tools_of_a_live_fork_work_in_its_own_folder_from_the_files_of_its_step(
-    tmp_path: Path, how: Any
-) -> None:
+async def test_live_tools_of_a_fork_work_on_a_copy_of_its_steps_files(tmp_path: Path, how: Any) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
         run = await posted(conductor)
         second = (await batches(conductor, run))[1]
@@ -134,7 +132,7 @@ async def test_tools_of_a_live_fork_work_in_its_own_folder_from_the_files_of_its
         assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 2}
 
 
-async def test_a_live_agent_finds_the_files_that_were_played_before_it(tmp_path: Path) -> None:
+async def test_a_live_agent_finds_replayed_files(tmp_path: Path) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
         run = await posted(conductor)
         way = ForkOverrides(after='recorded', plays={'adding': 'live'})
@@ -145,7 +143,7 @@ async def test_a_live_agent_finds_the_files_that_were_played_before_it(tmp_path:
         assert on_disk(conductor, run) == ALL
 
 
-async def test_a_batch_that_is_live_among_played_ones_is_made_on_their_files(tmp_path: Path) -> None:
+async def test_a_live_batch_among_replayed_ones_uses_their_files(tmp_path: Path) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
         run = await posted(conductor)
         second = (await batches(conductor, run))[1]
@@ -156,7 +154,7 @@ async def test_a_batch_that_is_live_among_played_ones_is_made_on_their_files(tmp
         assert await kept(conductor, fork) == ALL == await kept(conductor, run)
 
 
-async def test_what_was_done_live_is_not_undone_when_a_mixed_fork_is_cut_off(tmp_path: Path) -> None:
+async def test_live_work_of_a_mixed_fork_survives_an_interruption(tmp_path: Path) -> None:
     journal, model = MemoryJournal(), FakeModel(letters)
     way = ForkOverrides(after='recorded', plays={'adding': 'live'})
     async with here(model, tmp_path, journal) as conductor:
@@ -172,7 +170,7 @@ async def test_what_was_done_live_is_not_undone_when_a_mixed_fork_is_cut_off(tmp
         assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
 
 
-async def test_a_fork_that_goes_on_live_where_nothing_is_recorded_has_the_files_so_far(
+async def test_a_fork_going_live_has_the_replayed_files(
     tmp_path: Path,
 ) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
@@ -187,7 +185,7 @@ async def test_a_fork_that_goes_on_live_where_nothing_is_recorded_has_the_files_
         assert on_disk(conductor, part) == 'writing 0\nwriting 1\nwriting 2\n'
 
 
-async def test_files_that_are_not_kept_any_more_refuse_a_fork_with_the_reason(tmp_path: Path) -> None:
+async def test_a_fork_with_missing_files_is_refused_with_the_reason(tmp_path: Path) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
         run = await posted(conductor)
         at = (await batches(conductor, run))[1]
@@ -201,7 +199,7 @@ class Killed(BaseException):
     """Stands for the death of the process."""
 
 
-async def test_a_fork_whose_process_dies_before_its_files_are_copied_gets_them_at_recovery(
+async def test_recovery_copies_the_files_of_an_interrupted_fork(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def die(live: LiveRuns, info: RunInfo) -> None:
@@ -255,7 +253,7 @@ def publishing(url: str) -> Any:
     return reply
 
 
-async def test_the_web_and_notion_are_asked_by_live_forks_only_and_a_draft_needs_a_word_of_its_own(
+async def test_only_live_forks_call_the_web_and_notion(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stand = Stand(keyed=True)

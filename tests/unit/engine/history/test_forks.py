@@ -62,9 +62,7 @@ async def test_an_edit_is_part_of_the_first_step_of_a_fork() -> None:
         (ForkOverrides(plays={'poet': 'live'}), 'plays.poet'),
     ],
 )
-async def test_a_variation_that_does_not_fit_is_refused_with_the_field(
-    variation: ForkOverrides, field: str
-) -> None:
+async def test_invalid_overrides_are_refused_with_the_field(variation: ForkOverrides, field: str) -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
         run, at = await drafted(conductor)
         with pytest.raises(InvalidInput) as refused:
@@ -73,7 +71,7 @@ async def test_a_variation_that_does_not_fit_is_refused_with_the_field(
         assert (await conductor.runs()).total == 1
 
 
-async def test_an_agent_that_has_begun_and_one_that_has_not_get_other_instructions() -> None:
+async def test_new_instructions_reach_started_and_unstarted_agents() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
         run, at = await drafted(conductor)
@@ -91,7 +89,7 @@ async def test_an_agent_that_has_begun_and_one_that_has_not_get_other_instructio
         assert await conductor.audit(early) and await conductor.audit(fork)
 
 
-async def test_a_prompt_takes_the_place_of_what_an_agent_was_told_last() -> None:
+async def test_a_prompt_replaces_the_agents_last_one() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
         run, at = await drafted(conductor)
@@ -118,7 +116,7 @@ async def test_models_and_tools_are_changed_by_role() -> None:
         assert (await conductor.info(again)).options['tools'] == {'researcher': ['calculator']}
 
 
-async def test_a_fork_thinks_as_much_as_it_is_told() -> None:
+async def test_a_fork_can_change_efforts() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
         started_with = {'': 'low', 'reviewer': 'high'}
@@ -133,7 +131,7 @@ async def test_a_fork_thinks_as_much_as_it_is_told() -> None:
         assert 'effort' not in (await conductor.info(none)).options
 
 
-async def test_parameters_change_in_the_middle_where_the_chart_stays() -> None:
+async def test_parameters_can_change_midway_if_the_chart_stays() -> None:
     async with here(FakeModel(lambda request: pipeline_reply(request, revisions=9))) as conductor:
         run, at = await drafted(conductor)
         fork = await conductor.fork(run, at, variation=ForkOverrides(parameters={'max_iterations': 1}))
@@ -143,7 +141,7 @@ async def test_parameters_change_in_the_middle_where_the_chart_stays() -> None:
         assert await conductor.audit(fork) and await conductor.audit(await conductor.fork(fork, at + 1))
 
 
-async def test_a_rerun_begins_anew_with_the_same_and_is_of_the_family() -> None:
+async def test_a_rerun_repeats_its_original_and_joins_the_family() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
         run, _ = await drafted(conductor)
         again = await conductor.rerun(run, paused=True)
@@ -159,7 +157,7 @@ async def test_a_rerun_begins_anew_with_the_same_and_is_of_the_family() -> None:
         assert [(kin.run, kin.kind, kin.at) for kin in family.children] == [(again, 'rerun', 0)]
 
 
-async def test_a_retry_makes_the_call_that_failed_again_with_all_its_attempts() -> None:
+async def test_a_retry_repeats_the_failed_call_with_all_attempts() -> None:
     broken = ModelError('it is down', kind='server', retryable=True)
     replies: list[Any] = [calls(('calculator', {'expression': '1+1'})), *[broken] * 4, broken, 'done']
     model = FakeModel(lambda request: replies.pop(0))
@@ -176,7 +174,7 @@ async def test_a_retry_makes_the_call_that_failed_again_with_all_its_attempts() 
             await conductor.retry(again)
 
 
-async def test_a_cancelled_run_is_retried_from_before_that() -> None:
+async def test_a_cancelled_run_is_retried_from_the_step_before() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
         await conductor.pause(run)
@@ -187,7 +185,7 @@ async def test_a_cancelled_run_is_retried_from_before_that() -> None:
         assert (await to_the_end(conductor, again)).status is Status.DONE
 
 
-async def test_variants_have_a_tag_in_common_and_one_winner() -> None:
+async def test_variants_share_a_group_and_have_one_winner() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
         run, at = await drafted(conductor)
         kind, harsh = await conductor.fork_all(
@@ -210,7 +208,7 @@ async def test_variants_have_a_tag_in_common_and_one_winner() -> None:
             await conductor.fork_all(run, at, {'worse': ForkOverrides(instructions={'poet': 'x'})})
 
 
-async def test_a_forecast_counts_what_would_be_called_anew() -> None:
+async def test_a_forecast_counts_new_calls() -> None:
     async with here(FakeModel(pipeline_reply, simulated=False)) as conductor:
         run, at = await drafted(conductor)
         whole = await conductor.forecast(run, at, ForkOverrides(before='live'))
@@ -225,7 +223,7 @@ async def test_a_forecast_counts_what_would_be_called_anew() -> None:
         assert (nothing.calls, nothing.free) == (0, True)
 
 
-async def test_a_forecast_of_a_run_that_is_not_done_asks_the_others() -> None:
+async def test_a_forecast_for_an_unfinished_run_uses_other_runs() -> None:
     async with here(FakeModel(pipeline_reply, simulated=False)) as conductor:
         going = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
         await conductor.pause(going)

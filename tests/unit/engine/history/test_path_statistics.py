@@ -40,7 +40,7 @@ async def test_the_loop_of_the_pipeline_is_seen_over_many_runs() -> None:
         assert found.shapes == ((made.draw('pipeline', {'task': 'a question'}), 3),)
 
 
-async def test_a_list_by_edge_needs_no_survey_before() -> None:
+async def test_a_list_by_edge_needs_no_prior_survey() -> None:
     async with conductor() as made:
         run = await ended(made)
         assert [info.id for info in (await made.runs(RunQuery(edges=('reviewing>analyzing',)))).runs] == [run]
@@ -59,7 +59,7 @@ async def test_a_damaged_history_is_left_out_and_named(tmp_path: Path) -> None:
         assert {edge.runs for edge in found.edges} == {1}
 
 
-async def test_a_survey_that_is_cancelled_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_cancelled_survey_resumes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refresh, 'TOGETHER', 2)
     async with conductor() as made:
         for _ in range(3):

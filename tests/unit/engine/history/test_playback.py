@@ -53,7 +53,7 @@ def roles(model: FakeModel) -> list[str]:
     return [request.hints.role for request in model.requests]
 
 
-async def test_one_role_is_live_and_all_others_are_played() -> None:
+async def test_one_role_is_live_and_all_others_are_replayed() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
         run, _ = await piped(conductor)
@@ -70,7 +70,7 @@ async def test_one_role_is_live_and_all_others_are_played() -> None:
         assert await conductor.audit(fork)
 
 
-async def test_one_step_is_made_anew_and_what_came_after_it_is_played() -> None:
+async def test_one_step_is_live_and_later_ones_are_replayed() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
         run, at = await piped(conductor)
@@ -83,7 +83,7 @@ async def test_one_step_is_made_anew_and_what_came_after_it_is_played() -> None:
         assert roles(model) == ['reviewer']
 
 
-async def test_an_edit_that_leads_elsewhere_plays_what_fits_and_then_goes_on_live() -> None:
+async def test_a_diverging_edit_replays_what_fits_and_then_goes_live() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
         run, _ = await piped(conductor)
@@ -94,7 +94,7 @@ async def test_an_edit_that_leads_elsewhere_plays_what_fits_and_then_goes_on_liv
         assert await conductor.audit(fork)
 
 
-async def test_where_the_parent_never_got_a_fork_stops_or_goes_on() -> None:
+async def test_beyond_its_parent_a_fork_stops_or_continues() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
@@ -124,7 +124,7 @@ async def test_where_the_parent_never_got_a_fork_stops_or_goes_on() -> None:
         assert (await conductor.result(freely)).status is Status.DONE
 
 
-async def test_a_fork_that_is_cut_off_while_it_plays_goes_on_playing() -> None:
+async def test_an_interrupted_replay_continues() -> None:
     model, journal = FakeModel(pipeline_reply), MemoryJournal()
     async with here(model, journal) as conductor:
         run, _ = await piped(conductor)
@@ -148,7 +148,7 @@ async def waiting(conductor: Conductor, fork: RunId) -> list[Transition]:
     return await conductor.transitions(fork)
 
 
-async def test_a_person_may_pause_a_fork_that_plays() -> None:
+async def test_a_replaying_fork_can_be_paused() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
         run, _ = await piped(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
@@ -159,7 +159,7 @@ async def test_a_person_may_pause_a_fork_that_plays() -> None:
         assert (await conductor.result(fork)).status is Status.DONE
 
 
-async def test_a_person_may_step_through_a_fork_that_plays() -> None:
+async def test_a_replaying_fork_can_be_stepped() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
         run, _ = await piped(conductor)
@@ -177,7 +177,7 @@ async def test_a_person_may_step_through_a_fork_that_plays() -> None:
         assert told(played) == told(wanted) and len(model.requests) == asked
 
 
-async def test_a_step_over_plays_until_the_workflow_moves() -> None:
+async def test_a_step_over_replays_until_the_workflow_moves() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
         run, _ = await piped(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
@@ -193,7 +193,7 @@ async def test_a_step_over_plays_until_the_workflow_moves() -> None:
         assert (await conductor.result(fork)).status is Status.DONE
 
 
-async def test_a_breakpoint_that_a_person_sets_halts_what_is_played() -> None:
+async def test_a_breakpoint_halts_a_replay() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
         run, _ = await piped(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
@@ -208,7 +208,7 @@ async def test_a_breakpoint_that_a_person_sets_halts_what_is_played() -> None:
         assert (await conductor.result(fork)).status is Status.DONE
 
 
-async def test_human_answers_retries_and_a_fork_of_a_fork_are_played() -> None:
+async def test_human_answers_retries_and_nested_forks_are_replayed() -> None:
     broken = ModelError('it is down', kind='server', retryable=True)
     replies: list[Any] = [broken, calls(('calculator', {'expression': '1+1'})), 'two']
     model = FakeModel(lambda request: replies.pop(0))
@@ -223,7 +223,7 @@ async def test_human_answers_retries_and_a_fork_of_a_fork_are_played() -> None:
         assert await forks_alike(conductor, fork) > 3
 
 
-async def test_budget_steps_are_played_and_what_was_played_is_not_counted() -> None:
+async def test_budget_steps_are_replayed_but_not_counted() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'}, budget=Budget(tokens=40))).id
         await to_the_end(conductor, run)

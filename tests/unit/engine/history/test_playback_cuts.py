@@ -106,7 +106,7 @@ async def extended(model: FakeModel, journal: MemoryJournal) -> RunId:
 
 @pytest.mark.parametrize('begun', [warned, extended, spent, approved])
 @pytest.mark.parametrize('at', [0, 2])
-async def test_a_fork_that_is_cut_off_at_any_step_reaches_the_same_end(begun: Any, at: int) -> None:
+async def test_a_fork_interrupted_at_any_step_reaches_the_same_end(begun: Any, at: int) -> None:
     model, journal = FakeModel(pipeline_reply), MemoryJournal()
     run = await begun(model, journal)
     async with here(model, journal, Counting, Pair) as conductor:
@@ -131,7 +131,7 @@ async def test_a_fork_that_is_cut_off_at_any_step_reaches_the_same_end(begun: An
     assert len(model.requests) == asked
 
 
-async def test_a_budget_that_was_raised_is_counted_as_it_was_then() -> None:
+async def test_a_raised_budget_is_replayed_as_it_was() -> None:
     model, journal = FakeModel(), MemoryJournal()
     run = await extended(model, journal)
     async with here(model, journal, Pair) as conductor:
@@ -145,7 +145,7 @@ async def test_a_budget_that_was_raised_is_counted_as_it_was_then() -> None:
         }
 
 
-async def test_what_is_refused_meanwhile_does_not_stop_a_fork_that_plays() -> None:
+async def test_refused_events_do_not_stop_a_replay() -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
         run = (await conductor.start('pair')).id
@@ -163,7 +163,7 @@ async def test_what_is_refused_meanwhile_does_not_stop_a_fork_that_plays() -> No
 
 
 @pytest.mark.parametrize('at', [0, 4])
-async def test_a_fork_that_is_to_wait_plays_nothing_before_it_is_resumed(at: int) -> None:
+async def test_a_paused_fork_replays_nothing_before_it_is_resumed(at: int) -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
         run = (await conductor.start('pair')).id
@@ -199,7 +199,7 @@ async def stuck(conductor: Conductor, model: FakeModel) -> RunId:
     return fork
 
 
-async def test_one_word_is_enough_to_go_on_live_also_after_a_restart() -> None:
+async def test_one_resume_is_enough_to_go_live_even_after_a_restart() -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
         fork = await stuck(conductor, model)
@@ -210,7 +210,7 @@ async def test_one_word_is_enough_to_go_on_live_also_after_a_restart() -> None:
         assert (await heir.result(fork)).status is Status.DONE and model.requests
 
 
-async def test_a_pause_with_a_reason_of_a_persons_own_is_no_word_to_go_on_live() -> None:
+async def test_a_manual_pause_does_not_permit_going_live() -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
         run = (await conductor.start('pair')).id
@@ -233,7 +233,7 @@ async def test_a_pause_with_a_reason_of_a_persons_own_is_no_word_to_go_on_live()
 
 
 @pytest.mark.parametrize('after', ['live', 'recorded'])
-async def test_a_fork_that_is_cut_off_before_its_first_step_begins_as_it_was_asked_for(after: Any) -> None:
+async def test_a_fork_interrupted_before_its_first_step_starts_as_requested(after: Any) -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
         run = (await conductor.start('pair')).id

@@ -55,7 +55,7 @@ def folders(keeper: Conductor) -> str:
     return ''.join(sorted(path.name for path in keeper.workspaces.root.iterdir()))
 
 
-async def test_a_deleted_run_is_out_of_sight_and_comes_back_whole(keeper: Conductor) -> None:
+async def test_a_deleted_run_is_hidden_and_restored_completely(keeper: Conductor) -> None:
     run = await keep(keeper, 'a', files=5, tags=('t',))
     await keeper.write_note(run, 'see here', at=2)
     await keeper.delete(run)
@@ -68,7 +68,7 @@ async def test_a_deleted_run_is_out_of_sight_and_comes_back_whole(keeper: Conduc
         await keeper.restore(run)
 
 
-async def test_only_what_is_deleted_is_purged(keeper: Conductor) -> None:
+async def test_only_deleted_runs_are_purged(keeper: Conductor) -> None:
     run = await keep(keeper, 'a', files=5)
     with pytest.raises(EventRefused, match='delete it first'):
         await keeper.purge(run)
@@ -80,7 +80,7 @@ async def test_only_what_is_deleted_is_purged(keeper: Conductor) -> None:
             await gone
 
 
-async def test_a_run_that_goes_on_is_cancelled_first() -> None:
+async def test_an_unfinished_run_is_cancelled_before_deletion() -> None:
 
     async with Conductor(catalog=catalog(model=FakeModel(asyncio.Event()))) as conductor:
         run = (await conductor.start('pipeline', {'task': 'A task to be cancelled'})).id
@@ -92,7 +92,7 @@ async def test_a_run_that_goes_on_is_cancelled_first() -> None:
         assert (await conductor.runs()).total == 0
 
 
-async def test_no_depth_of_folders_holds_a_purge_up(swept: Path, keeper: Conductor) -> None:
+async def test_deeply_nested_folders_are_purged(swept: Path, keeper: Conductor) -> None:
     run = await keep(keeper, 'a', files=10)
     home = keeper.workspaces.home(run)
     nest(home / 'agents' / 'pipeline', 1_500)
@@ -102,7 +102,7 @@ async def test_no_depth_of_folders_holds_a_purge_up(swept: Path, keeper: Conduct
     assert not home.exists()
 
 
-async def test_the_trash_is_purged_when_its_time_is_over(keeper: Conductor) -> None:
+async def test_the_trash_is_purged_after_its_retention_time(keeper: Conductor) -> None:
     for name in 'ab':
         await keep(keeper, name)
     await keeper.delete(RunId('a'))
@@ -114,7 +114,7 @@ async def test_the_trash_is_purged_when_its_time_is_over(keeper: Conductor) -> N
     assert (await names(keeper, 'trash'), folders(keeper)) == ('b', 'b')
 
 
-async def test_the_policy_goes_through_the_trash(keeper: Conductor) -> None:
+async def test_the_policy_moves_runs_to_the_trash_first(keeper: Conductor) -> None:
     await keep(keeper, 'a', 40)
     await keep(keeper, 'b', 1)
     policy = Retention(days=30)
@@ -127,7 +127,7 @@ async def test_the_policy_goes_through_the_trash(keeper: Conductor) -> None:
     assert (await keeper.clean_up(policy)).purged == ('a',)
 
 
-async def test_by_size_counts_files_history_and_recordings(keeper: Conductor) -> None:
+async def test_the_size_limit_counts_files_history_and_recordings(keeper: Conductor) -> None:
     for number, name in enumerate('abc'):
         await keep(keeper, name, 9 - number, files=1_000, bytes=50)
     recording = keeper.workspaces.home(RunId('a')) / 'recording.jsonl'
@@ -140,7 +140,7 @@ async def test_by_size_counts_files_history_and_recordings(keeper: Conductor) ->
     assert (found.info.id, found.bytes) == ('a', 1_250)
 
 
-async def test_what_a_fork_shares_with_its_parent_is_counted_once(keeper: Conductor) -> None:
+async def test_files_shared_with_a_fork_are_counted_once(keeper: Conductor) -> None:
     run = await keep(keeper, 'a')
     keeper.workspaces.objects(run).put(b'z' * 600)
     await keep(keeper, 'b', parent=run)
@@ -149,13 +149,13 @@ async def test_what_a_fork_shares_with_its_parent_is_counted_once(keeper: Conduc
     assert [weight.files for weight in weights.values()] == [300, 300]
 
 
-async def test_a_run_without_a_folder_weighs_its_history(keeper: Conductor) -> None:
+async def test_a_run_without_files_counts_its_history(keeper: Conductor) -> None:
     info = RunInfo(id=RunId('x'), pattern='p', title='', bytes=7)
     assert (await keeper.disk_usage([info]))[info.id].total == 7
 
 
 @pytest.mark.parametrize('cut', ['files', 'journal'])
-async def test_a_purge_that_was_cut_off_is_finished_later(
+async def test_an_interrupted_purge_is_finished_later(
     keeper: Conductor, monkeypatch: pytest.MonkeyPatch, cut: str
 ) -> None:
     run = await keep(keeper, 'a', files=9)
@@ -191,7 +191,7 @@ async def test_a_fork_outlives_its_purged_parent(keeper: Conductor) -> None:
     assert (await keeper.info(fork)).parent == parent
 
 
-async def test_a_fork_has_neither_the_star_nor_the_pin_of_its_parent(keeper: Conductor) -> None:
+async def test_a_fork_inherits_neither_star_nor_pin(keeper: Conductor) -> None:
     parent = (await keeper.start('pipeline', {'task': 'Which database suits a small shop?'})).id
     await keeper.cancel(parent)
     await keeper.annotate(parent, starred=True, pinned=True)

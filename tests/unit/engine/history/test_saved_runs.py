@@ -29,7 +29,7 @@ class Hasty(Pipeline):
         return True
 
 
-async def test_a_saved_run_passes_without_a_call_and_a_changed_pattern_is_seen() -> None:
+async def test_a_saved_run_passes_without_calls_and_detects_changes() -> None:
     model = FakeModel(pipeline_reply)
     async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
@@ -67,7 +67,7 @@ def test_the_command_line_saves_checks_and_reports(tmp_path: Path, done: Hemicyc
     assert refused.exit_code == 2 and 'expect.color' in refused.stderr
 
 
-async def test_a_run_that_waits_and_has_files_is_a_test_too() -> None:
+async def test_a_waiting_run_with_files_can_be_saved_as_a_test() -> None:
     made = catalog(FakeModel(letters), Post, tools=(send,))
     async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock()) as conductor:
         run = (await conductor.start('post', approvals='all')).id

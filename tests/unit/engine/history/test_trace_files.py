@@ -47,9 +47,7 @@ REJECTED: list[tuple[bytes, str]] = [
 
 
 @pytest.mark.parametrize(('file', 'problem'), REJECTED)
-async def test_a_file_that_is_rejected_says_where_and_why(
-    place: Conductor, file: bytes, problem: str
-) -> None:
+async def test_a_rejected_file_says_where_and_why(place: Conductor, file: bytes, problem: str) -> None:
     with pytest.raises(BundleError, match=problem):
         await place.import_bundle(io.BytesIO(file))
     assert (await place.runs()).total == 0
@@ -72,7 +70,7 @@ async def test_a_trace_beyond_the_limits_is_rejected(
         await imported(place, chat('c', '', (0, 1), **said('x' * (1 << 20))))
 
 
-async def test_a_damaged_tree_of_spans_is_drawn_all_the_same(place: Conductor) -> None:
+async def test_a_damaged_span_tree_is_still_drawn(place: Conductor) -> None:
     run = await imported(
         place,
         agent('a', 'b', (0, 2)),

@@ -139,7 +139,7 @@ async def test_an_agent_that_calls_another_as_a_tool(here: Conductor) -> None:
     assert view.memory['answer'].startswith('Two days in Porto')
 
 
-async def test_a_hand_off_of_openai_agents_is_drawn(place: Conductor) -> None:
+async def test_a_handoff_of_openai_agents_is_drawn(place: Conductor) -> None:
     info = await recorded(place, 'openai_agents')
     shape = await place.shape(info.id)
     assert shape.title == 'Help desk' and [s.role for s in shape.states if s.role] == [
@@ -192,7 +192,7 @@ async def test_an_agent_of_the_vercel_ai_sdk_is_imported(place: Conductor) -> No
 
 
 @pytest.mark.parametrize('name', ['pydantic_ai', 'openai_agents', 'langgraph', 'vercel_ai'])
-async def test_a_drawn_run_is_audited_compared_exported_and_known_again(
+async def test_an_imported_trace_is_audited_compared_exported_and_recognized(
     here: Conductor, tmp_path: Path, name: str
 ) -> None:
     info = await recorded(here, name)
@@ -239,7 +239,7 @@ async def test_what_needs_a_pattern_is_refused_in_words(place: Conductor) -> Non
             await action
 
 
-async def test_names_that_mean_something_to_the_chart(place: Conductor) -> None:
+async def test_names_with_meaning_in_charts_are_changed(place: Conductor) -> None:
     run = await imported(
         place,
         agent('done', '', (0, 9)),
@@ -257,7 +257,7 @@ async def test_names_that_mean_something_to_the_chart(place: Conductor) -> None:
     }
 
 
-async def test_agents_of_one_name_that_overlap_are_regions(place: Conductor) -> None:
+async def test_overlapping_agents_of_one_name_are_regions(place: Conductor) -> None:
     spans = [agent(f'worker-{n}', 'boss', (n, n + 1.5)) for n in range(4)]
     spans += [chat(f'c{n}', f'worker-{n}', (n, n + 1)) for n in range(4)]
     run = await imported(place, agent('boss', '', (0, 9)), chat('c9', 'boss', (7, 8)), *spans)
@@ -268,7 +268,7 @@ async def test_agents_of_one_name_that_overlap_are_regions(place: Conductor) -> 
     assert await place.audit(run)
 
 
-async def test_a_failure_says_why_and_an_attempt_that_failed_is_a_retry(place: Conductor) -> None:
+async def test_failures_have_reasons_and_failed_attempts_are_retries(place: Conductor) -> None:
     run = await imported(
         place,
         agent('a', '', (0, 9), error='out of luck'),
@@ -289,7 +289,7 @@ async def test_a_failure_says_why_and_an_attempt_that_failed_is_a_retry(place: C
     assert await place.audit(run) == len(steps)
 
 
-async def test_without_contents_the_chart_the_times_and_the_tools_are_there(place: Conductor) -> None:
+async def test_traces_without_contents_keep_chart_times_and_tools(place: Conductor) -> None:
     run = await imported(
         place,
         agent('a', '', (0, 5)),
@@ -341,7 +341,7 @@ async def test_calls_without_an_agent_and_results_without_a_span(place: Conducto
     assert view.usage.input == 10 and (await place.info(run)).title == 'How warm is it?'
 
 
-async def test_a_conversation_that_is_told_anew(place: Conductor) -> None:
+async def test_a_repeated_conversation_is_not_duplicated(place: Conductor) -> None:
     def told(*texts: str) -> dict[str, str]:
         return {
             names.INPUT_MESSAGES: json.dumps(
@@ -359,7 +359,7 @@ async def test_a_conversation_that_is_told_anew(place: Conductor) -> None:
     assert [text for _, _, text in parts((await place.view(run)).agents['a'])] == ['two', 'three', 'second']
 
 
-async def test_files_as_collectors_write_them(place: Conductor) -> None:
+async def test_files_written_by_collectors_are_read(place: Conductor) -> None:
     first = request_of(agent('a', '', (0, 3)))
     second = request_of({**chat('c', 'a', (1, 2), **said('Hello')), 'links': [], 'flags': 256})
     other = request_of({**chat('x', '', (1, 2)), 'traceId': 'cd' * 16})
@@ -412,7 +412,7 @@ async def test_messages_of_the_agent_development_kit_are_read(place: Conductor) 
     assert greeter['messages'][2]['parts'][0]['text'] == '{"result": "Hello, you"}'
 
 
-async def test_spans_around_which_one_is_missing_belong_to_what_went_on(place: Conductor) -> None:
+async def test_spans_without_a_parent_belong_to_the_active_agent(place: Conductor) -> None:
     run = await imported(
         place,
         agent('remote', '', (0, 9)),
@@ -424,7 +424,7 @@ async def test_spans_around_which_one_is_missing_belong_to_what_went_on(place: C
     assert roles == {'remote': 'remote', 'remote.inner': 'inner', 'later': 'later'}
 
 
-async def test_a_model_call_in_another_is_counted_once_and_its_tools_are_its_agents(place: Conductor) -> None:
+async def test_nested_model_calls_are_counted_once(place: Conductor) -> None:
     run = await imported(
         place,
         agent('a', '', (0, 9)),
@@ -436,7 +436,7 @@ async def test_a_model_call_in_another_is_counted_once_and_its_tools_are_its_age
     assert view.usage.calls == 1 and 'look' in [name for _, _, name in parts(view.agents['a'])]
 
 
-async def test_an_agent_that_is_known_by_its_name_alone(place: Conductor) -> None:
+async def test_an_agent_identified_only_by_name(place: Conductor) -> None:
     run = await imported(
         place,
         span('writer run', '', (0, 9), agent_name='writer', **{names.INPUT_TOKENS: '3'}),

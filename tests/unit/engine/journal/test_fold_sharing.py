@@ -28,7 +28,7 @@ STEPS = [
 ]
 
 
-def test_many_steps_at_once_give_what_each_alone_gives() -> None:
+def test_folding_many_steps_equals_folding_each() -> None:
     alone, recorded = Fold(RUN, SHAPE), deepcopy(STEPS)
     for until, one in enumerate(STEPS, start=1):
         alone.apply(one)
@@ -37,7 +37,7 @@ def test_many_steps_at_once_give_what_each_alone_gives() -> None:
     assert recorded == STEPS
 
 
-def test_what_was_handed_out_stays_as_it_was() -> None:
+def test_returned_values_do_not_change() -> None:
     fold = Fold(RUN, SHAPE)
     handed = []
     for begin in range(0, len(STEPS), 2):

@@ -25,7 +25,7 @@ def takes(policy: Retention, *runs: RunInfo, size: int = 100) -> str:
     return ''.join(found.info.id for found in expired_runs(policy, [(info, size) for info in runs], NOW))
 
 
-def test_without_limits_nothing_is_taken() -> None:
+def test_without_limits_nothing_is_deleted() -> None:
     assert Retention().idle
     assert takes(Retention(), run('a', 9999)) == ''
 
@@ -46,7 +46,7 @@ def test_the_newest_of_each_pattern_stay() -> None:
     assert found.reason == 'not among the 2 newest of p'
 
 
-def test_those_that_ended_first_make_room() -> None:
+def test_the_oldest_runs_make_room() -> None:
     runs = [run('a', 1), run('b', 3), run('c', 2)]
     assert takes(Retention(size=300), *runs) == ''
     assert takes(Retention(size=299), *runs) == 'b'
@@ -54,7 +54,7 @@ def test_those_that_ended_first_make_room() -> None:
     assert takes(Retention(size=0), *runs) == 'bca'
 
 
-def test_what_another_limit_takes_makes_room_already() -> None:
+def test_deletions_by_one_limit_count_for_another() -> None:
     assert takes(Retention(size=200, days=30), run('a', 1), run('b', 40), run('c', 2)) == 'b'
 
 
@@ -72,13 +72,13 @@ def test_what_another_limit_takes_makes_room_already() -> None:
 @pytest.mark.parametrize(
     'policy', [Retention(days=1), Retention(runs=1), Retention(size=0)], ids=['age', 'count', 'size']
 )
-def test_what_is_pinned_starred_or_unfinished_is_left(policy: Retention, spared: dict[str, Any]) -> None:
+def test_pinned_starred_and_unfinished_runs_are_kept(policy: Retention, spared: dict[str, Any]) -> None:
     newest = run('z', 0)
     assert takes(policy, run('a', 99), newest).startswith('a')
     assert takes(policy, run('a', 99, **spared), newest).strip('z') == ''
 
 
-def test_a_pinned_run_leaves_its_place_among_the_newest() -> None:
+def test_a_pinned_run_does_not_count_among_the_newest() -> None:
     runs = [run('a', 1, pinned=True), run('b', 2), run('c', 3)]
     assert takes(Retention(runs=1), *runs) == 'c'
 
@@ -86,7 +86,7 @@ def test_a_pinned_run_leaves_its_place_among_the_newest() -> None:
 @pytest.mark.parametrize(
     'policy', [Retention(days=10), Retention(runs=1), Retention(size=150)], ids=['age', 'count', 'size']
 )
-def test_no_fork_that_stays_loses_its_parent(policy: Retention) -> None:
+def test_parents_of_kept_forks_are_kept(policy: Retention) -> None:
     parent, child = run('a', 90), run('b', 50, parent=RunId('a'))
     grandchild = run('c', 0, parent=RunId('b'), pinned=True)
     newest = run('z', 0)
@@ -94,14 +94,14 @@ def test_no_fork_that_stays_loses_its_parent(policy: Retention) -> None:
     assert 'b' not in takes(policy, parent, child, grandchild, newest)
 
 
-def test_a_family_goes_together() -> None:
+def test_a_family_is_deleted_together() -> None:
     family = [run('a', 90), run('b', 50, parent=RunId('a')), run('c', 40, parent=RunId('b'))]
     assert takes(Retention(days=10), *family) == 'abc'
     assert takes(Retention(size=150), *family) == 'bc'  # forks first: their parent would be an orphan's
     assert takes(Retention(size=0), *family) == 'abc'
 
 
-def test_a_parent_that_was_purged_long_ago_is_no_matter() -> None:
+def test_a_purged_parent_is_ignored() -> None:
     assert takes(Retention(days=10), run('b', 50, parent=RunId('gone'))) == 'b'
 
 
@@ -114,12 +114,12 @@ def test_sizes_with_units_are_parsed(text: Any, size: int | None) -> None:
 
 
 @pytest.mark.parametrize('text', ['', 'much', '20 QB', '-3 MB', '1 2 MB'])
-def test_a_size_that_is_none_is_refused(text: str) -> None:
+def test_an_invalid_size_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match='is not a size'):
         parse_size(text)
 
 
 @pytest.mark.parametrize('wrong', [{'days': 0}, {'runs': 0}, {'size': -1}, {'trash_days': -1}, {'month': 1}])
-def test_a_section_that_is_wrong_is_refused(wrong: dict[str, Any]) -> None:
+def test_an_invalid_section_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         RetentionSection(**wrong)

@@ -52,19 +52,19 @@ async def played(models: dict[str, Any], chosen: str) -> Fold:
         return fold
 
 
-def test_an_estimate_counts_four_characters_a_token() -> None:
+def test_an_estimate_counts_four_characters_per_token() -> None:
     tool = ToolSpec(name='t', description='d' * 38, schema={})
     request = ModelRequest(model='m', messages=(Message.of('user', 'x' * 41),), tools=(tool,))
     assert estimate_usage(request, 9) == Usage(input=21, output=3, calls=1, source='estimated')
 
 
-async def test_what_a_provider_does_not_say_is_estimated_and_priced_as_such() -> None:
+async def test_unreported_usage_is_estimated_and_priced_as_an_estimate() -> None:
     view = (await played({'one': Silent('four', cents=2)}, 'one')).view
     assert view.usage == Usage(input=2, output=1, calls=1, source='estimated', dollars=0.02)
     assert view.spending == {'working': Spending(models={'one': view.usage}, origins=('live',))}
 
 
-async def test_a_cost_that_is_not_known_is_not_zero() -> None:
+async def test_an_unknown_cost_is_not_zero() -> None:
     view = (await played({'one': Silent()}, 'one')).view
     assert (view.usage.cost, view.usage.unpriced) == (None, 1)
 
@@ -79,7 +79,7 @@ async def test_failed_attempts_and_fallbacks_count_for_the_model_that_was_called
     assert view.spending['working'].origins == ('live',)
 
 
-async def test_a_failure_for_good_counts_too() -> None:
+async def test_a_permanent_failure_counts_too() -> None:
     view = (await played({'one': Silent(ModelError('no', kind='auth', usage=Usage(input=5)))}, 'one')).view
     assert view.status == 'failed'
     assert view.spending['working'] == Spending(models={'one': Usage(input=5, calls=1, unpriced=1)})
@@ -137,7 +137,7 @@ def test_replies_of_old_journals_are_read(data: dict[str, Any], expected: Usage)
 
 
 @pytest.mark.parametrize('usage', ['much', None, {'input': 'x', 'calls': -1, 'source': ['?']}], ids=str)
-def test_what_an_activity_calls_usage_need_not_be_one(usage: Any) -> None:
+def test_an_activitys_own_usage_field_is_ignored(usage: Any) -> None:
     shape = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=())
     projection = RunProjection(shape)
     event = Event(name='done', at=StatePath('a'), data={'usage': usage})
@@ -145,6 +145,6 @@ def test_what_an_activity_calls_usage_need_not_be_one(usage: Any) -> None:
     assert asdict(projection.usage) | {'unpriced': 0} == asdict(Usage())
 
 
-def test_a_count_that_fits_no_database_is_none() -> None:
+def test_counts_too_large_for_the_database_are_dropped() -> None:
     found = usage_from_dict({'usage': {'input': 10**30, 'output': 7}})['']
     assert (found.input, found.output) == (0, 7)

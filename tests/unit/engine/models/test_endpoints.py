@@ -61,7 +61,7 @@ def read(tmp_path: Path, text: str, environment: dict[str, str] | None = None, *
     return load_configuration(path, environment or {}, **{'keyring': lambda service, user: None, **more})
 
 
-def test_no_file_and_no_key_is_no_endpoint(tmp_path: Path) -> None:
+def test_without_a_file_or_key_there_is_no_endpoint(tmp_path: Path) -> None:
     assert load_configuration(tmp_path / 'none.toml', {}).endpoints == {}
     assert load_configuration(None, {}).endpoints == {}
 
@@ -116,7 +116,7 @@ def test_an_endpoint_without_its_key_is_missing(tmp_path: Path) -> None:
         ('[prices.x]\ninput = -1\noutput = 0', r'prices\.x\.input'),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, says: str) -> None:
+def test_problems_are_reported(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(EngineError, match=says) as caught:
         read(tmp_path, text)
     assert KEY not in str(caught.value)
@@ -201,7 +201,7 @@ async def test_servers_on_this_machine_are_found() -> None:
 
 
 @pytest.mark.anyio
-async def test_nothing_waits_while_the_certificates_of_authorities_are_read(
+async def test_loading_ca_certificates_does_not_block_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     readers: list[threading.Thread] = []
@@ -218,7 +218,7 @@ async def test_nothing_waits_while_the_certificates_of_authorities_are_read(
     assert len(readers) == 1 and readers[0] is not threading.main_thread()
 
 
-def test_what_is_offered_is_told_without_a_secret(tmp_path: Path) -> None:
+def test_endpoint_infos_hold_no_secret(tmp_path: Path) -> None:
     text = FILE + '[endpoints.proxy]\nurl = "http://me:hidden-word@localhost:99/v1"\n'
     environment = {'TEAM': 'secret-team', 'MISTRAL_API_KEY': KEY, 'HEMICYCLE_MISTRAL_URL': 'http://eu/v1'}
     made = ModelRegistry({}, read(tmp_path, text, environment, keyring=lambda service, user: KEY))
@@ -243,7 +243,7 @@ def test_what_is_offered_is_told_without_a_secret(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_server_that_was_called_unseen_is_still_found() -> None:
+async def test_a_server_used_before_discovery_is_still_found() -> None:
     made = registry_of(listing)
     assert made['ollama/a'].name == 'ollama/a' and made.endpoint_infos() == []
     await made.discover()
@@ -253,7 +253,7 @@ async def test_a_server_that_was_called_unseen_is_still_found() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_look_asks_each_endpoint_once_in_a_while() -> None:
+async def test_endpoints_are_queried_only_once_in_a_while() -> None:
     asked: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -325,7 +325,7 @@ async def test_an_endpoint_without_a_list_of_models_is_tested_with_a_call(status
     assert ('name some in `models`' in unnamed.problem) == (status not in (401, 403, 500))
 
 
-async def test_a_call_that_fails_says_so() -> None:
+async def test_a_failed_call_is_reported() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith('/models'):
             return httpx.Response(200, json={'data': [{'id': 'one'}]})

@@ -159,7 +159,7 @@ RECORDS = st.dictionaries(NAMES, TYPES, min_size=1, max_size=4).map(
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(record=RECORDS, visit=st.integers(1, 3), task=st.sampled_from([TASK, '', '?', '12 34', 'ÆØÅ ' * 60]))
-def test_an_answer_fits_whatever_schema_is_asked_for(record: type[BaseModel], visit: int, task: str) -> None:
+def test_answers_match_any_schema(record: type[BaseModel], visit: int, task: str) -> None:
     turn = improvise(request('stranger', task, output=record, visit=visit, task=task))
     assert turn.answer is not None
     record.model_validate_json(json.dumps(turn.answer))
@@ -179,7 +179,7 @@ def test_any_task_gets_an_answer(task: str, visit: int, role: str) -> None:
     assert extract_topic(task).terms
 
 
-def test_a_schema_that_contains_itself_comes_to_an_end() -> None:
+def test_a_recursive_schema_ends() -> None:
     made = SchemaFaker(Tree.model_json_schema(), lambda name, index: f'{name} {index}').value()
     Tree.model_validate(made)
 
@@ -208,7 +208,7 @@ def test_a_value_is_checked_against_its_schema(value: Any, schema: dict[str, Any
     assert fits(value, schema, schema) is fit
 
 
-def test_a_topic_is_taken_from_the_words() -> None:
+def test_a_topic_is_extracted_from_the_text() -> None:
     found = extract_topic('Should a small team adopt event sourcing for its order system?')
     assert found.terms == ('event sourcing', 'a small team', 'the order system')
     assert extract_topic('Compare a heat pump and a gas boiler').options == ('a heat pump', 'a gas boiler')
@@ -237,7 +237,7 @@ def test_a_researcher_notes_calculates_and_then_reports() -> None:
     assert 'Own calculation' in found.sources
 
 
-def test_a_reviewer_sends_back_first_and_approves_then() -> None:
+def test_a_reviewer_sends_back_once_and_then_approves() -> None:
     first = Review.model_validate(improvise(request('reviewer', output=Review)).answer)
     assert not first.approved and first.comments
     assert any(extract_topic(TASK).term(0) in comment for comment in first.comments)
@@ -257,14 +257,14 @@ def test_a_revision_answers_every_comment() -> None:
     assert not set(headings(first)[1:]) & set(headings(second))
 
 
-def test_an_answer_that_did_not_fit_is_made_from_the_schema_alone() -> None:
+def test_a_rejected_answer_is_rebuilt_from_the_schema() -> None:
     plain = improvise(request('reviewer', output=Review)).answer
     again = improvise(request('reviewer', 'Your answer does not fit: score', output=Review, turn=1)).answer
     assert plain and again and plain['comments'] != again['comments']
     Review.model_validate(again)
 
 
-def test_agents_of_one_role_differ_and_sides_are_taken() -> None:
+def test_agents_of_one_role_differ_and_take_sides() -> None:
     told = {improvise(request('worker', state=f'team.w{number}')).text for number in range(8)}
     assert len(told) > 2
     assert improvise(request('pro')).text != improvise(request('con')).text
@@ -285,11 +285,11 @@ async def test_a_pipeline_ends_approved_whatever_the_task(task: str) -> None:
     assert len(drafts) == 2 and drafts[0]['text'] != drafts[1]['text']
 
 
-def test_a_turn_is_one_of_a_scenario() -> None:
+def test_a_turn_belongs_to_a_scenario() -> None:
     assert isinstance(improvise(request('anyone')), Turn)
 
 
-def test_a_reviewer_runs_every_candidates_tests_and_rests_on_what_came_of_them() -> None:
+def test_a_reviewer_runs_every_candidates_tests_and_uses_the_results() -> None:
     prompt = 'Your folder holds copies of them: coder1/ (version 1, 2 files), coder2/ (version 1, 9 files).'
     names = ('list_files', 'test_candidate', 'compare_candidates')
     tools = tuple(ToolSpec(name=name, description='', schema={}) for name in names)

@@ -31,13 +31,13 @@ def test_listed_prices_are_used() -> None:
     assert Prices().cost(ANTHROPIC, 'claude-3-5-haiku-latest', plain) == pytest.approx(0.8)
 
 
-def test_what_is_not_known_is_not_nothing() -> None:
+def test_an_unknown_price_is_not_zero() -> None:
     assert Prices().cost(OPENAI, 'nobody-knows-this', USED) is None
     assert Prices().cost(LOCAL, 'gpt-4o', USED) is None
     assert Prices().cost(OPENAI, 'gpt-4o', Usage(source='missing')) is None
 
 
-def test_what_is_cached_for_an_hour_costs_more() -> None:
+def test_hourly_cache_writes_cost_more() -> None:
     written = Usage(input=2_000_000, written=2_000_000)
     price = Price(input=1, output=1, written=1.25, written_hour=2)
     assert price.of(written, 1_000_000) == pytest.approx(3.25)
@@ -47,7 +47,7 @@ def test_what_is_cached_for_an_hour_costs_more() -> None:
     assert both == [pytest.approx(0.375), pytest.approx(0.1875 + 0.3)]
 
 
-def test_a_write_is_taken_to_be_kept_as_long_as_was_asked_for() -> None:
+def test_cache_writes_are_priced_by_the_requested_duration() -> None:
     """A sum of calls, and a call that failed, do not tell."""
     few, hour = Usage(input=100_000, written=100_000), replace(ANTHROPIC, cache='1h')
     for endpoint, extra in ((ANTHROPIC, 0.075), (hour, 0.3)):
@@ -55,7 +55,7 @@ def test_a_write_is_taken_to_be_kept_as_long_as_was_asked_for() -> None:
         assert Prices().cost(endpoint, 'claude-sonnet-4-5', few) == pytest.approx(0.3 + extra)
 
 
-def test_the_cost_that_a_provider_names_yields_to_own_prices_only() -> None:
+def test_configured_prices_override_a_providers_cost() -> None:
     prices = Prices(own={'own': Price(input=2, output=0)})
     assert prices.cost(OPENAI, 'gpt-4o', USED, charged=0.5) == 0.5
     assert prices.cost(OPENAI, 'own', USED, charged=0.5) == pytest.approx(2)

@@ -122,7 +122,7 @@ def sources(steps: list[Transition]) -> set[str]:
     return {step.event.data['source'] for step in steps if 'source' in step.event.data}
 
 
-async def test_a_recorded_run_runs_again_with_no_network_and_no_key(place: Place) -> None:
+async def test_a_recorded_run_replays_without_network_or_key(place: Place) -> None:
     place.provider.fails = 1
     async with place.open() as online:
         first = (await online.start('pair', models={'': FAR}, record=True)).id
@@ -159,7 +159,7 @@ async def test_a_scripted_run_is_recorded_and_replayed_in_the_same_way(place: Pl
         assert sources(await conductor.transitions(again)) == {'replayed'}
 
 
-async def test_a_miss_says_what_differs_and_is_not_tried_again(place: Place) -> None:
+async def test_a_miss_says_what_differs_and_is_not_retried(place: Place) -> None:
     async with place.open() as conductor:
         first = (await conductor.start('lone', models={'': FAR}, record=True)).id
         await conductor.result(first)
@@ -186,7 +186,7 @@ async def test_a_miss_says_what_differs_and_is_not_tried_again(place: Place) -> 
         assert place.provider.asked == 1
 
 
-async def test_what_was_under_way_at_a_crash_is_asked_anew_and_recorded_once(place: Place) -> None:
+async def test_a_call_interrupted_by_a_crash_is_repeated_and_recorded_once(place: Place) -> None:
     conductor = place.open()
     first = (await conductor.start('lone', models={'': FAR}, record=True)).id
     await conductor.result(first)
@@ -208,7 +208,7 @@ async def test_what_was_under_way_at_a_crash_is_asked_anew_and_recorded_once(pla
     await conductor.workspaces.close()
 
 
-async def test_a_fork_takes_over_what_was_recorded_up_to_it(place: Place) -> None:
+async def test_a_fork_inherits_earlier_recordings(place: Place) -> None:
     async with place.open() as conductor:
         first = (await conductor.start('pair', models={'': FAR}, record=True)).id
         await conductor.result(first)
@@ -223,7 +223,7 @@ async def test_a_fork_takes_over_what_was_recorded_up_to_it(place: Place) -> Non
         assert place.provider.asked == 7
 
 
-async def test_a_fork_of_a_replay_goes_on_live(place: Place) -> None:
+async def test_a_fork_of_a_replay_goes_live(place: Place) -> None:
     async with place.open() as conductor:
         first = (await conductor.start('lone', models={'': FAR}, record=True)).id
         await conductor.result(first)
@@ -258,7 +258,7 @@ async def test_a_recording_goes_with_its_run_and_a_replay_keeps_its_own(place: P
         ('lone', {'record': 'yes'}, 'record: Input should be a valid boolean'),
     ],
 )
-async def test_what_cannot_be_replayed_is_refused(
+async def test_runs_without_a_recording_cannot_be_replayed(
     place: Place, pattern: str, options: dict[str, Any], says: str
 ) -> None:
     async with place.open() as conductor:
@@ -273,7 +273,7 @@ async def test_what_cannot_be_replayed_is_refused(
             await conductor.start(pattern, **named)
 
 
-async def test_nothing_is_kept_of_a_run_that_is_not_recorded(place: Place) -> None:
+async def test_unrecorded_runs_store_no_replies(place: Place) -> None:
     async with place.open() as conductor:
         await conductor.result(run := (await conductor.start('lone', models={'': FAR})).id)
         assert not place.recording(run).exists()

@@ -82,7 +82,7 @@ async def test_every_shipped_scenario_plays_to_its_stated_end(scenario: Scenario
 
 
 @pytest.mark.parametrize('scenario', SHIPPED.scenarios, ids=lambda scenario: scenario.name)
-def test_every_number_worked_out_is_stated(scenario: Scenario) -> None:
+def test_stated_numbers_match_the_scenario(scenario: Scenario) -> None:
     assert all(call.gives for call in calls_of(scenario) if call.tool == 'calculator')
 
 
@@ -159,7 +159,7 @@ def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
     assert 'cannot be read' in fault.problem
 
 
-def test_yaml_makes_no_objects(tmp_path: Path) -> None:
+def test_yaml_creates_no_python_objects(tmp_path: Path) -> None:
     (tmp_path / 'bad.yaml').write_text('!!python/object/apply:os.getcwd []', 'utf-8')
     (fault,) = Library.load(tmp_path).faults
     assert fault.problem.startswith('not YAML')
@@ -209,12 +209,12 @@ def test_a_turn_depends_on_what_the_model_was_told():
         ({'when': '(', 'text': 'a'}, 'is not a regular expression'),
     ],
 )
-def test_cases_that_leave_it_open_what_is_said_are_refused(turn, problem):
+def test_ambiguous_cases_are_refused(turn, problem):
     with pytest.raises(ValidationError, match=problem):
         Turn.model_validate(turn)
 
 
-def test_a_long_text_may_stand_in_a_file_of_its_own(tmp_path):
+def test_a_long_text_may_be_in_its_own_file(tmp_path):
     (tmp_path / 'code').mkdir()
     (tmp_path / 'code' / 'a.py').write_text('print("<&>")\n')
     good = GOOD.format(name='mine', match='[apples]')

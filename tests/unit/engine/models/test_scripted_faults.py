@@ -46,7 +46,7 @@ async def failed(
 
 @pytest.mark.parametrize('kind', get_args(Kind))
 @pytest.mark.parametrize('after', [0, 2])
-async def test_a_failure_comes_over_the_wire(tmp_path: Path, kind: str, after: int) -> None:
+async def test_a_scripted_failure_looks_like_a_real_one(tmp_path: Path, kind: str, after: int) -> None:
     events, error = await failed(tmp_path, kind, after)
     if kind == 'connection':  # Nobody is there: nothing can have been said.
         after = 0
@@ -59,6 +59,6 @@ async def test_a_failure_comes_over_the_wire(tmp_path: Path, kind: str, after: i
         assert error.retry_after == 2.5
 
 
-async def test_a_failure_that_might_pass_may_be_for_good(tmp_path: Path) -> None:
+async def test_a_transient_failure_may_be_permanent(tmp_path: Path) -> None:
     _, error = await failed(tmp_path, 'overloaded', 0, retryable=False)
     assert not error.retryable

@@ -89,7 +89,7 @@ async def test_the_same_request_gives_the_same_events(model: Scripted) -> None:
         assert await events(model, asked(task=task)) == await events(model, asked(task=task))
 
 
-async def test_another_seed_cuts_the_same_reply_elsewhere(model: Scripted) -> None:
+async def test_another_seed_splits_the_same_reply_elsewhere(model: Scripted) -> None:
     assert await events(model, asked()) != await events(model, asked(seed=1))
     assert await reply(model, asked()) == await reply(model, asked(seed=1))
 
@@ -103,7 +103,7 @@ async def test_pieces_make_up_the_whole_reply(model: Scripted) -> None:
     assert second == {'expression': '1 + 1'}
 
 
-async def test_with_no_pace_to_keep_the_same_comes_in_fewer_pieces(model: Scripted) -> None:
+async def test_without_a_pace_there_are_fewer_pieces(model: Scripted) -> None:
     for task in ('Weigh the apples', 'Something that no scenario knows'):
         model.pace = 1_000_000
         pieces, message = await events(model, asked(task=task)), await reply(model, asked(task=task))
@@ -139,7 +139,7 @@ async def test_the_last_visit_and_turn_are_repeated(model: Scripted, visit: int,
     assert (await reply(model, asked(visit=visit, turn=turn))).text == 'The second visit.'
 
 
-async def test_a_state_has_lines_of_its_own_before_those_of_its_role(model: Scripted) -> None:
+async def test_a_states_lines_override_those_of_its_role(model: Scripted) -> None:
     assert (await reply(model, asked('member', state='team.left'))).text == 'I am the left one.'
     assert (await reply(model, asked('member', state='team.right'))).text == 'I am any member.'
 
@@ -167,14 +167,14 @@ async def test_a_failure_can_be_for_good(model: Scripted) -> None:
 
 
 @pytest.mark.parametrize('change', [{'task': 'Weigh the pears'}, {'pattern': 'debate'}, {'role': 'guest'}])
-async def test_what_no_scenario_knows_is_improvised(model: Scripted, change: dict[str, str]) -> None:
+async def test_unknown_requests_are_improvised(model: Scripted, change: dict[str, str]) -> None:
     request = asked()
     message = await reply(model, replace(request, hints=replace(request.hints, **change, state='')))  # type: ignore[arg-type]
     assert message.text
     assert message.text != 'Then I speak.'
 
 
-async def test_no_pace_means_no_waiting_but_others_get_their_turn(
+async def test_without_a_pace_nothing_waits_but_others_get_a_turn(
     model: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = recorded(monkeypatch)
@@ -185,7 +185,9 @@ async def test_no_pace_means_no_waiting_but_others_get_their_turn(
     assert not any(waits)
 
 
-async def test_pace_is_kept_in_pieces_a_second(model: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_pace_is_kept_in_pieces_per_second(
+    model: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
     count = sum(not isinstance(event, Started | UsageReport) for event in await events(model, asked()))
     waits = recorded(monkeypatch)
     for pace in (10.0, 1000.0):
@@ -222,7 +224,7 @@ def test_the_environment_sets_the_pace(monkeypatch: pytest.MonkeyPatch, said: st
 
 
 @pytest.mark.parametrize('said', ['fast', '-1', 'nan', 'inf', '1e9'])
-def test_a_pace_that_is_no_number_is_a_fault(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+def test_an_invalid_pace_is_a_fault(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     monkeypatch.setenv(SETTING, said)
     model = Scripted()
     assert model.pace == PACE
@@ -243,7 +245,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return waits
 
 
-async def test_a_turn_may_take_time_by_the_engines_clock(tmp_path: Path) -> None:
+async def test_a_turn_can_take_simulated_time(tmp_path: Path) -> None:
     text = (
         'name: slow\ntitle: Slow\nabout: It thinks.\npattern: pipeline\ntask: Weigh\nmatch: [weigh]\n'
         'roles:\n  researcher:\n    - - {seconds: 30, text: Done.}\nexpect: {status: done}\n'

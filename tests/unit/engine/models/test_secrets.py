@@ -59,7 +59,7 @@ def test_other_texts_are_left_alone(text: str) -> None:
     assert SecretFilter([KEY, 'short', '']).text(text) == text
 
 
-def test_values_count_as_a_whole() -> None:
+def test_only_whole_values_are_hidden() -> None:
     found = SecretFilter((), ['application/json', 'abc'])
     assert found.value({'application/json': ['abc', 'application/js', 1]}) == {
         '[hidden]': ['abc', 'application/js', 1]
@@ -79,7 +79,7 @@ def chunk(**delta: Any) -> bytes:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize('fails', [False, True])
-async def test_no_echo_gets_into_the_journal(fails: bool) -> None:
+async def test_echoed_keys_are_not_journaled(fails: bool) -> None:
     said = json.dumps(ECHOES)
 
     def answer(request: httpx.Request) -> httpx.Response:

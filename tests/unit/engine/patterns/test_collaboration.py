@@ -31,7 +31,7 @@ def playing(reply: Any) -> Catalog:
     return catalog(FakeModel(reply), Supervisor, tools=(get_previous,))
 
 
-async def test_one_call_gives_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_call_returns_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('HEMICYCLE_PACE', '0')
     result = await run_collaborative_task('Find out how Python runs many tasks at once')
     assert isinstance(result, CollaborationResult)
@@ -48,9 +48,7 @@ async def test_the_result_says_whether_it_is_simulated() -> None:
     assert not live.simulated and live.origins == ('live',)
 
 
-async def test_the_endpoints_configured_on_this_machine_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_configured_endpoints_are_available(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / 'endpoints.toml').write_text(
         '[endpoints.mine]\nurl = "http://127.0.0.1:9/v1"\nattempts = 1\n'
     )
@@ -61,12 +59,12 @@ async def test_the_endpoints_configured_on_this_machine_are_there(
         await run_collaborative_task('A bath', models={'': 'mine/large'})
 
 
-async def test_no_more_tasks_than_are_allowed() -> None:
+async def test_the_number_of_tasks_is_limited() -> None:
     result = await run_collaborative_task('Plan a move to another office', max_tasks=2, catalog=offline())
     assert len(result.task_results) == 2
 
 
-async def test_an_empty_plan_gives_an_empty_result() -> None:
+async def test_an_empty_plan_has_an_empty_result() -> None:
     result = await run_collaborative_task('Nothing', catalog=playing(team_reply([])))
     assert result == CollaborationResult(
         objective='Nothing', success=True, messages_exchanged=1, origins=('simulated',)
@@ -80,7 +78,7 @@ async def test_success_means_that_every_task_succeeded() -> None:
     assert result.final_output.strip() == 'all in all'
 
 
-async def test_what_is_wrong_is_said() -> None:
+async def test_problems_are_reported() -> None:
     with pytest.raises(InvalidInput) as refused:
         await run_collaborative_task('A bath', max_tasks=0, catalog=offline())
     assert 'max_tasks' in refused.value.problems
@@ -89,7 +87,7 @@ async def test_what_is_wrong_is_said() -> None:
 
 
 @pytest.mark.parametrize('execution', ['one after another', 'side by side'])
-async def test_a_plan_that_is_there_is_carried_out_task_by_task(execution: str) -> None:
+async def test_a_given_plan_is_carried_out_task_by_task(execution: str) -> None:
     model = FakeModel(team_reply([]))
     found = catalog(model, Supervisor, tools=(get_previous,))
     state = CollaborationState(
@@ -105,7 +103,7 @@ async def test_a_plan_that_is_there_is_carried_out_task_by_task(execution: str) 
     assert state.origins == ()
 
 
-async def test_a_plan_of_which_a_part_is_done_goes_on() -> None:
+async def test_a_partly_done_plan_continues() -> None:
     done = TaskResult(task_id='a', agent_role='researcher', success=True, output='facts')
     state = CollaborationState(
         objective='Test', pending_tasks=[delegated('b', 'writer', 'a')], completed_results=[done]
@@ -140,7 +138,7 @@ def test_completing_a_task_moves_it_to_the_results() -> None:
     assert state.current_task is None and state.result.success
 
 
-def test_the_checklist_follows_what_is_taken_and_what_has_ended() -> None:
+def test_the_checklist_follows_started_and_ended_tasks() -> None:
     state = CollaborationState(objective='Test')
     state.delegate([delegated('a'), delegated('b', 'writer', 'a')])
     assert [step.state for step in state.steps] == ['pending', 'blocked']

@@ -40,7 +40,7 @@ async def played(pattern: str, parameters: dict[str, Any], model: Any = None) ->
 
 @pytest.mark.parametrize('mode', ['dynamic', 'fixed', 'compare'])
 @pytest.mark.parametrize(('pattern', 'parameters'), [('blog', POST), ('podcast', EPISODE)])
-async def test_a_request_of_ones_own_is_carried_out_and_marked_as_filler(
+async def test_custom_requests_are_carried_out_and_marked_as_filler(
     pattern: str, parameters: dict[str, Any], mode: str
 ) -> None:
     outcome = await played(pattern, {**parameters, 'mode': mode})
@@ -49,7 +49,7 @@ async def test_a_request_of_ones_own_is_carried_out_and_marked_as_filler(
     assert not outcome.memory['caveat']
 
 
-async def test_notes_of_ones_own_episode_quote_it() -> None:
+async def test_notes_of_a_custom_episode_quote_it() -> None:
     outcome = await played('podcast', EPISODE)
     assert '“A hive on a roof weighs more than people think it does.”' in outcome.answer
 
@@ -71,13 +71,13 @@ async def test_sections_of_an_improvised_post_differ() -> None:
     assert len(headings) == len(set(headings)) > 1
 
 
-async def test_an_agent_that_stops_too_early_is_quoted_in_the_failure() -> None:
+async def test_the_failure_quotes_an_agent_that_stops_too_early() -> None:
     outcome = await played('podcast', EPISODE, FakeModel('I may not open files.'))
     assert outcome.status is Status.FAILED
     assert outcome.error.endswith('It said last: I may not open files.')
 
 
-async def test_failures_that_were_recorded_before_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failures_recorded_earlier_replay_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     def earlier(pattern: DynamicAgent) -> Any:
         memory = remember(pattern)
         memory.revision = 2  # type: ignore[attr-defined]

@@ -53,7 +53,7 @@ def notes(outcome: Outcome, kind: str) -> list[str]:
     return [said['content'] for said in outcome.memory['messages'] if said['kind'] == kind]
 
 
-async def test_each_task_is_one_stay_in_executing() -> None:
+async def test_each_task_is_one_visit_of_executing() -> None:
     outcome, steps, model = await run(
         team_reply([planned('a'), planned('b', 'analyst'), planned('c', 'writer')])
     )
@@ -80,14 +80,14 @@ async def test_an_empty_plan_ends_at_once_with_an_empty_result() -> None:
     assert len(model.requests) == 1 and results(outcome) == []
 
 
-async def test_one_task_leads_straight_to_the_synthesis() -> None:
+async def test_one_task_leads_directly_to_the_synthesis() -> None:
     outcome, steps, _ = await run(team_reply([planned('a')]))
     assert ways(steps) == ['planning>executing', 'executing>synthesizing', 'synthesizing>complete']
     assert results(outcome) == [('a', 'researcher', True)]
 
 
 @pytest.mark.parametrize(('most', 'kept'), [(1, ['b']), (2, ['b', 'a']), (3, ['b', 'a', 'c'])])
-async def test_a_plan_that_is_too_long_is_cut_and_a_message_says_so(most: int, kept: list[str]) -> None:
+async def test_a_plan_that_is_too_long_is_cut_with_a_message(most: int, kept: list[str]) -> None:
     plan = [planned('a', 'writer', 'b'), planned('b'), planned('c', 'writer', 'a')]
     outcome, _, model = await run(team_reply(plan), max_tasks=most)
     assert [task for task, _, _ in results(outcome)] == kept
@@ -96,13 +96,13 @@ async def test_a_plan_that_is_too_long_is_cut_and_a_message_says_so(most: int, k
     assert f'at most {most} tasks' in model.requests[0].messages[-1].text
 
 
-async def test_tasks_wait_for_those_they_depend_on_and_urgent_ones_come_first() -> None:
+async def test_tasks_wait_for_dependencies_and_urgent_ones_go_first() -> None:
     plan = [planned('a', 'writer', 'b'), planned('b'), planned('c'), planned('d', priority=1)]
     outcome, _, _ = await run(team_reply(plan))
     assert [task for task, _, _ in results(outcome)] == ['d', 'b', 'a', 'c']
 
 
-async def test_a_task_for_an_unknown_role_fails_and_the_run_goes_on() -> None:
+async def test_a_task_for_an_unknown_role_fails_and_the_run_continues() -> None:
     outcome, steps, model = await run(team_reply([planned('a', 'plumber'), planned('b', ' Writer ')]))
     assert outcome.status is Status.DONE
     assert results(outcome) == [('a', 'plumber', False), ('b', 'writer', True)]
@@ -118,7 +118,7 @@ def broken(request: ModelRequest) -> Any:
     return worked(request)
 
 
-async def test_a_worker_that_fails_becomes_a_failed_result_and_the_run_goes_on() -> None:
+async def test_a_failed_worker_becomes_a_failed_result() -> None:
     outcome, steps, _ = await run(team_reply([planned('a', 'analyst'), planned('b', 'writer', 'a')], broken))
     assert outcome.status is Status.DONE
     assert results(outcome) == [('a', 'analyst', False), ('b', 'writer', True)]
@@ -127,13 +127,13 @@ async def test_a_worker_that_fails_becomes_a_failed_result_and_the_run_goes_on()
     assert 'failed@executing.working' in [f'{step.event.name}@{step.event.at}' for step in steps]
 
 
-async def test_a_worker_may_say_itself_that_it_failed() -> None:
+async def test_a_worker_may_report_its_own_failure() -> None:
     outcome, _, _ = await run(team_reply([planned('a')], lambda request: {'success': False, 'output': 'no'}))
     assert results(outcome) == [('a', 'researcher', False)] and notes(outcome, 'failure') == ['no']
     assert outcome.status is Status.FAILED and outcome.error == 'the task has not succeeded: a: no'
 
 
-async def test_an_empty_synthesis_is_no_success() -> None:
+async def test_an_empty_synthesis_is_a_failure() -> None:
     def reply(request: ModelRequest) -> Any:
         return ' ' if request.hints.role == 'synthesizer' else team_reply([planned('a')])(request)
 
@@ -141,7 +141,7 @@ async def test_an_empty_synthesis_is_no_success() -> None:
     assert outcome.status is Status.FAILED and outcome.error == 'the synthesizer wrote nothing'
 
 
-async def test_a_worker_that_answers_in_prose_has_delivered_that() -> None:
+async def test_prose_from_a_worker_is_its_result() -> None:
     answers = in_turn('x', 'y', {'success': True, 'output': 'b'})
     outcome, _, model = await run(team_reply([planned('a'), planned('b', 'writer')], answers))
     assert results(outcome) == [('a', 'researcher', True), ('b', 'writer', True)]
@@ -159,7 +159,7 @@ async def test_a_worker_that_answers_in_prose_has_delivered_that() -> None:
         ([{'task_id': 'a'}], 'tasks.0.assigned_to: Field required'),
     ],
 )
-async def test_a_plan_that_cannot_be_is_asked_for_once_more(tasks: list[Any], problem: str) -> None:
+async def test_an_invalid_plan_is_requested_once_more(tasks: list[Any], problem: str) -> None:
     good = {'approach': '', 'tasks': []}
     outcome, _, model = await run(in_turn({'tasks': tasks}, good))
     assert outcome.status is Status.DONE and len(model.requests) == 2
@@ -179,7 +179,7 @@ async def test_ids_that_are_numbers_are_names() -> None:
     assert [task for task, _, _ in results(outcome)] == ['1', '2']
 
 
-async def test_a_synthesis_that_fails_ends_the_run() -> None:
+async def test_a_failed_synthesis_ends_the_run() -> None:
     def reply(request: ModelRequest) -> Any:
         if request.hints.role == 'synthesizer':
             return ModelError('gone', retryable=False)
@@ -190,7 +190,7 @@ async def test_a_synthesis_that_fails_ends_the_run() -> None:
     assert ways(steps)[-1] == 'synthesizing>failed' and len(outcome.memory['completed_results']) == 1
 
 
-async def test_each_task_is_a_conversation_of_its_own_in_its_role() -> None:
+async def test_each_task_is_a_separate_conversation_in_its_role() -> None:
     _, _, model = await run(
         team_reply([planned('a'), planned('b'), planned('c', 'writer')]), models={'writer': 'scripted'}
     )
@@ -226,7 +226,7 @@ async def test_a_run_can_be_cancelled_in_the_middle_of_a_task() -> None:
         assert [step['state'] for step in outcome.memory['steps']] == ['in progress', 'pending']
 
 
-async def test_one_worker_can_be_stopped_and_the_others_tasks_go_on() -> None:
+async def test_stopping_one_worker_leaves_other_tasks_running() -> None:
     def reply(request: ModelRequest) -> Any:
         return asyncio.Event() if task_in(request) == 'a' else worked(request)
 
@@ -256,13 +256,13 @@ async def test_one_worker_can_be_stopped_and_the_others_tasks_go_on() -> None:
         ({'plan': []}, 'plan'),
     ],
 )
-def test_parameters_that_do_not_fit_are_refused(parameters: dict[str, Any], field: str) -> None:
+def test_invalid_parameters_are_refused(parameters: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         Supervisor.parse({'objective': 'a bridge', **parameters})
     assert field in refused.value.problems
 
 
-def test_four_tasks_are_allowed_where_nothing_is_said() -> None:
+def test_four_tasks_are_allowed_by_default() -> None:
     assert Supervisor.parse({'objective': 'a bridge'}).model_dump() == {
         'objective': 'a bridge',
         'max_tasks': 4,
@@ -290,7 +290,7 @@ class Newsroom(Supervisor):
     )
 
 
-async def test_a_pattern_of_ones_own_can_have_other_roles() -> None:
+async def test_a_custom_pattern_can_have_other_roles() -> None:
     model = FakeModel(team_reply([planned('a', 'checker')]))
     found = team(model)
     found.catalog.add(Newsroom)

@@ -41,7 +41,7 @@ class Held:
         self.gates[task].set()
 
 
-async def test_independent_tasks_are_carried_out_side_by_side_and_no_more_than_there_are_workers() -> None:
+async def test_independent_tasks_run_in_parallel_up_to_the_number_of_workers() -> None:
     held = Held([planned(name) for name in 'abcd'], workers=3)
     async with team(held.model) as conductor:
         started = (await conductor.start('supervisor', held.parameters)).id
@@ -63,7 +63,7 @@ async def test_independent_tasks_are_carried_out_side_by_side_and_no_more_than_t
         assert await conductor.audit(started)
 
 
-async def test_a_task_waits_for_those_it_depends_on_whoever_is_idle() -> None:
+async def test_a_task_waits_for_its_dependencies_even_if_workers_are_idle() -> None:
     held = Held([planned('a'), planned('b'), planned('c', 'writer', 'a', 'b')], workers=6)
     async with team(held.model) as conductor:
         started = (await conductor.start('supervisor', held.parameters)).id
@@ -157,7 +157,7 @@ class Handy(Supervisor):
     roles = (Role(name='tinker', title='Tinker', instructions='', tools=('hangs', 'breaks', 'floods')),)
 
 
-async def test_tools_that_hang_break_or_flood_are_told_to_the_worker_and_the_task_goes_on() -> None:
+async def test_hanging_failing_and_flooding_tools_are_reported_to_the_worker() -> None:
     told: dict[str, tuple[bool, str]] = {}
 
     def work(request: ModelRequest) -> Any:

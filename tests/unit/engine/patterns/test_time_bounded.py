@@ -65,7 +65,7 @@ async def test_a_good_team_reaches_the_goal_and_every_output_is_verified() -> No
     assert len(guards) == 2 and all(guard.value for guard in guards)
 
 
-async def test_failing_tests_are_mended_by_the_testers_plan() -> None:
+async def test_failing_tests_are_fixed_by_the_testers_plan() -> None:
     fix = {
         'passed': False,
         'summary': 'It triples.',
@@ -85,7 +85,7 @@ async def test_failing_tests_are_mended_by_the_testers_plan() -> None:
     assert {'tests'} < {found['gate'] for found in memory['verifications']}
 
 
-async def test_a_step_whose_tests_never_pass_fails_and_the_others_go_on() -> None:
+async def test_a_step_whose_tests_never_pass_fails_alone() -> None:
     bad = {'passed': False, 'summary': 'Wrong.', 'fix_plan': []}
     outcome, _ = await play(
         team(coding=lambda r: write(r, BAD), exploring=bad),
@@ -118,7 +118,7 @@ async def test_a_plan_that_is_never_approved_ends_the_run() -> None:
     assert outcome.memory['verifications'][0]['conditions'][3] == ['plan_score_is_enough', False]
 
 
-async def test_an_unsound_plan_is_asked_for_once_more_and_then_replaced() -> None:
+async def test_an_invalid_plan_is_requested_again_and_then_replaced() -> None:
     circle = {
         **PLAN,
         'steps': [{**step, 'depends_on': [2 - index]} for index, step in enumerate(PLAN['steps'])],
@@ -134,7 +134,7 @@ async def test_an_unsound_plan_is_asked_for_once_more_and_then_replaced() -> Non
     )
 
 
-async def test_a_blocked_step_gets_a_plan_of_its_own() -> None:
+async def test_a_blocked_step_gets_its_own_plan() -> None:
     def coding(request: ModelRequest) -> Any:
         if request.hints.visit <= 3:
             return {'summary': '', 'blocked': 'there is no module for numbers'}
@@ -282,7 +282,7 @@ def leaf_of(path: str) -> str:
     return path.rpartition('.')[2]
 
 
-async def test_a_critical_finding_is_mended_though_the_tests_pass() -> None:
+async def test_a_critical_finding_is_fixed_though_the_tests_pass() -> None:
     found = {
         'passed': True,
         'summary': 'It can be misused.',
@@ -327,7 +327,7 @@ async def test_a_step_that_its_own_plan_finished_passes_the_step_gate_too() -> N
     assert sum(found['gate'] == 'step' for found in outcome.memory['verifications']) == 4
 
 
-async def test_a_step_whose_plan_was_carried_out_in_vain_is_not_planned_a_second_time() -> None:
+async def test_a_step_is_not_planned_again_after_a_failed_plan() -> None:
     def coding(request: ModelRequest) -> Any:
         return (
             {'summary': 'Too large.', 'asks_for_plan': True} if request.hints.visit == 1 else write(request)
@@ -342,7 +342,7 @@ async def test_a_step_whose_plan_was_carried_out_in_vain_is_not_planned_a_second
     assert len(outcome.memory['plans']) == 2
 
 
-async def test_steps_that_rest_on_no_failed_one_go_on_by_default() -> None:
+async def test_steps_independent_of_failures_continue_by_default() -> None:
     described = ['part 1', 'part 2', 'rests on 1', 'part 4']
     needs: list[list[int]] = [[], [], [1], []]
     plan = {
@@ -423,7 +423,7 @@ async def test_every_issue_of_a_refusal_counts_and_a_first_one_sends_a_correctio
     assert kinds(outcome.memory).count('CORRECTION') == 1
 
 
-async def test_a_silent_supervisor_is_not_the_coders_failure() -> None:
+async def test_a_silent_supervisor_does_not_fail_the_coder() -> None:
     def silent(request: ModelRequest) -> Any:
         return ModelError('overloaded') if leaf(request) == 'judging' else good(request)
 
@@ -434,7 +434,7 @@ async def test_a_silent_supervisor_is_not_the_coders_failure() -> None:
     assert 'overloaded' in outcome.error and 'The supervisor gave no answer' in outcome.error
 
 
-async def test_the_state_can_be_handed_on_as_a_dictionary() -> None:
+async def test_the_state_converts_to_a_dictionary() -> None:
     outcome, steps = await play(good)
     state = OrchestrationState.from_dict(outcome.memory)
     data = state.to_dict()

@@ -45,7 +45,7 @@ def kinds(memory: Any) -> list[str]:
     return [message['type'] for message in memory['messages']]
 
 
-async def test_steps_that_cannot_begin_are_planned_anew_within_the_round() -> None:
+async def test_blocked_steps_are_replanned_within_the_round() -> None:
     told: list[str] = []
 
     def writing(request: ModelRequest) -> Any:
@@ -67,7 +67,7 @@ async def test_steps_that_cannot_begin_are_planned_anew_within_the_round() -> No
     assert asked['recipient'] == 'planner' and len(memory['plans']) == 1
 
 
-async def test_the_supervisor_may_have_the_steps_that_are_left_planned_anew() -> None:
+async def test_the_supervisor_may_replan_the_remaining_steps() -> None:
     def judged(request: ModelRequest) -> Any:
         again = 'The interface turned out otherwise.' if request.hints.visit == 1 else ''
         return verdict(evidence='The tests pass.', replan=again)
@@ -84,7 +84,7 @@ async def test_the_supervisor_may_have_the_steps_that_are_left_planned_anew() ->
     )
 
 
-async def test_a_person_may_have_the_steps_that_are_left_planned_anew() -> None:
+async def test_a_person_may_replan_the_remaining_steps() -> None:
     told: list[str] = []
     held = asyncio.Event()
 
@@ -109,7 +109,7 @@ async def test_a_person_may_have_the_steps_that_are_left_planned_anew() -> None:
     assert 'Use a table instead.' in told[1]
 
 
-async def test_the_plan_stays_where_no_other_is_approved_and_it_is_bounded() -> None:
+async def test_the_plan_stays_if_no_other_is_approved() -> None:
     def reviewed(request: ModelRequest) -> Any:
         return verdict(90 if request.hints.visit == 1 else 60, actionable=True, reasonable=True)
 
@@ -123,7 +123,7 @@ async def test_the_plan_stays_where_no_other_is_approved_and_it_is_bounded() -> 
     assert any('they stay' in entry['text'] for entry in memory['event_log'])
 
 
-async def test_no_other_plan_is_asked_for_where_none_is_allowed() -> None:
+async def test_replanning_can_be_disabled() -> None:
     outcome, _ = await play(
         team(writing=STUCK, coding=bad_at_first), max_fix_cycles=0, max_rounds=1, max_replans=0
     )
@@ -131,7 +131,7 @@ async def test_no_other_plan_is_asked_for_where_none_is_allowed() -> None:
     assert outcome.memory['steps']['3']['status'] == 'pending'
 
 
-async def test_a_planner_that_is_silent_keeps_the_plan() -> None:
+async def test_a_silent_planner_keeps_the_plan() -> None:
     def writing(request: ModelRequest) -> Any:
         return PLAN if request.hints.visit == 1 else TimeoutError('gone')
 
@@ -142,7 +142,7 @@ async def test_a_planner_that_is_silent_keeps_the_plan() -> None:
     assert outcome.memory['status'] == 'completed' and list(outcome.memory['steps']) == ['1', '2']
 
 
-async def test_a_run_that_ran_out_of_time_while_replanning_takes_it_up_again() -> None:
+async def test_a_run_that_expired_while_replanning_resumes_it() -> None:
     clock, late, hanging = SimulatedClock(), 1e6, [asyncio.Event()]
 
     def writing(request: ModelRequest) -> Any:

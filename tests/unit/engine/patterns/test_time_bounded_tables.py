@@ -105,13 +105,13 @@ def draft(*needs: tuple[int, ...]) -> PlanDraft:
         (((3,), (), (4,), (1,)), 'steps 1, 3, 4 wait for each other'),
     ],
 )
-def test_what_is_wrong_with_a_plan(needs: Any, problem: str) -> None:
+def test_invalid_plans_are_explained(needs: Any, problem: str) -> None:
     found = validate_plan(draft(*needs))
     assert (problem in '; '.join(found)) if problem else found == []
 
 
 @given(st.integers(2, 15).flatmap(lambda n: st.lists(st.sets(st.integers(1, n)), min_size=n, max_size=n)))
-def test_a_plan_without_a_circle_can_be_put_in_an_order(needs: list[set[int]]) -> None:
+def test_an_acyclic_plan_can_be_ordered(needs: list[set[int]]) -> None:
     graph = dict(enumerate(needs, start=1))
     stuck, order = find_cycle(graph), []
     while ready := [n for n in graph if n not in order and graph[n] <= set(order)]:
@@ -156,9 +156,7 @@ def facts(threshold: int, **other: Any) -> GateFacts:
         ('goal', {'score': 79}, 'goal_score_is_enough'),
     ],
 )
-def test_each_condition_of_each_gate_holds_back_by_itself(
-    gate: str, change: dict[str, Any], held: str
-) -> None:
+def test_each_condition_of_each_gate_blocks_on_its_own(gate: str, change: dict[str, Any], held: str) -> None:
     verdict, threshold = GOOD[gate]
     assert all(holds for _, holds in evaluate_gate(gate, facts(threshold), verdict))
     said = {name: value for name, value in change.items() if name in type(verdict).model_fields}
@@ -167,7 +165,7 @@ def test_each_condition_of_each_gate_holds_back_by_itself(
     assert [name for name, holds in found if not holds] == [held]
 
 
-def test_failures_that_are_acceptable_do_not_hold_the_goal_back() -> None:
+def test_acceptable_failures_do_not_block_the_goal() -> None:
     verdict, threshold = GOOD['goal']
     assert all(
         holds for _, holds in evaluate_gate('goal', facts(threshold, left_over=2, acceptable=2), verdict)
@@ -182,7 +180,7 @@ def test_without_the_supervisor_only_what_can_be_checked_passes(gate: str) -> No
     assert not all(holds for _, holds in evaluate_gate(gate, bad, fallback.verdict(gate, bad, 'gone')))
 
 
-def test_the_plainest_plan_is_a_sound_one() -> None:
+def test_the_fallback_plan_is_valid() -> None:
     assert validate_plan(fallback.plan('x' * 20_000, 'y' * 20_000)) == []
 
 
@@ -194,10 +192,10 @@ def test_the_plainest_plan_is_a_sound_one() -> None:
         ('testing.py', False),
     ],
 )  # fmt: skip
-def test_files_with_tests_are_known_by_their_names(path: str, is_test: bool) -> None:
+def test_test_files_are_recognized_by_name(path: str, is_test: bool) -> None:
     assert bool(TEST_FILE.search(path)) is is_test
 
 
-def test_every_condition_has_a_name_of_its_own() -> None:
+def test_every_condition_has_a_unique_name() -> None:
     names = [name for gate in GATES.values() for name in gate]
     assert len(names) == len(set(names))

@@ -64,7 +64,7 @@ async def test_time_is_shared_out_and_accounted_for() -> None:
     assert outcome.memory['agents']['planner']['metrics']['seconds'] == 5
 
 
-async def test_time_that_is_over_stops_the_run_after_what_is_under_way() -> None:
+async def test_expiry_stops_the_run_after_work_in_progress() -> None:
     here, _ = slow(lambda request: (0, 50, 100)[request.hints.visit] if leaf(request) == 'coding' else 1)
     async with here:
         run = (await here.start('time-bounded', QUICK | {'minutes': 5, 'grace': 30, 'agent_seconds': 999})).id
@@ -79,7 +79,7 @@ async def test_time_that_is_over_stops_the_run_after_what_is_under_way() -> None
         assert memory['reason'] == outcome.error == 'The time of 300 seconds is over.'
 
 
-async def test_what_does_not_end_in_the_grace_is_cut_off() -> None:
+async def test_work_beyond_the_grace_is_cut_off() -> None:
     here, _ = slow(lambda request: 500 if leaf(request) == 'coding' and request.hints.visit == 2 else 1)
     async with here:
         parameters = QUICK | {'minutes': 2, 'grace': 7, 'agent_seconds': 3600}
@@ -90,7 +90,7 @@ async def test_what_does_not_end_in_the_grace_is_cut_off() -> None:
     assert statuses == ['completed', 'failed']
 
 
-async def test_a_step_has_its_share_and_what_others_saved() -> None:
+async def test_a_step_gets_its_share_and_saved_time() -> None:
     here, _ = slow(lambda request: 500 if leaf(request) == 'coding' and request.hints.visit == 1 else 1)
     async with here:
         parameters = {'minutes': 2, 'agent_seconds': 3600, 'max_failed_steps': 15, 'max_rounds': 1}
@@ -159,7 +159,7 @@ async def test_a_run_whose_agents_all_lie_does_not_pass() -> None:
     assert [guard.value for guard in held] == [False]
 
 
-async def test_a_coder_that_claims_tests_and_writes_none_is_held_back() -> None:
+async def test_a_coder_without_the_claimed_tests_is_blocked() -> None:
     claim = {'summary': 'Done, with tests.', 'files': ['double.py'], 'tests': ['test_double.py']}
     outcome, steps = await play(team(coding=claim), max_rounds=1, max_attempts=2)
     assert outcome.memory['status'] in ('failed', 'aborted')
@@ -181,7 +181,7 @@ async def test_time_can_be_added_while_it_runs() -> None:
     assert [grant['seconds'] for grant in outcome.memory['clock']['grants']] == [3600]
 
 
-async def test_finish_now_lets_the_call_under_way_finish_and_nobody_has_failed() -> None:
+async def test_finish_now_lets_the_current_call_finish() -> None:
     here, _ = slow(lambda request: 100 if leaf(request) == 'coding' else 1)
     async with here:
         run = (await here.start('time-bounded', QUICK | {'minutes': 60, 'wait_for_time': 600})).id
@@ -203,7 +203,7 @@ async def test_finish_now_lets_the_call_under_way_finish_and_nobody_has_failed()
 @pytest.mark.parametrize(
     ('name', 'data'), [('add_time', {'seconds': 60}), ('take_seat', {'seat': 'planner'})]
 )
-async def test_what_a_person_does_after_finish_now_cuts_nothing_off(name: str, data: dict[str, Any]) -> None:
+async def test_actions_after_finish_now_cut_nothing_off(name: str, data: dict[str, Any]) -> None:
     hold = asyncio.Event()
 
     def reply(request: ModelRequest) -> Any:
@@ -236,7 +236,7 @@ async def test_finish_now_a_second_time_stops_at_once() -> None:
     assert outcome.error.startswith('A person finished it early')
 
 
-async def test_verification_has_all_the_time_that_is_left() -> None:
+async def test_verification_gets_all_remaining_time() -> None:
     here, _ = slow(lambda request: 100 if leaf(request) == 'judging' else 1)
     async with here:
         run = (await here.start('time-bounded', QUICK | {'minutes': 5})).id
@@ -246,7 +246,7 @@ async def test_verification_has_all_the_time_that_is_left() -> None:
     assert memory['clock']['spans'][-1]['ended'] > 100
 
 
-async def test_verification_that_outlasts_the_time_waits_for_more_and_goes_on() -> None:
+async def test_expired_verification_continues_with_more_time() -> None:
     waits = [400.0]
 
     def seconds(request: ModelRequest) -> float:
@@ -265,7 +265,7 @@ async def test_verification_that_outlasts_the_time_waits_for_more_and_goes_on() 
     assert all(step['attempts'] == 1 for step in outcome.memory['steps'].values())
 
 
-async def test_time_that_is_added_makes_the_share_of_the_step_and_the_call_grow() -> None:
+async def test_added_time_extends_the_step_and_the_call() -> None:
     here, _ = slow(lambda request: 200 if leaf(request) == 'coding' and request.hints.visit == 1 else 1)
     async with here:
         parameters = {'minutes': 2, 'agent_seconds': 3600, 'max_rounds': 1}
@@ -341,7 +341,7 @@ async def test_the_report_of_a_cancelled_run_asks_for_no_time_and_has_nothing_un
     assert 'Fork it at the step before its end to go on.' in told
 
 
-async def test_a_run_that_cannot_wait_for_time_is_not_told_to_add_any() -> None:
+async def test_a_run_that_cannot_wait_does_not_suggest_adding_time() -> None:
     here, _ = slow(lambda request: 1e9)
     async with here:
         run = (await here.start('time-bounded', QUICK | {'minutes': 1, 'wait_for_time': 0})).id
@@ -355,7 +355,7 @@ PLACES = ['writing', 'reviewing', 'coding', 'reviewing_code', 'exploring', 'revi
 
 
 @pytest.mark.parametrize('where', PLACES)
-async def test_an_expired_run_goes_on_where_it_was(where: str) -> None:
+async def test_an_expired_run_continues_where_it_was(where: str) -> None:
     clock, late = SimulatedClock(), 1e6
     hanging = [asyncio.Event()]
 
@@ -389,7 +389,7 @@ async def test_an_expired_run_goes_on_where_it_was(where: str) -> None:
     assert len(plans) == 1, 'what was planned is not planned anew'
 
 
-async def test_a_stopped_run_ends_when_nobody_gives_it_time() -> None:
+async def test_an_expired_run_ends_if_nobody_adds_time() -> None:
     here, _clock = slow(lambda request: 1e9)
     async with here:
         run = (
@@ -425,7 +425,7 @@ async def test_pauses_are_not_counted() -> None:
     assert sum(span['ended'] - span['started'] for span in outcome.memory['clock']['spans']) < 600
 
 
-async def test_a_run_that_nobody_gave_time_can_still_be_forked_and_given_some() -> None:
+async def test_an_ended_expired_run_can_be_forked_with_more_time() -> None:
     clock = IdleClock(longest=3600)
     hangs = Slow(good, clock, lambda r: 3000 if (leaf(r), r.hints.visit) == ('coding', 2) else 1)
     async with conductor(good, clock=clock, model=hangs) as here:
@@ -443,7 +443,7 @@ async def test_a_run_that_nobody_gave_time_can_still_be_forked_and_given_some() 
     assert outcome.memory['steps']['1']['attempts'] == 1 and len(outcome.memory['plans']) == 1
 
 
-async def test_a_budget_of_tokens_that_is_spent_ends_it_with_a_report() -> None:
+async def test_a_spent_token_budget_ends_with_a_report() -> None:
     async with conductor(good) as here:
         run = (await here.start('time-bounded', QUICK, budget=Budget(tokens=60, grace=5))).id
         outcome = await here.result(run)

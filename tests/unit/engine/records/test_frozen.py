@@ -12,7 +12,7 @@ from engine.records import Event, RunId, RunInfo
 from engine.records.frozen import evolve
 
 
-def test_it_is_frozen_once_it_is_made() -> None:
+def test_records_are_frozen_after_construction() -> None:
     event = Event(name='done')
     with pytest.raises(FrozenInstanceError):
         event.name = 'failed'  # type: ignore[misc]
@@ -20,7 +20,7 @@ def test_it_is_frozen_once_it_is_made() -> None:
         evolve(event, name='failed').name = 'done'  # type: ignore[misc]
 
 
-def test_defaults_are_of_each_record_and_what_is_missing_or_unknown_is_refused() -> None:
+def test_defaults_are_fresh_and_wrong_fields_are_refused() -> None:
     assert Event(name='a').data == {} and Event(name='a').data is not Event(name='a').data
     assert Event(name='a', data={'x': 1}).data == {'x': 1}
     with pytest.raises(

@@ -13,7 +13,7 @@ DOCUMENT = {'foo': ['bar', 'baz'], '': 0, 'a/b': 1, 'c%d': 2, 'm~n': 8, '~1': 9}
      ('/m~0n', 8), ('/~01', 9), ('/foo/2', 'none'), ('/foo/x', 'none'), ('/gone/0', 'none'),
      ('/m~0n/0', 'none')],
 )  # fmt: skip
-def test_a_pointer_leads_to_a_value_or_to_what_stands_for_none(pointer, value):
+def test_a_pointer_resolves_to_a_value_or_the_default(pointer, value):
     assert resolve_pointer(DOCUMENT, split_pointer(pointer), 'none') == value
 
 

@@ -21,7 +21,7 @@ JSON = st.recursive(
 
 @settings(max_examples=50, deadline=None)
 @given(JSON)
-def test_json_stays_as_it_is(value: Any) -> None:
+def test_json_values_are_unchanged(value: Any) -> None:
     assert to_jsonable(value) == value
 
 
@@ -36,18 +36,18 @@ def test_json_stays_as_it_is(value: Any) -> None:
         ({1: 2}, {'1': 2}),
     ],
 )
-def test_what_json_lacks_becomes_something_it_has(value: Any, expected: Any) -> None:
+def test_other_values_become_json(value: Any, expected: Any) -> None:
     assert to_jsonable(value) == expected
     json.dumps(to_jsonable(value), allow_nan=False).encode()
 
 
 @pytest.mark.parametrize('value', [object(), lambda: 1, {'x': b'\xff'}])
-def test_what_has_no_form_in_json_is_refused(value: Any) -> None:
+def test_values_without_a_json_form_are_refused(value: Any) -> None:
     with pytest.raises(ValueError):
         to_jsonable(value)
 
 
-def test_an_error_is_said_shortly_whatever_it_is() -> None:
+def test_any_error_is_described_briefly() -> None:
     class Mute(Exception):
         def __str__(self) -> str:
             raise RuntimeError

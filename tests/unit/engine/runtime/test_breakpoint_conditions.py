@@ -101,7 +101,7 @@ def test_a_condition_is_met(text: str) -> None:
         'cost > 1',
     ],
 )
-def test_what_is_not_there_holds_nothing(text: str) -> None:
+def test_missing_values_are_null(text: str) -> None:
     assert not parse_condition(text).holds(MOMENT)
 
 
@@ -137,7 +137,7 @@ def test_what_is_not_there_holds_nothing(text: str) -> None:
         ('cost > 1; 2', 9, 'it cannot be parsed from here on'),
     ],
 )
-def test_what_it_cannot_say_is_refused_by_column(text: str, column: int, says: str) -> None:
+def test_unsupported_syntax_is_refused_with_its_column(text: str, column: int, says: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse_condition(text)
     problem = refused.value.problems['when']
@@ -163,7 +163,7 @@ def test_what_it_cannot_say_is_refused_by_column(text: str, column: int, says: s
         ('len(memory.big + memory.big) > 1', 'too long'),
     ],
 )
-def test_what_does_not_fit_says_why(text: str, says: str) -> None:
+def test_type_errors_are_explained(text: str, says: str) -> None:
     moment = At(**{**MOMENT.values, 'memory': {'long': list(range(20_000)), 'big': 'x' * 700_000}})
     with pytest.raises(EvaluationError, match=says):
         parse_condition(text).holds(moment)
@@ -192,7 +192,7 @@ LONG = {
         'any(any(x == y for y in memory.words) for x in memory.items)',
     ],
 )
-def test_a_long_list_does_not_hold_up_the_loop(text: str) -> None:
+def test_a_long_list_does_not_block_the_loop(text: str) -> None:
     begun = time.process_time()
     with pytest.raises(EvaluationError):
         parse_condition(text).holds(At(memory=LONG))
@@ -208,11 +208,11 @@ def test_a_long_list_does_not_hold_up_the_loop(text: str) -> None:
         'len(memory.text) > 1 and "title" in memory.items[0] and "none" not in memory.items',
     ],
 )
-def test_a_long_list_can_be_looked_through_once(text: str) -> None:
+def test_a_long_list_can_be_searched_once(text: str) -> None:
     assert parse_condition(text).holds(At(memory=LONG))
 
 
-def test_a_long_one_is_refused_and_fields_of_memory_are_known() -> None:
+def test_long_conditions_are_refused_and_memory_fields_checked() -> None:
     with pytest.raises(InvalidInput, match='at most 500 characters, not 501'):
         parse_condition('x' * (MOST_TEXT + 1))
     with pytest.raises(InvalidInput, match="column 10: memory has no field 'nine'; available: n, plan"):
@@ -220,7 +220,7 @@ def test_a_long_one_is_refused_and_fields_of_memory_are_known() -> None:
     check_condition('memory.n > 1 and memory["plan"][0]', ('n', 'plan'))
 
 
-def test_what_lasts_is_told_from_what_is_of_one_step() -> None:
+def test_lasting_and_momentary_conditions_are_distinguished() -> None:
     assert parse_condition('cost > 1 and memory.n and not disagree').lasts
     assert not parse_condition('cost > 1 and "x" in tools').lasts
 
@@ -291,7 +291,7 @@ JSON = st.recursive(
     | st.text(max_size=30),
     JSON,
 )
-def test_nothing_but_a_refusal_comes_of_any_text(text: str, value: Any) -> None:
+def test_any_text_parses_or_is_refused(text: str, value: Any) -> None:
     try:
         condition = parse_condition(text)
     except InvalidInput as error:

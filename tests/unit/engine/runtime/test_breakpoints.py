@@ -130,7 +130,7 @@ async def test_a_run_stops_before_anything_starts_because_of_the_step(
     assert (await conductor.view(run)).stopped == ''
 
 
-async def test_a_hit_is_not_hit_again_by_going_on_but_by_coming_back(conductor: Conductor) -> None:
+async def test_a_breakpoint_is_hit_again_only_on_return(conductor: Conductor) -> None:
     run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
     first = found.view.seq
     await conductor.resume(run)
@@ -142,14 +142,14 @@ async def test_a_hit_is_not_hit_again_by_going_on_but_by_coming_back(conductor: 
     assert len(await pauses(conductor, run)) == 2
 
 
-async def test_a_condition_that_lasts_stops_once_when_it_comes_to_hold(conductor: Conductor) -> None:
+async def test_a_lasting_condition_stops_once_when_it_becomes_true(conductor: Conductor) -> None:
     run, _ = await start(conductor, 'pipeline', Breakpoint(when='tokens > 20'))
     await conductor.resume(run)
     assert (await conductor.result(run)).status is Status.DONE
     assert len(await pauses(conductor, run)) == 1
 
 
-async def test_a_condition_that_holds_already_stops_at_once(conductor: Conductor) -> None:
+async def test_a_condition_that_is_already_true_stops_at_once(conductor: Conductor) -> None:
     run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
     await conductor.set_breakpoints(run, [Breakpoint(when='tokens > 20'), Breakpoint(when='tokens > 9999')])
     view = await conductor.view(run)
@@ -158,14 +158,14 @@ async def test_a_condition_that_holds_already_stops_at_once(conductor: Conductor
     assert view.seq == found.view.seq + 2
 
 
-async def test_one_for_once_is_disabled_when_it_has_been_hit(conductor: Conductor) -> None:
+async def test_a_one_time_breakpoint_is_disabled_after_its_hit(conductor: Conductor) -> None:
     run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', once=True))
     assert (found.view.breakpoints[0].enabled, found.view.breakpoints[0].hits) == (False, 1)
     await conductor.resume(run)
     assert (await conductor.result(run)).status is Status.DONE
 
 
-async def test_two_at_once_are_one_stop_and_both_are_named(conductor: Conductor) -> None:
+async def test_two_breakpoints_at_once_are_one_stop(conductor: Conductor) -> None:
     run, found = await start(
         conductor, 'pipeline', Breakpoint(enter='analyzing'), Breakpoint(leave='researching', stop='region')
     )
@@ -179,12 +179,12 @@ async def test_two_at_once_are_one_stop_and_both_are_named(conductor: Conductor)
     assert found.view.stopped == '; '.join(reasons)
 
 
-async def test_a_disabled_one_stops_nothing(conductor: Conductor) -> None:
+async def test_a_disabled_breakpoint_stops_nothing(conductor: Conductor) -> None:
     run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', enabled=False))
     assert found.view.status is Status.DONE and not await pauses(conductor, run)
 
 
-async def test_one_region_is_held_where_it_is_hit_and_the_other_goes_on(conductor: Conductor) -> None:
+async def test_a_breakpoint_can_hold_one_region(conductor: Conductor) -> None:
     item = Breakpoint(enter='both.left.using_tools', stop='region')
     run, found = await start(conductor, 'twins', item)
     view = found.view
@@ -197,13 +197,13 @@ async def test_one_region_is_held_where_it_is_hit_and_the_other_goes_on(conducto
     assert await conductor.audit(run)
 
 
-async def test_what_leaves_a_region_holds_what_it_leads_to(conductor: Conductor) -> None:
+async def test_a_breakpoint_on_leaving_a_region_holds_the_target(conductor: Conductor) -> None:
     _, found = await start(conductor, 'twins', Breakpoint(leave='both.left', stop='region'))
     assert found.view.active == ('checking.b',) and found.view.status is Status.PAUSED
     assert found.view.held == {}
 
 
-async def test_a_raised_step_is_looked_at_as_the_others_are(conductor: Conductor) -> None:
+async def test_raised_steps_are_checked_too(conductor: Conductor) -> None:
     run, _ = await start(
         conductor, 'twins', Breakpoint(enter='checking.a'), Breakpoint(edge='checking.a>checking.b')
     )
@@ -214,7 +214,7 @@ async def test_a_raised_step_is_looked_at_as_the_others_are(conductor: Conductor
     assert await conductor.audit(run)
 
 
-async def test_an_edge_back_and_one_that_leaves_nothing_are_told_apart(conductor: Conductor) -> None:
+async def test_self_transitions_of_a_child_and_its_parent_are_distinguished(conductor: Conductor) -> None:
     run, _ = await start(conductor, 'twins', Breakpoint(enter='checking'))
     edges = [Breakpoint(edge='checking.b>checking.b'), Breakpoint(edge='checking>checking')]
     await conductor.set_breakpoints(run, edges)
@@ -224,7 +224,7 @@ async def test_an_edge_back_and_one_that_leaves_nothing_are_told_apart(conductor
         assert (await pauses(conductor, run))[-1].event.data['breakpoints'] == [number]
 
 
-async def test_a_hit_ends_a_step_over_that_is_under_way(conductor: Conductor) -> None:
+async def test_a_hit_ends_a_step_over_in_progress(conductor: Conductor) -> None:
     run = (
         await conductor.start(
             'pipeline', QUESTION, paused=True, breakpoints=[Breakpoint(enter='researching.using_tools')]
@@ -238,7 +238,7 @@ async def test_a_hit_ends_a_step_over_that_is_under_way(conductor: Conductor) ->
     assert (await conductor.result(run)).status is Status.DONE, 'nothing of the step is left'
 
 
-async def test_a_step_and_a_breakpoint_at_the_same_place_are_both_said(conductor: Conductor) -> None:
+async def test_a_step_and_a_breakpoint_at_one_place_are_both_named(conductor: Conductor) -> None:
     run = (
         await conductor.start('pipeline', QUESTION, paused=True, breakpoints=[Breakpoint(enter='analyzing')])
     ).id
@@ -253,7 +253,7 @@ async def test_an_ended_run_is_not_stopped(conductor: Conductor) -> None:
     assert found.view.status is Status.DONE and not await pauses(conductor, run)
 
 
-async def test_a_condition_that_fails_does_not_hold_and_says_why_once(conductor: Conductor) -> None:
+async def test_a_failing_condition_is_false_and_reported_once(conductor: Conductor) -> None:
     run, found = await start(conductor, 'pipeline', Breakpoint(when='memory.task > 3'))
     assert found.view.status is Status.DONE
     told = [step for step in await conductor.transitions(run) if step.event.name == 'breakpoints']
@@ -283,7 +283,7 @@ async def test_a_condition_that_fails_does_not_hold_and_says_why_once(conductor:
     ],
     ids=str,
 )
-async def test_one_that_makes_no_sense_is_refused_by_field(
+async def test_an_invalid_breakpoint_is_refused_by_field(
     conductor: Conductor, items: Any, field: str, says: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
@@ -305,7 +305,7 @@ def _plain(items: Any) -> Any:
     ]
 
 
-async def test_numbers_last_and_hits_are_counted_by_them(conductor: Conductor) -> None:
+async def test_breakpoints_keep_their_numbers_and_hits(conductor: Conductor) -> None:
     run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
     kept = await conductor.set_breakpoints(run, [*found.view.breakpoints, Breakpoint(leave='reviewing')])
     assert [(item.id, item.enabled) for item in kept] == [('1', True), ('2', True)]
@@ -319,7 +319,7 @@ async def test_numbers_last_and_hits_are_counted_by_them(conductor: Conductor) -
     assert (await conductor.view(run)).breakpoints == ()
 
 
-async def test_they_survive_a_restart_and_a_snapshot_and_are_not_of_a_fork(conductor: Conductor) -> None:
+async def test_breakpoints_survive_restarts_but_are_not_forked(conductor: Conductor) -> None:
     items = [Breakpoint(enter='analyzing', when='loops == 2'), Breakpoint(when='tokens > 20')]
     run, found = await start(conductor, 'pipeline', *items)
     loaded = Fold.load(found.snapshot(), found.shape)
@@ -338,7 +338,7 @@ async def test_they_survive_a_restart_and_a_snapshot_and_are_not_of_a_fork(condu
         assert await again.audit(fork) and await again.audit(run)
 
 
-async def test_after_a_cut_at_any_step_the_same_places_are_hit(conductor: Conductor) -> None:
+async def test_recovery_at_any_step_hits_the_same_breakpoints(conductor: Conductor) -> None:
     items = [Breakpoint(enter='analyzing'), Breakpoint(when='tokens > 20')]
     run, _ = await start(conductor, 'pipeline', *items)
     while run in conductor._live.runs:

@@ -170,7 +170,7 @@ async def test_an_agent_that_uses_tools_is_told_after_their_results() -> None:
         assert await here.audit(run)
 
 
-async def test_what_waits_for_its_next_attempt_is_told_then_and_not_started_when_all_is_spent() -> None:
+async def test_pending_retries_are_warned_and_not_started_when_the_budget_is_spent() -> None:
     clock, busy = SimulatedClock(), ModelError('busy', retryable=True, usage=Usage(input=50))
     model = FakeModel(busy)
     async with conductor(model, clock=clock) as here:
@@ -189,7 +189,7 @@ async def test_what_waits_for_its_next_attempt_is_told_then_and_not_started_when
         assert await here.audit(run) == 6
 
 
-async def test_nobody_is_bothered_without_a_budget() -> None:
+async def test_without_a_budget_nobody_is_warned() -> None:
     async with conductor(FakeModel()) as here:
         run = (await here.start('lone', budget=Budget())).id
         await here.result(run)
@@ -200,7 +200,7 @@ async def test_nobody_is_bothered_without_a_budget() -> None:
 # What is under way, and the pattern's own shutdown
 
 
-async def test_what_is_under_way_may_end_within_the_grace() -> None:
+async def test_work_in_progress_may_end_within_the_grace() -> None:
     gate, clock = asyncio.Event(), SimulatedClock()
     model = FakeModel(in_turn(gate, 'ok'))
     async with conductor(model, clock=clock) as here:
@@ -215,7 +215,7 @@ async def test_what_is_under_way_may_end_within_the_grace() -> None:
         assert len(model.requests) == 3 and await here.audit(run)
 
 
-async def test_what_does_not_end_within_the_grace_is_cut_off() -> None:
+async def test_work_beyond_the_grace_is_cut_off() -> None:
     clock = SimulatedClock()
     model = FakeModel(in_turn(asyncio.Event(), 'ok'))
     async with conductor(model, clock=clock) as here:
@@ -241,7 +241,7 @@ async def test_a_pattern_can_shut_down_by_itself() -> None:
         assert await here.audit(run) == (await here.info(run)).seq
 
 
-async def test_a_shutdown_has_a_grace_and_no_more() -> None:
+async def test_a_shutdown_is_limited_by_the_grace() -> None:
     clock = SimulatedClock()
     model = FakeModel(lambda request: asyncio.Event() if request.hints.state == 'reporting' else 'ok')
     async with conductor(model, clock=clock) as here:
@@ -280,7 +280,7 @@ async def test_time_counts_while_it_runs_and_not_while_it_is_paused() -> None:
         assert outcome.error == 'its budget of 100 seconds is spent (100 used)'
 
 
-async def test_time_survives_recovery_and_does_not_count_while_nobody_runs_it() -> None:
+async def test_used_time_survives_recovery_without_downtime() -> None:
     clock, journal = SimulatedClock(), MemoryJournal()
     async with conductor(FakeModel(asyncio.Event()), journal, clock) as gone:
         run = (await gone.start('lone', budget=Budget(seconds=100))).id
@@ -298,7 +298,7 @@ async def test_time_survives_recovery_and_does_not_count_while_nobody_runs_it() 
         assert 'exhaust' in await names(heir, run)
 
 
-async def test_money_is_counted_where_it_is_known() -> None:
+async def test_known_costs_are_counted() -> None:
     model = Live(0.25)
     made = conductor(model)
     async with made as here:
@@ -308,7 +308,7 @@ async def test_money_is_counted_where_it_is_known() -> None:
 
 
 @pytest.mark.parametrize(('model', 'calls'), [(Quoted(None), 0), (Live(None), 1)], ids=['before', 'after'])
-async def test_a_price_that_is_not_known_is_said_at_once(model: Live, calls: int) -> None:
+async def test_an_unknown_price_is_reported_at_once(model: Live, calls: int) -> None:
     model.requests.clear()
     async with conductor(model) as here:
         run = (await here.start('rounds', budget=Budget(cost=1.0, tokens=100))).id
@@ -354,7 +354,7 @@ async def test_a_crash_at_each_step_ends_as_it_would_have(pattern: str) -> None:
     limit=st.integers(1, 300),
     warn=st.floats(0.05, 1),
 )
-def test_no_more_is_used_than_the_limit_and_the_calls_that_were_under_way(
+def test_usage_exceeds_the_limit_by_calls_in_progress_at_most(
     sizes: list[int], limit: int, warn: float
 ) -> None:
     class Sized(FakeModel):
@@ -388,7 +388,7 @@ def test_no_more_is_used_than_the_limit_and_the_calls_that_were_under_way(
     asyncio.run(play())
 
 
-async def test_an_edit_of_memory_does_not_forget_what_agents_are_to_be_told() -> None:
+async def test_a_memory_edit_keeps_pending_budget_notices() -> None:
     gate, model = asyncio.Event(), FakeModel()
     model._reply = in_turn('ok', gate, 'ok')
     async with conductor(model) as here:

@@ -25,7 +25,7 @@ from tests.unit.engine.runtime.test_budget import (
 )
 
 
-async def test_extending_lifts_the_limit_while_it_is_in_its_grace() -> None:
+async def test_extending_during_the_grace_lifts_the_limit() -> None:
     clock, (model, gate) = SimulatedClock(), held()
     async with conductor(model, clock=clock) as here:
         run = (await here.start('side', budget=Budget(tokens=30))).id
@@ -46,7 +46,7 @@ async def test_extending_lifts_the_limit_while_it_is_in_its_grace() -> None:
         assert (await names(here, run)).count('exhaust') == 2 and await here.audit(run)
 
 
-async def test_a_paused_run_is_not_ended_by_what_was_under_way() -> None:
+async def test_a_paused_run_is_not_ended_by_work_in_progress() -> None:
     gate = asyncio.Event()
     async with conductor(FakeModel(in_turn(gate, 'ok'))) as here:
         run = (await here.start('rounds', budget=Budget(tokens=10))).id
@@ -62,7 +62,7 @@ async def test_a_paused_run_is_not_ended_by_what_was_under_way() -> None:
         assert (await here.result(run)).status is Status.FAILED
 
 
-async def test_agents_are_told_when_there_is_room_again() -> None:
+async def test_agents_are_told_when_the_budget_is_extended() -> None:
     model = FakeModel()
     async with conductor(model) as here:
         run = (await here.start('rounds', budget=Budget(tokens=1000, warn=0.01))).id
@@ -88,7 +88,7 @@ async def test_agents_are_told_when_there_is_room_again() -> None:
     ],
     ids=str,
 )
-async def test_an_extension_that_makes_no_sense_is_refused(more: dict[str, Any], problem: str) -> None:
+async def test_an_invalid_extension_is_refused(more: dict[str, Any], problem: str) -> None:
     async with conductor(FakeModel(asyncio.Event())) as here:
         run = (await here.start('lone', budget=Budget(tokens=100))).id
         with pytest.raises(InvalidInput) as refused:
@@ -99,7 +99,7 @@ async def test_an_extension_that_makes_no_sense_is_refused(more: dict[str, Any],
             await here.extend(bare, tokens=1)
 
 
-async def test_a_run_that_has_ended_is_not_extended_but_forked() -> None:
+async def test_an_ended_run_is_forked_rather_than_extended() -> None:
     model = FakeModel()
     async with conductor(model) as here:
         run = (await here.start('rounds', budget=Budget(tokens=45, warn=0.5))).id
@@ -133,7 +133,7 @@ async def test_a_run_that_has_ended_is_not_extended_but_forked() -> None:
     ],
     ids=str,
 )
-async def test_a_budget_that_makes_no_sense_is_refused_by_field(budget: Budget, field: str) -> None:
+async def test_an_invalid_budget_is_refused_by_field(budget: Budget, field: str) -> None:
     async with conductor(FakeModel()) as here:
         with pytest.raises(InvalidInput) as refused:
             await here.start('lone', budget=budget)

@@ -24,7 +24,7 @@ async def stopped(conductor: Conductor) -> str:
     raise AssertionError('it did not stop')
 
 
-async def test_it_gives_the_answer_and_the_values_of_its_names(conductor):
+async def test_a_probe_returns_the_answer_and_values(conductor):
     run = await stopped(conductor)
     found = await conductor.probe(run, 'tokens > 1 and memory.task != null and score == null')
     steps = await conductor.transitions(run)
@@ -37,14 +37,14 @@ async def test_it_gives_the_answer_and_the_values_of_its_names(conductor):
     assert found.seq < steps[-1].seq  # the pause is none that conditions look at
 
 
-async def test_what_cannot_be_evaluated_says_why(conductor):
+async def test_evaluation_errors_are_explained(conductor):
     run = await stopped(conductor)
     found = await conductor.probe(run, 'event > 3')
     assert not found.holds
     assert 'compare a text with a number' in found.problem
 
 
-async def test_what_cannot_be_read_names_the_column(conductor):
+async def test_syntax_errors_name_the_column(conductor):
     run = await stopped(conductor)
     with pytest.raises(InvalidInput, match='column 5: '):
         await conductor.probe(run, '1 + (cots')

@@ -173,24 +173,24 @@ def looking() -> GuardExplanations:
         ('endless', {'count': 1, 'now': 'b'}),
     ],
 )
-def test_a_guard_is_read_through_all_that_it_calls(looking, guard, saw):
+def test_guards_are_analyzed_through_their_calls(looking, guard, saw):
     assert dict(looking.of('a', 'end', guard, BEFORE, EVENT).values) == saw
 
 
-def test_the_first_sentence_of_its_docstring_is_what_it_says(looking):
+def test_the_docstrings_first_sentence_is_the_description(looking):
     assert looking.of('a', 'end', 'plain', BEFORE, EVENT).says == 'It is a field. And more.'
 
 
-def test_what_is_not_there_is_left_out(looking):
+def test_missing_fields_are_left_out(looking):
     ground = looking.of('a', 'end', 'given', {'memory': {}, 'agents': {}}, Event(name='go', ran=1.0))
     assert ground.values == (('event.ran', 1.0),)
 
 
-def test_of_a_pattern_that_is_gone_nothing_is_known():
+def test_a_missing_pattern_has_no_explanations():
     assert GuardExplanations(None, {}).of('a', 'end', 'plain', BEFORE, EVENT) == GuardExplanation('')
 
 
-def test_a_guard_without_source_still_says_what_it_is():
+def test_a_guard_without_source_still_has_a_description():
     made: dict[str, object] = {}
     exec('def plain(self, memory, event):\n    "Made up."\n    return memory.count > 1', made)
     strange = type('Strange', (Looking,), {'plain': made['plain']})
@@ -199,7 +199,7 @@ def test_a_guard_without_source_still_says_what_it_is():
     )
 
 
-def test_an_agent_s_own_guards_are_read_with_what_they_were_made_with():
+def test_agent_guards_are_analyzed_with_their_closures():
     pattern = Conductor().catalog.pattern('pipeline').sample()
     before = {'memory': {}, 'agents': {'reviewing': {'turns': 2}}}
     edges = [edge for edge in Conductor().draw('pipeline').edges if 'out_of_turns' in edge.conditions]
@@ -212,7 +212,7 @@ def test_an_agent_s_own_guards_are_read_with_what_they_were_made_with():
 
 
 @pytest.mark.parametrize('name', sorted(Conductor().catalog.patterns))
-def test_every_guard_that_ships_says_what_it_means(name):
+def test_every_included_guard_has_a_description(name):
     conductor = Conductor()
     explanations = GuardExplanations(conductor.catalog.pattern(name).sample(), {})
     for edge in conductor.draw(name).edges:
@@ -220,7 +220,7 @@ def test_every_guard_that_ships_says_what_it_means(name):
             assert explanations.of(edge.source, edge.dest, guard, {}, EVENT).says, guard
 
 
-async def test_a_run_has_the_grounds_of_its_pattern():
+async def test_a_run_has_its_patterns_explanations():
     async with Conductor() as conductor:
         run = (await conductor.start('pipeline', {'task': 'Which database suits a small shop?'})).id
         await conductor.result(run)

@@ -42,7 +42,7 @@ class Watcher:
     ],
     ids=['alike', 'becomes longer'],
 )
-async def test_work_of_many_tasks_leaves_room_for_others(works: list[bool]) -> None:
+async def test_many_tasks_leave_room_for_others(works: list[bool]) -> None:
     clock = WorkClock()
     share, watcher = LoopShare(clock), Watcher(clock)
     order: list[int] = []
@@ -60,7 +60,7 @@ async def test_work_of_many_tasks_leaves_room_for_others(works: list[bool]) -> N
     assert order == list(range(len(works)))  # first come, first served
 
 
-async def test_a_turn_that_nobody_waits_for_any_more_is_passed_on() -> None:
+async def test_an_abandoned_turn_is_passed_on() -> None:
     clock = WorkClock()
     share = LoopShare(clock)
 

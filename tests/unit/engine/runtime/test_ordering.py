@@ -118,7 +118,7 @@ def names(steps: Any) -> list[str]:
     [(Pipeline, {'task': 'six?'}, pipeline_reply), (Pair, {}, working)],
     ids=['pipeline', 'pair'],
 )
-async def test_a_model_is_called_only_in_a_state_that_a_kept_step_entered(
+async def test_a_model_is_called_only_in_a_journaled_state(
     pattern: type[Pattern], parameters: dict[str, Any], reply: Callable[[ModelRequest], Any]
 ) -> None:
     kept = MemoryJournal()
@@ -147,7 +147,7 @@ async def test_a_model_is_called_only_in_a_state_that_a_kept_step_entered(
     assert len(model.requests) >= 4 and ahead == []
 
 
-async def test_no_work_begins_before_its_step_is_kept(conductor: Conductor, held: HeldJournal) -> None:
+async def test_no_work_starts_before_its_step_is_journaled(conductor: Conductor, held: HeldJournal) -> None:
     starting = asyncio.ensure_future(conductor.start('visits'))
     assert names(await held.next()) == ['start']
     assert Visits.begun == [] and not starting.done()
@@ -163,7 +163,7 @@ async def test_no_work_begins_before_its_step_is_kept(conductor: Conductor, held
     assert Visits.ends[1].cancelled() and not Visits.ends[2].cancelled()
 
 
-async def test_no_work_is_stopped_before_the_step_that_stops_it_is_kept(
+async def test_no_work_is_stopped_before_its_step_is_journaled(
     conductor: Conductor, held: HeldJournal, run: RunId
 ) -> None:
     cancelling = asyncio.ensure_future(conductor.cancel(run))
@@ -174,7 +174,7 @@ async def test_no_work_is_stopped_before_the_step_that_stops_it_is_kept(
     assert Visits.ends[1].cancelled()
 
 
-async def test_no_attempt_is_made_before_the_failure_of_the_last_one_is_kept(
+async def test_no_retry_starts_before_the_failure_is_journaled(
     conductor: Conductor, held: HeldJournal, clock: SimulatedClock, run: RunId
 ) -> None:
     Visits.ends.pop(1).set_exception(ModelError('busy', retryable=True))
@@ -187,7 +187,7 @@ async def test_no_attempt_is_made_before_the_failure_of_the_last_one_is_kept(
     await until(lambda: len(Visits.begun) == 2)
 
 
-async def test_nobody_sees_a_step_before_it_is_kept(
+async def test_no_watcher_sees_a_step_before_it_is_journaled(
     conductor: Conductor, held: HeldJournal, run: RunId
 ) -> None:
     seen: list[int] = []
@@ -208,7 +208,7 @@ async def test_nobody_sees_a_step_before_it_is_kept(
     assert seen == [1, 2]
 
 
-async def test_an_event_that_waits_while_the_run_ends_is_refused(
+async def test_a_queued_event_is_refused_when_the_run_ends(
     conductor: Conductor, held: HeldJournal, run: RunId
 ) -> None:
     Visits.ends[1].set_result('over')
@@ -236,7 +236,7 @@ async def test_a_late_ending_of_a_visit_is_dropped_while_its_successor_is_being_
     assert (await conductor.result(run)).memory['results'] == ['from the second']
 
 
-async def test_a_late_time_out_of_a_visit_is_dropped_while_its_successor_is_being_journaled(
+async def test_a_late_timeout_of_a_visit_is_dropped_while_its_successor_is_being_journaled(
     conductor: Conductor, held: HeldJournal, clock: SimulatedClock, run: RunId
 ) -> None:
     asking = asyncio.ensure_future(conductor.send(run, 'again'))
@@ -253,7 +253,7 @@ async def test_a_late_time_out_of_a_visit_is_dropped_while_its_successor_is_bein
     assert (await conductor.result(run)).status is Status.FAILED
 
 
-async def test_work_belongs_to_its_own_visit_though_the_next_is_decided_before_it_begins(
+async def test_work_belongs_to_its_visit_even_if_the_next_is_already_decided(
     conductor: Conductor, held: HeldJournal, clock: SimulatedClock
 ) -> None:
     starting = asyncio.ensure_future(conductor.start('visits'))
@@ -279,7 +279,7 @@ async def test_work_belongs_to_its_own_visit_though_the_next_is_decided_before_i
 
 
 @pytest.mark.parametrize('event', ['again', 'skip'])
-async def test_an_attempt_that_comes_due_while_its_visit_is_being_left_is_not_made(
+async def test_a_retry_due_while_its_visit_is_being_left_is_not_made(
     conductor: Conductor, held: HeldJournal, clock: SimulatedClock, run: RunId, event: str
 ) -> None:
     Visits.ends.pop(1).set_exception(ModelError('busy', retryable=True))

@@ -41,7 +41,7 @@ async def full() -> Any:
         yield conductor, journal, clock, run, model
 
 
-async def test_it_waits_tells_and_goes_on(full: Any) -> None:
+async def test_a_full_journal_is_reported_and_waited_for(full: Any) -> None:
     conductor, journal, clock, run, model = full
     with conductor.feed.subscribe(run) as reader:
         await clock.advance(10)
@@ -55,7 +55,7 @@ async def test_it_waits_tells_and_goes_on(full: Any) -> None:
     assert set(troubles[:-1]) == {'disk full'} and troubles[-1] == ''
 
 
-async def test_cancel_during_that_time_is_done_when_there_is_room(full: Any) -> None:
+async def test_a_cancel_during_an_outage_is_journaled_later(full: Any) -> None:
     conductor, journal, clock, run, _ = full
     cancelling = asyncio.ensure_future(conductor.cancel(run))
     await clock.advance(1)
@@ -68,7 +68,7 @@ async def test_cancel_during_that_time_is_done_when_there_is_room(full: Any) -> 
     assert (await conductor.info(run)).status.ended
 
 
-async def test_letting_go_during_that_time_is_quick_and_loses_nothing(full: Any) -> None:
+async def test_releasing_during_an_outage_is_quick_and_loses_nothing(full: Any) -> None:
     conductor, journal, clock, run, _ = full
     waiting = asyncio.ensure_future(conductor.pause(run))
     await clock.advance(1)
@@ -93,7 +93,7 @@ class Long(Pattern):
         return 'again'
 
 
-async def test_snapshots_give_what_the_steps_give(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_snapshots_equal_the_folded_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, 'SNAPSHOT_STEPS', 2)
     journal = MemoryJournal()
     async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply))) as conductor:
@@ -106,7 +106,7 @@ async def test_snapshots_give_what_the_steps_give(monkeypatch: pytest.MonkeyPatc
             assert await conductor.view(run, at) == fold(run, shape, steps[:at]), at
 
 
-async def test_snapshots_together_weigh_no_more_than_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_snapshots_take_no_more_space_than_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, 'SNAPSHOT_STEPS', 10)
     journal = MemoryJournal()
     async with Conductor(journal, catalog=catalog(FakeModel('word ' * 20), Long)) as conductor:
@@ -125,7 +125,7 @@ class Level(Pattern):
     transitions = [['go', 'a', 'b'], ['go', 'b', 'a']]
 
 
-async def test_snapshots_of_what_does_not_grow_are_kept_as_often_as_they_may_be() -> None:
+async def test_snapshots_of_constant_size_are_taken_as_often_as_allowed() -> None:
     journal = MemoryJournal()
     async with Conductor(journal, catalog=catalog(FakeModel(), Level)) as conductor:
         run = (await conductor.start('level')).id

@@ -48,7 +48,7 @@ async def left_behind(journal: MemoryJournal, pattern: str = 'two', **options: A
     return run
 
 
-async def test_an_unfinished_run_goes_on_from_where_it_was() -> None:
+async def test_an_unfinished_run_continues_where_it_was() -> None:
     journal = MemoryJournal()
     run = await left_behind(journal)
     async with conductor(journal) as heir:
@@ -84,7 +84,7 @@ async def test_runs_are_recovered_some_at_a_time() -> None:
     assert journal.most == AT_ONCE
 
 
-async def test_a_call_that_is_paid_may_end_before_its_process_closes() -> None:
+async def test_a_paid_call_may_end_before_its_process_closes() -> None:
     journal, answer = MemoryJournal(), asyncio.Event()
     model, grace = FakeModel(lambda request: answer, simulated=False), asyncio.Future[None]()
     gone = conductor(journal, model)
@@ -104,7 +104,7 @@ async def test_a_call_that_is_paid_may_end_before_its_process_closes() -> None:
 
 
 @pytest.mark.parametrize('simulated', [False, True])
-async def test_a_call_is_cut_off_when_the_grace_is_over_or_nothing_is_paid(simulated: bool) -> None:
+async def test_a_call_is_cut_off_after_the_grace_or_if_it_is_free(simulated: bool) -> None:
     journal, grace = MemoryJournal(), asyncio.Future[None]()
     model = FakeModel(lambda request: asyncio.Event(), simulated=simulated)
     gone = conductor(journal, model)
@@ -122,7 +122,7 @@ async def test_a_call_is_cut_off_when_the_grace_is_over_or_nothing_is_paid(simul
         assert (await heir.result(run)).status is Status.DONE
 
 
-async def test_a_paused_run_is_paused_after_recovery_and_holds_its_work() -> None:
+async def test_a_paused_run_stays_paused_after_recovery() -> None:
     journal = MemoryJournal()
     async with conductor(journal, hanging()) as gone:
         run = (await gone.start('two')).id
@@ -147,7 +147,7 @@ async def test_recovery_in_the_middle_of_a_retry_keeps_the_attempt() -> None:
     assert model.requests[0].hints.attempt == 2 and model.requests[1].hints.attempt == 1
 
 
-async def test_runs_of_a_living_owner_are_left_to_it() -> None:
+async def test_runs_of_a_live_owner_are_left_alone() -> None:
     journal = MemoryJournal()
     run = await left_behind(journal, owner='a')
     async with conductor(journal, owner='b', is_alive=lambda owner: owner == 'a') as other:
@@ -156,7 +156,7 @@ async def test_runs_of_a_living_owner_are_left_to_it() -> None:
             await other.pause(run)
 
 
-async def test_one_run_is_not_enlivened_twice() -> None:
+async def test_a_run_is_not_recovered_twice() -> None:
     journal, model = MemoryJournal(), FakeModel()
     run = await left_behind(journal)
     async with conductor(journal, model) as heir:
@@ -174,7 +174,7 @@ class SlowToCreate(MemoryJournal):
             await asyncio.sleep(0)
 
 
-async def test_a_run_that_is_just_starting_is_not_recovered() -> None:
+async def test_a_starting_run_is_not_recovered() -> None:
     journal = SlowToCreate()
     async with conductor(journal) as here:
         starting = asyncio.ensure_future(here.start('two'))
@@ -185,7 +185,7 @@ async def test_a_run_that_is_just_starting_is_not_recovered() -> None:
         assert 'recover' not in [step.event.name for step in await here.transitions(run)]
 
 
-async def test_a_run_that_was_created_and_never_started_is_started() -> None:
+async def test_a_run_created_but_not_started_is_started() -> None:
     journal = MemoryJournal()
     run = await left_behind(journal)
     journal._transitions[run].clear()
@@ -196,7 +196,7 @@ async def test_a_run_that_was_created_and_never_started_is_started() -> None:
         assert await heir.audit(run) == (await heir.info(run)).seq
 
 
-async def test_what_cannot_go_on_is_stranded_and_holds_up_nobody() -> None:
+async def test_a_stranded_run_does_not_block_the_others() -> None:
     journal = MemoryJournal()
     gone, changed, broken, fine = [await left_behind(journal) for _ in range(4)]
     for run, pattern in ((gone, 'vanished'), (changed, 'lone')):
@@ -268,7 +268,7 @@ async def test_a_journal_that_fails_for_good_stops_the_run_before_it_acts(error:
         assert (await heir.result(run)).status is Status.DONE
 
 
-async def test_who_waits_for_a_run_that_cannot_be_journaled_is_told() -> None:
+async def test_callers_waiting_for_an_unjournalable_run_get_an_error() -> None:
     class Failing(MemoryJournal):
         async def append(self, info: Any, transitions: Any, snapshot: Any = None) -> int:
             if info.seq >= 2:
@@ -282,7 +282,7 @@ async def test_who_waits_for_a_run_that_cannot_be_journaled_is_told() -> None:
 
 
 @pytest.mark.parametrize('place', [(Meter, 'apply'), (ActivityRunner, 'control')], ids=['before', 'after'])
-async def test_a_bug_around_the_journal_stops_the_run_which_goes_on_from_what_is_journaled(
+async def test_a_run_stopped_by_a_journal_bug_continues_from_its_last_step(
     place: tuple[type, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     journal, model = MemoryJournal(), FakeModel(in_turn('one', asyncio.Event(), 'two'))
@@ -319,7 +319,7 @@ def _plain(journal: MemoryJournal) -> MemoryJournal:
     return made
 
 
-async def test_letting_go_answers_who_waits_and_ends_who_watches() -> None:
+async def test_releasing_answers_waiters_and_ends_watchers() -> None:
     journal = MemoryJournal()
     here = conductor(journal, hanging())
     run = (await here.start('two')).id
@@ -361,7 +361,7 @@ async def test_a_fork_at_every_step_reaches_an_end_and_leaves_its_parent_alone()
         assert await here.transitions(run) == history and await here.info(run) == info
 
 
-async def test_a_fork_of_a_fork_goes_on() -> None:
+async def test_a_fork_of_a_fork_continues() -> None:
     journal = MemoryJournal()
     async with conductor(journal, pipeline_reply) as here:
         run = (await here.start('pipeline', {'task': 'six?'})).id
@@ -375,7 +375,7 @@ async def test_a_fork_of_a_fork_goes_on() -> None:
         assert await here.audit(again)
 
 
-async def test_a_fork_of_a_paused_run_goes_on_unless_it_is_asked_to_pause() -> None:
+async def test_a_fork_of_a_paused_run_continues_unless_paused() -> None:
     async with conductor(MemoryJournal(), in_turn(asyncio.Event(), 'ok')) as here:
         run = (await here.start('two')).id
         await here.pause(run)
@@ -384,7 +384,7 @@ async def test_a_fork_of_a_paused_run_goes_on_unless_it_is_asked_to_pause() -> N
 
 
 @pytest.mark.parametrize('at', [-1, 99])
-async def test_a_fork_at_a_step_there_is_not_is_refused(at: int) -> None:
+async def test_a_fork_at_a_missing_step_is_refused(at: int) -> None:
     async with conductor(MemoryJournal()) as here:
         run = (await here.start('two')).id
         with pytest.raises(UnknownStep):

@@ -100,7 +100,7 @@ async def events(conductor: Conductor, run: RunId) -> list[str]:
     return [f'{step.event.name}@{step.event.at}' for step in await conductor.transitions(run)]
 
 
-async def test_pause_lets_what_is_under_way_end_and_starts_nothing_new(
+async def test_a_pause_lets_current_work_end_and_starts_nothing_new(
     conductor: Conductor, gates: Gates
 ) -> None:
     run = (await conductor.start('chain')).id
@@ -143,7 +143,7 @@ class Bare(Chain):
     transitions = [edge for edge in Chain.transitions if 'done' in edge]
 
 
-async def test_work_that_ends_while_a_pause_is_written_is_no_dead_end(gates: Gates) -> None:
+async def test_work_that_ends_while_a_pause_is_journaled_is_not_a_dead_end(gates: Gates) -> None:
     Bare.started, Bare.does = [], Chain.does  # type: ignore[assignment]
     async with Conductor(Slow(), catalog=catalog(FakeModel(), Bare)) as conductor:
         run = (await conductor.start('bare')).id
@@ -157,7 +157,7 @@ async def test_work_that_ends_while_a_pause_is_written_is_no_dead_end(gates: Gat
         assert live.projection.status is Status.PAUSED, live.projection.error
 
 
-async def test_a_time_out_stands_still_during_a_pause(
+async def test_timeouts_stop_during_a_pause(
     conductor: Conductor, gates: Gates, clock: SimulatedClock
 ) -> None:
     run = (await conductor.start('chain')).id
@@ -174,7 +174,7 @@ async def test_a_time_out_stands_still_during_a_pause(
     assert (outcome.status, outcome.error) == (Status.FAILED, 'two did not end within 30 seconds')
 
 
-async def test_an_expired_state_takes_its_work_along(
+async def test_an_expired_state_cancels_its_work(
     conductor: Conductor, gates: Gates, clock: SimulatedClock
 ) -> None:
     run = (await conductor.start('chain')).id
@@ -225,7 +225,7 @@ async def test_retries_are_journaled_with_their_number_and_delay(
     ],
     ids=lambda value: type(value).__name__,
 )
-async def test_a_run_that_fails_touches_no_other(
+async def test_a_failed_run_affects_no_other(
     conductor: Conductor, clock: SimulatedClock, error: BaseException, attempts: int
 ) -> None:
     async def does(activity: Activity) -> None:
@@ -255,7 +255,7 @@ async def test_a_result_that_is_not_json_fails_the_run(conductor: Conductor, res
     assert outcome.status is Status.FAILED and ('erializ' in outcome.error or 'utf' in outcome.error)
 
 
-async def test_cancel_reaches_the_work_waits_for_it_and_drops_what_it_says(conductor: Conductor) -> None:
+async def test_cancel_stops_the_work_and_drops_its_result(conductor: Conductor) -> None:
     seen: list[str] = []
     begun = asyncio.Event()
 
@@ -282,7 +282,7 @@ async def test_cancel_reaches_the_work_waits_for_it_and_drops_what_it_says(condu
     assert conductor.feed._partial == {} and conductor.feed._readers == {} and conductor._live.runs == {}
 
 
-async def test_work_that_ignores_being_stopped_cannot_end_the_next_visit(conductor: Conductor) -> None:
+async def test_work_that_ignores_cancellation_cannot_end_the_next_visit(conductor: Conductor) -> None:
     go_on = asyncio.Event()
 
     async def does(activity: Activity) -> str:
@@ -310,7 +310,7 @@ async def test_work_that_ignores_being_stopped_cannot_end_the_next_visit(conduct
     assert live._work._tasks == {}
 
 
-async def test_a_chart_in_which_nothing_can_happen_fails_and_says_where(conductor: Conductor) -> None:
+async def test_a_dead_end_fails_and_says_where(conductor: Conductor) -> None:
     class Stuck(Pattern):
         initial = 'here'
         states = ['here', {'name': 'end', 'final': True}]
@@ -325,9 +325,7 @@ async def test_a_chart_in_which_nothing_can_happen_fails_and_says_where(conducto
 
 
 @pytest.mark.parametrize('error', [RuntimeError('oh'), SystemExit(3)], ids=repr)
-async def test_an_action_that_raises_ends_its_run_and_names_itself(
-    conductor: Conductor, error: BaseException
-) -> None:
+async def test_a_failing_action_ends_its_run_and_is_named(conductor: Conductor, error: BaseException) -> None:
     class Bad(Chain):
         def keep(self, memory: Works, event: Any) -> None:
             memory.results.append('written')
@@ -348,9 +346,7 @@ async def test_an_action_that_raises_ends_its_run_and_names_itself(
 @pytest.mark.parametrize(
     'name', ['start', 'retry', 'recover', 'abort', 'always', 'done', 'expired', 'nonsense', '']
 )
-async def test_what_only_the_engine_may_send_is_refused(
-    conductor: Conductor, gates: Gates, name: str
-) -> None:
+async def test_engine_events_cannot_be_sent(conductor: Conductor, gates: Gates, name: str) -> None:
     run = (await conductor.start('chain')).id
     with pytest.raises(EventRefused):
         await conductor.send(run, name, data={'message': 1})
@@ -359,7 +355,7 @@ async def test_what_only_the_engine_may_send_is_refused(
     assert (await conductor.info(run)).seq == 1
 
 
-async def test_a_person_may_end_what_goes_on_in_a_state(conductor: Conductor, gates: Gates) -> None:
+async def test_a_person_may_end_the_work_of_a_state(conductor: Conductor, gates: Gates) -> None:
     conductor.catalog.models['scripted']._reply = lambda request: asyncio.Event()  # type: ignore[attr-defined]
     run = (await conductor.start('lone')).id
     await conductor.send(run, 'failed', at='working.thinking', data={'error': 'stopped by hand'})
@@ -369,7 +365,7 @@ async def test_a_person_may_end_what_goes_on_in_a_state(conductor: Conductor, ga
         await conductor.pause(run)
 
 
-async def test_the_text_of_a_reply_is_streamed_and_not_kept(conductor: Conductor) -> None:
+async def test_streamed_text_is_not_journaled(conductor: Conductor) -> None:
     run = (await conductor.start('lone')).id
     items = [item async for item in conductor.watch(run)]
     assert ''.join(item.text for item in items if isinstance(item, Delta)) == 'ok '

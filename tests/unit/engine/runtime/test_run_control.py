@@ -61,7 +61,7 @@ async def conductor() -> Any:
         yield made
 
 
-async def test_an_edit_is_journaled_seen_and_built_on(conductor: Conductor) -> None:
+async def test_an_edit_is_journaled_and_used_by_later_steps(conductor: Conductor) -> None:
     run = (await conductor.start('counting', {'limit': 7})).id
     changes = [
         change('replace', '/memory/count', '41'),
@@ -99,9 +99,7 @@ async def test_an_edit_is_journaled_seen_and_built_on(conductor: Conductor) -> N
     ],
     ids=str,
 )
-async def test_an_edit_that_does_not_fit_is_refused_and_changes_nothing(
-    conductor: Conductor, changes: Any
-) -> None:
+async def test_an_invalid_edit_is_refused_and_changes_nothing(conductor: Conductor, changes: Any) -> None:
     run = (await conductor.start('counting')).id
     before = conductor._live.runs[run].state.dump()
     with pytest.raises(InvalidInput):
@@ -109,7 +107,7 @@ async def test_an_edit_that_does_not_fit_is_refused_and_changes_nothing(
     assert (await conductor.info(run)).seq == 1 and conductor._live.runs[run].state.dump() == before
 
 
-async def test_an_agent_cannot_be_taken_out(conductor: Conductor) -> None:
+async def test_an_agent_cannot_be_removed(conductor: Conductor) -> None:
     conductor.catalog.models['scripted']._reply = lambda request: asyncio.Event()  # type: ignore[attr-defined]
     run = (await conductor.start('lone')).id
     with pytest.raises(InvalidInput, match='an agent cannot be removed'):
@@ -125,7 +123,7 @@ async def test_data_of_an_event_is_json_or_refused(conductor: Conductor) -> None
     assert (await conductor.transitions(run))[-1].event.data == {'by': 2, 'extra': [1, 2]}
 
 
-async def test_an_event_that_nothing_takes_says_what_is_taken(conductor: Conductor) -> None:
+async def test_an_unaccepted_event_lists_the_accepted_ones(conductor: Conductor) -> None:
     run = (await conductor.start('counting')).id
     with pytest.raises(EventRefused, match="does not take 'jump' now: the active states take add, end"):
         await conductor.send(run, 'jump')
@@ -165,7 +163,7 @@ async def test_bad_starts_are_refused_by_name(conductor: Conductor) -> None:
     assert (await conductor.runs()).total == 0
 
 
-async def test_a_huge_text_makes_a_short_title(conductor: Conductor) -> None:
+async def test_a_long_text_is_shortened_to_a_title(conductor: Conductor) -> None:
     run = (await conductor.start('counting', {'note': 'word ' * 1_000_000})).id
     assert (await conductor.info(run)).title == 'word ' * 15 + 'word…'
     assert (
@@ -173,7 +171,7 @@ async def test_a_huge_text_makes_a_short_title(conductor: Conductor) -> None:
     ).title == 'Counting'
 
 
-async def test_charts_that_depend_on_parameters_are_checked_and_not_kept_for_ever(
+async def test_parameter_dependent_charts_are_validated_and_not_cached_forever(
     conductor: Conductor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_factory, 'MOST_CHARTS', 5)

@@ -199,7 +199,7 @@ async def test_a_step_in_goes_into_agents_and_a_step_over_does_not(crew: Crews) 
     assert await crew.conductor.audit(run)
 
 
-async def test_a_step_out_goes_on_until_the_agent_ends(crew: Crews) -> None:
+async def test_a_step_out_runs_until_the_agent_ends(crew: Crews) -> None:
     run = await crew.start(paused=True)
     await crew.conductor.step(run, 'out')
     await crew.begins('planning.thinking')
@@ -211,7 +211,7 @@ async def test_a_step_out_goes_on_until_the_agent_ends(crew: Crews) -> None:
     assert crew.live.projection.pauses.stopped.startswith('stepped out of planning at step ')
 
 
-async def test_a_step_out_of_side_by_side_goes_on_until_all_of_it_ends(crew: Crews) -> None:
+async def test_a_step_out_of_a_parallel_state_runs_until_all_of_it_ends(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.step(run, 'out')
     for state in ('both.left.ann', 'both.left.ann', 'both.left.ben', UP):
@@ -227,7 +227,7 @@ async def test_a_step_out_of_side_by_side_goes_on_until_all_of_it_ends(crew: Cre
     assert await crew.conductor.audit(run)
 
 
-async def test_a_held_region_waits_and_the_others_go_on(crew: Crews) -> None:
+async def test_a_held_region_waits_and_the_others_continue(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.pause(run, at='both.left.ann')
     await crew.answers('both.left.ann')
@@ -252,7 +252,7 @@ async def test_a_held_region_waits_and_the_others_go_on(crew: Crews) -> None:
     assert await crew.conductor.audit(run)
 
 
-async def test_time_outs_stand_still_in_held_regions_only(crew: Crews) -> None:
+async def test_timeouts_stop_in_held_regions_only(crew: Crews) -> None:
     run = await both(crew)
     await crew.clock.advance(20)
     await crew.conductor.pause(run, at=SLOW)
@@ -266,7 +266,7 @@ async def test_time_outs_stand_still_in_held_regions_only(crew: Crews) -> None:
     assert (await crew.conductor.result(run)).error == f'{SLOW} did not end within 60 seconds'
 
 
-async def test_what_is_held_by_itself_stays_held_when_all_goes_on(crew: Crews) -> None:
+async def test_an_individually_held_region_stays_held_on_resume(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.pause(run, at='both.left')
     await crew.conductor.pause(run)
@@ -278,7 +278,7 @@ async def test_what_is_held_by_itself_stays_held_when_all_goes_on(crew: Crews) -
     assert (await crew.conductor.view(run)).held == {}, 'it was not paused but for this'
 
 
-async def test_all_goes_on_where_all_was_held_by_itself(crew: Crews) -> None:
+async def test_resume_releases_all_regions_if_all_were_held(crew: Crews) -> None:
     run = await both(crew)
     for region in ('both.left', 'both.right.inner.up', 'both.right.inner.down'):
         await crew.conductor.pause(run, at=region)
@@ -289,7 +289,7 @@ async def test_all_goes_on_where_all_was_held_by_itself(crew: Crews) -> None:
     assert (view.status, view.held) == (Status.RUNNING, {}), 'otherwise nothing would have gone on'
 
 
-async def test_one_region_of_a_paused_run_goes_on_alone(crew: Crews) -> None:
+async def test_one_region_of_a_paused_run_continues_alone(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.pause(run)
     await crew.conductor.resume(run, at='both.left')
@@ -305,7 +305,7 @@ async def test_one_region_of_a_paused_run_goes_on_alone(crew: Crews) -> None:
     assert (await crew.conductor.info(run)).status is Status.PAUSED
 
 
-async def test_a_step_over_in_one_region_while_the_others_go_on(crew: Crews) -> None:
+async def test_a_step_over_in_one_region_while_the_others_continue(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.step(run, 'over', at='both.left.ann.thinking')
     await crew.answers(UP)
@@ -334,7 +334,7 @@ async def test_a_step_out_of_an_agent_in_a_region_holds_the_region_when_it_ends(
     assert view.held['both.left'].startswith('stepped out of both.left.ann at step ')
 
 
-async def test_a_pause_ends_a_step_that_is_under_way(crew: Crews) -> None:
+async def test_a_pause_ends_a_step_in_progress(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.step(run, 'over')
     await crew.conductor.pause(run)
@@ -356,7 +356,7 @@ async def test_a_step_over_in_a_nested_region_of_a_paused_run(crew: Crews) -> No
     assert view.held[UP].startswith('stepped over at step ')
 
 
-async def test_a_step_in_of_one_region_starts_its_next_work_alone(crew: Crews) -> None:
+async def test_a_step_in_of_one_region_starts_only_its_next_work(crew: Crews) -> None:
     run = await crew.start()
     for _ in range(2):
         await crew.begins('planning.thinking')
@@ -372,7 +372,7 @@ async def test_a_step_in_of_one_region_starts_its_next_work_alone(crew: Crews) -
     assert crew.at_work == {SLOW} and 'both.left.ann.using_tools' in crew.active
 
 
-async def test_a_way_to_step_that_there_is_not_is_refused(crew: Crews) -> None:
+async def test_an_unknown_step_mode_is_refused(crew: Crews) -> None:
     run = await crew.start()
     with pytest.raises(InvalidInput, match="how: must be in, over or out, not 'up'"):
         await crew.conductor.step(run, 'up')  # type: ignore[arg-type]
@@ -381,7 +381,7 @@ async def test_a_way_to_step_that_there_is_not_is_refused(crew: Crews) -> None:
             await steer(run, 'both.left')
 
 
-async def test_people_are_heard_in_a_held_region_and_a_cancel_ends_all(crew: Crews) -> None:
+async def test_a_held_region_accepts_answers_and_a_cancel(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.pause(run, at=SLOW)
     await crew.conductor.send(run, 'told', at=SLOW)
@@ -406,7 +406,7 @@ async def test_a_spent_budget_ends_a_run_with_a_held_region(crew: Crews) -> None
         await crew.conductor.resume(run, at='none')
 
 
-async def test_held_regions_and_steps_under_way_survive_a_restart(crew: Crews) -> None:
+async def test_held_regions_and_steps_in_progress_survive_a_restart(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.pause(run, at='both.left')
     await crew.conductor.step(run, 'over', at=UP)
@@ -423,7 +423,7 @@ async def test_held_regions_and_steps_under_way_survive_a_restart(crew: Crews) -
         assert await again.audit(run)
 
 
-async def test_a_fork_has_nothing_held(crew: Crews) -> None:
+async def test_a_fork_holds_no_region(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.pause(run, at='both.left')
     at = (await crew.conductor.info(run)).seq

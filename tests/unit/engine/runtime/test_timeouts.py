@@ -64,7 +64,7 @@ def conductor(journal: Any, clock: SimulatedClock) -> Conductor:
     return Conductor(journal, catalog=catalog(FakeModel(), Timely), clock=clock, owner='me')
 
 
-async def test_a_time_out_follows_memory_and_leaves_pauses_out() -> None:
+async def test_a_timeout_follows_memory_and_excludes_pauses() -> None:
     clock, journal = SimulatedClock(), MemoryJournal()
     async with conductor(journal, clock) as here:
         run = (await here.start('timely')).id
@@ -84,7 +84,7 @@ async def test_a_time_out_follows_memory_and_leaves_pauses_out() -> None:
         assert all((step.event.time, step.event.ran) == (0.0, 0.0) for step in steps)
 
 
-async def test_a_time_out_that_memory_shortens_is_set_anew() -> None:
+async def test_a_timeout_shortened_by_memory_is_rescheduled() -> None:
     clock = SimulatedClock()
     async with conductor(MemoryJournal(), clock) as here:
         run = (await here.start('timely')).id
@@ -95,7 +95,7 @@ async def test_a_time_out_that_memory_shortens_is_set_anew() -> None:
         assert (await here.result(run)).memory['ran'] == [pytest.approx(100)]
 
 
-async def test_a_time_out_that_memory_takes_away_is_gone() -> None:
+async def test_a_timeout_removed_by_memory_is_cancelled() -> None:
     clock = SimulatedClock()
     async with conductor(MemoryJournal(), clock) as here:
         run = (await here.start('timely')).id
@@ -117,7 +117,7 @@ async def test_a_guard_sees_the_time_of_its_step() -> None:
         assert view.memory['ran'] == [3]
 
 
-async def test_the_time_while_nobody_ran_it_does_not_count() -> None:
+async def test_downtime_does_not_count() -> None:
     clock, journal = SimulatedClock(), MemoryJournal()
     async with conductor(journal, clock) as here:
         run = (await here.start('timely')).id
@@ -136,7 +136,7 @@ async def test_the_time_while_nobody_ran_it_does_not_count() -> None:
 
 
 @pytest.mark.parametrize('data', [{}, {'seconds': 0}, {'seconds': 'soon'}])
-async def test_an_event_that_does_not_fit_its_record_is_refused_and_named(data: dict[str, Any]) -> None:
+async def test_an_invalid_event_is_refused_by_name(data: dict[str, Any]) -> None:
     clock = SimulatedClock()
     async with conductor(MemoryJournal(), clock) as here:
         run = (await here.start('timely')).id
@@ -147,7 +147,7 @@ async def test_an_event_that_does_not_fit_its_record_is_refused_and_named(data: 
             await here.send(run, 'subtract')
 
 
-def test_a_time_out_that_no_method_gives_is_found_when_the_class_is_made() -> None:
+def test_a_missing_timeout_method_is_found_at_class_creation() -> None:
     with pytest.raises(PatternError, match='never_said'):
 
         class Wrong(Pattern):
@@ -155,7 +155,7 @@ def test_a_time_out_that_no_method_gives_is_found_when_the_class_is_made() -> No
             states = [{'name': 'a', 'within': 'never_said'}]
 
 
-async def test_a_time_out_that_raises_ends_the_run_with_a_word() -> None:
+async def test_a_failing_timeout_method_ends_the_run_with_an_error() -> None:
     class Broken(Timely):
         def left(self, memory: Bounded, event: Any) -> float:
             raise ZeroDivisionError('oh')

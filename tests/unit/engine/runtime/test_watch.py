@@ -30,7 +30,7 @@ def delta(text: str, path: str = 'a', kind: Any = 'text') -> Delta:
 
 
 @pytest.mark.parametrize('after', [0, 1])
-async def test_every_step_comes_once_and_in_order_and_then_it_ends(after: int) -> None:
+async def test_every_step_comes_once_in_order_until_the_end(after: int) -> None:
     async with made() as conductor:
         run = (await conductor.start('pipeline', {'task': 'six?'})).id
         watchers = [asyncio.ensure_future(_steps(conductor, run, after)) for _ in range(5)]
@@ -45,7 +45,7 @@ async def _steps(conductor: Conductor, run: RunId, after: int) -> list[int]:
 
 
 @pytest.mark.parametrize('after', [-1, 99])
-async def test_what_is_not_there_cannot_be_watched(after: int) -> None:
+async def test_a_missing_run_cannot_be_watched(after: int) -> None:
     async with made() as conductor:
         run = (await conductor.start('lone')).id
         with pytest.raises(UnknownStep):
@@ -68,7 +68,7 @@ async def test_a_slow_reader_catches_up_from_the_journal(monkeypatch: pytest.Mon
         assert seen == list(range(1, (await conductor.info(run)).seq + 1))
 
 
-async def test_a_reader_who_overruns_gets_the_texts_in_flight_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_overrun_reader_gets_current_texts_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_module, 'MOST_WAITING', 3)
     feed = Feed()
     with feed.subscribe(RUN) as reader:
@@ -81,7 +81,7 @@ async def test_a_reader_who_overruns_gets_the_texts_in_flight_whole(monkeypatch:
         assert reader.overrun and shown == 'abcdefg'
 
 
-async def test_who_comes_late_sees_the_reply_in_flight_and_the_trouble() -> None:
+async def test_a_late_reader_sees_the_current_reply_and_outage() -> None:
     feed = Feed()
     for item in (delta('x'), delta('y'), delta('thought', kind='reasoning'), delta('z'), delta('other', 'b')):
         feed.publish(item)
@@ -166,7 +166,7 @@ class Looks:
         return late
 
 
-async def test_a_step_that_is_written_while_the_journal_is_read_comes_once() -> None:
+async def test_a_step_written_while_the_journal_is_read_comes_once() -> None:
     replies = in_turn(asyncio.Event(), 'ok')
     async with made(replies) as conductor:
         run = (await conductor.start('lone')).id
@@ -189,7 +189,7 @@ async def test_a_step_that_is_written_while_the_journal_is_read_comes_once() -> 
         assert seen == [1, 2, 3]
 
 
-async def test_a_step_that_is_written_while_the_summary_is_read_comes_too() -> None:
+async def test_a_step_written_while_the_summary_is_read_comes_too() -> None:
     async with made(lambda request: asyncio.Event()) as conductor:
         run = (await conductor.start('lone')).id
         looks = Looks(conductor.journal, 'info')  # type: ignore[arg-type]
@@ -233,7 +233,7 @@ async def test_steps_of_another_process_come_before_the_first_of_this_one(
         assert await watching == [1, 2, 3, 4, 5, 6]
 
 
-async def test_the_journal_is_not_read_for_what_the_feed_brings() -> None:
+async def test_steps_from_the_feed_are_not_read_from_the_journal() -> None:
     class Counting(MemoryJournal):
         reads = 0
 
@@ -257,7 +257,7 @@ async def test_the_journal_is_not_read_for_what_the_feed_brings() -> None:
         assert len(await watching) == 22
 
 
-async def test_a_step_that_was_dropped_comes_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dropped_step_is_read_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_module, 'MOST_WAITING', 3)
     async with made(lambda request: asyncio.Event()) as conductor:
         run = (await conductor.start('lone')).id
@@ -286,7 +286,7 @@ async def test_a_step_that_was_dropped_comes_from_the_journal(monkeypatch: pytes
         await looking
 
 
-async def test_the_end_of_a_run_is_told_at_once_and_not_at_the_next_look(
+async def test_the_end_of_a_run_is_reported_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 1_000.0)
@@ -311,7 +311,7 @@ class Leaving(MemoryJournal):
 
 
 @pytest.mark.parametrize('read', [0, 2])
-async def test_a_reader_waits_for_a_journal_that_is_away(monkeypatch: pytest.MonkeyPatch, read: int) -> None:
+async def test_a_reader_waits_for_an_unavailable_journal(monkeypatch: pytest.MonkeyPatch, read: int) -> None:
     monkeypatch.setattr(feed_module, 'LOOK_AGAIN', 0.01)
     monkeypatch.setattr(feed_module, 'PAGE', 1)
     journal = Leaving()
@@ -333,7 +333,7 @@ async def test_a_reader_waits_for_a_journal_that_is_away(monkeypatch: pytest.Mon
         assert troubles == ['the server is starting', 'the server is starting', '']
 
 
-async def test_what_is_said_of_an_outage_is_taken_back_where_the_run_ends_first(
+async def test_an_outage_notice_is_withdrawn_if_the_run_ends_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(feed_module, 'LOOK_AGAIN', 0.01)

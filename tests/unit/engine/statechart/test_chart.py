@@ -50,7 +50,7 @@ class Two(Pattern):
     transitions = [['done', 'both', 'end'], ['leave', 'both.a', 'out'], ['leave', 'both.b', 'out']]
 
 
-def test_a_composite_is_done_when_all_its_regions_are_and_not_before() -> None:
+def test_a_composite_is_done_when_all_its_regions_are() -> None:
     bench = Bench(Two)
     assert [move.event.name for move in bench.fire('end_a')] == ['end_a']
     assert bench.active == ('both.a.off', 'both.b.on')
@@ -62,26 +62,26 @@ def test_a_composite_is_done_when_all_its_regions_are_and_not_before() -> None:
     assert bench.active == ('end',)
 
 
-def test_a_broadcast_event_moves_every_region_that_takes_it() -> None:
+def test_a_broadcast_event_moves_every_accepting_region() -> None:
     bench = Bench(Two)
     first, *_ = bench.fire('end')
     assert first.entered == ('both.a.off', 'both.b.off') and bench.active == ('end',)
 
 
-def test_the_first_region_that_leaves_takes_the_others_along_once() -> None:
+def test_the_first_region_to_leave_exits_the_others_once() -> None:
     bench = Bench(Two)
     (move,) = bench.fire('leave')
     assert move.active == ('out',) and len(move.edges) == 1
     assert sorted(move.left) == ['both', 'both.a', 'both.a.on', 'both.b', 'both.b.on']
 
 
-def test_a_failed_region_that_no_edge_takes_lets_the_others_go_on() -> None:
+def test_a_failed_region_without_an_edge_lets_the_others_continue() -> None:
     bench = Bench(Two)
     assert len(bench.fire('end_b')) == 1
     assert bench.active == ('both.a.on', 'both.b.off')
 
 
-def test_a_failed_region_is_told_to_an_edge_that_takes_it_with_the_reason() -> None:
+def test_an_edge_for_a_failed_region_gets_the_reason() -> None:
     class Caring(Two):
         transitions = [*Two.transitions, ['failed', 'both', 'out']]
 
@@ -90,7 +90,7 @@ def test_a_failed_region_is_told_to_an_edge_that_takes_it_with_the_reason() -> N
     assert moves[-1].active == ('out',)
 
 
-def test_a_region_goes_on_by_itself_when_the_last_one_has_ended() -> None:
+def test_eventless_edges_fire_when_the_last_region_has_ended() -> None:
     class Long(Pattern):
         initial = 'both'
         states = [
@@ -182,7 +182,7 @@ def test_expiry_inside_one_region_does_not_reach_its_sibling() -> None:
     assert bench.fire('expired', at='both.a.on')[-1].active == ('out',)
 
 
-def test_unknown_events_and_addresses_are_not_remembered() -> None:
+def test_unknown_events_and_addresses_are_not_cached() -> None:
     bench = Bench(Two)
     before = len(bench.chart._known)
     for number in range(100):
@@ -255,12 +255,12 @@ def test_a_plain_function_is_called_like_a_method_or_with_its_place_in_the_chart
     assert bench.fire('stop')[-1].active == ('end',)
 
 
-def test_edges_without_an_event_run_until_they_rest() -> None:
+def test_eventless_edges_run_until_stable() -> None:
     bench = Bench(Loop)
     assert bench.active == ('end',) and bench.state.memory.n == 10  # type: ignore[attr-defined]
 
 
-def test_edges_without_an_event_that_never_rest_are_an_error() -> None:
+def test_endless_eventless_edges_are_an_error() -> None:
     class Endless(Loop):
         def is_ten(self, memory: Counter, event: Event) -> bool:
             return False
@@ -290,7 +290,7 @@ class Faulty(Pattern):
     ('data', 'says'),
     [({}, 'KeyError'), ({'exit': 1}, 'SystemExit'), ({'write': 1, 'ok': 1}, 'only actions write')],
 )
-def test_a_guard_that_goes_wrong_is_named_and_spoils_nothing(data: dict[str, Any], says: str) -> None:
+def test_a_failing_guard_is_named_and_changes_nothing(data: dict[str, Any], says: str) -> None:
     bench = Bench(Faulty)
     with pytest.raises(PatternError, match=f"'faulty'.*'go'.*'in.a'.*guard 'guard'.*{says}"):
         bench.fire('go', **data)

@@ -112,7 +112,7 @@ ALL = frozenset(Wanted.model_fields)
         (Preparing, {}, ALL),
     ],
 )
-def test_a_chart_follows_from_what_was_read_or_may_be_read_later(
+def test_a_chart_depends_on_parameters_that_were_or_may_be_read(
     pattern: type[Pattern], values: dict[str, Any], names: set[str]
 ) -> None:
     assert build_chart(pattern(Wanted(**values)))[1] == names
@@ -123,7 +123,7 @@ def test_equal_parameters_are_equal_while_they_are_watched() -> None:
     assert build_chart(Comparing(Wanted(task='x')))[0].states['working'].within == 20  # type: ignore[index]
 
 
-async def test_a_chart_is_shared_by_all_runs_that_read_the_same() -> None:
+async def test_a_chart_is_shared_by_runs_with_equal_parameters() -> None:
     async with Conductor() as conductor:
         charts = conductor._live.charts
         one = charts.of(Branching(Wanted(task='a')))
@@ -136,7 +136,7 @@ async def test_a_chart_is_shared_by_all_runs_that_read_the_same() -> None:
         assert charts.of(Branching(Wanted())) is one
 
 
-async def test_a_chart_that_keeps_its_parameters_is_its_own_runs() -> None:
+async def test_a_chart_that_keeps_its_parameters_is_not_shared() -> None:
     async with Conductor() as conductor:
         for made in (Keeping, KeepingParameters):
             for task in TASKS:
@@ -154,7 +154,7 @@ async def test_parallel_reviews_of_other_tasks_share_one_chart() -> None:
         assert conductor._live.charts.of(three) is not conductor._live.charts.of(two)
 
 
-async def test_what_was_used_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_least_recently_used_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr('engine.runtime.run_factory.MOST_CHARTS', 2)
     async with Conductor() as conductor:
         charts = conductor._live.charts

@@ -137,7 +137,7 @@ class Unremembering(Chart):
     seed=st.integers(0, 10_000),
     script=st.lists(st.tuples(st.sampled_from(TRIGGERS[:4]), st.integers(0, 3)), min_size=1, max_size=12),
 )
-def test_a_remembered_decision_is_the_librarys(seed: int, script: list[tuple[str, int]]) -> None:
+def test_a_cached_decision_equals_the_librarys(seed: int, script: list[tuple[str, int]]) -> None:
     pattern = make(seed)()
     chart = Chart(pattern)
     paths = [*chart.states]

@@ -213,7 +213,7 @@ def test_appending_to_a_long_list_costs_one_small_change() -> None:
     ]
 
 
-def test_one_part_in_two_places_is_two_parts() -> None:
+def test_an_object_stored_twice_becomes_two() -> None:
     memory, log = attached()
     memory.parts['a'] = memory.part
     log.drain()
@@ -247,13 +247,13 @@ class Loose:
 
 
 @pytest.mark.parametrize('value', [{1}, (1, [2]), Loose(), bytearray(b'x')], ids=repr)
-def test_what_could_change_unseen_is_refused(value: Any) -> None:
+def test_untracked_mutable_values_are_refused(value: Any) -> None:
     memory, _ = attached()
     with pytest.raises(MemoryMisuse):
         memory.texts.append(value)
 
 
-def test_private_attributes_would_not_be_kept_and_are_refused() -> None:
+def test_private_attributes_are_refused() -> None:
     memory, _ = attached()
     with pytest.raises(MemoryMisuse, match='make it a field'):
         memory._hidden = 1
@@ -283,7 +283,7 @@ def test_an_element_of_a_list_logs_the_index_that_it_has_now() -> None:
     ]
 
 
-def test_what_was_put_into_memory_is_a_copy_and_what_left_it_is_free() -> None:
+def test_values_are_copied_on_the_way_in_and_released_on_the_way_out() -> None:
     memory, log = attached()
     mine, row = Task(name='mine'), {'a': [1]}
     memory.tasks.append(mine)
@@ -299,7 +299,7 @@ def test_what_was_put_into_memory_is_a_copy_and_what_left_it_is_free() -> None:
         gone['b'] = 1
 
 
-def test_a_plain_model_stays_what_it_was() -> None:
+def test_a_plain_model_keeps_its_type() -> None:
     memory, log = attached()
     memory.tasks.append(Task(name='a'))
     found = memory.tasks[0]
@@ -314,7 +314,7 @@ def test_a_plain_model_stays_what_it_was() -> None:
         found.done = True
 
 
-def test_a_long_list_of_dicts_is_changed_one_by_one_in_time() -> None:
+def test_a_long_list_of_dicts_is_updated_quickly() -> None:
     memory, log = attached()
     memory.rows = [{'n': number} for number in range(5_000)]
     log.drain()

@@ -104,7 +104,7 @@ DICT_CHANGES = {
 
 
 @pytest.mark.parametrize('change', CHANGES.values(), ids=CHANGES)
-def test_a_list_stays_as_it_was_handed_out(live: Run, change: Any) -> None:
+def test_a_returned_list_does_not_change(live: Run, change: Any) -> None:
     first = lazy_copy(live)
     change(live.said)
     second, after = lazy_copy(live), list(live.said)
@@ -114,7 +114,7 @@ def test_a_list_stays_as_it_was_handed_out(live: Run, change: Any) -> None:
 
 
 @pytest.mark.parametrize('change', DICT_CHANGES.values(), ids=DICT_CHANGES)
-def test_a_dict_stays_as_it_was_handed_out(live: Run, change: Any) -> None:
+def test_a_returned_dict_does_not_change(live: Run, change: Any) -> None:
     first = lazy_copy(live)
     change(live.notes)
     second, after = lazy_copy(live), dict(live.notes)
@@ -122,7 +122,7 @@ def test_a_dict_stays_as_it_was_handed_out(live: Run, change: Any) -> None:
     assert first.notes == {'x': '1'} and second.notes == after
 
 
-def test_all_of_it_stays_as_it_was_handed_out(live: Run) -> None:
+def test_a_returned_memory_does_not_change(live: Run) -> None:
     before = to_jsonable_python(live)
     made = lazy_copy(live)
     write(live)
@@ -130,7 +130,7 @@ def test_all_of_it_stays_as_it_was_handed_out(live: Run) -> None:
     assert list(made.model_dump()) == list(Run.model_fields) and type(made) is Run
 
 
-def test_what_is_written_there_is_seen_by_nobody(live: Run, log: ChangeLog) -> None:
+def test_writes_to_a_copy_stay_in_it(live: Run, log: ChangeLog) -> None:
     before = to_jsonable_python(live)
     made, other = lazy_copy(live), lazy_copy(live)
     log.open = False
@@ -141,7 +141,7 @@ def test_what_is_written_there_is_seen_by_nobody(live: Run, log: ChangeLog) -> N
     assert made.count == 9 and made.last == 'c' and log.drain() == ()
 
 
-def test_it_is_of_the_class_that_the_pattern_named(live: Run) -> None:
+def test_a_copy_has_the_patterns_class(live: Run) -> None:
     made = lazy_copy(live)
     assert isinstance(made, Run) and isinstance(made.inner, Inner) and made.last == 'b'
     assert not isinstance(made, Inner) and not isinstance(Inner(), Run)
@@ -155,13 +155,13 @@ def test_it_is_of_the_class_that_the_pattern_named(live: Run) -> None:
     [copy.copy, copy.deepcopy, Run.model_copy, lambda made: made],
     ids=['copy', 'deepcopy', 'model', 'itself'],
 )
-def test_it_is_equal_to_what_it_was_made_of(live: Run, look: Any) -> None:
+def test_a_copy_equals_its_original(live: Run, look: Any) -> None:
     assert look(lazy_copy(live)) == Run.model_validate(to_jsonable_python(live))
     assert Run.model_validate(to_jsonable_python(live)) == look(lazy_copy(live))
     assert repr(look(lazy_copy(live))) == repr(Run.model_validate(to_jsonable_python(live)))
 
 
-def test_nothing_is_copied_until_it_is_looked_at(live: Run) -> None:
+def test_copies_are_made_lazily(live: Run) -> None:
     made = lazy_copy(live)
     assert live.said._shared is not None and live.said._shared() is not None  # type: ignore[attr-defined]
     assert made.count == 1
@@ -170,7 +170,7 @@ def test_nothing_is_copied_until_it_is_looked_at(live: Run) -> None:
     assert live.said._shared() is None  # type: ignore[attr-defined]
 
 
-def test_what_is_wrong_is_refused_as_everywhere(live: Run) -> None:
+def test_invalid_writes_are_refused(live: Run) -> None:
     made = lazy_copy(live)
     with pytest.raises(ValueError, match='count'):
         made.count = 'many'  # type: ignore[assignment]
@@ -178,7 +178,7 @@ def test_what_is_wrong_is_refused_as_everywhere(live: Run) -> None:
         lazy_copy(live).said = 3  # type: ignore[assignment]
 
 
-def test_what_is_inside_lists_is_copied_as_it_was(live: Run, log: ChangeLog) -> None:
+def test_list_elements_are_copied_as_they_were(live: Run, log: ChangeLog) -> None:
     live.plain.append(Plain(name='a', words=['w']))
     live.rows.append({'n': 1, 'deep': [{'m': 1}]})
     log.drain()

@@ -19,7 +19,7 @@ def outermost(text: str) -> list[tuple[str, str, str]]:
     return [(source, dest, label) for indent, source, dest, label in EDGE.findall(text) if len(indent) == 4]
 
 
-def test_the_supervisors_diagram_says_what_its_table_of_transitions_says() -> None:
+def test_the_supervisors_diagram_matches_its_transitions() -> None:
     """From the specification of the supervisor: its states, and on which condition each follows another.
 
     Two final states stand for its one end: the run is complete, or it failed.
@@ -37,7 +37,7 @@ def test_the_supervisors_diagram_says_what_its_table_of_transitions_says() -> No
     assert {label for source, dest, label in found if dest == 'failed'} == {'failed', 'expired'}
 
 
-def test_workers_side_by_side_are_regions() -> None:
+def test_parallel_workers_are_regions() -> None:
     parameters = {'execution': 'side by side', 'workers': 3}
     text = mermaid(CONDUCTOR.draw('supervisor', parameters), folded=True)
     assert text.count('\n        --\n') == 2
@@ -48,7 +48,7 @@ def test_workers_side_by_side_are_regions() -> None:
 
 @pytest.mark.parametrize('name', list(Catalog.load().patterns))
 @pytest.mark.parametrize('folded', [True, False])
-def test_every_state_and_every_edge_of_a_pattern_is_there(name: str, folded: bool) -> None:
+def test_every_state_and_edge_of_a_pattern_is_drawn(name: str, folded: bool) -> None:
     shape = CONDUCTOR.draw(name)
     text = mermaid(shape, folded=folded)
     parallel = tuple(f'{state.path}.' for state in shape.states if state.kind == 'parallel')
@@ -76,7 +76,7 @@ def chart(*names: str, edges: tuple[EdgeShape, ...] = ()) -> Shape:
     return Shape(pattern='odd', title='Odd', initial=states[0].path, states=states, edges=edges)
 
 
-def test_names_that_mean_something_to_mermaid_or_look_alike_are_kept_apart() -> None:
+def test_reserved_and_similar_names_are_kept_apart() -> None:
     odd = ('state', 'end', 'a-b', 'a_b', 'a b', 'é', 'End', 'x"; y: {z} #1 %% <b>', 'direction tb')
     text = mermaid(chart(*odd))
     names = re.findall(r'as (\S+)$', text, flags=re.M)

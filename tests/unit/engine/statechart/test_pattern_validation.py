@@ -177,7 +177,7 @@ def test_each_mistaken_attribute_is_named(attributes: dict[str, Any], says: str)
         made(**attributes)
 
 
-def test_a_run_is_about_its_task_however_long_the_path_of_its_project_is() -> None:
+def test_the_title_names_the_task_even_after_a_long_project_path() -> None:
     race = Catalog.load().pattern('race')
     task = 'Write a function that merges spans'
     assert race.sample({'task': task, 'project': '/home/ada/' + 'deep/' * 40}).task == task

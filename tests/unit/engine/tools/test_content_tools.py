@@ -25,7 +25,7 @@ def context(answer: Any = '', **artifacts: Any) -> ToolContext:
     return ToolContext(key='x', shelf=ArtifactStore(artifacts), model=Asked(answer))
 
 
-async def test_sections_are_put_together_in_the_order_of_the_outline() -> None:
+async def test_sections_are_joined_in_outline_order() -> None:
     here = context(outline=OUTLINE, section_content={'B': 'two', 'A': 'one'})
     made = await use(assemble_content, here, sections=[], outro='End.')
     assert made.artifacts['content'] == '# T\n\n## A\n\none\n\n## B\n\ntwo\n\nEnd.'
@@ -33,7 +33,7 @@ async def test_sections_are_put_together_in_the_order_of_the_outline() -> None:
     assert given.artifacts['content'].endswith('## B\n\ntwo\n\nA whole section that was written elsewhere.')
 
 
-async def test_given_transitions_lead_from_section_to_section() -> None:
+async def test_given_transitions_are_placed_between_sections() -> None:
     here = context(section_content={'A': 'one', 'B': 'two', 'C': 'three'})
     made = await use(assemble_content, here, sections=['A', 'B', 'C'], transitions=['So to B.', ''])
     assert made.artifacts['content'] == '## A\n\none\n\nSo to B.\n\n## B\n\ntwo\n\n## C\n\nthree'
@@ -48,13 +48,13 @@ async def test_a_section_is_told_which_one_it_follows() -> None:
     assert 'It follows the section <data>\nA\n</data>\nBegin with a sentence that leads over' in second
 
 
-async def test_a_section_whose_title_is_there_twice_is_not_told_a_wrong_one() -> None:
+async def test_a_section_with_a_duplicate_title_gets_the_right_predecessor() -> None:
     here = context('Text.', outline={'title': 'T', 'sections': [{'title': name} for name in 'ABA']})
     await use(expand_section, here, section_title='A')
     assert 'It follows' not in here.model.prompts[0]  # type: ignore[union-attr]
 
 
-async def test_two_sections_of_one_title_are_both_kept() -> None:
+async def test_two_sections_with_one_title_are_both_kept() -> None:
     shelf = ArtifactStore()
     for text in ('one', 'two'):
         shelf.take('expand_section', ToolOutput(text='', adds={'section_content': {'A': text}}))
@@ -78,7 +78,7 @@ async def test_a_section_that_was_not_expanded_is_named() -> None:
         await use(assemble_content, context(), sections=[])
 
 
-async def test_an_outline_rests_on_all_that_is_known() -> None:
+async def test_an_outline_uses_all_research() -> None:
     here = context(OUTLINE, analysis={'topic': 'x'})
     await use(generate_outline, here, topic='t', sections=['A'], research={'k': 'v'}, target_words=300)
     (prompt,) = here.model.prompts  # type: ignore[union-attr]

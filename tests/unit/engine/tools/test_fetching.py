@@ -52,12 +52,12 @@ PRIVATE = [
 
 
 @pytest.mark.parametrize('address', PRIVATE)
-def test_addresses_that_are_not_public(address: str) -> None:
+def test_private_addresses_are_recognized(address: str) -> None:
     assert not web.is_public(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize('address', ['1.1.1.1', '93.184.215.14', '2606:4700:4700::1111', '::ffff:1.1.1.1'])
-def test_addresses_that_are_public(address: str) -> None:
+def test_public_addresses_are_recognized(address: str) -> None:
     assert web.is_public(ipaddress.ip_address(address))
 
 
@@ -75,7 +75,7 @@ def test_addresses_that_are_public(address: str) -> None:
         '[::ffff:127.0.0.1]',
     ],
 )
-async def test_this_machine_is_not_asked_by_any_of_its_names(host: str) -> None:
+async def test_this_machine_is_refused_under_any_name(host: str) -> None:
     asked = False
 
     async def answer(reader: Any, writer: Any) -> None:
@@ -136,7 +136,7 @@ async def test_a_redirection_to_a_private_address_is_refused() -> None:
     assert not reached
 
 
-async def test_the_address_that_was_checked_is_the_one_that_is_asked() -> None:
+async def test_the_checked_address_is_the_one_requested() -> None:
     """A name that leads to a public address when it is checked, and to a private one afterwards."""
     seen: list[bytes] = []
     looked = 0
@@ -191,7 +191,7 @@ async def test_redirections_are_followed_and_counted() -> None:
         (b'\x89PNG\0\0', ('Content-Type: image/png',), 'not text'),
     ],
 )
-async def test_what_cannot_be_read_is_refused(body: bytes, headers: tuple[str, ...], says: str) -> None:
+async def test_unreadable_pages_are_refused(body: bytes, headers: tuple[str, ...], says: str) -> None:
     async with listening(page_of(body, *headers)) as port:
         with pytest.raises(ToolError, match=says):
             await web.fetch(
@@ -201,7 +201,7 @@ async def test_what_cannot_be_read_is_refused(body: bytes, headers: tuple[str, .
             )
 
 
-async def test_a_server_that_takes_its_time_is_left() -> None:
+async def test_a_slow_server_is_abandoned() -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b'HTTP/1.1 200 OK\r\n\r\n')
         while True:
@@ -234,7 +234,7 @@ async def test_a_page_is_read_as_text_where_private_addresses_are_allowed() -> N
 @pytest.mark.parametrize(
     'html', ['', '<', '<p', '<script>never closed', '</p></div>', '<svg><title>x</svg>y', '<a href>']
 )
-def test_broken_pages_are_read_as_far_as_they_go(html: str) -> None:
+def test_broken_pages_are_read_as_far_as_possible(html: str) -> None:
     title, text = page.extract_text(html)
     assert isinstance(title, str) and 'never' not in text
     assert page.extract_text('<head><title>x</title><p>y') == ('x', 'y')

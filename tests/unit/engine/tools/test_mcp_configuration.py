@@ -15,18 +15,18 @@ KEY = 'k-very-secret-1234'
 
 
 @pytest.mark.parametrize('tool', ['read', 'read file', 'a.b/c', 'ü', 'x' * 200, 'y' * 58, ''])
-def test_names_are_such_as_every_provider_takes(tool: str) -> None:
+def test_names_are_valid_for_every_provider(tool: str) -> None:
     name = sanitize('files', tool)
     assert re.fullmatch(r'[A-Za-z0-9_-]{1,64}', name)
     assert name == f'files_{tool}' or re.search('_[0-9a-f]{8}$', name)
 
 
-def test_names_that_would_be_the_same_are_not() -> None:
+def test_colliding_names_are_distinguished() -> None:
     assert sanitize('files', 'read', {'files_read'}) != 'files_read'
     assert len({sanitize('files', tool) for tool in ('a b', 'a.b', 'a_b', 'x' * 70, 'x' * 71)}) == 5
 
 
-def test_servers_are_configured_beside_endpoints(tmp_path: Path) -> None:
+def test_servers_are_configured_next_to_endpoints(tmp_path: Path) -> None:
     file = tmp_path / 'endpoints.toml'
     file.write_text(
         '[mcp.files]\ncommand = "npx"\nargs = ["-y", "files"]\ntools = ["read_*"]\napprovals = "all"\n'
@@ -55,7 +55,7 @@ def test_servers_are_configured_beside_endpoints(tmp_path: Path) -> None:
         ('[mcp.x]\ncomand = "a"', r'mcp\.x\.comand: Extra inputs'),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, says: str) -> None:
+def test_problems_are_reported(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / 'endpoints.toml').write_text(text)
     with pytest.raises(EngineError, match=says):
         load_configuration(tmp_path / 'endpoints.toml', {})

@@ -89,7 +89,7 @@ async def publish(url: str, patch: pytest.MonkeyPatch, run: str = 'run1', **argu
     return made.text
 
 
-async def test_a_draft_is_made_with_its_blocks(configured: pytest.MonkeyPatch) -> None:
+async def test_a_draft_is_created_with_its_blocks(configured: pytest.MonkeyPatch) -> None:
     stand = Stand()
     with local(stand) as server:
         text = await publish(server.url, configured)
@@ -121,7 +121,7 @@ async def test_the_same_run_publishes_once(configured: pytest.MonkeyPatch, keyed
     assert len(stand.pages) == 2, "another run's draft of the same title is another draft"
 
 
-async def test_a_long_text_goes_in_parts_and_a_busy_server_is_asked_again(
+async def test_long_texts_are_sent_in_parts_and_retried(
     configured: pytest.MonkeyPatch,
 ) -> None:
     stand = Stand(busy=2)
@@ -134,7 +134,7 @@ async def test_a_long_text_goes_in_parts_and_a_busy_server_is_asked_again(
     )
 
 
-async def test_what_notion_refuses_is_said(configured: pytest.MonkeyPatch) -> None:
+async def test_refusals_of_notion_are_reported(configured: pytest.MonkeyPatch) -> None:
     configured.setenv('NOTION_DATABASE_ID', 'other')
     with (
         local(Stand()) as server,
@@ -150,7 +150,7 @@ async def test_what_notion_refuses_is_said(configured: pytest.MonkeyPatch) -> No
         await publish(server.url, configured)
 
 
-async def test_it_is_off_until_it_is_configured_and_a_person_must_allow_it(
+async def test_notion_needs_configuration_and_approval(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv('NOTION_TOKEN', raising=False)
@@ -164,7 +164,7 @@ async def test_it_is_off_until_it_is_configured_and_a_person_must_allow_it(
         await blog_notion.run('{"title": "T"}', ToolContext(key='x'))
 
 
-async def test_there_must_be_a_content(configured: pytest.MonkeyPatch) -> None:
+async def test_content_is_required(configured: pytest.MonkeyPatch) -> None:
     with pytest.raises(ToolError, match='content: there is none yet'):
         await blog_notion.run('{"title": "T"}', ToolContext(key='x'))
 
@@ -180,7 +180,7 @@ def test_long_texts_are_cut_into_pieces_and_open_code_is_kept() -> None:
     assert blocks_of('') == []
 
 
-def test_styles_reach_notion_as_such() -> None:
+def test_styles_are_kept() -> None:
     (block,) = blocks_of('A **bold and *both*** word, `code`, ~~gone~~ and [**a** link](https://x.example/).')
     styled = {
         piece['text']['content']: (piece.get('annotations', {}), piece['text'].get('link', {}).get('url', ''))
@@ -194,7 +194,7 @@ def test_styles_reach_notion_as_such() -> None:
     assert styled[' link'] == ({}, 'https://x.example/')
 
 
-def test_a_table_reaches_notion_as_one_and_a_long_one_as_several() -> None:
+def test_tables_are_kept_and_long_ones_split() -> None:
     rows = '\n'.join(f'| {number} | **x** |' for number in range(150))
     first, second = (block['table'] for block in blocks_of(f'| A | B |\n|---|---|\n{rows}'))
     assert (first['table_width'], first['has_column_header'], len(first['children'])) == (2, True, 100)
@@ -203,14 +203,14 @@ def test_a_table_reaches_notion_as_one_and_a_long_one_as_several() -> None:
     assert second['children'][-1]['table_row']['cells'][1][0]['annotations'] == {'bold': True}
 
 
-def test_lists_are_nested_and_the_deepest_follow() -> None:
+def test_lists_are_nested_up_to_the_limit() -> None:
     (outer,) = blocks_of('- one\n  - two\n    - three\n      - four\n')
     (two,) = outer['bulleted_list_item']['children']
     assert text_of(two) == 'two'
     assert [text_of(block) for block in two['bulleted_list_item']['children']] == ['three', 'four']
 
 
-def test_what_has_no_block_of_its_own_is_kept_as_text() -> None:
+def test_unsupported_markdown_is_kept_as_text() -> None:
     blocks = blocks_of('<div>raw</div>\n\n---\n\n```python\nx = 1\n```\n\n> a\n>\n> b')
     assert [block['type'] for block in blocks] == ['paragraph', 'divider', 'code', 'quote']
     assert blocks[2]['code']['language'] == 'python'

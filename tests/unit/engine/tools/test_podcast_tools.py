@@ -59,7 +59,7 @@ PLAIN = 'Ann: Hello there.\n\n[00:10] Bo: Hi, Ann.\n\n1:02:03 It is late.'
         ),
     ],
 )
-def test_formats_give_the_same_kind_of_cues(text: str, kind: str, cues: list[Any]) -> None:
+def test_all_formats_produce_the_same_cues(text: str, kind: str, cues: list[Any]) -> None:
     found, read = transcripts.parse(text)
     assert found == kind
     assert [(cue.start, round(cue.end, 3), cue.speaker, cue.text) for cue in read] == cues
@@ -80,14 +80,14 @@ def test_each_line_with_a_speaker_is_a_cue() -> None:
     'name',
     ['Speaker 1', 'SPEAKER_00', 'Åsa', 'Жанна', 'von der Leyen', 'Dr. Anna Berg', '主持人', 'Bo (Host)'],
 )
-def test_names_of_every_kind_are_speakers(name: str) -> None:
+def test_names_of_every_kind_are_recognized_as_speakers(name: str) -> None:
     assert said(f'Anna: Hello.\n{name}: Hi there.') == [('Anna', 'Hello.'), (name, 'Hi there.')]
 
 
 @pytest.mark.parametrize(
     'words', ['He said: no.', 'there is one thing: time.', 'At 12:30 it ends.', '10: ten.']
 )
-def test_a_colon_alone_makes_no_speaker(words: str) -> None:
+def test_a_colon_alone_does_not_make_a_speaker(words: str) -> None:
     assert said(f'Anna: Hello.\n{words}') == [('Anna', f'Hello. {words}')]
 
 
@@ -99,7 +99,7 @@ def test_times_after_the_name_count() -> None:
     ]
 
 
-def test_times_that_a_transcript_does_not_say_are_marked() -> None:
+def test_estimated_times_are_marked() -> None:
     _, cues = transcripts.parse('Ann: One two three four five.\nBo: Six.\n[01:00] Ann: Seven.\nBo: Eight.')
     assert [(cue.start, cue.estimated) for cue in cues] == [(0, False), (2, True), (60, False), (60.4, True)]
     assert all(cue.estimated for cue in transcripts.parse('Ann: One.\nBo: Two.')[1])
@@ -123,7 +123,7 @@ def test_times_that_a_transcript_does_not_say_are_marked() -> None:
          [(1, '', 'Tom & I <3')]),
     ],
 )  # fmt: skip
-def test_subtitles_as_they_are_written(text: str, cues: list[Any]) -> None:
+def test_real_world_subtitles_are_read(text: str, cues: list[Any]) -> None:
     assert [(cue.start, cue.speaker, cue.text) for cue in transcripts.parse(text)[1]] == cues
 
 
@@ -142,7 +142,7 @@ def test_other_scripts_are_read(encoding: str) -> None:
     assert transcripts.decode(text.encode(encoding))[0] == text
 
 
-def test_what_is_no_text_is_refused() -> None:
+def test_binary_files_are_refused() -> None:
     for seed in range(20):
         with pytest.raises(ValueError, match='it is not text'):
             transcripts.decode(random.Random(seed).randbytes(3_000))
@@ -151,13 +151,13 @@ def test_what_is_no_text_is_refused() -> None:
 
 
 @pytest.mark.parametrize('text', ['', '  \n', 'WEBVTT\n', '[00:10]'])
-def test_nothing_said_is_refused(text: str) -> None:
+def test_an_empty_transcript_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match='it contains nothing that is said'):
         transcripts.parse(text)
 
 
 @pytest.mark.parametrize('text', ['x', '1:99', '1:2:3:4', '-1:00', '', 'nan', 'inf', '1e3'])
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_invalid_times_are_refused(text: str) -> None:
     with pytest.raises(ValueError):
         transcripts.parse_time(text)
     assert transcripts.format_time(3723.9) == '1:02:03' and transcripts.parse_time('1:02:03') == 3723.0
@@ -189,7 +189,7 @@ async def use(tool: Tool, context: ToolContext, **arguments: Any) -> ToolOutput:
     return made
 
 
-async def test_the_transcript_is_kept_with_speakers_and_times(context: ToolContext) -> None:
+async def test_the_transcript_keeps_speakers_and_times(context: ToolContext) -> None:
     found = context.artifacts['transcript']
     assert found['format'] == 'srt' and found['speakers'] == ['Ines', 'Tomas'] and found['words'] == 397
     await context.files.write('bad.srt', b'')
@@ -229,7 +229,7 @@ async def test_without_names_chapters_begin_after_the_longest_pauses(context: To
     assert made.artifacts['chapters'][1]['title'] == 'At 300.0 it begins and goes on and …'
 
 
-async def test_even_pauses_give_chapters_over_the_whole_show(context: ToolContext) -> None:
+async def test_even_pauses_spread_chapters_over_the_whole_show(context: ToolContext) -> None:
     cues = [
         {
             'start': 10.0 * number,
@@ -248,7 +248,7 @@ async def test_even_pauses_give_chapters_over_the_whole_show(context: ToolContex
     assert json.loads(await context.files.read('chapters.json'))['chapters'][1]['estimated'] is True
 
 
-async def test_a_long_transcript_is_read_on_and_given_to_models_in_parts(context: ToolContext) -> None:
+async def test_a_long_transcript_is_processed_in_parts(context: ToolContext) -> None:
     text = '\n'.join(f'Speaker {number % 2}: {"word " * 60}{number}.' for number in range(800))
     await context.files.write('long.txt', text.encode())
     made = await use(transcript_processor, context, path='long.txt')
@@ -271,12 +271,12 @@ async def test_a_long_transcript_is_read_on_and_given_to_models_in_parts(context
         ([{'start': '00:00'}], r'chapters.0.title: Field required'),
     ],
 )
-async def test_chapters_that_cannot_be_are_refused(context: ToolContext, chapters: Any, says: str) -> None:
+async def test_invalid_chapters_are_refused(context: ToolContext, chapters: Any, says: str) -> None:
     with pytest.raises(ToolError, match=says):
         await use(chapter_markers, context, chapters=chapters)
 
 
-async def test_a_bad_time_leaves_out_its_own_chapter_alone(context: ToolContext) -> None:
+async def test_a_bad_time_drops_only_its_chapter(context: ToolContext) -> None:
     starts = ['00:10', 'soon', '01:00', '01:00', '02:20', '59:00']
     named = [{'start': start, 'title': f'Part {number}'} for number, start in enumerate(starts)]
     made = await use(chapter_markers, context, chapters=named)
@@ -287,7 +287,7 @@ async def test_a_bad_time_leaves_out_its_own_chapter_alone(context: ToolContext)
     assert 'The first chapter begins at 00:00, and not at 00:10.' in made.text
 
 
-async def test_notes_hold_what_was_made_before(context: ToolContext) -> None:
+async def test_notes_include_earlier_artifacts(context: ToolContext) -> None:
     await use(chapter_markers, context, chapters=[{'start': '00:00', 'title': 'Hello'}])
     context.shelf.values['links'] = {'Home': 'https://home.example'}
     asked = Asked({'title': 'T', 'summary': 'S', 'points': ['P'], 'mentioned': ['M']})
@@ -302,7 +302,7 @@ async def test_notes_hold_what_was_made_before(context: ToolContext) -> None:
     )
 
 
-async def test_a_clip_is_found_by_what_was_said_over_several_cues(context: ToolContext) -> None:
+async def test_a_clip_is_found_across_several_cues(context: ToolContext) -> None:
     quote = 'What is the difference? Those who want to be woken are afraid'
     context.model = Asked(
         {'clips': [{'quote': quote, 'post': 'p'}, {'quote': 'Nobody says this.', 'post': 'q'}]}
@@ -313,7 +313,7 @@ async def test_a_clip_is_found_by_what_was_said_over_several_cues(context: ToolC
     assert "left out, for nobody says it: 'Nobody says this.'" in made.text
 
 
-async def test_a_paraphrase_is_asked_for_once_more_and_then_left_out(context: ToolContext) -> None:
+async def test_a_paraphrased_clip_is_requested_again_and_then_dropped(context: ToolContext) -> None:
     asked = context.model = Asked({'clips': [{'quote': 'Nobody says this.', 'post': 'q'}]})
     made = await use(social_clips, context)
     assert made.ok and made.artifacts['social_clips'] == [] and 'There is no clip' in made.text

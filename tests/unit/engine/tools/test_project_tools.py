@@ -79,7 +79,7 @@ async def test_files_are_written_read_edited_and_listed(context: ToolContext) ->
     assert await use(list_files, context, deep=False) == 'empty  0\nsrc/'
 
 
-async def test_what_is_no_text_is_said_to_be_none(context: ToolContext) -> None:
+async def test_binary_files_are_reported(context: ToolContext) -> None:
     await context.files.write('picture', b'\x89PNG\0')
     assert 'not a text file (5 bytes)' in await refused(read_file, context, path='picture')
     assert 'not a text file' in await refused(edit_file, context, path='picture', old='a', new='b')
@@ -105,7 +105,7 @@ async def searching(
     return str(request.param)
 
 
-async def test_search_finds_lines_whoever_searches(context: ToolContext, searching: str) -> None:
+async def test_both_search_backends_find_the_same_lines(context: ToolContext, searching: str) -> None:
     for path, text in (('a.txt', 'one\na.b\n'), ('d/b.txt', 'axb\na.b'), ('.git/c', 'a.b'), ('bin', 'a.b\0')):
         await context.files.write(path, text.encode())
     (context.files.folder / 'link').symlink_to('/etc/passwd')
@@ -188,7 +188,7 @@ async def test_without_a_sandbox_commands_say_how_to_get_one(context: ToolContex
     assert 'without a sandbox' in await use(git, context, arguments=['version'])
 
 
-async def test_a_tool_that_hangs_is_ended_with_what_it_has_started(commands: ToolContext) -> None:
+async def test_a_hanging_tool_is_killed_with_its_processes(commands: ToolContext) -> None:
     mark = f'3{time.time_ns() % 10**8}'
 
     @tool(seconds=0.4)
@@ -215,7 +215,7 @@ def holds(path: Path, text: bytes) -> bool:
         return False
 
 
-async def test_a_tool_that_will_not_be_ended_is_left_behind(
+async def test_a_tool_that_ignores_cancellation_is_abandoned(
     context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module('engine.tools.protocol'), 'GRACE', 0.1)
@@ -236,7 +236,7 @@ async def test_a_tool_that_will_not_be_ended_is_left_behind(
     await asyncio.sleep(0)
 
 
-async def test_what_is_cut_is_kept_whole(context: ToolContext) -> None:
+async def test_shortened_results_are_stored_whole(context: ToolContext) -> None:
     @tool(most_text=30)
     async def long(context: ToolContext) -> str:
         """Say much."""
@@ -251,7 +251,7 @@ async def test_what_is_cut_is_kept_whole(context: ToolContext) -> None:
     assert kept.decode() == 'a' * 50 + 'é' * 50
 
 
-async def test_calls_that_change_something_run_in_their_order_the_others_side_by_side() -> None:
+async def test_writing_calls_run_in_order_and_others_in_parallel() -> None:
     seen: list[str] = []
 
     async def work(name: str) -> str:

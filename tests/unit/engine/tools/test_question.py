@@ -27,7 +27,7 @@ from engine.tools.question import answer_model
         'text',
     ],
 )
-def test_an_odd_field_can_be_filled_in(field: Any) -> None:
+def test_an_unusual_field_can_be_filled_in(field: Any) -> None:
     model = answer_model({'type': 'object', 'properties': {'a': field}, 'required': ['a', 'b', 5]})
     kind = field.get('type') if isinstance(field, dict) else None
     value: Any = {'integer': 1, 'array': ['x']}.get(kind if isinstance(kind, str) else '', 'text')
@@ -35,5 +35,5 @@ def test_an_odd_field_can_be_filled_in(field: Any) -> None:
 
 
 @pytest.mark.parametrize('fields', [{'properties': [1]}, {'properties': None, 'required': 'a'}, {'type': 5}])
-def test_an_odd_schema_asks_for_nothing(fields: dict[str, Any]) -> None:
+def test_an_unusual_schema_asks_for_nothing(fields: dict[str, Any]) -> None:
     assert answer_model(fields).model_fields == {}

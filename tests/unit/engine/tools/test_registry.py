@@ -47,7 +47,7 @@ async def muse(context: ToolContext) -> str:
 TOOLS = ToolRegistry([analyze, shell, outline, publish, muse])
 
 
-def test_the_section_says_what_a_model_needs_by_category() -> None:
+def test_the_prompt_section_lists_tools_by_category() -> None:
     assert TOOLS.only(['analyze', 'shell', 'outline']).section() == (
         '### Content\n\n'
         '- **analyze** (optional): Analyze it. For long ones. It makes analysis.\n'
@@ -64,7 +64,7 @@ def test_tools_are_chosen_by_name_and_category() -> None:
     assert TOOLS.categories == ('content', 'commands', 'publishing', 'thoughts')
 
 
-async def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
+async def test_unusable_tools_are_left_out_with_a_reason() -> None:
     found = await TOOLS.available(None, model=False)
     assert list(found) == ['analyze', 'outline']
     assert found.off == {
@@ -78,7 +78,7 @@ async def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
     assert 'shell' in await TOOLS.available(unsafe)
 
 
-def test_an_artifact_that_nobody_makes_is_warned_of() -> None:
+def test_an_artifact_that_no_tool_makes_is_warned_about() -> None:
     assert TOOLS.warnings() == []
     assert TOOLS.only(['outline']).warnings() == ["outline reads 'analysis', which no tool produces"]
     assert TOOLS.only(['outline']).warnings(['analysis']) == []
@@ -92,7 +92,7 @@ def test_no_two_tools_share_a_name() -> None:
         registry.register(other)
 
 
-def test_all_tools_together_fit() -> None:
+def test_all_tools_fit_together() -> None:
     assert ToolRegistry(Catalog.load().tools.values()).warnings() == []
 
 
@@ -102,7 +102,7 @@ async def greet(context: ToolContext, name: str, mark: str = '!') -> str:
     return f'Hello {name}{mark}'
 
 
-async def test_null_stands_for_what_is_left_out_where_a_strict_provider_has_no_other_way() -> None:
+async def test_null_means_omitted_for_strict_providers() -> None:
     context = ToolContext(key='x')
     assert await greet.run('{"name": "Ann", "mark": null}', context) == 'Hello Ann!'
     with pytest.raises(ToolError, match='do not fit: name: Input should be a valid string'):

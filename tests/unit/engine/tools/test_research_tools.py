@@ -80,12 +80,14 @@ async def test_an_atom_feed_is_read_and_filtered(tmp_path: Path) -> None:
         (b'gone', 410, 'answered with status 410'),
     ],
 )
-async def test_what_is_no_feed_is_refused(tmp_path: Path, body: bytes, status: int, says: str) -> None:
+async def test_a_page_that_is_not_a_feed_is_refused(
+    tmp_path: Path, body: bytes, status: int, says: str
+) -> None:
     with serving(body, status=status) as server, pytest.raises(ToolError, match=says):
         await use(rss_feed, here(tmp_path), url=server.url)
 
 
-async def test_this_machine_is_not_asked_for_feeds_and_calendars(
+async def test_feeds_and_calendars_on_this_machine_are_refused(
     tmp_path: Path,
 ) -> None:
     context = here(tmp_path)
@@ -97,7 +99,7 @@ async def test_this_machine_is_not_asked_for_feeds_and_calendars(
         assert server.asked == []
 
 
-async def test_events_of_a_file_are_listed_with_those_that_recur(tmp_path: Path) -> None:
+async def test_events_of_a_file_are_listed_including_recurring_ones(tmp_path: Path) -> None:
     context = here(tmp_path)
     await context.files.write('calendar.ics', (FOLDER / 'blog' / 'events.ics').read_bytes())
     found = await use(calendar, context, start='2026-12-01', days=31)
@@ -114,7 +116,7 @@ async def test_events_of_a_file_are_listed_with_those_that_recur(tmp_path: Path)
     assert nothing.text == 'No events within 5 days of 2030-01-01.'
 
 
-async def test_events_of_an_address_are_listed(tmp_path: Path) -> None:
+async def test_events_of_a_url_are_listed(tmp_path: Path) -> None:
     with serving((FOLDER / 'blog' / 'events.ics').read_bytes(), 'text/calendar') as server:
         found = await use(calendar, here(tmp_path), source=server.url, start='2026-12-12', days=1)
     assert len(found.artifacts['events']) == 2
@@ -133,14 +135,14 @@ async def test_events_of_an_address_are_listed(tmp_path: Path) -> None:
         (b'BEGIN:VCALENDAR\nBEGIN:VEVENT\n', 'is not an iCalendar file'),
     ],
 )
-async def test_what_is_no_calendar_is_refused(tmp_path: Path, data: bytes, says: str) -> None:
+async def test_a_page_that_is_not_a_calendar_is_refused(tmp_path: Path, data: bytes, says: str) -> None:
     context = here(tmp_path)
     await context.files.write('calendar.ics', data)
     with pytest.raises(ToolError, match=says):
         await use(calendar, context, start='2026-12-01')
 
 
-async def test_links_are_those_of_the_run_or_of_the_environment(
+async def test_links_come_from_the_run_or_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = here(tmp_path)
@@ -157,5 +159,5 @@ async def test_links_are_those_of_the_run_or_of_the_environment(
         await use(static_links, context)
 
 
-def test_a_server_keeps_what_it_was_asked() -> None:
+def test_the_test_server_records_its_requests() -> None:
     assert Local('http://x').asked == []

@@ -5,7 +5,7 @@ import pytest
 from engine.workspace.sandbox.bubblewrap import environment
 
 
-def test_of_this_process_only_the_switch_for_plugins_of_pytest_is_inherited(
+def test_only_the_pytest_plugin_variable_is_inherited(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv('PYTEST_DISABLE_PLUGIN_AUTOLOAD', raising=False)

@@ -10,7 +10,7 @@ from engine.workspace.sandbox.limits import Limits, _excess, excess_on_disk, pro
 from tests.support.harness import nest
 
 
-def test_a_process_that_ends_while_it_is_looked_at_has_no_children(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_ends_during_inspection_has_no_children(monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(path: object) -> None:
         raise FileNotFoundError(path)
 
@@ -23,7 +23,7 @@ def test_a_process_that_ends_while_it_is_looked_at_has_no_children(monkeypatch: 
     ('depth', 'name', 'files', 'excess'),
     [(1_500, 'd', 500, 'nesting'), (60, 'x' * 200, 50, 'disk'), (9, 'd', 50, None)],
 )
-def test_what_is_nested_deeply_counts(
+def test_deeply_nested_files_count(
     swept: Path, depth: int, name: str, files: int, excess: str | None
 ) -> None:
     folder = swept / 'work'

@@ -57,7 +57,7 @@ def workspace(tmp_path: Path) -> Workspace:
         'a' * 5_000,
     ],
 )
-async def test_a_path_that_leads_out_or_is_none_is_refused(workspace: Workspace, path: str) -> None:
+async def test_invalid_and_escaping_paths_are_refused(workspace: Workspace, path: str) -> None:
     with pytest.raises(ToolError):
         split_path(path)
     with pytest.raises(ToolError):
@@ -83,13 +83,13 @@ async def test_a_path_that_leads_out_or_is_none_is_refused(workspace: Workspace,
         ('%2e%2e/x', ('%2e%2e', 'x')),
     ],
 )
-def test_other_paths_are_names_and_no_more(path: str, names: tuple[str, ...]) -> None:
+def test_other_paths_are_plain_names(path: str, names: tuple[str, ...]) -> None:
     assert split_path(path) == names
 
 
 @settings(max_examples=200)
 @given(st.text('./\\a~\0%2e ', max_size=12))
-def test_no_path_gives_a_name_that_means_something(path: str) -> None:
+def test_no_path_yields_a_special_name(path: str) -> None:
     with contextlib.suppress(ToolError):
         assert not {'', '.', '..'} & set(split_path(path))
 
@@ -118,7 +118,7 @@ async def test_links_are_not_followed(workspace: Workspace, outside: Path, shape
     assert listed == {'link': 'a link', 'second': 'a link'}
 
 
-async def test_a_snapshot_keeps_a_link_and_not_what_it_leads_to(workspace: Workspace, outside: Path) -> None:
+async def test_a_snapshot_keeps_a_link_and_not_its_target(workspace: Workspace, outside: Path) -> None:
     (workspace.folder / 'link').symlink_to(outside)
     taken = await workspace.snapshot()
     (workspace.folder / 'link').unlink()
@@ -132,7 +132,7 @@ async def test_a_snapshot_keeps_a_link_and_not_what_it_leads_to(workspace: Works
     assert list(workspace.folder.iterdir()) == [] and (outside / 'secret').read_bytes() == SECRET
 
 
-async def test_what_is_no_file_is_refused_at_once(workspace: Workspace) -> None:
+async def test_special_files_are_refused_at_once(workspace: Workspace) -> None:
     os.mkfifo(workspace.folder / 'pipe')
     (workspace.folder / 'folder').mkdir()
     for path, says in (('pipe', 'a device or a pipe'), ('folder', 'a folder'), ('', 'a folder')):
@@ -155,7 +155,7 @@ async def test_names_that_differ_in_case_are_two_names(workspace: Workspace) -> 
     assert [await workspace.read(name) for name in ('Makefile', 'MAKEFILE')] == [b'Makefile', b'MAKEFILE']
 
 
-async def test_a_link_put_in_the_way_meanwhile_leads_nowhere(workspace: Workspace, outside: Path) -> None:
+async def test_a_link_inserted_concurrently_is_not_followed(workspace: Workspace, outside: Path) -> None:
     """A program swaps a folder for a link to the outside, again and again, while files are used."""
     folder, stopped = workspace.folder, threading.Event()
     real, aside = folder / 'real', folder / 'aside'
@@ -197,7 +197,7 @@ async def test_a_link_put_in_the_way_meanwhile_leads_nowhere(workspace: Workspac
     assert sorted(path.name for path in outside.iterdir()) == ['secret']
 
 
-async def test_writing_keeps_the_right_to_be_executed_and_leaves_no_scratch(workspace: Workspace) -> None:
+async def test_writing_keeps_the_executable_bit_and_leaves_no_temporary_file(workspace: Workspace) -> None:
     assert await workspace.write('bin/run', b'#!', executable=True) is False
     assert await workspace.write('bin/run', b'#!/bin/sh') is True
     assert os.access(workspace.folder / 'bin' / 'run', os.X_OK)
@@ -207,7 +207,7 @@ async def test_writing_keeps_the_right_to_be_executed_and_leaves_no_scratch(work
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason='nothing is shut for the system user')
-async def test_what_its_owner_has_shut_is_opened(workspace: Workspace) -> None:
+async def test_folders_without_permissions_are_opened(workspace: Workspace) -> None:
     await workspace.write('shut/file', b'x')
     (workspace.folder / 'shut' / 'file').chmod(0)
     (workspace.folder / 'shut').chmod(0)

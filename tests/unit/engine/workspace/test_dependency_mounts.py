@@ -57,9 +57,7 @@ async def test_an_environment_that_is_a_link_is_not_mounted(project: Path, secre
     assert (await detect_tests(str(project))).mounts == {}
 
 
-async def test_of_an_environments_interpreter_only_an_installation_is_mounted(
-    project: Path, secret: Path
-) -> None:
+async def test_only_an_installed_interpreter_is_mounted(project: Path, secret: Path) -> None:
     (project / 'test_it.py').write_text('def test_it(): pass')
     venv = project / '.venv'
     (venv / PYTHON / 'site-packages' / 'pytest').mkdir(parents=True)
@@ -70,7 +68,7 @@ async def test_of_an_environments_interpreter_only_an_installation_is_mounted(
     assert str(secret) in (await detect_tests(str(project))).mounts
 
 
-async def test_what_a_run_has_installed_is_mounted_also_where_folders_are_closed(
+async def test_installed_dependencies_are_mounted_even_if_folders_are_closed(
     tmp_path: Path, secret: Path, closed: None
 ) -> None:
     workspace = Workspaces(tmp_path / 'runs').of(RunId('run'), 'agent')

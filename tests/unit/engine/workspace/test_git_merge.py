@@ -58,7 +58,7 @@ async def edit(folder) -> None:
     await folder.remove('b.txt')
 
 
-async def test_a_preview_touches_nothing_and_a_merge_brings_the_working_tree_along(tmp_path, project):
+async def test_a_preview_changes_nothing_and_a_merge_updates_the_working_tree(tmp_path, project):
     made = await worked(tmp_path, project, edit)
     kept = sorted(str(path) for path in project.rglob('*'))
     seen = await made.preview('main')
@@ -73,7 +73,7 @@ async def test_a_preview_touches_nothing_and_a_merge_brings_the_working_tree_alo
     assert run(project, 'log', '--format=%s').split('\n')[:2] == ['Take it', 'first']
 
 
-async def test_what_the_user_has_done_since_is_merged_and_a_conflict_is_resolved_by_hand(tmp_path, project):
+async def test_later_user_changes_are_merged_and_conflicts_resolved(tmp_path, project):
     base = run(project, 'rev-parse', 'HEAD').strip()
     made = await worked(tmp_path, project, edit, base=base)
     (project / 'a.txt').write_text(TEXT.replace('line 1\n', 'by the user\n'))
@@ -145,7 +145,7 @@ async def test_no_hook_runs_and_an_agent_cannot_plant_a_git_folder(tmp_path, pro
     assert hook.exists() and not (project.parent / 'planted').exists()
 
 
-async def test_work_that_is_there_already_is_no_merge(tmp_path, project):
+async def test_merging_existing_work_does_nothing(tmp_path, project):
     made = await worked(tmp_path, project, edit)
     seen = await made.preview('main')
     await made.commit('main', 'x', onto=seen.onto)

@@ -20,7 +20,7 @@ def diff(before: str, after: str) -> str:
 
 
 @given(TEXTS, TEXTS)
-def test_all_changes_make_the_file_after_and_none_leave_it_as_it_was(before, after):
+def test_all_hunks_make_the_new_file_and_none_the_old(before, after):
     hunks = split_hunks(diff(before, after))
     assert apply_hunks(before, hunks) == after
     assert apply_hunks(before, []) == before

@@ -73,7 +73,7 @@ async def test_a_fork_that_is_not_journaled_leaves_no_files(
         assert folders(tmp_path) == {run}
 
 
-async def test_a_fork_that_gets_no_files_is_not_kept(
+async def test_a_fork_without_its_files_is_not_kept(
     parent: tuple[MemoryJournal, RunId, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal, run, at = parent
@@ -93,7 +93,7 @@ async def test_a_fork_that_gets_no_files_is_not_kept(
         assert folders(tmp_path) == {run} and (await here.runs()).total == 1
 
 
-async def test_a_fork_that_was_cut_off_before_it_had_its_files_gets_them_when_it_is_recovered(
+async def test_an_interrupted_fork_gets_its_files_at_recovery(
     parent: tuple[MemoryJournal, RunId, int], tmp_path: Path
 ) -> None:
     journal, run, at = parent
@@ -109,7 +109,7 @@ async def test_a_fork_that_was_cut_off_before_it_had_its_files_gets_them_when_it
         assert folders(tmp_path) == {run}
 
 
-async def test_a_fork_whose_parent_is_gone_goes_on_with_the_files_that_it_has(
+async def test_a_fork_without_its_parent_continues_with_its_files(
     parent: tuple[MemoryJournal, RunId, int], tmp_path: Path
 ) -> None:
     journal, run, at = parent
@@ -136,7 +136,7 @@ async def test_a_replay_that_is_not_journaled_leaves_no_recording(tmp_path: Path
         assert folders(tmp_path) == {first}
 
 
-async def test_a_replay_that_was_cut_off_before_it_had_its_recording_gets_it_when_it_is_recovered(
+async def test_an_interrupted_replay_gets_its_recording_at_recovery(
     tmp_path: Path,
 ) -> None:
     place = Place(tmp_path)

@@ -12,7 +12,7 @@ assert 1 == 2</failure></testcase><testcase name="three"><error message="broken"
 <testcase name="four"><skipped/></testcase></testsuite></testsuites>"""
 
 
-def test_a_report_is_counted_and_told() -> None:
+def test_a_report_is_counted_and_summarized() -> None:
     report = junit.parse_junit(XML)
     assert report is not None
     assert report.line == '1 passed, 1 failed, 1 errors, 1 skipped in 1.5 s'
@@ -30,7 +30,7 @@ def test_long_and_many_failures_are_cut() -> None:
     'xml',
     ['', 'x', '<a', '<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', '<testsuite><!ENTITY x "y"></testsuite>'],
 )
-def test_what_is_no_report_is_none(xml: str) -> None:
+def test_an_invalid_report_is_ignored(xml: str) -> None:
     assert junit.parse_junit(xml) is None
 
 

@@ -31,7 +31,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     close_folders(False)
 
 
-def test_what_is_named_is_open_and_nothing_else(machine: Path) -> None:
+def test_only_named_folders_are_open(machine: Path) -> None:
     assert find_project(str(machine / 'open/shop')) == machine / 'open/shop'
     assert check_open(machine / 'open/shop/file.txt').is_file()
     for closed in ('elsewhere', 'elsewhere/file.txt', 'open/way-out', 'open/shop/../../elsewhere'):
@@ -47,7 +47,7 @@ def test_the_servers_own_folder_is_never_open(machine: Path) -> None:
             check_open(machine / closed)
 
 
-def test_where_nobody_logs_in_all_are_open_unless_some_are_named(
+def test_without_accounts_all_folders_are_open_unless_some_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
@@ -58,7 +58,7 @@ def test_where_nobody_logs_in_all_are_open_unless_some_are_named(
 
 
 @pytest.mark.parametrize('pattern', sorted(Catalog.load().patterns))
-def test_no_pattern_takes_what_is_closed(
+def test_no_pattern_accepts_a_closed_folder(
     machine: Path, monkeypatch: pytest.MonkeyPatch, pattern: str
 ) -> None:
     file = machine / 'elsewhere' / 'words.txt'
@@ -80,7 +80,7 @@ def example(pattern: type) -> dict[str, str]:
     }
 
 
-def test_every_field_that_takes_a_folder_is_among_them() -> None:
+def test_every_folder_field_is_checked() -> None:
     for pattern in Catalog.load().patterns.values():
         for name, field in pattern.Parameters.model_fields.items():
             extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}

@@ -18,7 +18,7 @@ def applied(patch: str, folder: Path) -> str:
     return (folder / 'main.py').read_text()
 
 
-async def test_links_and_what_is_no_text_are_left_out_and_said_to_be(tmp_path: Path) -> None:
+async def test_links_and_binary_files_are_left_out_and_mentioned(tmp_path: Path) -> None:
     objects = ObjectStore(tmp_path / 'objects')
     workspace = Workspace(tmp_path / 'work', objects)
     await workspace.write('main.py', b'one\n')

@@ -29,7 +29,7 @@ def project(tmp_path):
     return root
 
 
-async def test_files_are_copied_without_links_and_what_is_made_anew(project, workspace):
+async def test_files_are_copied_without_links_and_build_products(project, workspace):
     snapshot = await copy_project(str(project), workspace)
     assert snapshot in workspace.objects
     entries = {entry.path: entry.kind for entry in await workspace.entries()}
@@ -44,7 +44,7 @@ async def test_files_are_copied_without_links_and_what_is_made_anew(project, wor
         ('sample:../x', "there is no sample '../x'"),
     ],
 )
-async def test_what_is_not_there_is_named(name, problem, workspace):
+async def test_missing_folders_are_named(name, problem, workspace):
     with pytest.raises(WorkspaceError, match=problem):
         await copy_project(name, workspace)
 

@@ -117,7 +117,7 @@ class Digging(Pattern):
         return 'go'
 
 
-async def test_a_model_is_told_why_its_folder_is_not_kept(swept: Path) -> None:
+async def test_a_model_is_told_why_its_folder_cannot_be_saved(swept: Path) -> None:
     model = FakeModel(in_turn(calls(('dig', {})), 'over'))
     async with Conductor(catalog=catalog(model, Digging, tools=(dig,)), workspaces=swept) as here:
         run = (await here.start('digging')).id
@@ -234,7 +234,7 @@ async def test_files_of_a_journal_in_memory_are_temporary() -> None:
     assert not root.exists()
 
 
-async def test_a_pattern_may_call_anything_snapshots(tmp_path: Path) -> None:
+async def test_a_pattern_may_use_the_name_snapshots(tmp_path: Path) -> None:
     class Odd(Pattern):
         """Gives a list under that name, and a text that is no snapshot."""
 

@@ -31,7 +31,7 @@ def kept(objects: ObjectStore) -> int:
     return sum(1 for path in objects.root.glob('??/*'))
 
 
-async def test_what_did_not_change_is_kept_once_and_not_read_again(
+async def test_unchanged_files_are_stored_once_and_not_reread(
     workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, reads = workspaces.of(RUN, 'one'), 0
@@ -59,7 +59,7 @@ async def test_what_did_not_change_is_kept_once_and_not_read_again(
     assert await other.snapshot() == first and kept(workspace.objects) == total + 4
 
 
-async def test_a_change_within_the_same_tick_is_seen(workspaces: Workspaces) -> None:
+async def test_a_change_within_one_timestamp_tick_is_detected(workspaces: Workspaces) -> None:
     workspace = workspaces.of(RUN, 'one')
     await workspace.write('file', b'aaaa')
     seen = {await workspace.snapshot()}
@@ -86,7 +86,7 @@ def held(folder: Path) -> dict[str, tuple[bytes, bool]]:
     }
 
 
-async def test_what_goes_while_a_snapshot_is_taken_is_left_out(
+async def test_files_deleted_during_a_snapshot_are_left_out(
     workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = workspaces.of(RUN, 'one')
@@ -107,7 +107,7 @@ async def test_what_goes_while_a_snapshot_is_taken_is_left_out(
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=FILES, second=FILES)
-async def test_a_restored_folder_holds_what_it_held_and_nothing_else(
+async def test_a_restored_folder_has_exactly_its_files(
     workspaces: Workspaces, first: dict[str, tuple[bytes, bool]], second: dict[str, tuple[bytes, bool]]
 ) -> None:
     workspace = workspaces.of(RUN, 'one')
@@ -174,7 +174,7 @@ async def test_long_files_are_not_compared_line_by_line(workspaces: Workspaces) 
     assert change.text == '' and not change.binary
 
 
-async def test_an_export_holds_the_files_and_no_link_that_leads_out(
+async def test_an_export_holds_the_files_without_escaping_links(
     workspaces: Workspaces, tmp_path: Path
 ) -> None:
     workspace = workspaces.of(RUN, 'one')
@@ -201,7 +201,7 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-async def test_an_export_runs_nothing_where_it_is_unpacked(workspaces: Workspaces, tmp_path: Path) -> None:
+async def test_an_unpacked_export_runs_nothing(workspaces: Workspaces, tmp_path: Path) -> None:
     workspace, ran, source, out = (
         workspaces.of(RUN, 'one'),
         tmp_path / 'ran',
@@ -243,9 +243,7 @@ async def test_an_export_runs_nothing_where_it_is_unpacked(workspaces: Workspace
     assert not ran.exists()
 
 
-async def test_names_in_an_export_lead_nowhere_else_on_any_system(
-    workspaces: Workspaces, tmp_path: Path
-) -> None:
+async def test_names_in_an_export_are_safe_on_any_system(workspaces: Workspaces, tmp_path: Path) -> None:
     workspace = workspaces.of(RUN, 'one')
     names = {
         '..\\..\\w.txt': '.._.._w.txt',
@@ -322,12 +320,12 @@ def test_no_two_agents_share_a_folder() -> None:
 
 
 @pytest.mark.parametrize('run', ['', '..', 'a/b', '/x', '.x', 'a' * 200])
-def test_a_run_that_is_none_has_no_folder(workspaces: Workspaces, run: str) -> None:
+def test_an_invalid_run_has_no_folder(workspaces: Workspaces, run: str) -> None:
     with pytest.raises(WorkspaceError):
         workspaces.of(RunId(run), 'one')
 
 
-async def test_a_temporary_root_goes_with_its_workspaces() -> None:
+async def test_a_temporary_root_is_deleted_with_its_workspaces() -> None:
     workspaces = Workspaces()
     await workspaces.of(RUN, 'one').write('x', b'x')
     root = workspaces.root
@@ -335,7 +333,7 @@ async def test_a_temporary_root_goes_with_its_workspaces() -> None:
     assert not root.exists()
 
 
-async def test_a_snapshot_that_holds_too_much_is_refused(
+async def test_a_snapshot_that_is_too_large_is_refused(
     workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace: Workspace = workspaces.of(RUN, 'one')

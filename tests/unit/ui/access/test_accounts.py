@@ -52,7 +52,7 @@ async def test_a_password_is_kept_as_a_hash_and_opens_a_session(
         await access.by_session('guessed')
 
 
-async def test_a_password_that_was_hashed_with_less_is_hashed_anew_at_the_next_login(
+async def test_an_outdated_hash_is_renewed_at_the_next_login(
     clock: SimulatedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = MemoryJournal()
@@ -65,9 +65,7 @@ async def test_a_password_that_was_hashed_with_less_is_hashed_anew_at_the_next_l
     assert await log_in(access)
 
 
-async def test_guessing_ends_after_a_few_tries_and_goes_on_later(
-    access: Access, clock: SimulatedClock
-) -> None:
+async def test_guesses_are_limited_and_allowed_again_later(access: Access, clock: SimulatedClock) -> None:
     await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
     tries = await asyncio.gather(*(log_in(access, f'guess {n}') for n in range(12)), return_exceptions=True)
     assert sum(isinstance(one, LoginRefused) and not one.later for one in tries) == TRIES['both']
@@ -81,7 +79,7 @@ async def test_guessing_ends_after_a_few_tries_and_goes_on_later(
     assert sum(line.refused == 'too many attempts' for line in lines) == 1  # for as long as it holds
 
 
-async def test_names_are_not_given_away(access: Access) -> None:
+async def test_user_names_are_not_revealed(access: Access) -> None:
     await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
     with pytest.raises(LoginRefused) as wrong:
         await log_in(access, 'wrong password')
@@ -90,7 +88,7 @@ async def test_names_are_not_given_away(access: Access) -> None:
     assert str(wrong.value) == str(unknown.value)
 
 
-async def test_sessions_end_when_idle_and_at_the_latest(access: Access, clock: SimulatedClock) -> None:
+async def test_sessions_end_when_idle_and_after_a_maximum(access: Access, clock: SimulatedClock) -> None:
     await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
     secret = await access.accounts.begin_session('ada', 'password', '', '')
     lived = 0.0
@@ -141,7 +139,7 @@ async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, cloc
         await access.by_token(secret)
 
 
-async def test_the_last_administrator_stays(access: Access) -> None:
+async def test_the_last_administrator_cannot_be_removed(access: Access) -> None:
     await access.accounts.add('root', Role.ADMIN)
     for work in (access.accounts.remove('root'), access.accounts.set_role('root', Role.VIEWER)):
         with pytest.raises(InvalidInput, match='only administrator'):
@@ -154,19 +152,19 @@ async def test_easy_passwords_are_refused(access: Access, password: str) -> None
         await access.accounts.add('ada', Role.VIEWER, password)
 
 
-def test_a_household_counts_as_one_address() -> None:
+def test_an_ipv6_network_counts_as_one_address() -> None:
     assert network('2001:db8::1') == network('2001:db8::ffff') != network('2001:db8:0:1::1')
 
 
 @pytest.mark.parametrize(
     'path', ['//evil.example', 'https://evil.example', '/\\evil.example', '\\\\evil', '/login', 'x', '/a\nb']
 )
-def test_a_login_leads_to_this_server_only(path: str) -> None:
+def test_a_login_redirects_to_this_server_only(path: str) -> None:
     assert own_path(path) == '/'
     assert own_path('/runs/1?at=2') == '/runs/1?at=2'
 
 
-async def test_a_table_calculator_runs_nothing_of_the_log(access: Access) -> None:
+async def test_a_spreadsheet_runs_nothing_from_the_log(access: Access) -> None:
     from ui.access.caller import Caller
 
     await access.audit.write(Caller('=cmd()', Role.VIEWER), 'login')

@@ -49,7 +49,7 @@ def as_role(access: Access, conductor: Conductor, role: Role, name: str = 'ada')
     return access.guard(conductor, FixedIdentity(Caller(name, role)))
 
 
-async def test_every_deed_is_listed_once(conductor: Conductor) -> None:
+async def test_every_method_is_listed_once(conductor: Conductor) -> None:
     found = set(names(conductor))
     assert found - set(METHOD_ROLES) - PARTS - WITHHELD == set(), (
         'say in ui/access/permissions.py which role may do this'
@@ -140,7 +140,7 @@ async def test_a_private_run_does_not_exist_for_others(access: Access, conductor
         await bob.annotate(run, private=True)
 
 
-async def test_a_family_shows_no_more_of_a_private_run_than_that_there_is_one(
+async def test_a_family_reveals_only_the_existence_of_a_private_run(
     access: Access, conductor: Conductor
 ) -> None:
     ada, bob = as_role(access, conductor, Role.OPERATOR), as_role(access, conductor, Role.OPERATOR, 'bob')
@@ -167,7 +167,7 @@ async def test_each_event_says_who_sent_it(access: Access, conductor: Conductor)
     ]
 
 
-async def test_what_was_refused_is_in_the_audit_log(access: Access, conductor: Conductor) -> None:
+async def test_refusals_are_logged(access: Access, conductor: Conductor) -> None:
     viewer = as_role(access, conductor, Role.VIEWER)
     with pytest.raises(NotAllowed, match='operator'):
         await viewer.start('lone')
@@ -175,7 +175,7 @@ async def test_what_was_refused_is_in_the_audit_log(access: Access, conductor: C
     assert (line.who, line.action, line.refused) == ('ada', 'start', 'role')
 
 
-async def test_changes_of_the_configuration_are_in_the_audit_log(access: Access, tmp_path: Path) -> None:
+async def test_configuration_changes_are_logged(access: Access, tmp_path: Path) -> None:
     (tmp_path / 'endpoints.toml').write_text('')
     loaded = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
     async with Conductor(catalog=loaded) as conductor:
@@ -190,7 +190,7 @@ async def test_changes_of_the_configuration_are_in_the_audit_log(access: Access,
     ]
 
 
-async def test_a_session_that_ends_ends_everywhere() -> None:
+async def test_an_ended_session_ends_everywhere() -> None:
     clock = SimulatedClock()
     journal = MemoryJournal()
     async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply), Lone), clock=clock) as conductor:
@@ -211,7 +211,7 @@ async def test_a_session_that_ends_ends_everywhere() -> None:
             await watching.aclose()
 
 
-async def test_who_follows_a_run_stops_when_it_is_hidden_or_the_role_is_gone(
+async def test_followers_stop_when_a_run_is_hidden_or_their_role_is_lost(
     access: Access, conductor: Conductor
 ) -> None:
     ada = as_role(access, conductor, Role.OPERATOR)

@@ -72,7 +72,7 @@ def access() -> Access:
     return Access(MemoryJournal(), SimulatedClock())
 
 
-async def test_who_comes_back_is_logged_in(access: Access) -> None:
+async def test_returning_from_the_provider_logs_in(access: Access) -> None:
     issuer = Issuer(preferred_username='ada')
     provider = issuer.provider()
     cookie, query = await issuer.begin(provider)
@@ -80,7 +80,7 @@ async def test_who_comes_back_is_logged_in(access: Access) -> None:
     assert (account.name, account.role, wanted) == ('ada', Role.VIEWER, '/runs')
 
 
-async def test_nobody_can_shut_the_door_by_beginning_many_logins(access: Access) -> None:
+async def test_many_started_logins_do_not_block_others(access: Access) -> None:
     issuer = Issuer()
     provider = issuer.provider()
     for _ in range(1_100):
@@ -89,7 +89,7 @@ async def test_nobody_can_shut_the_door_by_beginning_many_logins(access: Access)
     assert await provider.finish(access, CALLBACK, cookie, query)
 
 
-async def test_a_login_is_finished_only_by_the_browser_that_began_it(access: Access) -> None:
+async def test_only_the_browser_that_started_a_login_can_finish_it(access: Access) -> None:
     issuer = Issuer()
     provider = issuer.provider()
     cookie, query = await issuer.begin(provider)
@@ -115,7 +115,7 @@ async def test_a_login_is_finished_only_by_the_browser_that_began_it(access: Acc
     'claims',
     [{'nonce': 'another'}, {'aud': 'others'}, {'iss': 'https://evil.example'}, {'exp': 1}, {'sub': None}],
 )
-async def test_what_the_provider_did_not_say_to_us_is_refused(access: Access, claims: dict[str, Any]) -> None:
+async def test_tokens_not_meant_for_us_are_refused(access: Access, claims: dict[str, Any]) -> None:
     issuer = Issuer(**claims)
     provider = issuer.provider()
     cookie, query = await issuer.begin(provider)
@@ -125,7 +125,7 @@ async def test_what_the_provider_did_not_say_to_us_is_refused(access: Access, cl
     assert line.action == 'login'
 
 
-async def test_who_has_lost_every_group_is_turned_away_or_demoted(access: Access) -> None:
+async def test_people_without_groups_are_rejected_or_demoted(access: Access) -> None:
     roles = {'admins': Role.ADMIN}
     for first, left in ((Role.VIEWER, Role.VIEWER), (None, None)):
         issuer = Issuer(sub=f'ada {first}', groups=['admins'])

@@ -29,14 +29,14 @@ def piece(text: str, kind: Any = 'text', path: StatePath = StatePath('pro')) -> 
         ([piece('notes\n', 'call'), piece('slow down', 'waiting')], ('Which?', 'Tea, with milk.')),
     ],
 )
-def test_what_is_left_of_a_reply(pieces: list[Delta], rest: tuple[str, str]) -> None:
+def test_only_the_unseen_part_of_a_reply_is_sent(pieces: list[Delta], rest: tuple[str, str]) -> None:
     streamed = StreamedText()
     for one in pieces:
         streamed.add(one)
     assert streamed.rest(StatePath('pro'), REPLY) == rest
 
 
-def test_the_next_reply_of_an_agent_begins_anew() -> None:
+def test_the_next_reply_of_an_agent_starts_over() -> None:
     streamed = StreamedText()
     streamed.add(piece('Tea, with milk.'))
     streamed.add(piece('Tea', path=StatePath('con')))

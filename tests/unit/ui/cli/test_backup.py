@@ -37,7 +37,7 @@ def test_a_backup_is_checked_and_restored_elsewhere(hemicycle: Hemicycle, tmp_pa
     assert 'already exists, and nothing is overwritten' in again.stderr
 
 
-def test_a_backup_says_that_files_elsewhere_are_not_in_it(
+def test_a_backup_says_that_it_excludes_remote_files(
     hemicycle: Hemicycle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('HEMICYCLE_FILES', 's3://bucket/x')
@@ -46,7 +46,7 @@ def test_a_backup_says_that_files_elsewhere_are_not_in_it(
     assert 'audit: 1 run as recorded' in said
 
 
-def test_a_step_that_would_be_decided_otherwise_is_found(hemicycle: Hemicycle, tmp_path: Path) -> None:
+def test_a_differing_decision_is_found(hemicycle: Hemicycle, tmp_path: Path) -> None:
     with closing(sqlite3.connect(hemicycle.database)) as database:
         database.execute('UPDATE "transition" SET name = \'retry\' WHERE seq = 9')
         database.commit()
@@ -57,7 +57,7 @@ def test_a_step_that_would_be_decided_otherwise_is_found(hemicycle: Hemicycle, t
     assert hemicycle('backup', str(tmp_path / 'unchecked.tar.gz'), '--no-audit').exit_code == 0
 
 
-def test_runs_of_patterns_that_are_not_here_are_named(hemicycle: Hemicycle, tmp_path: Path) -> None:
+def test_runs_of_missing_patterns_are_named(hemicycle: Hemicycle, tmp_path: Path) -> None:
     odd = ('--patterns', str(hemicycle.patterns))
     hemicycle('run', 'failing', *odd, '-q')
     result = hemicycle('backup', str(tmp_path / 'backup.tar.gz'))
@@ -66,7 +66,7 @@ def test_runs_of_patterns_that_are_not_here_are_named(hemicycle: Hemicycle, tmp_
     assert 'audit: 2 runs as recorded' in hemicycle('backup', str(tmp_path / 'all.tar.gz'), *odd).stdout
 
 
-def test_nothing_is_overwritten_and_nothing_is_made_of_nothing(tmp_path: Path) -> None:
+def test_nothing_is_overwritten_or_created_from_nothing(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     (taken := tmp_path / 'taken.tar.gz').write_text('mine')
     result = hemicycle('backup', str(tmp_path / 'backup.tar.gz'))

@@ -35,7 +35,7 @@ def test_the_help_lists_each_command_with_the_beginning_of_its_own_help(name: st
     assert COMMANDS[name].summary == ' '.join(beginning.split())
 
 
-def test_a_run_shows_its_progress_beside_its_answer(hemicycle: Hemicycle) -> None:
+def test_a_run_prints_progress_to_stderr_and_its_answer_to_stdout(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee')
     assert result.exit_code == 0
     assert '# ' in result.stdout
@@ -56,13 +56,13 @@ def test_both_sides_of_a_comparison_are_shown(hemicycle: Hemicycle) -> None:
     assert 'complete, 12 steps, 7 tool calls' in fixed and '## What can be done' in fixed
 
 
-def test_quiet_is_the_answer_alone(hemicycle: Hemicycle) -> None:
+def test_quiet_prints_only_the_answer(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--quiet')
     assert (result.exit_code, result.stderr) == (0, f'{SIMULATED}\n')
     assert result.stdout.startswith('#')
 
 
-def test_what_is_printed_of_a_simulated_run_says_so(hemicycle: Hemicycle) -> None:
+def test_output_of_a_simulated_run_says_so(hemicycle: Hemicycle) -> None:
     assert SIMULATED in hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee').stderr
     outcome = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--json').stdout.splitlines()[
         -1
@@ -77,7 +77,7 @@ BAKERY = (
 )
 
 
-def test_a_result_that_was_not_approved_has_an_exit_code_of_its_own(hemicycle: Hemicycle) -> None:
+def test_an_unapproved_result_has_its_own_exit_code(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'pipeline', '--task', BAKERY, '--set', 'max_iterations=1', '-q')
     assert result.exit_code == ExitCode.DONE_WITH_ISSUES == 6
     assert (
@@ -90,7 +90,7 @@ def test_a_result_that_was_not_approved_has_an_exit_code_of_its_own(hemicycle: H
     assert 'done with issues' in shown and 'not approved after 1 revision' in shown
 
 
-def test_json_is_every_transition_and_then_the_outcome(hemicycle: Hemicycle) -> None:
+def test_json_prints_every_transition_and_then_the_outcome(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--json')
     *steps, outcome = [json.loads(line) for line in result.stdout.splitlines()]
     assert [step['seq'] for step in steps] == list(range(1, len(steps) + 1))
@@ -133,7 +133,7 @@ def test_a_failed_run_says_why(hemicycle: Hemicycle) -> None:
     assert hemicycle('run', 'failing', '--patterns', str(hemicycle.patterns), '-q').stderr.count('\n') == 1
 
 
-def test_a_run_that_waits_for_a_person_is_let_go_of(hemicycle: Hemicycle) -> None:
+def test_a_run_that_waits_for_a_person_is_released(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '--quiet')
     assert result.exit_code == 4
     assert 'waits for a person: a word' in result.stderr
@@ -169,7 +169,7 @@ def test_bad_input_is_refused_in_one_line(
     assert not hemicycle.database.exists()
 
 
-def test_what_a_model_writes_cannot_steer_the_terminal(hemicycle: Hemicycle) -> None:
+def test_model_output_cannot_control_the_terminal(hemicycle: Hemicycle) -> None:
     title = 'red \x1b[31m and \x9b31m and \u202e back'
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', title, '-q')
     for arguments in (('runs',), ('show', 'last')):
@@ -178,7 +178,7 @@ def test_what_a_model_writes_cannot_steer_the_terminal(hemicycle: Hemicycle) -> 
         assert not {'\x1b', '\x9b', '\u202e'} & set(shown)
 
 
-def test_traffic_is_told_in_tables_and_as_json(done: Hemicycle) -> None:
+def test_traffic_is_printed_in_tables_and_as_json(done: Hemicycle) -> None:
     shown = done('traffic', 'pipeline').stdout
     assert shown.startswith('1 runs: 1 done') and 'reviewing → analyzing' in shown
     found = json.loads(done('traffic', 'pipeline', '--tag', 'demo', '--json').stdout)
@@ -190,7 +190,7 @@ def test_traffic_is_told_in_tables_and_as_json(done: Hemicycle) -> None:
     assert done('traffic', 'vote').stdout == 'no runs of vote yet\n'
 
 
-def test_runs_are_listed_by_what_they_went_through(done: Hemicycle) -> None:
+def test_runs_are_filtered_by_edge_and_state(done: Hemicycle) -> None:
     assert 'Compare tea and coffee' in done('runs', '--edge', 'reviewing>analyzing').stdout
     assert done('runs', '--edge', 'reviewing>failed').stdout == 'no runs match\n'
     assert 'Compare tea and coffee' in done('runs', '--state', 'reviewing').stdout
@@ -205,7 +205,7 @@ def test_runs_are_listed_by_what_they_went_through(done: Hemicycle) -> None:
         (('traffic', 'pipeline', '--since', 'yesterday'), '--since: must be a date'),
     ],
 )
-def test_what_is_no_edge_or_no_day_is_refused(done: Hemicycle, arguments: tuple[str, ...], said: str) -> None:
+def test_invalid_edges_and_days_are_refused(done: Hemicycle, arguments: tuple[str, ...], said: str) -> None:
     result = done(*arguments)
     assert result.exit_code == 2 and said in result.stderr
 
@@ -226,14 +226,14 @@ def test_runs_are_listed_and_filtered(done: Hemicycle) -> None:
     assert done('runs', '--status', 'lost').exit_code == 2
 
 
-def test_looking_makes_no_database(hemicycle: Hemicycle) -> None:
+def test_reading_creates_no_database(hemicycle: Hemicycle) -> None:
     assert 'there are no runs yet' in hemicycle('runs').stdout
     result = hemicycle('show', 'last')
     assert (result.exit_code, result.stderr) == (2, "hemicycle: there is no run 'last'\n")
     assert not hemicycle.database.exists()
 
 
-def test_a_run_is_found_by_the_beginning_of_its_id(done: Hemicycle) -> None:
+def test_a_run_is_found_by_a_prefix_of_its_id(done: Hemicycle) -> None:
     found = done.newest()
     assert found
     for name in ('last', found.id, found.id[:4]):
@@ -251,7 +251,7 @@ def test_an_ambiguous_id_is_refused(hemicycle: Hemicycle, monkeypatch: pytest.Mo
     assert hemicycle('show', 'a1').exit_code == 0
 
 
-def test_a_run_is_shown_as_a_whole(done: Hemicycle) -> None:
+def test_a_whole_run_is_shown(done: Hemicycle) -> None:
     shown = done('show').stdout
     for part in (
         'States',
@@ -312,13 +312,13 @@ def test_patterns_are_listed_with_the_faults_of_files(hemicycle: Hemicycle) -> N
     assert f'not loaded: {hemicycle.patterns / "broken.py"}:2: SyntaxError' in shown
 
 
-def test_nobody_goes_on_with_a_run_that_has_ended(done: Hemicycle) -> None:
+def test_an_ended_run_cannot_be_continued(done: Hemicycle) -> None:
     result = done('resume', 'last')
     assert result.exit_code == 2
     assert 'it is done' in result.stderr
 
 
-def test_the_version_is_said(hemicycle: Hemicycle) -> None:
+def test_the_version_is_printed(hemicycle: Hemicycle) -> None:
     assert hemicycle('--version').stdout.startswith('hemicycle ')
 
 
@@ -362,7 +362,7 @@ def test_a_budget_ends_a_run_and_is_shown(hemicycle: Hemicycle) -> None:
     assert refused.exit_code == 2 and 'budget.cost: must be a number above 0' in refused.stderr
 
 
-def test_a_diagram_is_printed_or_written_in_each_language(hemicycle: Hemicycle, tmp_path: Path) -> None:
+def test_a_diagram_is_printed_or_written_in_each_format(hemicycle: Hemicycle, tmp_path: Path) -> None:
     shown = hemicycle('diagram', 'supervisor')
     assert (shown.exit_code, shown.stderr) == (0, '') and shown.stdout.startswith('stateDiagram-v2\n')
     assert 'planning --> executing: has pending tasks' in shown.stdout and 'thinking' in shown.stdout

@@ -22,7 +22,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hemicycle, str, str]:
     return found, names[0], names[1]
 
 
-def test_a_run_went_the_same_way_as_itself(two: tuple[Hemicycle, str, str]) -> None:
+def test_a_run_took_the_same_path_as_itself(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, _ = two
     result = hemicycle('compare', one, one)
     assert (result.exit_code, result.stderr) == (0, '')
@@ -40,14 +40,14 @@ def test_a_comparison_says_where_runs_diverge_and_why(two: tuple[Hemicycle, str,
     assert 'reviewing → analyzing  A 1, B 0' in result.stdout
 
 
-def test_every_step_side_by_side(two: tuple[Hemicycle, str, str]) -> None:
+def test_every_step_is_shown_side_by_side(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, other = two
     shown = hemicycle('compare', one, other, '--steps').stdout
     assert '     1      1  Both    start → pending' in shown
     assert 'Only A' in shown or 'Different' in shown
 
 
-def test_json_holds_all_of_it(two: tuple[Hemicycle, str, str]) -> None:
+def test_json_holds_the_whole_comparison(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, other = two
     result = hemicycle('compare', one, other, '--json')
     found = json.loads(result.stdout)
@@ -59,21 +59,21 @@ def test_json_holds_all_of_it(two: tuple[Hemicycle, str, str]) -> None:
     assert found['a']['steps'] == max(row['a'] or 0 for row in found['rows'])
 
 
-def test_without_another_it_is_the_run_that_it_was_forked_from(two: tuple[Hemicycle, str, str]) -> None:
+def test_a_fork_is_compared_with_its_parent_by_default(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, _ = two
     result = hemicycle('compare', one)
     assert result.exit_code == 2
     assert 'was not forked from another: name the run to compare it with' in result.stderr
 
 
-def test_a_run_that_is_not_there(two: tuple[Hemicycle, str, str]) -> None:
+def test_a_missing_run_is_reported(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, _ = two
     result = hemicycle('compare', one, 'nowhere')
     assert result.exit_code == 2
     assert 'nowhere' in result.stderr
 
 
-def test_so_far_the_same_way_is_neither_yes_nor_no(tmp_path: Path) -> None:
+def test_an_unfinished_comparison_has_no_verdict(tmp_path: Path) -> None:
     hemicycle, names = Hemicycle(tmp_path), []
     for _ in range(2):
         hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '--quiet')

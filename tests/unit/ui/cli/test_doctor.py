@@ -40,7 +40,7 @@ def examine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Doctor:
     return Doctor(tmp_path, monkeypatch)
 
 
-def test_a_new_installation_is_sound_and_stays_untouched(examine: Doctor) -> None:
+def test_a_new_installation_is_healthy_and_unchanged(examine: Doctor) -> None:
     before = sorted(examine.hemicycle.home.rglob('*'))
     found = examine()
     assert {line['level'] for about, line in found.items() if about not in ('Sandbox', 'Disk')} == {'ok'}
@@ -53,7 +53,7 @@ def test_runs_are_counted(examine: Doctor) -> None:
     assert '1 run, ' in examine()['Database']['text']
 
 
-def test_the_place_of_the_files_is_named_and_tried(examine: Doctor, s3: S3Server) -> None:
+def test_the_remote_files_are_named_and_tested(examine: Doctor, s3: S3Server) -> None:
     assert examine()['Files']['text'].endswith('workspaces: on this machine only')
     url = s3.bucket()
     found = examine('--files', url)['Files']
@@ -69,14 +69,14 @@ def test_the_place_of_the_files_is_named_and_tried(examine: Doctor, s3: S3Server
     assert 'HEMICYCLE_FILES' in missing['remedy']
 
 
-def test_a_damaged_database_is_broken(examine: Doctor) -> None:
+def test_a_damaged_database_is_reported_as_broken(examine: Doctor) -> None:
     examine.hemicycle.database.write_bytes(b'SQLite format 3\0' + b'\xff' * 8_000)
     found = examine(code=1)['Database']
     assert found['level'] == 'broken'
     assert 'hemicycle.db' in found['text']
 
 
-def test_what_others_can_read_or_change_is_said(examine: Doctor) -> None:
+def test_files_accessible_to_others_are_reported(examine: Doctor) -> None:
     examine.hemicycle.home.chmod(0o755)
     examine.configuration.write_text('')
     examine.configuration.chmod(0o666)
@@ -98,7 +98,7 @@ def test_a_missing_key_and_a_faulty_plug_in_are_named(
     assert found['Plug-in']['level'] == 'broken' and 'faulty.py:1' in found['Plug-in']['text']
 
 
-def test_a_configuration_that_cannot_be_read_is_broken(examine: Doctor) -> None:
+def test_an_unreadable_configuration_is_broken(examine: Doctor) -> None:
     examine.configuration.write_text('[endpoints.work\n')
     assert 'endpoints.toml' in examine(code=1)['Configuration']['text']
 
@@ -119,7 +119,7 @@ def test_endpoints_are_called_only_when_asked(examine: Doctor) -> None:
     assert examine('--call', code=1)['gone']['level'] == 'broken'
 
 
-def test_gemini_is_called_in_its_own_dialect(examine: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gemini_is_tested_in_its_own_dialect(examine: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('GEMINI_API_KEY', KEY)
     with provider(Google) as url:
         examine.configuration.write_text(f'[endpoints.gemini]\nurl = "{url}"\n')
@@ -135,7 +135,7 @@ def test_gemini_is_called_in_its_own_dialect(examine: Doctor, monkeypatch: pytes
         )
 
 
-def test_people_read_the_remedy_below_the_problem(examine: Doctor) -> None:
+def test_the_remedy_is_printed_below_the_problem(examine: Doctor) -> None:
     examine.hemicycle.home.chmod(0o755)
     lines = examine.hemicycle('doctor').stdout.splitlines()
     problem = next(line for line in lines if line.startswith('warning  Data folder'))

@@ -17,7 +17,7 @@ def hemicycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: Hemicycle) 
     return Hemicycle(tmp_path / 'home', like=done)
 
 
-def test_each_form_gets_a_file_named_after_the_run(hemicycle: Hemicycle, tmp_path: Path) -> None:
+def test_each_format_gets_a_file_named_after_the_run(hemicycle: Hemicycle, tmp_path: Path) -> None:
     for option, end in (('--html', 'html'), ('--bundle', 'jsonl.gz'), ('--markdown', 'md')):
         result = hemicycle('export', 'last', option)
         assert result.exit_code == 0, result.output
@@ -28,7 +28,7 @@ def test_each_form_gets_a_file_named_after_the_run(hemicycle: Hemicycle, tmp_pat
     assert hemicycle('export').stdout.strip().endswith('.html')
 
 
-def test_a_bundle_is_taken_in_elsewhere(hemicycle: Hemicycle, tmp_path: Path) -> None:
+def test_a_bundle_is_imported_elsewhere(hemicycle: Hemicycle, tmp_path: Path) -> None:
     bundle = tmp_path / 'all.gz'
     assert hemicycle('export', 'last', '--bundle', '--family', '-o', str(bundle)).exit_code == 0
     (tmp_path / 'other').mkdir()
@@ -47,7 +47,7 @@ def test_a_transcript_goes_to_standard_output(hemicycle: Hemicycle) -> None:
     assert result.stdout.startswith('# Compare tea and coffee')
 
 
-def test_what_cannot_be_is_refused(hemicycle: Hemicycle, tmp_path: Path) -> None:
+def test_invalid_exports_are_refused(hemicycle: Hemicycle, tmp_path: Path) -> None:
     for arguments, problem in (
         (('export', '--html', '--bundle'), 'choose one'),
         (('export', '--family'), '--family needs --bundle'),

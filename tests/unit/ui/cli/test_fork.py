@@ -44,9 +44,7 @@ def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle)
         (('--tools', 'poet=calculator'), 'tools.poet'),
     ],
 )
-def test_what_is_typed_wrongly_is_refused_with_its_name(
-    done: Hemicycle, options: tuple[str, ...], problem: str
-) -> None:
+def test_invalid_options_are_refused_by_name(done: Hemicycle, options: tuple[str, ...], problem: str) -> None:
     refused = done('fork', 'last', '--at', '4', *options)
     assert refused.exit_code in (2, 5) and problem in refused.stderr
 
@@ -56,9 +54,7 @@ def test_a_run_that_has_not_failed_is_not_retried(done: Hemicycle) -> None:
     assert refused.exit_code == 2 and 'it has not failed' in refused.stderr
 
 
-def test_what_follows_from_a_step_at_once_belongs_to_it_and_that_is_said(
-    tmp_path: Path, done: Hemicycle
-) -> None:
+def test_immediate_consequences_of_a_step_are_kept_and_mentioned(tmp_path: Path, done: Hemicycle) -> None:
     hemicycle = Hemicycle(tmp_path, like=done)
     forked = hemicycle('fork', 'last', '--at', '1', '--play', 'recorded', '--quiet')
     assert 'Step 2 is an immediate consequence of step 1 and is kept with it.' in forked.stderr

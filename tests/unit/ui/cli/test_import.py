@@ -40,7 +40,7 @@ def test_traces_are_imported_shown_audited_compared_and_exported(
     assert forked.exit_code == 2 and 'imported from a trace' in forked.stderr
 
 
-def test_a_file_that_is_no_trace_names_the_field(hemicycle: Hemicycle, tmp_path: Path) -> None:
+def test_an_invalid_trace_names_the_field(hemicycle: Hemicycle, tmp_path: Path) -> None:
     file = tmp_path / 'traces.json'
     file.write_text('{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "a"}]}]}]}')
     refused = hemicycle('import', str(file))

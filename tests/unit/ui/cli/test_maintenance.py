@@ -49,13 +49,11 @@ def test_a_note_is_written_changed_found_and_removed(hemicycle: Hemicycle) -> No
         (('--remove', '7'), 'has no note 7'),
     ],
 )
-def test_a_note_that_cannot_be_is_refused(
-    hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str
-) -> None:
+def test_an_invalid_note_is_refused(hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str) -> None:
     assert problem in said(hemicycle, 'note', 'last', *arguments, code=2)
 
 
-def test_stars_and_pins_are_listed_and_taken_away(hemicycle: Hemicycle) -> None:
+def test_stars_and_pins_are_listed_and_removed(hemicycle: Hemicycle) -> None:
     (run,) = listed(hemicycle)
     assert listed(hemicycle, '--starred') == listed(hemicycle, '--pinned') == []
     said(hemicycle, 'star', run)
@@ -89,7 +87,7 @@ def test_a_run_whose_process_is_gone_can_be_deleted(hemicycle: Hemicycle) -> Non
     assert listed(hemicycle, '--deleted') == [run]
 
 
-def test_retention_says_first_what_it_would_delete(hemicycle: Hemicycle, tmp_path: Path) -> None:
+def test_retention_previews_deletions(hemicycle: Hemicycle, tmp_path: Path) -> None:
     assert 'no policy is set' in said(hemicycle, 'retain', '--dry-run')
     (tmp_path / 'endpoints.toml').write_text('[retention]\nsize = "1 kB"\ntrash_days = 0\n')
     (run,) = listed(hemicycle)
@@ -105,6 +103,6 @@ def test_retention_says_first_what_it_would_delete(hemicycle: Hemicycle, tmp_pat
     assert '1 run permanently removed' in said(hemicycle, 'retain')
 
 
-def test_a_policy_that_is_wrong_is_named(hemicycle: Hemicycle, tmp_path: Path) -> None:
+def test_an_invalid_policy_is_named(hemicycle: Hemicycle, tmp_path: Path) -> None:
     (tmp_path / 'endpoints.toml').write_text('[retention]\nruns = 0\n')
     assert 'retention.runs' in said(hemicycle, 'retain', code=2)

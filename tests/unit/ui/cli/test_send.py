@@ -32,7 +32,7 @@ def test_an_event_of_the_pattern_ends_the_wait(hemicycle: Hemicycle) -> None:
     assert 'it is done' in hemicycle('send', 'last', *own).stderr
 
 
-def test_approvals_are_listed_allowed_and_denied(hemicycle: Hemicycle) -> None:
+def test_approvals_are_listed_approved_and_denied(hemicycle: Hemicycle) -> None:
     assert hemicycle(*APPROVING).exit_code == 4
     accepted = [json.loads(line) for line in hemicycle('send', 'last', '--json').stdout.splitlines()]
     assert {item['event']: item['takes'] for item in accepted} == {
@@ -50,7 +50,7 @@ def test_approvals_are_listed_allowed_and_denied(hemicycle: Hemicycle) -> None:
     assert denied.event.data['reason'] == 'not now'
 
 
-def test_each_agent_can_be_allowed_once_and_for_all(hemicycle: Hemicycle) -> None:
+def test_each_agent_can_be_approved_for_the_whole_run(hemicycle: Hemicycle) -> None:
     hemicycle(*APPROVING)
     codes = []
     while not codes or codes[-1] == 4:
@@ -63,7 +63,7 @@ def test_each_agent_can_be_allowed_once_and_for_all(hemicycle: Hemicycle) -> Non
     assert len(answered) == len(set(answered)) == len(codes), 'an agent asked again'
 
 
-def test_what_a_run_does_not_accept_is_refused(hemicycle: Hemicycle) -> None:
+def test_unaccepted_events_are_refused(hemicycle: Hemicycle) -> None:
     hemicycle(*APPROVING)
     before = hemicycle.journaled()
     for arguments, problem in (

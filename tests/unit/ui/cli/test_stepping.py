@@ -33,12 +33,12 @@ def test_breakpoints_are_typed_in_words(text: str, made: Breakpoint) -> None:
 
 
 @pytest.mark.parametrize('text', ['', 'once', 'reviewing', 'enter', 'enter a b', 'when'])
-def test_words_that_are_no_breakpoint_are_refused(text: str) -> None:
+def test_invalid_breakpoints_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match='must be'):
         parse_breakpoint(text)
 
 
-def test_a_line_says_all_of_a_breakpoint() -> None:
+def test_a_line_describes_a_breakpoint_completely() -> None:
     item = Breakpoint(id='3', enter='a', hits=2, enabled=False, stop='region', problem='why')
     assert (
         format_breakpoint(item)
@@ -84,7 +84,7 @@ async def test_a_person_steps_in_the_terminal() -> None:
     assert typist.said.count('  1  enter reviewing when loops == 1') == 2 and 'no breakpoints' in typist.said
 
 
-async def test_what_cannot_be_done_is_said_and_asked_again() -> None:
+async def test_errors_are_printed_and_the_prompt_repeated() -> None:
     lines = ['jump\n', 'help\n', 'pause\n', 'pause none\n', 'b nonsense\n', 'b when price\n', 'd 3\n', 'q\n']
     typist, found = await typed(*lines)
     assert found.view.status is Status.PAUSED and found.view.seq == 2
@@ -102,7 +102,7 @@ async def test_what_cannot_be_done_is_said_and_asked_again() -> None:
     assert set(SHORT.values()) >= {'in', 'over', 'out', 'continue', 'quit'}
 
 
-async def test_a_run_that_is_asked_about_can_be_cancelled() -> None:
+async def test_a_run_can_be_cancelled_at_the_prompt() -> None:
     typist, cancelled = Typist(), asyncio.Event()
     async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()) as conductor:
         begin = started(conductor, 'pipeline', {'task': 'Compare tea and coffee'}, paused=True)

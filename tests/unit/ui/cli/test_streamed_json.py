@@ -31,7 +31,7 @@ def test_the_arguments_of_a_tool_are_shown_as_they_grow(capsys: pytest.CaptureFi
     ]  # fmt: skip
 
 
-def test_a_structured_answer_is_shown_as_text_and_prose_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_structured_answers_are_shown_as_text_and_prose_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.dumps({'verdict': 'APPROVE', 'insists': ['tests', 'docs'], 'why': 'all is done'})
     assert told(capsys, *(('text', letter) for letter in answer)) == [
         'coder │ verdict: APPROVE', 'coder │ - tests', 'coder │ - docs',
@@ -42,7 +42,7 @@ def test_a_structured_answer_is_shown_as_text_and_prose_as_it_is(capsys: pytest.
     assert told(capsys, ('text', '{x}'), ('text', ' is a set.\n')) == ['coder │ {x} is a set.']
 
 
-def test_a_reply_that_begins_anew_is_shown_anew(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_restarted_reply_is_shown_from_the_start(capsys: pytest.CaptureFixture[str]) -> None:
     pieces = [('text', '{"a": "one\\ntwo'), ('reset', ''), ('text', '{"a": "three\\nfour')]
     assert told(capsys, *pieces) == ['coder │ a: one', 'coder │ a: three']
 
@@ -55,7 +55,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=4), VALUES, max_size=4))
-def test_more_of_a_document_only_adds_to_what_is_read(document: dict[str, object]) -> None:
+def test_a_longer_document_only_extends_the_text(document: dict[str, object]) -> None:
     text, before = json.dumps(document, ensure_ascii=False), ''
     for end in range(1, len(text) + 1):
         now = readable(text[:end])

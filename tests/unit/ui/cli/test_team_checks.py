@@ -48,7 +48,7 @@ def prepare(doctor: Doctor, work: Callable[[Conductor], Awaitable[object]]) -> N
         ({'OTEL_EXPORTER_OTLP_ENDPOINT': 'http://127.0.0.1:4318'}, 'Traces', 'ok', '127.0.0.1:4318'),
     ],
 )
-def test_variables_that_make_no_sense_are_named(
+def test_invalid_variables_are_named(
     examine: Doctor,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
     variables: dict[str, str],
@@ -62,7 +62,7 @@ def test_variables_that_make_no_sense_are_named(
     assert found['level'] == level and text in found['text']
 
 
-def test_a_mail_server_that_is_away_is_found_when_it_is_asked(
+def test_an_unreachable_mail_server_is_found_on_request(
     examine: Doctor,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -85,7 +85,7 @@ def test_accounts_are_counted_and_a_damaged_one_is_named(examine: Doctor) -> Non
     assert listed.exit_code != 0 and 'the entry account ada is damaged' in listed.stderr
 
 
-def test_what_does_not_arrive_or_start_is_named(examine: Doctor, tmp_path: Path) -> None:  # noqa: F811
+def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_path: Path) -> None:  # noqa: F811
     async def work(conductor: Conductor) -> None:
         destinations = Destinations(conductor.journal, conductor.clock)
         hook = await destinations.add(

@@ -33,7 +33,7 @@ def test_the_template_loads_bundles_instead_of_single_scripts(template):
     assert template.count('| bundled') == 2
 
 
-def test_components_come_from_bundles_and_others_from_where_they_are(bundles):
+def test_components_are_loaded_from_bundles_where_possible(bundles):
     diagram, upload = Diagram.component, ui.upload.component
     imports = '\n'.join(
         f'import {{ default as {one.name} }} from "/_nicegui/1/components/{one.key}";'
@@ -49,7 +49,7 @@ def test_components_come_from_bundles_and_others_from_where_they_are(bundles):
     assert [re.findall(ADDRESS, url) for url in early] == [['charts'], ['runs'], ['everywhere'], []]
 
 
-def test_a_component_that_comes_late_is_taken_from_its_bundle(bundles):
+def test_a_late_component_is_loaded_from_its_bundle(bundles):
     frame = bundles.served['/hemicycle/frame.bundle.js']
     assert frame.count('import(url)') == 1, 'NiceGUI no longer gets late components in this way'
     assert frame.count('importComponent(url)') == 2
@@ -77,7 +77,7 @@ def test_every_module_is_in_one_bundle(bundles):
     assert len({path for paths in MODULES.values() for path in paths}) == sum(map(len, MODULES.values()))
 
 
-def test_modules_are_joined_in_the_order_in_which_they_need_each_other(tmp_path, monkeypatch):
+def test_modules_are_joined_in_dependency_order(tmp_path, monkeypatch):
     monkeypatch.setattr('ui.components.loading.bundles.ASSETS', tmp_path)
     (tmp_path / 'ask.js').write_text(
         'import { answer, Why } from "/hemicycle/answer.js";\n'

@@ -9,7 +9,7 @@ from ui.components.debounce import Debouncer
 from ui.web.routing import serve_page
 
 
-async def test_a_page_is_sent_whole_though_debounced_work_was_done_for_it(user: User) -> None:
+async def test_debounced_work_does_not_split_the_first_page(user: User) -> None:
     async def work() -> None:
         ui.label('worked')
 

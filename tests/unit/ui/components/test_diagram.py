@@ -43,7 +43,7 @@ def test_a_folded_agent_is_one_node():
     assert 'thinking' not in text
 
 
-def test_an_agent_inside_an_agent_is_a_box_and_no_further_node():
+def test_a_nested_agent_is_a_box_without_extra_nodes():
     def state(path: str, role: str = '', kind: str = 'atomic') -> StateShape:
         parent, _, name = path.rpartition('.')
         first = (StatePath(f'{path}.thinking'),) if role else ()
@@ -96,7 +96,7 @@ class Side(Pattern):
         (6, True, [[0, 1, 2], [3, 4, 5]]),
     ],
 )
-def test_regions_stand_in_rows_from_left_to_right(many, folded, rows):
+def test_regions_are_laid_out_from_left_to_right(many, folded, rows):
     shape = build_shape(Side(Side.Parameters(many=many)))
     plain = graphviz.Source(dot(shape, folded=folded)).pipe(format='plain', encoding='utf-8')
     found: dict[float, list[tuple[float, int]]] = {}
@@ -114,7 +114,7 @@ async def test_graphviz_keeps_the_ids():
     assert drawn.startswith('<svg')
 
 
-def test_active_states_and_the_taken_edge_are_lit():
+def test_active_states_and_the_taken_edge_are_highlighted():
     edge = Edge(source=StatePath('researching'), dest='analyzing')
     found = after(step('done', active=('analyzing.thinking',), entered=THINKING, edges=(edge,)))
     assert found['active'] == ['analyzing.thinking']
@@ -129,7 +129,7 @@ def test_a_run_that_was_stopped_shows_where(name, key):
     assert found[key] == ['analyzing.thinking']
 
 
-async def test_a_chart_can_be_had_in_every_language(monkeypatch):
+async def test_a_chart_is_available_in_every_format(monkeypatch):
     assert (await export_chart(SHAPE, 'mermaid', folded=True)).startswith('stateDiagram-v2\n')
     assert (await export_chart(SHAPE, 'dot', folded=True)).startswith('digraph {')
     if shutil.which('dot'):
@@ -139,7 +139,7 @@ async def test_a_chart_can_be_had_in_every_language(monkeypatch):
         await export_chart(SHAPE, 'svg', folded=True)
 
 
-def test_of_regions_side_by_side_only_those_that_wait_for_a_person_are_shown_waiting():
+def test_only_regions_that_wait_for_a_person_are_shown_waiting():
     shape = Conductor().draw('parallel-review', {'task': 'Write it.', 'coders': 2})
     leaves = ('implementing.coder1.person', 'implementing.coder2.working.thinking')
     view = Fold(RunId('r'), shape).apply_all([step('start', active=leaves)]).view

@@ -28,7 +28,7 @@ def fits(value: bool) -> GuardResult:
     return GuardResult(name='fits', value=value, wanted=True, source=PATH('a'), dest='b')
 
 
-def test_what_was_asked_stands_at_the_edge_and_what_came_after_it_was_not_asked():
+def test_evaluated_guards_are_shown_and_later_ones_marked_not_evaluated():
     reasons = {
         (way.edge.dest, way.edge.conditions): way.reason
         for way in edge_outcomes(step('c', fits(False)), SHAPE)
@@ -38,9 +38,9 @@ def test_what_was_asked_stands_at_the_edge_and_what_came_after_it_was_not_asked(
     assert reasons['b', ('late',)] == 'not evaluated: an earlier transition matched'
 
 
-def test_an_edge_has_one_name_however_many_ways_it_stands_for():
+def test_an_edge_for_several_transitions_has_one_name():
     assert [edge_id(one) for one in SHAPE.edges] == ['a>b', 'a>c', 'a>b', 'a>a']
 
 
-def test_where_nothing_fired_no_way_is_taken():
+def test_without_a_transition_no_edge_is_taken():
     assert not any(way.taken for way in edge_outcomes(step('', fits(False)), SHAPE))

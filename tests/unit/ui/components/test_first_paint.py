@@ -26,7 +26,7 @@ def test_no_page_waits_for_the_style_sheets_of_nicegui(template):
         assert f'/static/{file}' in template
 
 
-def test_our_part_of_quasar_stands_in_for_the_whole_of_the_same_version():
+def test_our_subset_of_quasar_replaces_the_same_version():
     assert quasar.version(FULL), 'the file no longer says its version at its beginning'
     assert quasar.replaces(FULL), 'run `python -m tests.browser.quasar`'
 
@@ -39,14 +39,14 @@ def test_another_version_is_not_replaced(tmp_path):
     assert not quasar.replaces(other)
 
 
-def test_the_script_has_the_components_it_is_said_to_have():
+def test_the_script_has_the_listed_components():
     script = (ASSETS / quasar.SCRIPT).read_text('utf-8')
     for name in (*quasar.COMPONENTS, *quasar.PLUGINS):
         assert f'{name}:' in script, f'{name} is not exported'
     assert 'QTable' not in script
 
 
-def test_styles_of_what_no_page_uses_are_left_out():
+def test_unused_styles_are_left_out():
     css = '.q-menu{a:b}.q-table,.q-menu--dark{c:d}.q-pa-md{e:f}@media (x){.q-tab{g:h}}.q-menu:has(+ p){m:n}'
     css += '@keyframes q{0%{i:j}}p{k:l}'
     assert quasar.prune(css) == '.q-menu{a:b}.q-menu--dark{c:d}@keyframes q{0%{i:j}}p{k:l}'

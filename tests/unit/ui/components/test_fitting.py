@@ -28,13 +28,13 @@ def first_leaf(shape: Shape) -> str:
 
 @pytest.mark.parametrize('room', [COLUMN, PAGE], ids=['column', 'page'])
 @pytest.mark.parametrize('pattern', list(CONDUCTOR.catalog.patterns))
-async def test_each_pattern_can_be_read_as_a_whole(pattern, room):
+async def test_each_pattern_is_readable_as_a_whole(pattern, room):
     shape = CONDUCTOR.draw(pattern)
     drawn, _ = await fit(shape, room, active=(first_leaf(shape),))
     assert scale(drawn, room) >= READABLE
 
 
-async def test_where_there_is_room_edges_have_labels_and_the_chart_may_run_sideways():
+async def test_with_enough_room_edges_have_labels_and_charts_may_be_horizontal():
     shape = CONDUCTOR.draw('vote')
     narrow, _ = await fit(shape, COLUMN)
     broad, _ = await fit(shape, PAGE)
@@ -43,13 +43,13 @@ async def test_where_there_is_room_edges_have_labels_and_the_chart_may_run_sidew
     assert broad.count('<text') > narrow.count('<text')
 
 
-async def test_what_a_person_collapsed_is_drawn_so():
+async def test_manually_collapsed_states_stay_collapsed():
     _, folded = await fit(LARGE, COLUMN, folded=frozenset({'implementing'}))
     assert folded == {'implementing'}
 
 
 @pytest.mark.parametrize('phase', ['implementing', 'reviewing', 'revising'])
-def test_what_is_inactive_folds_first(phase):
+def test_inactive_states_fold_first(phase):
     leaf = next(str(one.path) for one in LARGE.states if one.path.startswith(f'{phase}.') and one.role)
     levels = list(fold_levels(LARGE, [f'{leaf}.thinking']))
     assert [count_drawn(LARGE, folded) for folded in levels] == sorted(
@@ -60,7 +60,7 @@ def test_what_is_inactive_folds_first(phase):
     assert any(others <= folded for folded in levels)
 
 
-def test_the_active_agent_is_open_where_others_like_it_are_closed():
+def test_the_active_agent_is_unfolded_among_folded_ones():
     shape = CONDUCTOR.draw('time-bounded')
     leaf = first_leaf(shape)
     closed = default_folds(shape) & composites_around(shape, [leaf])
@@ -80,7 +80,7 @@ async def test_failures_are_badges_on_the_states_they_leave():
     )
 
 
-async def test_racers_stand_in_order_and_end_on_one_line():
+async def test_racers_are_drawn_in_order_and_aligned():
     drawn, _ = await fit(CONDUCTOR.draw('race'), COLUMN)
     places = {
         path: tuple(map(float, found))

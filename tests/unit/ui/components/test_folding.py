@@ -20,7 +20,7 @@ REVIEW = CONDUCTOR.draw('parallel-review')
 
 
 @pytest.mark.parametrize('pattern', list(CONDUCTOR.catalog.patterns))
-def test_each_pattern_is_drawn_with_few_enough_states(pattern):
+def test_each_pattern_is_drawn_with_a_limited_number_of_states(pattern):
     shape = CONDUCTOR.draw(pattern)
     folded = default_folds(shape)
     assert count_drawn(shape, folded) <= MOST_STATES
@@ -28,29 +28,29 @@ def test_each_pattern_is_drawn_with_few_enough_states(pattern):
     assert sum(f'id="s:{state.path}"' in text for state in shape.states) == count_drawn(shape, folded)
 
 
-def test_a_small_chart_is_drawn_whole():
+def test_a_small_chart_is_drawn_unfolded():
     assert default_folds(CONDUCTOR.draw('pipeline')) == frozenset()
 
 
-def test_regions_are_seen_before_what_is_inside_them():
+def test_regions_unfold_before_their_contents():
     folded = default_folds(REVIEW)
     assert 'implementing' not in folded
     assert {'implementing.coder1', 'implementing.coder2', 'implementing.coder3'} <= folded
     assert agent_paths(REVIEW) <= folded
 
 
-def test_states_that_are_alike_are_folded_alike():
+def test_similar_states_are_folded_alike():
     folded = default_folds(REVIEW)
     assert ('debating' in folded) == ('final_review' in folded)
 
 
-def test_states_are_listed_with_what_is_inside_right_after_them():
+def test_states_are_listed_before_their_substates():
     listed = list(foldable(REVIEW))
     assert listed[:3] == ['implementing', 'implementing.coder1', 'implementing.coder1.working']
     assert foldable(REVIEW)['implementing.coder1.working'] == 2
 
 
-def test_what_is_inside_is_seen_when_all_around_it_is_unfolded():
+def test_a_state_is_visible_when_all_its_parents_are_unfolded():
     folded = frozenset({'implementing', 'implementing.coder1', 'implementing.coder2', 'debating'})
     assert unfold(folded, 'implementing.coder1') == {'implementing.coder2', 'debating'}
 
@@ -64,11 +64,11 @@ def test_what_is_inside_is_seen_when_all_around_it_is_unfolded():
         (frozenset(), 'choosing', ''),
     ],
 )
-def test_a_double_click_is_meant_for_the_innermost_box(folded, path, holder):
+def test_a_double_click_applies_to_the_innermost_box(folded, path, holder):
     assert enclosing_drawn(REVIEW, folded, path) == holder
 
 
-def test_edges_of_folded_states_end_at_what_stands_for_them():
+def test_edges_of_folded_states_end_at_their_visible_parent():
     shape = CONDUCTOR.draw('time-bounded')
     text = dot(shape, folded=frozenset({'working'}))
     assert 'e:working>shutting_down' in text
@@ -84,11 +84,11 @@ def test_edges_of_folded_states_end_at_what_stands_for_them():
         (['a', 'b'], '2 in parallel'),
     ],
 )
-def test_several_states_are_named_by_what_is_around_them(active, said):
+def test_several_states_are_named_by_their_common_parent(active, said):
     assert active_text(active) == said
 
 
-def test_each_of_six_coders_is_a_box_of_its_own():
+def test_each_of_six_coders_has_its_own_box():
     shape = CONDUCTOR.draw('parallel-review', {'task': 'Write it.', 'coders': 6, 'reviewers': 5})
     drawn = dot(shape, folded=default_folds(shape))
     for phase in ('implementing', 'revising'):

@@ -42,7 +42,7 @@ class Everything(BaseModel):
 BY_NAME = {field.name: field for field in fields(Everything)}
 
 
-def test_a_field_has_the_kind_of_its_type():
+def test_a_field_has_the_control_of_its_type():
     assert {name: field.kind for name, field in BY_NAME.items()} == {
         'text': 'text', 'page': 'multiline', 'whole': 'integer', 'part': 'number', 'ticked': 'boolean',
         'literal': 'choice', 'colour': 'choice', 'lines': 'list', 'words': 'list', 'numbers': 'list',
@@ -50,7 +50,7 @@ def test_a_field_has_the_kind_of_its_type():
     }  # fmt: skip
 
 
-def test_what_a_field_says_of_itself():
+def test_a_field_shows_its_title_help_and_limits():
     assert (BY_NAME['text'].title, BY_NAME['text'].help, BY_NAME['text'].examples) == (
         'A text',
         'Any words',
@@ -100,7 +100,7 @@ def test_controls_are_read_and_written(name, raw, value):
         ({'whole': '7'}, '', 'Seven is taken.'),
     ],
 )
-def test_problems_are_said_in_plain_words(given, field, problem):
+def test_problems_are_phrased_plainly(given, field, problem):
     with pytest.raises(ValidationError) as caught:
         Everything.model_validate({'text': 'abcd', **given})
     assert problems(caught.value) == {field: problem}

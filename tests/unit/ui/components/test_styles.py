@@ -6,14 +6,14 @@ from ui.components.assets import ASSETS
 from ui.replay.marks import KINDS, UNDRAWN
 
 
-def test_no_style_of_another_pane_dresses_a_mark():
+def test_no_style_of_another_pane_applies_to_a_mark():
     drawn = [kind for kind in KINDS if kind not in UNDRAWN]
     bare = re.compile(rf'(?:^|[}},;]|\*/)\s*\.({"|".join(drawn)})(?=[\s.,:{{])', re.M)
     found = {sheet.name: bare.findall(sheet.read_text()) for sheet in ASSETS.glob('*.css')}
     assert {name: kinds for name, kinds in found.items() if kinds} == {}
 
 
-def test_a_word_that_one_sheet_adds_to_a_class_is_no_class_of_another_sheet():
+def test_a_modifier_in_one_sheet_is_not_a_class_in_another():
     bare, added = {}, {}
     for sheet in ASSETS.glob('*.css'):
         text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
@@ -31,7 +31,7 @@ def test_a_word_that_one_sheet_adds_to_a_class_is_no_class_of_another_sheet():
     } == {}
 
 
-def test_a_class_by_itself_is_dressed_in_one_sheet():
+def test_a_class_is_styled_in_one_sheet_only():
     dressed = {}
     for sheet in ASSETS.glob('*.css'):
         text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
@@ -44,7 +44,7 @@ def test_a_class_by_itself_is_dressed_in_one_sheet():
     } == {}
 
 
-def test_what_a_step_did_not_take_does_not_look_like_an_error():
+def test_transitions_not_taken_do_not_look_like_errors():
     of_ways = re.compile(r'\.barred|\.way\.blocked|\.spot-why')
     found = []
     for sheet in ASSETS.glob('*.css'):

@@ -12,26 +12,26 @@ def names(pattern: str) -> list[str]:
     return [part.name for part in build_thumbnail(CONDUCTOR.draw(pattern))]
 
 
-def test_a_pipeline_is_its_stages_and_the_way_back():
+def test_a_pipeline_shows_its_stages_and_the_loop():
     parts = {part.name: part for part in build_thumbnail(CONDUCTOR.draw('pipeline'))}
     assert list(parts) == ['pending', 'researching', 'analyzing', 'reviewing', 'complete']
     assert parts['reviewing'] == Station(name='reviewing', kind='agent', back='analyzing')
     assert parts['complete'].kind == 'final'
 
 
-def test_those_who_work_side_by_side_are_shown_once():
+def test_parallel_agents_are_shown_once():
     parts = {part.name: part for part in build_thumbnail(CONDUCTOR.draw('parallel-review'))}
     assert parts['implementing'].inside == ('coder1', 'coder2', 'coder3')
     assert parts['revising'].inside == ()
 
 
-def test_states_that_only_decide_are_left_out_of_a_long_way():
+def test_deciding_states_are_left_out_of_a_long_path():
     shown = build_thumbnail(CONDUCTOR.draw('parallel-review'))
     assert 'choosing' not in [part.name for part in shown]
     assert next(part for part in shown if part.name == 'final review').back == 'revising'
 
 
-def test_a_short_way_shows_what_is_inside():
+def test_a_short_path_shows_its_contents():
     working, *_ = build_thumbnail(CONDUCTOR.draw('time-bounded'))
     assert {'planning', 'executing', 'verifying'} <= set(working.inside)
 
@@ -44,7 +44,7 @@ def test_an_agent_is_shown_with_its_first_tools():
 
 
 @pytest.mark.parametrize('pattern', list(CONDUCTOR.catalog.patterns))
-def test_every_pattern_has_a_way_to_a_good_end(pattern):
+def test_every_pattern_has_a_path_to_success(pattern):
     shown = build_thumbnail(CONDUCTOR.draw(pattern))
     assert len(shown) <= 9
     assert shown[-1].kind == 'final'

@@ -73,7 +73,7 @@ async def test_a_page_runs_its_own_script_and_nothing_else(conductor: Conductor)
     assert not re.search(r'(?:src|href)="(?!#)|@import|url\(', bare)
 
 
-async def test_a_page_holds_what_is_needed_to_go_to_any_step(conductor: Conductor) -> None:
+async def test_a_page_holds_the_data_of_every_step(conductor: Conductor) -> None:
     run = await pipeline(conductor)
     told = data_of(await render_page(conductor, run))
     info = await conductor.info(run)
@@ -98,7 +98,7 @@ async def test_a_page_holds_what_is_needed_to_go_to_any_step(conductor: Conducto
     assert not [text for text in asked if '=' in text]
 
 
-async def test_notes_stand_at_their_steps(conductor: Conductor) -> None:
+async def test_notes_are_shown_at_their_steps(conductor: Conductor) -> None:
     run = await pipeline(conductor)
     await conductor.write_note(run, f'# Twice?\n{HOSTILE}', at=7)
     second = await conductor.write_note(run, 'and again', at=7)
@@ -118,7 +118,7 @@ async def test_notes_stand_at_their_steps(conductor: Conductor) -> None:
     assert 'and again\n' not in text.replace('and yet again', '')
 
 
-async def test_a_thousand_steps_fit_into_a_few_megabytes(conductor: Conductor) -> None:
+async def test_a_thousand_steps_take_a_few_megabytes(conductor: Conductor) -> None:
     run = await pipeline(conductor)
     steps = await conductor.transitions(run)
     again, last = list(steps), steps[-1]
@@ -133,7 +133,7 @@ async def test_a_thousand_steps_fit_into_a_few_megabytes(conductor: Conductor) -
     assert len(await render_page(conductor, info.id)) < 3_000_000
 
 
-async def test_what_is_too_long_for_a_page_is_refused(conductor: Conductor, monkeypatch: Any) -> None:
+async def test_a_run_too_long_for_a_page_is_refused(conductor: Conductor, monkeypatch: Any) -> None:
     run = await pipeline(conductor)
     monkeypatch.setattr(run_history, 'MOST_TEXT', 10)
     with pytest.raises(CannotExport, match='bundle'):
@@ -143,7 +143,7 @@ async def test_what_is_too_long_for_a_page_is_refused(conductor: Conductor, monk
         await render_page(conductor, run)
 
 
-async def test_secrets_are_in_none_of_the_forms(conductor: Conductor) -> None:
+async def test_no_format_holds_secrets(conductor: Conductor) -> None:
     run = (await conductor.start('lone', title=f'with {SECRET}')).id
     await to_the_end(conductor, run)
     await conductor.annotate(run, note=SECRET, tags=[SECRET])
@@ -169,7 +169,7 @@ async def test_a_transcript_says_who_said_what_and_how_it_ended(conductor: Condu
     assert text.index('### researching') < text.index('### analyzing') < text.index('## Outcome')
 
 
-async def test_what_a_person_did_is_marked(conductor: Conductor) -> None:
+async def test_human_actions_are_marked(conductor: Conductor) -> None:
     run = (await conductor.start('pipeline', {'task': 'Which database?'})).id
     await settled(conductor, run, 'researching.thinking')
     await conductor.cancel(run, 'enough')
@@ -178,7 +178,7 @@ async def test_what_a_person_did_is_marked(conductor: Conductor) -> None:
     assert '- **Status:** Cancelled: enough' in text
 
 
-async def test_what_began_a_fork_and_where_its_script_ended_is_said_in_places(conductor: Conductor) -> None:
+async def test_the_origin_and_end_of_a_forks_replay_are_shown(conductor: Conductor) -> None:
     run = (await conductor.start('pipeline', {'task': 'Which database?'})).id
     await settled(conductor, run, 'reviewing.thinking')
     await conductor.pause(run)
@@ -196,7 +196,7 @@ async def test_what_began_a_fork_and_where_its_script_ended_is_said_in_places(co
     assert 'was restarted' not in text
 
 
-async def test_no_text_gets_out_of_its_place(conductor: Conductor) -> None:
+async def test_no_text_escapes_its_element(conductor: Conductor) -> None:
     run = (await conductor.start('lone', title=HOSTILE)).id
     await to_the_end(conductor, run)
     lines = (await said(conductor, run)).splitlines()

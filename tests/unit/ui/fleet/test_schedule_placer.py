@@ -53,7 +53,7 @@ EXPRESSIONS = st.tuples(
 
 
 @given(EXPRESSIONS, st.sampled_from(['UTC', 'Europe/Berlin', 'Asia/Kolkata']))
-def test_each_time_of_an_expression_wakes_a_worker(expression: str, zone: str) -> None:
+def test_each_time_of_a_cron_expression_wakes_a_worker(expression: str, zone: str) -> None:
     spec = ScheduleSpec(cron=(expression,), time_zone=zone, start=SUMMER, end=SUMMER + 120 * 86_400)
     told = temporal_schedule(schedule_of(spec)).spec
     assert told.time_zone_name == zone
@@ -70,13 +70,13 @@ def test_each_time_of_an_expression_wakes_a_worker(expression: str, zone: str) -
         ('5 0 3 * * *', '2026-06-01T03:00:05', '2026-06-01T03:00:00'),
     ],
 )
-def test_other_times_do_not_wake_anybody(expression: str, named: str, other: str) -> None:
+def test_other_times_wake_nobody(expression: str, named: str, other: str) -> None:
     (calendar,) = temporal_schedule(schedule_of(ScheduleSpec(cron=(expression,)))).spec.calendars
     assert wakes_at(calendar, datetime.fromisoformat(named))
     assert not wakes_at(calendar, datetime.fromisoformat(other))
 
 
-def test_intervals_limits_and_pauses_are_told() -> None:
+def test_intervals_limits_and_pauses_are_translated() -> None:
     spec = ScheduleSpec(intervals=(Interval(every=90, offset=30),), start=SUMMER, end=SUMMER + 60)
     told = temporal_schedule(schedule_of(spec, paused=True, note='holidays'))
     (interval,) = told.spec.intervals

@@ -80,11 +80,11 @@ def test_a_message_says_who_said_what():
         ({'task': {'content': '{"expression": "6*7"}'}}, 'task:\n  content:\n    expression: 6*7'),
     ],
 )
-def test_a_value_of_a_program_is_written_as_people_do(value, said):
+def test_program_values_are_written_for_people(value, said):
     assert value_text(value) == said
 
 
-def test_each_line_says_how_deep_it_is_and_no_text_becomes_markup():
+def test_each_line_has_its_depth_and_text_is_escaped():
     said = value_html({'steps': [{'id': '<b>'}]})
     assert said == '<div style="--depth: 0">steps:</div><div style="--depth: 2">• id: &lt;b&gt;</div>'
 
@@ -96,12 +96,12 @@ def test_a_word_in_capitals_is_a_constant_where_a_field_says_a_state():
     assert value_text('I AM DONE', 'status') == 'I AM DONE', 'a text is left as it is'
 
 
-def test_the_constants_of_a_document_are_given_in_words():
+def test_constants_are_put_in_words():
     document = {'memory': {'status': 'COMPLETE', 'steps': [{'status': 'in_progress'}], 'format': 'JSON'}}
     assert wordings(document) == {'COMPLETE': 'complete', 'in_progress': 'in progress'}
 
 
-def test_messages_in_a_value_are_words_and_what_is_counted_stays_on_its_line():
+def test_messages_in_a_value_are_put_in_words():
     system = {'role': 'system', 'parts': [{'kind': 'text', 'text': 'You plan.'}]}
     said = value_text({'role': 'planner', 'messages': [system], 'a': {'b': {'c': {'d': 1}}}})
     assert said.splitlines() == [
@@ -114,7 +114,7 @@ def test_messages_in_a_value_are_words_and_what_is_counted_stays_on_its_line():
     ]
 
 
-def test_what_is_long_or_deep_is_counted():
+def test_long_and_deep_values_are_counted():
     said = value_text({'list': list(range(100)), 'deep': {'a': {'b': {'c': {'d': 1}}}}})
     assert '… and 88 more' in said
     assert '1 entry' in said

@@ -23,7 +23,7 @@ def begin(*changes: dict) -> Transition:
     )
 
 
-def test_edits_parameters_models_and_tools_are_named_once() -> None:
+def test_edits_parameters_models_and_tools_are_each_named_once() -> None:
     fork = replace(
         PARENT,
         parameters={'task': 'tea', 'max_iterations': 1},
@@ -38,18 +38,18 @@ def test_edits_parameters_models_and_tools_are_named_once() -> None:
     )
 
 
-def test_a_fork_without_changes_is_as_the_original() -> None:
+def test_a_fork_without_changes_says_so() -> None:
     assert summarize_overrides(PARENT, replace(PARENT, id=RunId('b')), begin()) == SAME
     assert summarize_overrides(None, replace(PARENT, id=RunId('b')), None) == SAME
 
 
-def test_an_effort_that_a_fork_changes_is_named() -> None:
+def test_a_changed_effort_is_named() -> None:
     parent = replace(PARENT, options={'effort': {'': 'low', 'reviewer': 'high'}})
     fork = replace(parent, id=RunId('b'), options={'effort': {'': 'max'}})
     assert summarize_overrides(parent, fork, None) == 'all: effort max, Reviewer: effort left to the model'
 
 
-def test_what_is_free_says_how_long_it_takes_unless_nobody_would_notice() -> None:
+def test_free_forks_show_their_duration_if_it_is_noticeable() -> None:
     said = [
         cost_sentence([CostEstimate(calls=0, free=True, seconds=taken)])[1] for taken in (None, 0.02, 75.0)
     ]

@@ -19,7 +19,7 @@ x = 2 * 3 * 4
 2 * 3, snake_case_name and __init__ stay."""
 
 
-def test_marks_go_and_words_stay():
+def test_markup_is_removed_and_text_kept():
     assert (
         plain_markdown(TEXT)
         == """Findings
@@ -37,6 +37,6 @@ x = 2 * 3 * 4
     )
 
 
-def test_on_one_line_rows_and_lines_stay_apart_and_empty_cells_go():
+def test_on_one_line_rows_are_separated_and_empty_cells_dropped():
     said = 'Scores\n\n| | Score |\n| --- | --- |\n| 1 | 82 |\n\n- **Done.**\nAll pass'
     assert one_line(said) == 'Scores · Score · 1 · 82 • Done. All pass'

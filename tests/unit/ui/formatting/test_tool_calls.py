@@ -21,16 +21,16 @@ from ui.formatting.tool_calls import call_line, logged_call, result_line
         ('not JSON', 'not JSON'),
     ],
 )
-def test_the_arguments_of_a_call_are_a_line(arguments, said):
+def test_call_arguments_are_one_line(arguments, said):
     assert call_line(arguments) == said
 
 
-def test_a_result_says_what_came_back():
+def test_a_result_is_summarized():
     assert result_line({'ok': True, 'text': 'a\nb'}) == 'a b'
     assert result_line({'ok': False, 'text': 'no such file'}) == 'failed: no such file'
 
 
-def test_a_call_in_an_audit_trail_is_read_as_people_write_it():
+def test_calls_in_an_audit_trail_are_readable():
     given = json.dumps({'action': 'write', 'text': "it's " * 80})
     said = logged_call(f'{shorten(given)}: ok: {shorten("kept")}')
     assert said.startswith("action: write · text: it's it's ")

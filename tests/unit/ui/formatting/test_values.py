@@ -11,7 +11,7 @@ from ui.formatting.values import SIMULATED, exact, result_notes, with_list_ends,
 NOW = 1_790_000_000.5
 
 
-def test_times_are_written_as_times_by_the_name_of_their_field() -> None:
+def test_fields_named_like_times_are_formatted_as_times() -> None:
     value = {
         'start_time': NOW,
         'messages': [{'time': NOW, 'ran': 12.5, 'seq': 3}],
@@ -28,7 +28,7 @@ def test_times_are_written_as_times_by_the_name_of_their_field() -> None:
     assert with_times(NOW, 'ended') == exact(NOW) and with_times(NOW, 'amount') == NOW
 
 
-def test_of_a_long_list_the_end_is_shown():
+def test_the_end_of_a_long_list_is_shown():
     found = with_list_ends({'log': list(range(2_000)), 'few': [{'inner': [1]}]})
     assert found['few'] == [{'inner': [1]}]
     assert found['log'] == {str(n): n for n in range(1_500, 2_000)} | {
@@ -36,7 +36,7 @@ def test_of_a_long_list_the_end_is_shown():
     }
 
 
-def test_a_result_that_falls_short_says_so_in_one_sentence() -> None:
+def test_an_incomplete_result_says_so_in_one_sentence() -> None:
     view: Any = SimpleNamespace(status=Status.DONE, error='The time is over.', origins=('simulated',))
     assert result_notes(view) == ['Done with issues: The time is over.', SIMULATED]
     whole: Any = SimpleNamespace(status=Status.DONE, error='', origins=('live',))

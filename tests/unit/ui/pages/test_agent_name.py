@@ -15,5 +15,5 @@ from ui.pages.run.agents.agent_name import name_parts
         ('', ('', '', '')),
     ],
 )
-def test_a_name_is_parted_around_its_number(name, parts):
+def test_a_name_is_split_around_its_number(name, parts):
     assert name_parts(name) == parts

@@ -41,11 +41,11 @@ def step(
         (result('This was not run: the work was stopped.', ok=False), 'dropped'),
     ],
 )
-def test_a_call_says_what_became_of_it(given, state):
+def test_a_call_shows_its_outcome(given, state):
     assert call_block(CALL, given, CallContext(stage='waiting'))['state'] == state
 
 
-def test_a_call_says_how_long_it_took_and_where_its_whole_result_is():
+def test_a_call_shows_its_duration_and_links_to_the_whole_result():
     cut = result(f'head\n[cut: 9,000 more characters; the whole is kept as artifact {DIGEST}]\ntail')
     block = call_block(
         CALL, cut, CallContext(took={'c1': BatchTime(seconds=2.5, calls=1)}, kept='/runs/r/kept')
@@ -56,7 +56,7 @@ def test_a_call_says_how_long_it_took_and_where_its_whole_result_is():
 
 
 @pytest.mark.parametrize('written', ['{"path": ', '[1]', 'x'])
-def test_arguments_that_are_no_object_are_shown_as_they_are(written):
+def test_arguments_other_than_objects_are_shown_as_they_are(written):
     block = call_block({**CALL, 'arguments': written}, None, CallContext())
     assert (block['arguments'], block['raw']) == ([], written)
 
@@ -78,15 +78,15 @@ async def write(context: ToolContext, path: Annotated[str, Field(min_length=2)],
         ('[]', 'Must be a JSON object.'),
     ],
 )
-def test_what_a_person_writes_is_checked_against_the_tool(text, problem):
+def test_edited_arguments_are_checked_against_the_tool(text, problem):
     assert argument_problem(text, write) == problem
 
 
-def test_what_is_not_json_says_where():
+def test_json_errors_have_a_position():
     assert argument_problem('{"path" "ab"}', write).startswith("Invalid JSON: Expecting ':' delimiter")
 
 
-def test_the_history_knows_replies_retries_times_and_versions():
+def test_the_history_has_replies_retries_times_and_versions():
     history = History()
     tools = StatePath('a.using_tools')
     reply = {'message': {}, 'model': 'm', 'simulated': False, 'failed': [{'model': 'n', 'error': 'down'}]}
@@ -148,7 +148,7 @@ def view_of(*entered: str) -> View:
     return fold(RunId('r'), shape, [step('start', 1, entered=paths, active=paths[-1:])])
 
 
-def test_each_region_shows_the_agent_that_is_at_work():
+def test_each_region_shows_its_active_agent():
     known = parallel_states(build_shape(Side()))
     assert known == {'both': {'both.one': ['both.one'], 'both.two': ['both.two.first', 'both.two.second']}}
     assert side_by_side(known, view_of('both', 'both.two', 'both.two.second')) == [
@@ -158,7 +158,7 @@ def test_each_region_shows_the_agent_that_is_at_work():
     assert side_by_side(known, view_of('over')) == []
 
 
-def test_a_region_that_ended_and_asked_nobody_has_no_pane():
+def test_an_ended_region_without_an_agent_has_no_pane():
     known = {'both': {'both.one': ['both.one.work'], 'both.two': ['both.two.work']}}
     view = view_of('both', 'both.one', 'both.one.work', 'both.two', 'both.two.left')
     assert side_by_side(known, view, {'both.two.left'}) == ['both.one.work']
@@ -186,7 +186,7 @@ DIFF = (
 )
 
 
-def test_the_rows_of_a_diff_have_both_numbers_and_fold_what_is_alike():
+def test_diff_rows_have_both_numbers_and_fold_equal_lines():
     assert diff_rows(DIFF) == [
         ['@', 0, 0, '2 unchanged lines'],
         [' ', 3, 3, 'same'],
@@ -211,7 +211,7 @@ def test_the_rows_of_a_diff_have_both_numbers_and_fold_what_is_alike():
         (b'\n' * 9_000, (), 'Too long to show (9,000 lines). Download it instead.'),
     ],
 )
-def test_what_can_be_shown_of_a_file(content, lines, note):
+def test_files_are_previewed_by_kind(content, lines, note):
     found = preview(content)
     assert (found.lines, found.note) == (lines, note)
 
@@ -219,7 +219,7 @@ def test_what_can_be_shown_of_a_file(content, lines, note):
 @pytest.mark.parametrize(
     ('count', 'said'), [(999, '999 B'), (4_100, '4.1 kB'), (2_300_000, '2.3 MB'), (3_000_000_000, '3.0 GB')]
 )
-def test_sizes_are_put_in_words(count, said):
+def test_sizes_are_formatted(count, said):
     assert size(count) == said
 
 
@@ -245,11 +245,11 @@ def test_sizes_are_put_in_words(count, said):
         (Usage(input=1, calls=1, dollars=0.00001), '1', 'under $0.0001', '1 in, 0 out · under $0.0001'),
     ],
 )
-def test_what_is_estimated_is_marked_and_what_is_unknown_is_not_nothing(usage, tokens, cost, short):
+def test_estimates_are_marked_and_unknown_values_are_not_zero(usage, tokens, cost, short):
     assert (token_count(usage, usage.total), cost_text(usage), usage_summary(usage)) == (tokens, cost, short)
 
 
-def test_the_table_has_agents_models_and_the_whole():
+def test_the_table_has_agents_models_and_a_total():
     spent = {
         'a': Spending(models={'m': Usage(input=5, output=1, calls=1, cached=4)}),
         'b': Spending(models={'m': Usage(input=2, output=1, calls=1), 'n': Usage(calls=1, unpriced=1)}),

@@ -78,7 +78,7 @@ async def stage():
         yield Stage(conductor, gates)
 
 
-def test_a_breakpoint_is_said_in_words():
+def test_a_breakpoint_is_described_in_words():
     item = Breakpoint(id='2', enter='both.left', when='cost > 0.5')
     assert breakpoint_label(item) == 'Entering both › left, when cost > 0.5'  # noqa: RUF001
     assert breakpoint_label(Breakpoint(edge='a>b')) == 'Taking a → b'
@@ -92,7 +92,7 @@ def test_a_breakpoint_is_said_in_words():
     assert breakpoint_facts(item) == ['not hit yet', 'holds the whole run']
 
 
-def test_why_a_run_is_held_becomes_a_sentence():
+def test_the_reason_for_a_stop_is_a_sentence():
     reason = (
         'breakpoint 2 at step 9: enter both.left when memory.left > 0.5; breakpoint 11 at step 9: leave a_b;'
         ' breakpoint 3 at step 9: edge both.left → both.left; breakpoint 4 at step 9: cost > 1'
@@ -116,13 +116,13 @@ def test_why_a_run_is_held_becomes_a_sentence():
     assert as_sentence('column 3: no') == 'Column 3: no.'
 
 
-def test_keys_of_step_mode_are_not_those_of_the_player():
+def test_step_mode_and_the_player_use_different_keys():
     keys = {words.key for words in CONTROLS.values()}
     assert keys.isdisjoint(set('ehpbvrgntml') | {' '})
     assert len(keys) == len(CONTROLS) - 1  # one key pauses and lets go on
 
 
-def test_marks_say_by_their_shape_what_a_breakpoint_is():
+def test_the_shape_of_a_mark_shows_the_kind_of_breakpoint():
     found = breakpoint_layer(
         [
             Breakpoint(id='1', enter='a'),
@@ -143,7 +143,7 @@ def test_marks_say_by_their_shape_what_a_breakpoint_is():
     assert 'off' in found['states']['b']['title']
 
 
-async def test_a_line_of_a_folded_drawing_stands_for_all_its_edges(stage):
+async def test_a_line_in_a_folded_chart_represents_all_its_edges(stage):
     shape = stage.conductor.draw('duo')
     assert edges_of(shape, 'both>last', frozenset()) == ['both>last']
     inside = edges_of(shape, 'both.left.thinking>both.left.done', frozenset())
@@ -153,7 +153,7 @@ async def test_a_line_of_a_folded_drawing_stands_for_all_its_edges(stage):
     assert 'both → last (done)' in edge_labels(shape).values()
 
 
-async def test_steps_that_make_no_sense_say_why(stage):
+async def test_unavailable_steps_say_why(stage):
     await stage.begin(paused=True)
     view, shape = stage.stepper.view, stage.stepper.shape
     assert [step_refusal(how, shape, view) for how in ('in', 'over', 'out')] == ['', '', '']
@@ -166,7 +166,7 @@ async def test_steps_that_make_no_sense_say_why(stage):
     assert 'last has no parent' in step_refusal('out', shape, replace(view, active=('last',)))
 
 
-async def test_a_region_goes_on_while_the_others_wait(stage):
+async def test_a_region_continues_while_the_others_wait(stage):
     await stage.begin()
     await stage.stepper.do('pause', 'both.left')
     assert await stage.held() == [True, False]
@@ -181,7 +181,7 @@ async def test_a_region_goes_on_while_the_others_wait(stage):
     assert stage.stepper.busy('both.left') is None
 
 
-async def test_a_region_is_stepped_while_the_others_go_on(stage):
+async def test_a_region_is_stepped_while_the_others_continue(stage):
     await stage.begin(paused=True)
     assert await stage.held() == [True, True]
     stage.stepper.others_wait = False
@@ -204,7 +204,7 @@ async def until_active(stage: Stage, leaf: str) -> None:
     raise AssertionError(stage.stepper.view.active)
 
 
-async def test_breakpoints_are_changed_from_what_they_are_now(stage):
+async def test_breakpoint_changes_start_from_the_current_list(stage):
     await stage.begin(paused=True, breakpoints=[Breakpoint(enter='last')])
     other = DebugController(stage.conductor, stage.run, stage.stepper.shape)
     await other.set(lambda known: [*known, Breakpoint(leave='last')])

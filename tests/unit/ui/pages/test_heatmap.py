@@ -63,13 +63,13 @@ def heat(*folded: str) -> Heat:
     return Heat.of(TRAFFIC, merge_shapes([SHAPE, WIDER]), frozenset(folded))
 
 
-def test_a_state_is_counted_among_the_runs_whose_chart_has_it() -> None:
+def test_a_state_is_counted_only_in_runs_whose_chart_has_it() -> None:
     found = {one.path: (one.runs, one.having) for one in heat().states}
     assert found['b2'] == (2, 3)
     assert found['b'] == (10, 10)
 
 
-def test_edges_into_what_is_folded_are_added_up_and_stand_for_the_real_ones() -> None:
+def test_edges_into_folded_states_are_summed_and_keep_their_members() -> None:
     folded = {one.name: one for one in heat('a').edges}
     assert (folded['a>b'].times, folded['a>b'].real, folded['a>b'].share) == (20, 'a.x>b|a.y>b', 1.0)
     assert folded['a>b'].runs == 6  # at least so many: some may have taken both
@@ -78,18 +78,18 @@ def test_edges_into_what_is_folded_are_added_up_and_stand_for_the_real_ones() ->
     assert (unfolded['a.x>b'].times, unfolded['a.x>a.y'].times) == (6, 0)
 
 
-def test_the_share_is_of_the_ways_out_that_were_taken() -> None:
+def test_the_share_is_relative_to_all_exits_taken() -> None:
     shares = {one.name: one.share for one in heat('a').edges}
     assert (shares['b>a'], shares['b>bad']) == (0.8, 0.2)
 
 
 @pytest.mark.parametrize('mode', MODES)
-def test_what_is_never_reached_has_a_badge_of_its_own_in_each_mode(mode: str) -> None:
+def test_unreached_states_have_their_own_badge_in_each_mode(mode: str) -> None:
     found = heat_layer(heat(), mode)['states']['never']  # type: ignore[arg-type]
     assert found == {'classes': 'heat heat-dead', 'badge': '0', 'title': 'never: never reached'}
 
 
-def test_each_question_has_its_badges_and_its_scale() -> None:
+def test_each_mode_has_its_badges_and_scale() -> None:
     often, long, fails = (heat_layer(heat('a'), mode) for mode in MODES)
     assert (often['states']['a']['badge'], often['states']['a']['weight']) == ('20×', 1.0)
     assert (often['edges']['a>b']['badge'], often['edges']['b>a']['weight']) == ('20×', 0.4)
@@ -101,7 +101,7 @@ def test_each_question_has_its_badges_and_its_scale() -> None:
     assert [scale_ends(heat('a'), mode) for mode in MODES] == [(2.0, 20), (8.0, 0), (0.2, 2)]
 
 
-def test_the_words_say_all_of_it() -> None:
+def test_the_description_is_complete() -> None:
     found = {one.path: describe_state(one) for one in heat('a').states}
     assert found['a'].startswith('a: 10 of 10 runs were here, 20×, 6 runs came back (at most 4 visits).')
     assert found['b'].endswith('Failed 3×, 2 runs ended in failure here.')
@@ -110,11 +110,11 @@ def test_the_words_say_all_of_it() -> None:
     assert told['[*]>a'] == 'start → a: never taken'
 
 
-def test_a_percentage_is_0_or_100_only_where_it_is() -> None:
+def test_a_percentage_is_rounded_to_0_or_100_only_if_exact() -> None:
     assert [percent(share) for share in (0, 0.001, 0.5, 0.996, 1)] == ['0%', '<1%', '50%', '>99%', '100%']
 
 
-def test_one_chart_holds_all_states_and_edges_once() -> None:
+def test_the_merged_chart_holds_all_states_and_edges_once() -> None:
     both = merge_shapes([SHAPE, WIDER, SHAPE])
     assert [one.path for one in both.states] == [one.path for one in WIDER.states]
     assert both.edges == WIDER.edges
@@ -124,7 +124,7 @@ def test_one_chart_holds_all_states_and_edges_once() -> None:
         merge_shapes([])
 
 
-def test_what_forks_inherited_is_told_apart():
+def test_inherited_steps_of_forks_are_shown_separately():
     told = fork_note(Traffic(runs=4, forks=2, inherited=41))
     assert told == '2 of them are forks; what was inherited (41 steps) counts for the parents only'
     assert fork_note(Traffic(runs=1, forks=1, inherited=1)).startswith('1 of them is a fork; ')

@@ -10,7 +10,7 @@ ELSEWHERE = {'plan', 'report'}
 """Drawn under the diagram, and on a page of its own."""
 
 
-def test_the_window_knows_every_panel_of_the_shipped_patterns():
+def test_every_panel_of_the_included_patterns_is_registered():
     patterns = Conductor().catalog.patterns.values()
     asked = {panel for pattern in patterns for panel in pattern.sample().chart_panels()}
     assert asked - ELSEWHERE <= {panel.title.lower() for panel in PANELS}

@@ -16,7 +16,7 @@ TIMES = [100.0, 100.0, 100.4, 160.4, 161.4]
 """Two steps at once, a short wait, a minute, a second."""
 
 
-def test_a_long_wait_is_folded_and_a_moment_is_stretched():
+def test_long_waits_are_shortened_and_short_ones_lengthened():
     assert wait_after(TIMES, 1, folded=True) == SHORTEST_WAIT
     assert wait_after(TIMES, 2, folded=True) == pytest.approx(0.4)
     assert wait_after(TIMES, 3, folded=True) == LONGEST_WAIT
@@ -28,17 +28,17 @@ def test_a_long_wait_is_folded_and_a_moment_is_stretched():
     ('at', 'seconds', 'expected'),
     [(1, 0.0, (1, 0.0)), (1, 0.3, (2, 0.25)), (2, 0.5, (3, 0.1)), (1, 2.0, (4, 0.05)), (4, 9.0, (5, 8.0))],
 )
-def test_time_leads_over_several_steps_and_what_is_left_counts_for_the_next(at, seconds, expected):
+def test_elapsed_time_covers_several_steps_and_carries_over(at, seconds, expected):
     step, left = advance(TIMES, at, seconds, folded=True)
     assert (step, pytest.approx(left)) == expected
 
 
-def test_without_folding_a_minute_is_a_minute():
+def test_without_shortening_a_minute_lasts_a_minute():
     assert advance(TIMES, 3, 59.0, folded=False)[0] == 3
     assert advance(TIMES, 3, 60.1, folded=False)[0] == 4
 
 
-def test_a_speed_divides_the_wait_down_to_a_frame():
+def test_speed_divides_the_wait_down_to_one_frame():
     assert seconds_until_next(TIMES, 3, 0.5, 1, folded=True) == pytest.approx(1.0)
     assert seconds_until_next(TIMES, 3, 0.5, 0.25, folded=True) == pytest.approx(4.0)
     assert seconds_until_next(TIMES, 3, 0.5, 64, folded=True) == FRAME

@@ -62,7 +62,7 @@ def appended(seq: int, path: str, time: float = 5.0) -> Transition:
     return Transition(run=RunId('r'), seq=seq, time=time, event=Event(name='done'), changes=(change,))
 
 
-def test_the_chart_says_whose_seats_there_are_and_that_there_is_a_debate():
+def test_the_shape_names_the_seats_and_the_debate():
     assert (SHAPE.field('debate'), SHAPE.field('candidates')) == ('transcript', 'candidates')
     assert seats(SHAPE) == ['coder1', 'coder2', 'reviewer1', 'reviewer2']
     assert seats(SHAPE, WORD) == ['reviewer1', 'reviewer2']
@@ -73,7 +73,7 @@ def test_the_chart_says_whose_seats_there_are_and_that_there_is_a_debate():
 
 
 @pytest.mark.parametrize('part', ['debate', 'candidates'])
-def test_a_pattern_cannot_name_a_field_that_memory_has_not(part):
+def test_a_pattern_cannot_name_a_missing_memory_field(part):
     class Wrong(Pattern):
         initial = 'a'
 
@@ -107,24 +107,24 @@ def test_rounds_are_columns_and_agreement_grows():
     assert speakers(turns, SHAPE) == ['reviewer1', 'reviewer2']
 
 
-def test_where_all_is_alike_they_agree_also_before_one_of_them_says_so():
+def test_identical_positions_count_as_agreement():
     apart = [{'verdict': 'APPROVE', 'best': 'a'}, {'verdict': 'REVISE_BEST', 'best': 'b'}]
     alike = [{'verdict': 'APPROVE', 'best': 'a', 'agrees': False}] * 2
     assert measure_agreement(alike, alike, measure_agreement(apart, apart, None)).trend == 'agreed'
 
 
-def test_one_position_agrees_with_nobody():
+def test_a_single_position_has_no_agreement():
     assert measure_agreement([{'verdict': 'APPROVE'}], [], None) is None
 
 
-def test_nothing_is_closer_where_nothing_changed():
+def test_agreement_does_not_grow_without_changes():
     apart = [{'verdict': 'APPROVE', 'best': 'a'}, {'verdict': 'REVISE_BEST', 'best': 'b'}]
     first = measure_agreement(apart, apart, None)
     assert measure_agreement(apart, apart, first).trend == 'same'
     assert first.ranked is None
 
 
-def test_a_synthesis_has_no_row_and_a_later_debate_a_table_of_its_own():
+def test_a_synthesis_has_no_row_and_a_later_debate_has_its_own_table():
     words = [
         said('reviewer1', 1, 'REVISE_BEST', 'coder2'),
         said('synthesizer', 1, 'REVISE_BEST', 'coder2', synthesized=True),
@@ -138,7 +138,7 @@ def test_a_synthesis_has_no_row_and_a_later_debate_a_table_of_its_own():
     assert speakers(turns, SHAPE) == ['reviewer1', 'reviewer2']
 
 
-def test_words_know_their_step_as_far_as_it_is_known():
+def test_statements_link_to_their_step_if_known():
     history = History()
     history.add(appended(33, '/memory/transcript', 7.0))
     view = viewed(transcript=[said('reviewer1', 1, 'APPROVE', ''), said('reviewer2', 1, 'APPROVE', '')])
@@ -155,13 +155,13 @@ def test_words_know_their_step_as_far_as_it_is_known():
         ('reviewing.reviewer1.reading.thinking', ('', False)),
     ],
 )
-def test_the_chart_says_whose_turn_it_is(leaf, whose):
+def test_the_shape_says_whose_turn_it_is(leaf, whose):
     assert current_turn(viewed((leaf,)), SHAPE) == whose
     assert is_debating(viewed((leaf,)), SHAPE) is leaf.startswith('debating.')
 
 
 @pytest.mark.parametrize('memory', [{}, {'transcript': 'x'}, {'transcript': [1, {'position': 3}]}])
-def test_memory_that_is_something_else_breaks_nothing(memory):
+def test_memory_of_another_form_is_tolerated(memory):
     view = viewed(candidates=['x'], standings=3, consensuses={}, **memory)
     turns = debate_turns(view, SHAPE, History())
     assert debates(turns, view, History()) is not None
@@ -176,7 +176,7 @@ def made(number: int, passed: int, failed: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_candidates_stand_in_their_ranking_with_their_tests():
+def test_candidates_are_ranked_with_their_tests():
     candidates = {
         'coder1': {'status': 'ready', 'versions': [made(1, 2, 1), made(2, 3, 0)], 'model': 'm'},
         'coder2': {'status': 'ready', 'versions': [made(1, 1, 2)]},
@@ -204,7 +204,7 @@ def test_candidates_stand_in_their_ranking_with_their_tests():
     ]
 
 
-def test_who_is_at_work_when_it_is_over_was_stopped():
+def test_agents_active_at_the_end_are_shown_as_stopped():
     candidates = {'racer1': {'status': 'ready', 'versions': [made(1, 2, 0)]}, 'racer2': {'status': 'working'}}
     running = viewed(candidates=candidates)
     assert [one.status for one in candidates_of(running, SHAPE, History())] == ['ready', 'working']
@@ -214,7 +214,7 @@ def test_who_is_at_work_when_it_is_over_was_stopped():
     assert [one.status for one in candidates_of(cancelled, SHAPE, History())] == ['ready', 'stopped']
 
 
-def test_tests_without_a_result_are_no_success():
+def test_tests_without_a_result_do_not_count_as_passed():
     assert not SuiteResult().ok and SuiteResult().line == 'no tests'
     assert not SuiteResult(passed=3, problem='it was ended').ok
     assert not SuiteResult(passed=3, counts=(('skipped', 1),)).ok
@@ -227,7 +227,7 @@ class Asked(BaseModel):
     text: str = Field(min_length=1)
 
 
-def test_a_form_leaves_out_what_is_known_and_offers_what_there_is():
+def test_a_form_omits_known_values_and_lists_choices():
     model = narrow_model(Asked, without=('who',), choices={'best': ['coder1', 'coder2']})
     text, best = sorted(fields(model), key=lambda field: field.name, reverse=True)
     assert (best.kind, best.choices, best.labels) == ('choice', ('', 'coder1', 'coder2'), {'': '–'})
@@ -236,11 +236,11 @@ def test_a_form_leaves_out_what_is_known_and_offers_what_there_is():
     assert narrow_model(Asked, choices={'best': []}).model_fields['best'].annotation is str
 
 
-def test_the_place_of_a_turn_needs_no_position():
+def test_a_seat_is_found_without_its_position():
     assert Turn(said={'problem': 'out of time'}).position == {}
 
 
-def test_an_element_that_is_inserted_shifts_the_steps_of_those_behind_it():
+def test_an_inserted_element_shifts_the_steps_of_later_ones():
     history = History()
     for seq, place in ((3, '-'), (7, '0'), (9, '-')):
         change = Change(op='add', path=f'/memory/transcript/{place}', value={})
@@ -249,7 +249,7 @@ def test_an_element_that_is_inserted_shifts_the_steps_of_those_behind_it():
     assert [seq for seq, _ in history.appended['/memory/transcript']] == [7, 3, 9]
 
 
-def test_in_the_first_review_only_a_persons_turn_is_told():
+def test_in_the_first_review_only_human_turns_are_shown():
     thinking = ('reviewing.reviewer1.reading.thinking', 'reviewing.reviewer2.reading.thinking')
     assert current_turn(viewed(thinking), SHAPE) == ('', False)
     assert not is_debating(viewed(thinking), SHAPE)
@@ -259,7 +259,7 @@ def test_in_the_first_review_only_a_persons_turn_is_told():
     assert coder_turn(viewed(('implementing.coder2.working.thinking',)), SHAPE) == ''
 
 
-def test_answers_are_linked_to_points_and_what_nobody_answered_is_open():
+def test_answers_are_linked_to_points_and_unanswered_points_are_open():
     def turn(speaker: str, round_: int, seq: int, insists: list[str], *answers: tuple[str, str]) -> Turn:
         made = [{'to': to, 'stance': stance, 'why': 'so'} for to, stance in answers]
         entry = {

@@ -66,7 +66,7 @@ def step(seq: int, *changes: Change, name: str = 'go', **data) -> Transition:
     )
 
 
-def test_each_element_of_a_list_is_led_back_to_the_step_that_added_it():
+def test_each_list_element_is_traced_to_its_step():
     grown = AppendIndex.of(SHAPE)
     grown.add(step(1, name='start', memory={'posts': ['from the start']}))
     grown.add(step(2, Change(op='add', path='/memory/posts/-', value='a')))
@@ -120,7 +120,7 @@ def clock(**facts) -> PhaseBudget:
     return made
 
 
-def test_a_phase_says_what_it_used_of_its_share_and_what_is_to_be_expected():
+def test_a_phase_shows_its_used_share_and_forecast():
     made = clock(steps=4, done=1)
     made.begin_phase('executing', 10, 1)
     made.begin_step(10, 20)
@@ -145,13 +145,13 @@ def test_a_phase_says_what_it_used_of_its_share_and_what_is_to_be_expected():
     assert time_left(made, 200, Status.WAITING) == 'used up: 1:40'  # and not: 0.0 s left
 
 
-def test_time_goes_on_only_while_the_run_does():
+def test_time_advances_only_while_the_run_does():
     assert running_seconds(view(), 105.0) == 65.0
     assert running_seconds(view(paused=True), 105.0) == 60.0
     assert running_seconds(view(status=Status.DONE), 105.0) == 60.0
 
 
-def test_a_clock_of_another_version_is_no_clock():
+def test_a_clock_of_another_version_is_ignored():
     made = clock()
     made.spans.append(TimeSpan(phase='planning', round=1, started=0, ended=1))
     assert run_clock(SHAPE, view({'clock': made.model_dump()})) is not None
@@ -160,7 +160,7 @@ def test_a_clock_of_another_version_is_no_clock():
     assert run_clock(SHAPE, view()) is None
 
 
-def test_a_gate_names_the_conditions_that_held_work_back():
+def test_a_gate_names_the_conditions_that_blocked_work():
     memory = {
         'level': 'REMIND',
         'verdicts': [
@@ -179,20 +179,20 @@ def test_a_gate_names_the_conditions_that_held_work_back():
     assert level_now(SHAPE, view({'level': 'of old'})) == 'NONE'
 
 
-def test_an_event_is_offered_where_a_state_around_the_active_one_takes_it():
+def test_an_event_is_offered_if_a_parent_state_accepts_it():
     assert takes_event(SHAPE, view(), 'more')
     assert not takes_event(SHAPE, view(active=(PATH('ab'),)), 'more')
     assert not takes_event(SHAPE, view(), 'less')
 
 
-def test_a_blocked_step_says_what_it_waits_for():
+def test_a_blocked_step_names_its_dependency():
     plan = [{'id': '1', 'state': 'completed'}, {'id': '2', 'state': 'pending'}]
     assert step_stands({'state': 'blocked', 'after': ['1', '2']}, plan) == 'waits for 2'
     assert step_stands({'state': 'blocked', 'after': ['1']}, plan) == 'blocked'
     assert step_stands({'state': 'in progress'}, plan) == 'in progress'
 
 
-def test_minutes_and_seconds_are_added_up():
+def test_minutes_and_seconds_are_added():
     made = TimeBounded.sample()
     assert made.validate_input('add_time', {'minutes': 2, 'seconds': 5})['seconds'] == 125
     assert made.validate_input('add_time', {})['seconds'] == 300
@@ -210,7 +210,7 @@ def test_nothing_of_a_plan_is_in_progress_once_its_run_has_ended():
     assert first['state'] == first['steps'][0]['state'] == 'stopped' and second['state'] == 'pending'
 
 
-def test_each_state_of_a_phase_is_dressed_and_no_other():
+def test_exactly_the_states_of_a_phase_are_styled():
     sheet = (ASSETS / 'loop.css').read_text()
     dressed = {name for name in re.findall(r'\.phase(?:\.|:not\(\.)([\w-]+)', sheet)}
     assert dressed == {state_class(state) for state in STATES}

@@ -19,7 +19,7 @@ def selection_of(*names: str) -> tuple[Selection, list[str]]:
     return made, told
 
 
-def test_shift_reaches_from_the_run_before_in_both_directions() -> None:
+def test_shift_selects_a_range_in_both_directions() -> None:
     made, told = selection_of(*'abcdef')
     made.tick(RunId('e'), True)
     made.tick(RunId('c'), True, reach=True)
@@ -30,13 +30,13 @@ def test_shift_reaches_from_the_run_before_in_both_directions() -> None:
     assert RunId('c') in made and RunId('e') not in made
 
 
-def test_shift_with_nothing_before_ticks_one_run() -> None:
+def test_shift_without_a_previous_selection_selects_one_run() -> None:
     made, _ = selection_of(*'abc')
     made.tick(RunId('c'), True, reach=True)
     assert ticked(made) == 'c'
 
 
-def test_a_run_that_is_not_shown_any_more_is_not_ticked() -> None:
+def test_a_hidden_run_is_not_selected() -> None:
     made, told = selection_of(*'abc')
     made.all()
     made.show(shown('c', 'x', 'a'))

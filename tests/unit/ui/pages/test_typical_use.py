@@ -5,17 +5,17 @@ from engine.records import Usage
 from ui.pages.launch.typical_use import NO_RUN, TypicalUse
 
 
-def test_without_an_earlier_run_nothing_is_guessed():
+def test_without_earlier_runs_nothing_is_estimated():
     assert TypicalUse().sentence(lambda usage: 1.0, None) == NO_RUN
 
 
-def test_the_median_is_priced_with_the_models_that_were_chosen():
+def test_the_median_is_priced_with_the_chosen_models():
     typical = TypicalUse(Usage(input=4_000, output=1_400), 3)
     said = typical.sentence(lambda usage: usage.input * 1e-5 + usage.output * 1e-4, None)
     assert said == 'Similar runs used 5,400 tokens (median of 3), about $0.18 with these models.'
 
 
-def test_a_limit_is_said_and_an_unknown_price_is_not_made_up():
+def test_a_limit_is_shown_and_an_unknown_price_is_not_guessed():
     typical = TypicalUse(Usage(input=10), 1)
     said = typical.sentence(lambda usage: None, Budget(tokens=200_000, cost=2.5))
     assert said == 'Similar runs used 10 tokens (median of 1). It ends at $2.50 or 200,000 tokens.'

@@ -45,7 +45,7 @@ SHAPE = Shape(
 )
 
 
-def test_ways_say_what_blocked_and_what_was_not_asked():
+def test_explanations_name_blocking_and_unevaluated_guards():
     taken = step(
         'done',
         at='a',
@@ -58,7 +58,7 @@ def test_ways_say_what_blocked_and_what_was_not_asked():
     assert (third.taken, third.reason) == (False, 'not evaluated: an earlier transition matched')
 
 
-def test_going_back_is_a_revision_and_going_on_is_not():
+def test_going_back_is_a_revision_and_moving_forward_is_not():
     visits = {'a': [2], 'b': [4]}
     back = step('done', seq=6, left=(PATH('b'),), entered=(PATH('a'),))
     on = step('done', seq=6, left=(PATH('a'),), entered=(PATH('b'),))
@@ -68,7 +68,7 @@ def test_going_back_is_a_revision_and_going_on_is_not():
     assert mark_of(on, visits) is None
 
 
-def test_a_counted_revision_is_marked_where_it_begins_and_not_where_it_is_decided_on():
+def test_a_counted_revision_is_marked_where_it_starts():
     visits = {'iterating': [4], 'weighing': [8]}
     decides = step('always', seq=9, left=(PATH('weighing'),), entered=(PATH('iterating'),))
     decides = replace(decides, active=(PATH('iterating'),))
@@ -129,7 +129,7 @@ def test_a_step_has_a_mark(name, data, kind, text):
         ('resume', {}, True),
     ],
 )
-def test_what_the_engine_did_is_not_said_to_be_of_a_person(name, data, person):
+def test_engine_actions_are_not_attributed_to_people(name, data, person):
     said = transcript_entry(step(name, data=data), SHAPE)
     assert said is not None
     assert (said['kind'], said['title']) == (('human', 'You') if person else ('event', ''))
@@ -145,7 +145,7 @@ def test_a_tool_call_and_its_result_are_one_block():
     assert (waiting['note'], waiting['ok']) == ('requested', None)
 
 
-def test_an_answer_in_json_is_read_as_text():
+def test_a_json_answer_is_shown_as_text():
     said = json_to_markdown(
         '{"approved": true, "open_points": ["one", {"a": 0.30000000000000004}], "score": 91}'
     )
@@ -161,7 +161,7 @@ def test_an_answer_in_json_is_read_as_text():
     assert json_to_markdown('plain') == 'plain'
 
 
-def test_the_transcript_takes_words_and_mishaps_only():
+def test_the_transcript_holds_only_messages_and_failures():
     message = {'role': 'assistant', 'parts': [{'kind': 'text', 'text': 'Hello'}]}
     said = transcript_entry(step('done', at='a.thinking', data={'message': message, 'model': 'm'}), SHAPE)
     assert said is not None
@@ -177,7 +177,7 @@ def test_the_transcript_takes_words_and_mishaps_only():
     assert transcript_entry(step('done', at='a'), SHAPE) is None
 
 
-def test_befores_are_what_each_change_replaces():
+def test_previous_values_are_found_for_each_change():
     document = {'memory': {'a/b': [1, 2], 'n': None}}
     changes = [
         Change(op='replace', path='/memory/a~1b/1', value=3),
@@ -186,7 +186,7 @@ def test_befores_are_what_each_change_replaces():
     assert previous_values(document, changes) == [2, None]
 
 
-def test_a_list_is_not_read_for_what_is_added_to_it():
+def test_appending_does_not_read_the_whole_list():
     class Unread(dict):
         def __getitem__(self, name):
             raise AssertionError(name)
@@ -199,11 +199,11 @@ def test_a_list_is_not_read_for_what_is_added_to_it():
     ('seconds', 'said'),
     [(-1, '0.0 s'), (0.44, '0.4 s'), (12.9, '12 s'), (187, '3:07'), (3765, '1:02:45')],
 )
-def test_durations_are_put_in_words(seconds, said):
+def test_durations_are_formatted(seconds, said):
     assert duration(seconds) == said
 
 
-def test_short_is_one_line():
+def test_a_short_text_is_one_line():
     assert short_json('a\n b') == 'a b'
     assert short_json({'a': [1]}) == '{"a": [1]}'
     assert short_json('x' * 200, 10) == 'x' * 9 + '…'
@@ -218,17 +218,17 @@ def test_short_is_one_line():
         ('x' * 200, 'x' * 139 + '…'),
     ],
 )
-def test_the_gist_of_a_text_has_no_signs_of_its_markup(text, said):
+def test_a_summary_has_no_markup(text, said):
     assert excerpt(text) == said
 
 
 @pytest.mark.parametrize(('status', 'end'), [('running', 9.0), ('paused', 2.0), ('done', 2.0)])
-def test_clocks_stand_still_while_a_run_is_paused_and_when_it_has_ended(status: str, end: float) -> None:
+def test_clocks_stop_while_a_run_is_paused_or_ended(status: str, end: float) -> None:
     view = replace(fold(RunId('r'), SHAPE, [step('start')]), status=Status(status), time=2.0)
     assert clock_end(view, 9.0) == end
 
 
-def test_the_time_of_a_fork_is_its_own_and_not_that_of_the_steps_it_took_over() -> None:
+def test_a_forks_time_excludes_inherited_steps() -> None:
     assert elapsed(100.0, 160.0, born=100.0) == 60.0
     assert elapsed(100.0, 760.0, born=700.0) == 60.0  # forked ten minutes later
     assert elapsed(100.0, 130.0, born=700.0) == 30.0  # looked at before the fork: as it was then
@@ -253,5 +253,5 @@ def test_the_time_of_a_fork_is_its_own_and_not_that_of_the_steps_it_took_over() 
         ('x' * 80, f'{"x" * 59}…'),
     ],
 )
-def test_a_value_is_said_in_a_few_words(value, words):
+def test_a_value_is_summarized(value, words):
     assert brief_value(value) == words

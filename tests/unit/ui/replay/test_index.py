@@ -36,11 +36,11 @@ def put(path: str) -> Change:
         ('abort', {'error': 'no way out'}, 'error', 'no way out'),
     ],
 )
-def test_what_an_event_says_is_marked(name, data, kind, text):
+def test_notable_events_are_marked(name, data, kind, text):
     assert [(mark.kind, mark.text) for mark in marks_of(step(name, 4, data=data), {})] == [(kind, text)]
 
 
-def test_what_is_done_to_one_region_names_it():
+def test_actions_on_one_region_name_it():
     for name, said in (('pause', 'held'), ('resume', 'resumed'), ('step', 'stepped')):
         (mark,) = marks_of(step(name, 4, at='both.left', data={}), {})
         assert mark.text == f'{said} · both › left'  # noqa: RUF001  (the sign between the steps of a path)
@@ -57,11 +57,11 @@ def test_verdicts_are_those_of_reviewers_and_of_whole_debates():
     assert said(changes=(end,), raised=True) == [('verdict', 'revise best: coder1')]
 
 
-def test_what_follows_by_itself_is_not_marked_as_an_error_again():
+def test_consequences_of_an_error_are_not_marked_again():
     assert marks_of(step('failed', 4, at='a', data={'error': 'no'}, raised=True), {}) == []
 
 
-def test_a_step_has_a_mark_of_each_kind_that_it_deserves():
+def test_a_step_has_every_mark_that_applies():
     calls = {'message': {'parts': [{'kind': 'call', 'name': 'notes'}, {'kind': 'call', 'name': 'web'}]}}
     entered = (PATH('a.using_tools'),)
     (tool,) = marks_of(step('done', 4, at='a.thinking', data=calls, entered=entered), {})
@@ -70,20 +70,20 @@ def test_a_step_has_a_mark_of_each_kind_that_it_deserves():
     assert (allowed.kind, tool.kind, tool.text) == ('human', 'tool', 'tools of a')
 
 
-def test_kinds_differ_in_shape_and_key():
+def test_mark_kinds_differ_in_shape_and_key():
     assert len({sort.glyph for sort in KINDS.values()}) == len({sort.key for sort in KINDS.values()})
     assert len({sort.key for sort in KINDS.values()} | {'l', 'm'}) == len(KINDS) + 2
     assert set(UNDRAWN) < set(KINDS)
 
 
-def test_jumps_go_round_at_the_ends():
+def test_jumps_wrap_around():
     steps = [3, 7, 9]
     assert [next_step(steps, at) for at in (0, 3, 8, 9)] == [3, 7, 9, 3]
     assert [previous_step(steps, at) for at in (10, 9, 4, 3)] == [9, 7, 3, 9]
     assert next_step([], 4) is previous_step([], 4) is None
 
 
-def test_changes_of_a_place_are_those_inside_and_around_it():
+def test_changes_of_a_field_include_its_parents_and_children():
     index = Index(SHAPE)
     index.add(step('start', 1, data={'memory': {}}))
     index.add(step('done', 2, changes=(put('/memory/plan/0/state'), put('/memory/notes/-'))))
@@ -96,7 +96,7 @@ def test_changes_of_a_place_are_those_inside_and_around_it():
     assert index.changes_of('/agents') == []
 
 
-def test_a_step_is_taken_once_and_in_order():
+def test_steps_are_indexed_once_and_in_order():
     index = Index(SHAPE)
     edge = (Edge(source=PATH('a'), dest='b'),)
     for seq in (1, 1, 3, 2):
@@ -104,7 +104,7 @@ def test_a_step_is_taken_once_and_in_order():
     assert (index.seq, index.walked) == (2, {'a>b': [1, 2]})
 
 
-async def test_pages_share_an_index_and_the_oldest_are_let_go():
+async def test_pages_share_an_index_and_old_ones_are_evicted():
     async with Conductor() as conductor, Conductor() as other:
         first = shared_index(conductor, RunId('r0'), SHAPE)
         assert shared_index(conductor, RunId('r0'), SHAPE) is first

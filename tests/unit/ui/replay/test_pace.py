@@ -60,19 +60,19 @@ def looks_of(heard: list[tuple[float, bool]], *, until: float) -> list[float]:
 
 
 @pytest.mark.parametrize('kind', [STEP, TEXT])
-def test_what_comes_after_a_quiet_moment_is_shown_at_once(kind: bool) -> None:
+def test_the_first_update_after_a_pause_is_shown_at_once(kind: bool) -> None:
     assert looks_of([(1.03, kind)], until=2.0) == pytest.approx([1.03 + TOGETHER], abs=1e-6)
 
 
 @pytest.mark.parametrize('kind', [STEP, TEXT])
-def test_a_flood_is_shown_a_limited_number_of_times_a_second(kind: bool) -> None:
+def test_frequent_updates_are_throttled(kind: bool) -> None:
     flood = [(1.0 + number / 500, kind) for number in range(500)]
     looks = looks_of(flood, until=3.0)
     assert len(looks) == pytest.approx(LOOKS_A_SECOND, abs=2)
     assert looks[-1] >= flood[-1][0]  # and nothing of it is left
 
 
-def test_a_step_does_not_wait_for_the_text_that_is_streamed_all_the_time() -> None:
+def test_a_step_does_not_wait_behind_streamed_text() -> None:
     text = [(number / 200, TEXT) for number in range(1, 400)]
     steps = [(0.511 + number / 10, STEP) for number in range(10)]
     looks = looks_of(sorted([*text, *steps]), until=2.0)
@@ -81,12 +81,12 @@ def test_a_step_does_not_wait_for_the_text_that_is_streamed_all_the_time() -> No
     assert len(looks) <= 2 * LOOKS_A_SECOND + 1  # as many as without steps
 
 
-def test_steps_close_behind_each_other_are_shown_together() -> None:
+def test_steps_in_quick_succession_are_shown_together() -> None:
     looks = looks_of([(1.03, STEP), (1.03 + TOGETHER / 2, STEP)], until=2.0)
     assert looks == pytest.approx([1.03 + TOGETHER], abs=1e-6)
 
 
-def test_a_page_looks_now_and_then_although_it_hears_nothing() -> None:
+def test_a_page_polls_occasionally() -> None:
     async def work(now: Callable[[], float]) -> None:
         pace = Pace()
         await pace.wait()
@@ -97,7 +97,7 @@ def test_a_page_looks_now_and_then_although_it_hears_nothing() -> None:
     run_on_simulated_time(work)
 
 
-def test_a_page_with_many_runs_looks_seldom_while_it_hears_nothing_and_at_once_when_it_does() -> None:
+def test_a_page_with_many_runs_polls_rarely_and_reacts_at_once() -> None:
     async def work(now: Callable[[], float]) -> None:
         pace, looks = Pace(idle=2.0), list[float]()
         asyncio.get_running_loop().call_at(5.0, pace.hear)

@@ -47,7 +47,7 @@ def seen(view) -> tuple[object, ...]:
     return view.seq, view.active, dict(view.entered), view.memory, view.time, view.ran
 
 
-async def test_every_way_to_a_step_shows_the_same(walked):
+async def test_every_path_to_a_step_shows_the_same(walked):
     conductor, run = walked
     past, shape = HistoryReader(conductor, run, await conductor.shape(run)), await conductor.shape(run)
     steps = await conductor.transitions(run)
@@ -64,7 +64,7 @@ async def test_every_way_to_a_step_shows_the_same(walked):
     ]  # nothing stood where the list grew, and under the word
 
 
-async def test_what_was_shown_stays_as_it_was(walked):
+async def test_shown_views_do_not_change(walked):
     conductor, run = walked
     past = HistoryReader(conductor, run, await conductor.shape(run))
     before = (await past.at(10)).fold.view.memory
@@ -85,7 +85,7 @@ async def test_neighbours_are_read_at_once(walked):
     assert MOST >= STEPS
 
 
-async def test_a_step_that_is_not_there(walked):
+async def test_a_missing_step_is_reported(walked):
     conductor, run = walked
     past = HistoryReader(conductor, run, await conductor.shape(run))
     with pytest.raises(UnknownStep):

@@ -37,7 +37,7 @@ async def browser(user: User) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.mark.parametrize('site', ['cross-site', 'same-site'])
 @pytest.mark.parametrize(('mode', 'dest'), [('no-cors', 'image'), ('cors', 'empty'), ('navigate', 'iframe')])
-async def test_another_site_makes_no_page(
+async def test_requests_from_another_site_create_no_page(
     browser: httpx.AsyncClient, site: str, mode: str, dest: str
 ) -> None:
     before = len(Client.instances)
@@ -54,7 +54,7 @@ async def test_a_link_to_a_page_is_followed(browser: httpx.AsyncClient, site: st
     assert found.status_code == 200
 
 
-async def test_a_page_is_asked_for_its_head_and_not_made(browser: httpx.AsyncClient) -> None:
+async def test_a_head_request_creates_no_page(browser: httpx.AsyncClient) -> None:
     before = len(Client.instances)
     for path, status in (('/runs', 200), ('/runs/some', 200), ('/nowhere', 404)):
         found = await browser.head(path)
@@ -62,7 +62,7 @@ async def test_a_page_is_asked_for_its_head_and_not_made(browser: httpx.AsyncCli
     assert len(Client.instances) <= before + 1  # of the address that there is not
 
 
-async def test_few_pages_wait_for_a_browser(browser: httpx.AsyncClient) -> None:
+async def test_the_number_of_unconnected_pages_is_limited(browser: httpx.AsyncClient) -> None:
     first = await browser.get('/runs')
     assert first.status_code == 200
     for _ in range(MAX_WAITING + 5):

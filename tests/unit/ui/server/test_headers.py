@@ -27,7 +27,7 @@ async def ask(path: str, base: str = 'http://127.0.0.1') -> httpx.Response:
         return await client.get(path)
 
 
-async def test_only_scripts_that_stand_in_a_page_get_its_nonce() -> None:
+async def test_only_a_pages_own_scripts_get_its_nonce() -> None:
     one, other = await ask('/page'), await ask('/page')
     nonces = [
         re.findall(r"'nonce-([^']+)'", found.headers['content-security-policy']) for found in (one, other)
@@ -52,7 +52,7 @@ async def test_every_answer_has_the_headers() -> None:
     assert 'strict-transport-security' in (await ask('/page', 'https://hemicycle.example')).headers
 
 
-async def test_nobody_keeps_what_runs_say() -> None:
+async def test_pages_of_runs_are_not_cached() -> None:
     for path in ('/page', '/data', '/file', '/nowhere'):
         assert (await ask(path)).headers['cache-control'] == 'no-store', path
     assert 'cache-control' not in (await ask('/style')).headers

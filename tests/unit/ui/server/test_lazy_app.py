@@ -11,7 +11,7 @@ from ui.server.lazy_app import LazyApp
 pytestmark = pytest.mark.anyio
 
 
-async def test_it_is_built_once_for_the_first_requests() -> None:
+async def test_a_lazy_app_is_built_once() -> None:
     built = []
 
     def build() -> PlainTextResponse:
@@ -25,7 +25,7 @@ async def test_it_is_built_once_for_the_first_requests() -> None:
     assert [answer.text for answer in answers] == ['here'] * 5 and built == ['built']
 
 
-async def test_one_that_cannot_be_built_is_tried_again() -> None:
+async def test_a_failed_build_is_retried() -> None:
     tries = []
 
     def build() -> PlainTextResponse:

@@ -85,7 +85,7 @@ async def test_a_server_is_alive_before_it_is_ready(served: Served) -> None:
     assert (ready.status_code, ready.json()) == (200, {'status': 'ok', 'stranded': 0})
 
 
-async def test_without_its_database_it_is_not_ready_and_says_why(served: Served) -> None:
+async def test_without_its_database_a_server_is_not_ready(served: Served) -> None:
     served.backend.open(served.conductor)
     served.journal.gone = True
     ready = await served.client.get('/readyz')
@@ -113,7 +113,7 @@ async def test_steps_tokens_and_endings_are_counted(served: Served) -> None:
     assert samples[('process_open_fds',)] > 0
 
 
-async def test_what_waits_for_people_and_for_receivers_is_counted(served: Served) -> None:
+async def test_open_questions_and_unsent_messages_are_counted(served: Served) -> None:
     served.backend.open(served.conductor)
     assert (await served.samples())[('hemicycle_open_questions',)] == 0
     run = await served.conductor.start('pipeline', task='Compare tea and coffee', approvals='all')
@@ -131,7 +131,7 @@ async def test_what_waits_for_people_and_for_receivers_is_counted(served: Served
     await notifications._dispatcher.close()
 
 
-async def test_calls_of_endpoints_are_timed_and_counted_while_they_run_and_wait(served: Served) -> None:
+async def test_endpoint_calls_are_timed_and_counted_while_running_and_waiting(served: Served) -> None:
     served.backend.open(served.conductor)
     clock, gate, answers = SimulatedClock(), asyncio.Event(), [200, 500]
     speech = OpenAISpeech()
@@ -196,7 +196,7 @@ def logged(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     root.setLevel(level)
 
 
-async def test_one_id_goes_through_request_run_and_log(served: Served, logged: Path) -> None:
+async def test_one_id_links_request_run_and_log(served: Served, logged: Path) -> None:
     served.backend.open(served.conductor)
 
     async def launch(request: object) -> object:
@@ -219,7 +219,7 @@ async def test_one_id_goes_through_request_run_and_log(served: Served, logged: P
 
 
 @pytest.mark.parametrize('logged', ['text'], indirect=True)
-def test_no_text_in_the_log_file_looks_like_an_event(logged: Path) -> None:
+def test_no_text_can_forge_a_log_event(logged: Path) -> None:
     forged = '\n2026-01-01 00:00:00,000 INFO    hemicycle: run x is done\x1b[31m'
     log = logging.getLogger('hemicycle')
     log.error('it broke: %s', forged)
@@ -237,7 +237,7 @@ def test_an_id_that_could_forge_a_line_is_replaced(text: str) -> None:
     assert not is_request_id(text)
 
 
-def test_a_line_of_json_holds_the_traceback() -> None:
+def test_a_json_line_holds_the_traceback() -> None:
     try:
         raise ValueError('two\nlines')
     except ValueError as error:

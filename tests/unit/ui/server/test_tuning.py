@@ -25,12 +25,12 @@ class Hears:
     [Hears().nothing, Hears().one, Hears().any, Hears.nothing, print, partial(Hears().one, 1), lambda x: x],
     ids=['none', 'one', 'any', 'function', 'built in', 'partial', 'lambda'],
 )
-def test_the_answers_are_the_same(func: Callable[..., Any]) -> None:
+def test_tuning_changes_no_answers(func: Callable[..., Any]) -> None:
     answer = memoize_signature(helpers.expects_arguments)
     assert [answer(func), answer(func)] == [helpers.expects_arguments(func)] * 2
 
 
-def test_methods_of_other_objects_are_not_worked_out_again() -> None:
+def test_methods_of_other_objects_are_cached() -> None:
     asked: list[Callable[..., Any]] = []
     answer = memoize_signature(lambda func: bool(asked.append(func)))
     for _ in range(3):

@@ -96,7 +96,7 @@ class Fleet:
         return await self.journal.entry(KIND, self.endpoint.name)
 
 
-async def test_processes_together_run_no_more_calls_than_allowed_and_none_starves() -> None:
+async def test_processes_share_the_limit_of_concurrent_calls() -> None:
     fleet = Fleet(3, at_once=4)
     greedy = [asyncio.create_task(fleet.call(0)) for _ in range(40)]
     await fleet.advance(3)
@@ -114,7 +114,7 @@ async def test_processes_together_run_no_more_calls_than_allowed_and_none_starve
     assert entry and entry.body['processes'] == {}
 
 
-async def test_processes_together_make_no_more_requests_a_minute_than_allowed() -> None:
+async def test_processes_share_the_limit_of_requests_per_minute() -> None:
     fleet = Fleet(2, requests_per_minute=3)
     calls = [asyncio.create_task(fleet.call(process, takes=0.2)) for process in (0, 1) for _ in range(4)]
     await fleet.advance(200, by=0.5)
@@ -126,7 +126,7 @@ async def test_processes_together_make_no_more_requests_a_minute_than_allowed() 
     assert set(fleet.waits) <= {'3 requests a minute, in all processes', FIRST}
 
 
-async def test_tokens_of_a_minute_count_as_used_in_all_processes() -> None:
+async def test_processes_share_the_limit_of_tokens_per_minute() -> None:
     fleet = Fleet(2, tokens_per_minute=1_000)
     await asyncio.gather(fleet.call(0, takes=0, tokens=100, used=950), fleet.advance(1))
     second = asyncio.create_task(fleet.call(1, takes=0, tokens=100))
@@ -178,7 +178,7 @@ async def test_the_calls_of_a_dead_process_end_with_its_lease() -> None:
     await asyncio.wait((dying, waiting))
 
 
-async def test_a_long_call_keeps_its_place() -> None:
+async def test_a_long_call_keeps_its_slot() -> None:
     fleet = Fleet(2, at_once=1)
     long = asyncio.create_task(fleet.call(0, takes=100))
     await fleet.advance(1)
@@ -194,7 +194,7 @@ async def test_a_long_call_keeps_its_place() -> None:
 
 
 @pytest.mark.parametrize('turns', range(14))
-async def test_a_call_that_is_cancelled_frees_its_place_at_any_moment(turns: int) -> None:
+async def test_a_cancelled_call_frees_its_slot_at_any_moment(turns: int) -> None:
     fleet = Fleet(2, at_once=1)
     cancelled = asyncio.create_task(fleet.call(0, takes=1_000))
     for _ in range(turns):
@@ -207,7 +207,7 @@ async def test_a_call_that_is_cancelled_frees_its_place_at_any_moment(turns: int
     assert fleet.started[-1][1] < 1
 
 
-async def test_while_the_database_is_away_calls_wait_and_say_so() -> None:
+async def test_calls_wait_while_the_database_is_unavailable() -> None:
     fleet = Fleet(1, at_once=2)
     fleet.journal.away = True
     call = asyncio.create_task(fleet.call(0))
@@ -220,7 +220,7 @@ async def test_while_the_database_is_away_calls_wait_and_say_so() -> None:
 
 
 @pytest.mark.parametrize('body', [{}, {'processes': 3}, {'processes': {'a': [1]}, 'started': {}, 'until': 0}])
-async def test_an_entry_that_cannot_be_read_is_written_anew(body: dict[str, object]) -> None:
+async def test_an_unreadable_entry_is_rewritten(body: dict[str, object]) -> None:
     fleet = Fleet(1)
     await fleet.journal.write_entries([Entry(kind=KIND, key=fleet.endpoint.name, body=body)])
     await asyncio.gather(fleet.call(0), fleet.advance(2))
@@ -228,7 +228,7 @@ async def test_an_entry_that_cannot_be_read_is_written_anew(body: dict[str, obje
     assert entry and entry.body['processes'] == {}
 
 
-async def test_a_429_in_one_process_holds_up_the_others() -> None:
+async def test_a_429_in_one_process_delays_the_others() -> None:
     clock, journal, statuses = (
         SimulatedClock(),
         MemoryJournal(),

@@ -40,7 +40,7 @@ CLASSES = {
 }
 
 
-def test_every_deed_has_a_role_or_is_for_the_server():
+def test_every_method_has_a_role_or_is_for_the_server():
     assert set(CLASSES) == set(METHOD_ROLES)
     for name, made in CLASSES.items():
         public = {one for one in vars(made) if not one.startswith('_')}
@@ -89,7 +89,7 @@ async def test_questions_of_a_private_run_are_its_authors():
                     await services.assign(ask.id, 'Bo')
 
 
-async def test_what_is_added_is_noted_by_its_name_and_without_its_secret():
+async def test_additions_are_logged_without_secrets():
     noted: list[object] = []
 
     async def note(caller: Caller, path: str, *, said: object) -> None:
@@ -101,7 +101,7 @@ async def test_what_is_added_is_noted_by_its_name_and_without_its_secret():
     assert noted == [('triggers.add', {'name': 'deploys'})]
 
 
-async def test_what_was_refused_is_noted_too():
+async def test_refusals_are_logged_too():
     noted: list[tuple[str, str, str]] = []
 
     async def note(caller: Caller, path: str, *, said: object, refused: str = '') -> None:
@@ -119,7 +119,7 @@ async def test_what_was_refused_is_noted_too():
     ]
 
 
-async def test_who_is_no_administrator_any_more_sees_no_private_questions():
+async def test_a_former_administrator_sees_no_private_questions():
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
         run = await started(conductor, 'pair', approvals='all')
         await listed(Inbox(conductor), 2)
@@ -132,7 +132,7 @@ async def test_who_is_no_administrator_any_more_sees_no_private_questions():
         assert len((await inbox.list()).items) == 0
 
 
-async def test_what_only_reads_is_not_noted():
+async def test_reading_is_not_logged():
     noted: list[str] = []
 
     async def note(caller: Caller, path: str, **more: object) -> None:

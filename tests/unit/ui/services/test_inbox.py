@@ -64,7 +64,7 @@ async def listed(inbox: Inbox, count: int, run: str = '') -> Sequence[InboxItem]
     raise AssertionError('too little is asked')
 
 
-async def test_questions_of_all_runs_are_listed_the_oldest_first():
+async def test_questions_of_all_runs_are_listed_oldest_first():
     clock = SimulatedClock()
     async with Conductor(catalog=catalog(FakeModel(reply), Pair), clock=clock) as conductor:
         runs = []
@@ -101,7 +101,7 @@ async def test_a_damaged_run_does_not_hide_what_others_ask(
     assert {item.ask.run for item in (await Inbox(conductor).list()).items} == {whole}
 
 
-async def test_an_answer_counts_although_another_region_has_moved(conductor: Conductor):
+async def test_an_answer_counts_even_if_another_region_has_moved(conductor: Conductor):
     run, inbox = await asking(conductor), Inbox(conductor)
     left, right = (item.ask for item in (await inbox.list()).items)
     await inbox.answer(left.id, 'approve', digest=left.digest)
@@ -109,7 +109,7 @@ async def test_an_answer_counts_although_another_region_has_moved(conductor: Con
     assert (await conductor.result(run)).status is Status.DONE
 
 
-async def test_a_second_answer_changes_nothing_and_says_so(conductor: Conductor):
+async def test_a_second_answer_is_refused(conductor: Conductor):
     run, inbox = await asking(conductor), Inbox(conductor)
     left, right = (item.ask for item in (await inbox.list()).items)
     both = await asyncio.gather(
@@ -132,7 +132,7 @@ async def test_a_second_answer_changes_nothing_and_says_so(conductor: Conductor)
     assert [item.ask.id for item in (await inbox.list()).items] == [right.id]
 
 
-async def test_an_answer_to_something_else_than_was_shown_is_refused(conductor: Conductor):
+async def test_an_answer_to_a_changed_question_is_refused(conductor: Conductor):
     run, inbox = await asking(conductor), Inbox(conductor)
     left, right = (item.ask for item in (await inbox.list()).items)
     before = (await conductor.info(run)).seq
@@ -156,13 +156,13 @@ async def test_a_question_of_a_run_that_has_ended_is_closed(conductor: Conductor
 @pytest.mark.parametrize(
     'ask', ['', 'x', 'x.y.z', 'none.3.abcdef01', '{run}.1.abcdef01', '{run}.9999.abcdef01']
 )
-async def test_what_was_never_asked_is_unknown(conductor: Conductor, ask: str):
+async def test_an_unknown_question_is_refused(conductor: Conductor, ask: str):
     run = await asking(conductor)
     with pytest.raises(UnknownQuestion):
         await Inbox(conductor).find(ask.format(run=run))
 
 
-async def test_a_question_is_assigned_and_put_off(conductor: Conductor):
+async def test_a_question_is_assigned_and_snoozed(conductor: Conductor):
     await asking(conductor)
     inbox = Inbox(conductor)
     left, right = (item.ask for item in (await inbox.list()).items)
@@ -178,7 +178,7 @@ async def test_a_question_is_assigned_and_put_off(conductor: Conductor):
     assert (await inbox.find(left.id)).assignee == 'Ada Lovelace'
 
 
-async def test_what_a_server_asks_is_answered(tmp_path: Path):
+async def test_a_question_of_an_mcp_server_is_answered(tmp_path: Path):
     hotel = Hotel(tmp_path)
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
         run = await started(conductor, 'remote', approvals='none')

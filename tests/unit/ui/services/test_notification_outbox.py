@@ -33,7 +33,7 @@ async def conductor() -> AsyncIterator[Conductor]:
         yield conductor
 
 
-async def test_two_readers_of_one_journal_make_each_message_once(conductor: Conductor):
+async def test_two_readers_of_one_journal_create_each_message_once(conductor: Conductor):
     receiver = Receiver()
     one, other = receiver.notifications(conductor), receiver.notifications(conductor)
     await one.destinations.add(hook())
@@ -45,7 +45,7 @@ async def test_two_readers_of_one_journal_make_each_message_once(conductor: Cond
     assert len(ids) == len(set(ids)) == 5
 
 
-async def test_what_a_killed_server_left_is_sent_by_another(monkeypatch: pytest.MonkeyPatch):
+async def test_messages_of_a_killed_server_are_sent_by_another(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr('ui.services.notifications.notifications.LOOK', 0.0)  # It is in real seconds.
     clock = SimulatedClock()
     receiver = Receiver(lambda request: 503)
@@ -68,7 +68,7 @@ async def test_what_a_killed_server_left_is_sent_by_another(monkeypatch: pytest.
         following.cancel()
 
 
-async def test_what_is_late_is_taken_over_once_and_from_nobody_who_sends_it():
+async def test_late_messages_are_taken_over_once():
     clock = SimulatedClock()
     receiver = Receiver()
     async with conductor_of(clock=clock) as conductor:
@@ -113,7 +113,7 @@ class CutJournal:
 
 @pytest.mark.parametrize('after', [False, True])
 @pytest.mark.parametrize('at', range(1, 9))
-async def test_nothing_is_lost_wherever_the_process_ends(tmp_path: Path, at: int, after: bool):
+async def test_nothing_is_lost_wherever_the_process_is_killed(tmp_path: Path, at: int, after: bool):
     """Three runs, each with two events; the process dies at its nth write, and another goes on."""
     journal = await open_journal(tmp_path / 'runs.db')
     async with conductor_of(journal) as conductor:
@@ -147,7 +147,7 @@ async def test_nothing_is_lost_wherever_the_process_ends(tmp_path: Path, at: int
             assert len(once) == len(logged) / 3
 
 
-async def test_each_of_many_is_delivered_in_order_by_a_receiver_that_fails_half(tmp_path: Path):
+async def test_an_unreliable_receiver_gets_all_messages_in_order(tmp_path: Path):
     await deliver_many(tmp_path, runs=40, at_least=60)
 
 

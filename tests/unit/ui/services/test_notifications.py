@@ -112,7 +112,7 @@ async def test_a_receiver_that_knows_the_secret_accepts_and_others_do_not():
         Webhook(team.secret).verify(request.content + b' ', dict(request.headers))
 
 
-async def test_a_question_is_told_with_a_link_to_it(conductor: Conductor):
+async def test_a_question_is_notified_with_a_link(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook())
@@ -132,7 +132,7 @@ async def test_a_question_is_told_with_a_link_to_it(conductor: Conductor):
     assert len(receiver.accepted) == 3
 
 
-async def test_failures_and_budgets_are_told():
+async def test_failures_and_budgets_are_notified():
     receiver = Receiver()
     model = FakeModel(lambda request: ValueError('broken'))
     async with Conductor(catalog=catalog(model, Lone), clock=HastyClock()) as conductor:
@@ -152,7 +152,7 @@ async def test_failures_and_budgets_are_told():
     assert receiver.accepted and 'budget' in receiver.accepted[0]['data']['text']
 
 
-async def test_a_result_that_falls_short_is_told_as_such():
+async def test_an_incomplete_result_is_notified_as_such():
     receiver = Receiver()
     async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=HastyClock()) as conductor:
         notifications = receiver.notifications(conductor)
@@ -170,7 +170,7 @@ async def test_a_result_that_falls_short_is_told_as_such():
      ({'tag': 'other'}, False), ({'events': ('run.failed',)}, False), ({'paused': True}, False),
      ({'person': 'Ada'}, True)],
 )  # fmt: skip
-async def test_a_destination_is_told_what_it_chose(conductor: Conductor, fields: dict[str, Any], told: bool):
+async def test_a_destination_gets_its_chosen_events(conductor: Conductor, fields: dict[str, Any], told: bool):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(**fields))
@@ -179,7 +179,7 @@ async def test_a_destination_is_told_what_it_chose(conductor: Conductor, fields:
     assert bool(receiver.accepted) is told
 
 
-async def test_a_person_is_told_of_what_is_assigned_to_them(conductor: Conductor):
+async def test_people_are_notified_of_assignments(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(person='Ada'))
@@ -195,7 +195,7 @@ async def test_a_person_is_told_of_what_is_assigned_to_them(conductor: Conductor
     assert (told['type'], told['data']['assignee'], told['data']['by']) == ('question.assigned', 'Ada', 'Cy')
 
 
-async def test_what_happened_before_a_destination_was_made_is_not_told(conductor: Conductor):
+async def test_earlier_events_are_not_sent_to_a_new_destination(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     run = await ended(conductor)
@@ -227,7 +227,7 @@ async def test_a_damaged_run_does_not_hold_up_the_others(conductor: Conductor, c
     assert caplog.text.count(f'no notifications of run {damaged}: step 1 is missing') == 1
 
 
-async def test_attempts_are_repeated_as_planned_and_then_given_up():
+async def test_attempts_are_repeated_on_schedule_and_then_abandoned():
     clock = SimulatedClock()
     receiver = Receiver(lambda request: httpx.Response(503))
     async with conductor_of(clock=clock) as conductor:
@@ -248,7 +248,7 @@ async def test_attempts_are_repeated_as_planned_and_then_given_up():
         assert logged.id == message.id and len(receiver.requests) == 4
 
 
-async def test_a_message_is_sent_at_once_when_a_person_says_so():
+async def test_a_message_is_resent_at_once_on_request():
     clock, answers = SimulatedClock(), [500, 200]
     receiver = Receiver(lambda request: answers.pop(0))
     async with conductor_of(clock=clock) as conductor:
@@ -261,7 +261,7 @@ async def test_a_message_is_sent_at_once_when_a_person_says_so():
         assert (await notifications.log())[0].state == 'sent'
 
 
-async def test_a_receiver_that_is_gone_is_asked_no_more():
+async def test_a_receiver_that_is_gone_is_disabled():
     receiver = Receiver(lambda request: 410)
     async with conductor_of() as conductor:
         notifications = receiver.notifications(conductor)
@@ -276,7 +276,7 @@ async def test_a_receiver_that_is_gone_is_asked_no_more():
         assert (await notifications.destinations.change(team.id, paused=False)).problem == ''
 
 
-async def test_a_receiver_may_ask_to_wait():
+async def test_retry_after_is_respected():
     clock, answers = SimulatedClock(), [httpx.Response(429, headers={'Retry-After': '60'}), 200]
     receiver = Receiver(lambda request: answers.pop(0))
     async with conductor_of(clock=clock) as conductor:
@@ -296,15 +296,13 @@ async def test_a_receiver_may_ask_to_wait():
      ({'events': ('run.started',)}, 'events'), ({'secret': 'whsec_'}, 'secret'),
      ({'channel': 'email', 'address': 'a@b.c\nBcc: d@e.f'}, 'address')],
 )  # fmt: skip
-async def test_a_destination_that_cannot_work_is_refused(
-    conductor: Conductor, fields: dict[str, Any], named: str
-):
+async def test_an_invalid_destination_is_refused(conductor: Conductor, fields: dict[str, Any], named: str):
     with pytest.raises(InvalidInput) as refused:
         await Receiver().notifications(conductor).destinations.add(hook(**fields))
     assert list(refused.value.problems) == [named]
 
 
-async def test_a_destination_is_removed_with_what_was_not_sent():
+async def test_a_destination_is_removed_with_its_unsent_messages():
     clock = SimulatedClock()
     receiver = Receiver(lambda request: 500)
     async with conductor_of(clock=clock) as conductor:
@@ -319,7 +317,7 @@ async def test_a_destination_is_removed_with_what_was_not_sent():
             await notifications.destinations.get(team.id)
 
 
-async def test_what_others_wrote_is_no_markup_in_slack(conductor: Conductor):
+async def test_text_is_escaped_for_slack(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(channel='slack'))
@@ -367,6 +365,6 @@ async def test_mail_reaches_a_real_server(conductor: Conductor):
 
 
 @pytest.mark.parametrize('text', ['localhost:25', 'http://host', 'smtp://', 'smtp://host:port'])
-def test_a_mail_server_that_makes_no_sense_is_refused(text: str):
+def test_an_invalid_mail_server_is_refused(text: str):
     with pytest.raises(InvalidInput, match='HEMICYCLE_SMTP'):
         MailServer.of_environment({'HEMICYCLE_SMTP': text})

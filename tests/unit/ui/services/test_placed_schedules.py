@@ -38,7 +38,7 @@ def clock_of(conductor: Conductor) -> SimulatedClock:
     return conductor.clock
 
 
-async def test_a_server_waits_before_it_handles_what_a_worker_should_have(conductor: Conductor) -> None:
+async def test_a_server_takes_over_schedules_after_a_delay(conductor: Conductor) -> None:
     schedules = Schedules(conductor, placer=Placer())
     await schedules.add(every(60))
     await clock_of(conductor).advance(60 + LATE - 1)
@@ -49,7 +49,7 @@ async def test_a_server_waits_before_it_handles_what_a_worker_should_have(conduc
     assert len(await runs(conductor)) == 1
 
 
-async def test_a_server_handles_all_while_the_placer_is_away(conductor: Conductor) -> None:
+async def test_a_server_handles_all_schedules_while_temporal_is_down(conductor: Conductor) -> None:
     placer = Placer()
     schedules = Schedules(conductor, placer=placer)
     await schedules.add(every(60))
@@ -59,7 +59,7 @@ async def test_a_server_handles_all_while_the_placer_is_away(conductor: Conducto
     assert len(await runs(conductor)) == 1
 
 
-async def test_what_a_worker_handles_starts_once(conductor: Conductor) -> None:
+async def test_a_schedule_handled_by_a_worker_starts_once(conductor: Conductor) -> None:
     server, worker = Schedules(conductor, placer=Placer()), Schedules(conductor)
     made = await server.add(every(60))
     await clock_of(conductor).advance(60)
@@ -79,7 +79,7 @@ async def test_the_placers_clock_may_be_ahead(conductor: Conductor) -> None:
     assert len(await runs(conductor)) == 1
 
 
-async def test_a_schedule_that_is_gone_is_not_handled(conductor: Conductor) -> None:
+async def test_a_deleted_schedule_is_not_handled(conductor: Conductor) -> None:
     worker = Schedules(conductor)
     made = await worker.add(every(60))
     await worker.remove(made.id)
@@ -87,7 +87,7 @@ async def test_a_schedule_that_is_gone_is_not_handled(conductor: Conductor) -> N
     assert await runs(conductor) == []
 
 
-async def test_a_time_that_waits_is_asked_for_until_it_starts() -> None:
+async def test_a_waiting_tick_is_retried_until_it_starts() -> None:
     blocked = asyncio.Event()
     async with conductor_of(reply=lambda request: blocked) as conductor:
         worker = Schedules(conductor)
@@ -105,7 +105,7 @@ async def test_a_time_that_waits_is_asked_for_until_it_starts() -> None:
         assert [tick.state for tick in await worker.log(made.id)] == ['started', 'started']
 
 
-async def test_a_call_that_was_cut_off_is_finished(conductor: Conductor) -> None:
+async def test_an_interrupted_tick_is_finished(conductor: Conductor) -> None:
     worker = Schedules(conductor)
     made = await worker.add(every(60))
     await clock_of(conductor).advance(60)

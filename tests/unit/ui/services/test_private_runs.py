@@ -22,7 +22,7 @@ async def conductor() -> AsyncIterator[Conductor]:
         yield conductor
 
 
-async def test_a_private_run_is_its_authors_also_in_notifications(conductor: Conductor) -> None:
+async def test_private_runs_are_private_in_notifications_too(conductor: Conductor) -> None:
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     for name, person in WHERE.items():

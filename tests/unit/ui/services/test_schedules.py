@@ -93,7 +93,7 @@ def test_cron_follows_its_time_zone_through_both_changes_of_the_clock():
     ]
 
 
-def test_times_of_several_rules_come_in_order_and_once():
+def test_times_of_several_rules_are_merged_in_order():
     spec = ScheduleSpec(cron=('0 * * * *', '0 12 * * *'), intervals=(Interval(every=5400, offset=1800),))
     assert times(spec, '2026-03-01T11:30:00+00:00', 4) == [
         '2026-03-01T12:00', '2026-03-01T12:30', '2026-03-01T13:00', '2026-03-01T14:00',
@@ -107,7 +107,7 @@ def test_times_of_several_rules_come_in_order_and_once():
 @given(
     every=st.integers(1, 100_000), part=st.floats(0, 0.999), after=st.floats(0, 4e9), count=st.integers(1, 20)
 )
-def test_intervals_are_even_and_begin_after_the_moment(every: int, part: float, after: float, count: int):
+def test_intervals_are_even_and_start_after_the_given_time(every: int, part: float, after: float, count: int):
     offset = float(int(every * part))
     found = ScheduleSpec(intervals=(Interval(every=every, offset=offset),)).next(after, count)
     assert len(found) == count and found[0] > after and found[0] - after <= every + 1e-6
@@ -123,14 +123,14 @@ def test_intervals_are_even_and_begin_after_the_moment(every: int, part: float, 
      ({'intervals': (Interval(every=0.5),)}, 'spec.intervals.0.every'),
      ({'intervals': (Interval(every=5, offset=5),)}, 'spec.intervals.0.offset')],
 )  # fmt: skip
-async def test_a_spec_that_makes_no_sense_is_refused(conductor: Conductor, spec: dict[str, Any], field: str):
+async def test_an_invalid_spec_is_refused(conductor: Conductor, spec: dict[str, Any], field: str):
     given = Schedule(name='x', action=Action(pattern='lone'), spec=ScheduleSpec(**spec))
     with pytest.raises(InvalidInput) as refused:
         await Schedules(conductor).add(given)
     assert list(refused.value.problems) == [field]
 
 
-async def test_a_run_that_could_not_start_is_refused_at_once(conductor: Conductor):
+async def test_a_schedule_with_invalid_parameters_is_refused(conductor: Conductor):
     spec = ScheduleSpec(cron=('0 * * * *',))
     for action, field in (
         (Action(pattern='none'), 'action.pattern'),
@@ -142,7 +142,7 @@ async def test_a_run_that_could_not_start_is_refused_at_once(conductor: Conducto
         assert field in refused.value.problems
 
 
-async def test_each_time_starts_one_run(conductor: Conductor):
+async def test_each_tick_starts_one_run(conductor: Conductor):
     schedules = Schedules(conductor)
     made = await schedules.add(every())
     assert list(made.next_times) == [NOON + 60 * number for number in range(1, 6)]
@@ -163,7 +163,7 @@ async def test_each_time_starts_one_run(conductor: Conductor):
     [('skip', ['started', 'skipped', 'skipped']), ('buffer_one', ['started', 'buffered', 'skipped']),
      ('allow_all', ['started', 'started', 'started']), ('cancel_other', ['started', 'started', 'started'])],
 )  # fmt: skip
-async def test_runs_that_would_overlap(overlap: str, states: list[str]):
+async def test_overlap_policies_are_applied(overlap: str, states: list[str]):
     blocked = asyncio.Event()
     async with conductor_of(reply=lambda request: blocked) as conductor:
         schedules = Schedules(conductor)
@@ -186,7 +186,7 @@ async def test_runs_that_would_overlap(overlap: str, states: list[str]):
             assert len(await runs(conductor)) == 2
 
 
-async def test_times_that_passed_without_a_server_are_made_up_for_within_the_window(conductor: Conductor):
+async def test_missed_ticks_are_caught_up_within_the_window(conductor: Conductor):
     schedules = Schedules(conductor)
     made = await schedules.add(every(overlap='allow_all', catchup_window=150.0))
     await conductor.clock.advance(300.0)
@@ -195,7 +195,7 @@ async def test_times_that_passed_without_a_server_are_made_up_for_within_the_win
     assert states == {'missed': 2, 'started': 3}
 
 
-async def test_a_paused_schedule_starts_nothing_and_makes_up_for_nothing(conductor: Conductor):
+async def test_a_paused_schedule_starts_and_catches_up_nothing(conductor: Conductor):
     schedules = Schedules(conductor)
     made = await schedules.add(every())
     paused = await schedules.change(made.id, paused=True, note='holidays')
@@ -210,7 +210,7 @@ async def test_a_paused_schedule_starts_nothing_and_makes_up_for_nothing(conduct
     assert len(await schedules.log(made.id)) == 1
 
 
-async def test_a_run_says_what_started_it_and_a_person_who_did_is_said_instead(conductor: Conductor):
+async def test_a_run_names_its_schedule_or_the_person_who_started_it(conductor: Conductor):
     schedules = Schedules(conductor)
     audit = schedules.ticks.audit = AuditLog(conductor.journal, conductor.clock)
     made = await schedules.add(every())
@@ -227,14 +227,14 @@ async def test_a_run_says_what_started_it_and_a_person_who_did_is_said_instead(c
     assert (line.who, line.action, line.runs, line.via) == ('schedule:Often', 'start', (run,), 'schedule')
 
 
-async def test_no_account_can_have_the_name_of_a_schedule(conductor: Conductor):
+async def test_no_account_can_be_named_like_a_schedule(conductor: Conductor):
     with pytest.raises(InvalidInput):
         await Accounts(conductor.journal, conductor.clock).add(
             'schedule:Often', Role.ADMIN, 'a long pass phrase'
         )
 
 
-async def test_a_failure_pauses_where_that_is_wanted():
+async def test_a_failure_pauses_the_schedule_if_configured():
     async with conductor_of(reply=lambda request: ValueError('broken')) as conductor:
         schedules = Schedules(conductor)
         made = await schedules.add(every(pause_on_failure=True))
@@ -251,7 +251,7 @@ async def test_a_failure_pauses_where_that_is_wanted():
         assert len(await runs(conductor)) == 2
 
 
-async def test_a_backfill_starts_what_has_no_run_yet_and_only_once(conductor: Conductor):
+async def test_a_backfill_starts_each_missing_run_once(conductor: Conductor):
     schedules = Schedules(conductor)
     made = await schedules.add(every())
     await conductor.clock.advance(60.0)
@@ -269,7 +269,7 @@ async def test_a_backfill_starts_what_has_no_run_yet_and_only_once(conductor: Co
         await schedules.run_now(made.id)
 
 
-async def test_two_servers_start_each_time_once(conductor: Conductor):
+async def test_two_servers_start_each_tick_once(conductor: Conductor):
     one, other = Schedules(conductor), Schedules(conductor)
     await one.add(every(overlap='allow_all'))
     await conductor.clock.advance(300.0)
@@ -279,7 +279,9 @@ async def test_two_servers_start_each_time_once(conductor: Conductor):
 
 @pytest.mark.parametrize('after', [False, True])
 @pytest.mark.parametrize('at_write', range(1, 8))
-async def test_each_time_has_one_run_wherever_the_process_ends(tmp_path: Path, at_write: int, after: bool):
+async def test_each_tick_has_one_run_wherever_the_process_is_killed(
+    tmp_path: Path, at_write: int, after: bool
+):
     journal = await open_journal(tmp_path / 'runs.db')
     async with conductor_of(journal) as conductor:
         made = await Schedules(conductor).add(every(overlap='allow_all'))
@@ -298,7 +300,7 @@ async def test_each_time_has_one_run_wherever_the_process_ends(tmp_path: Path, a
         assert sorted(tick.run for tick in ticks) == sorted(await runs(conductor))
 
 
-async def test_a_process_that_dies_between_start_and_note_starts_no_second_run(conductor: Conductor):
+async def test_a_crash_between_start_and_record_starts_no_second_run(conductor: Conductor):
     schedules = Schedules(conductor)
     made = await schedules.add(every())
     await conductor.clock.advance(60.0)
@@ -353,7 +355,7 @@ async def test_a_signed_webhook_starts_one_run_however_often_it_comes(conductor:
     assert len(await triggers.log(trigger.id)) == 1
 
 
-async def test_what_is_not_signed_or_lacks_a_parameter_starts_nothing(conductor: Conductor):
+async def test_unsigned_and_incomplete_webhooks_start_nothing(conductor: Conductor):
     triggers = Triggers(conductor)
     trigger = await triggers.add(hook())
     body = json.dumps({'issue': {}})
@@ -384,15 +386,13 @@ async def test_what_is_not_signed_or_lacks_a_parameter_starts_nothing(conductor:
      ({'name': ''}, 'name'), ({'kind': 'file', 'files': 'in/*.csv'}, 'files'),
      ({'kind': 'file', 'files': '/*/in.csv'}, 'files'), ({'secret': 'whsec_'}, 'secret')],
 )  # fmt: skip
-async def test_a_trigger_that_cannot_work_is_refused(
-    conductor: Conductor, fields: dict[str, Any], named: str
-):
+async def test_an_invalid_trigger_is_refused(conductor: Conductor, fields: dict[str, Any], named: str):
     with pytest.raises(InvalidInput) as refused:
         await Triggers(conductor).add(hook(**fields))
     assert named in refused.value.problems
 
 
-async def test_a_file_that_arrives_starts_one_run(conductor: Conductor, tmp_path: Path):
+async def test_an_arriving_file_starts_one_run(conductor: Conductor, tmp_path: Path):
     (tmp_path / 'old.txt').write_text('was here before')
     triggers = Triggers(conductor)
     trigger = await triggers.add(hook(kind='file', files=str(tmp_path / '*.txt'), mapping={'task': '/text'}))
@@ -413,7 +413,7 @@ async def test_a_file_that_arrives_starts_one_run(conductor: Conductor, tmp_path
     assert 'there is nothing at /text' in failed.reason
 
 
-async def test_a_file_that_lies_there_for_months_starts_no_second_run(conductor: Conductor, tmp_path: Path):
+async def test_an_old_file_starts_no_second_run(conductor: Conductor, tmp_path: Path):
     triggers, schedules = Triggers(conductor), Schedules(conductor)
     (tmp_path / 'old.txt').write_text('was here before')
     trigger = await triggers.add(hook(kind='file', files=str(tmp_path / '*.txt'), mapping={'task': '/text'}))
@@ -435,7 +435,7 @@ async def test_a_file_that_lies_there_for_months_starts_no_second_run(conductor:
     assert await triggers.ticks.list(trigger.id) == []
 
 
-async def test_what_is_known_of_files_stays_while_their_disk_is_away(conductor: Conductor, tmp_path: Path):
+async def test_known_files_are_remembered_while_their_disk_is_unmounted(conductor: Conductor, tmp_path: Path):
     triggers, schedules = Triggers(conductor), Schedules(conductor)
     trigger = await triggers.add(
         hook(kind='file', files=str(tmp_path / 'in' / '*'), mapping={'task': '/text'})
@@ -461,7 +461,7 @@ async def test_a_link_among_files_is_not_followed(conductor: Conductor, tmp_path
     assert [await triggers.look() for _ in range(3)] == [[], [], []]
 
 
-async def test_files_that_are_known_are_not_looked_up_again(tmp_path: Path):
+async def test_known_files_are_not_looked_up_again(tmp_path: Path):
     journal = MemoryJournal()
     async with conductor_of(journal) as conductor:
         triggers = Triggers(conductor)

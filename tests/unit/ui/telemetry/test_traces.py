@@ -112,7 +112,7 @@ def as_file(spans: Sequence[ReadableSpan]) -> io.BytesIO:
         ('parallel-review', {'task': TASK}),
     ],
 )
-async def test_a_trace_of_ours_can_be_imported_again(pattern: str, parameters: dict[str, Any]) -> None:
+async def test_an_exported_trace_can_be_imported_again(pattern: str, parameters: dict[str, Any]) -> None:
     async with Conductor() as conductor:
         run = await conductor.start(pattern, parameters)
         await run.result()
@@ -158,7 +158,7 @@ async def tasks(conductor: Conductor, run: RunId) -> set[str]:
     return found
 
 
-async def test_the_same_run_makes_the_same_trace_and_its_fork_another() -> None:
+async def test_trace_ids_are_stable_and_differ_for_forks() -> None:
     async with Conductor() as conductor:
         run = await conductor.start('pipeline', task=TASK)
         await run.result()
@@ -191,13 +191,13 @@ async def lone(contents: bool) -> list[ReadableSpan]:
         return await spans_of(conductor, run.id, contents=contents)
 
 
-async def test_a_tool_that_fails_is_an_error_of_its_span_alone() -> None:
+async def test_a_failed_tool_marks_only_its_span() -> None:
     spans = await lone(contents=False)
     failed = [span for span in spans if not span.status.is_ok and span.status.status_code.name == 'ERROR']
     assert [span.name for span in failed] == ['execute_tool broken']
 
 
-async def test_what_was_said_is_in_no_span_unless_asked_for() -> None:
+async def test_spans_hold_no_content_unless_configured() -> None:
     quiet = ''.join(span.to_json() for span in await lone(contents=False))
     assert 'secret' not in quiet and 'their task' not in quiet
     spans = await lone(contents=True)
@@ -205,7 +205,7 @@ async def test_what_was_said_is_in_no_span_unless_asked_for() -> None:
     assert any('no secret here' in str(said(span, attributes.TOOL_RESULT)) for span in spans)
 
 
-async def test_a_run_that_fails_says_why() -> None:
+async def test_a_failed_run_says_why() -> None:
     model = FakeModel(ValueError('the well is dry'))
     async with Conductor(catalog=catalog(model, Lone)) as conductor:
         run = await conductor.start(Lone)
@@ -256,7 +256,7 @@ def receiver() -> Iterator[tuple[str, list[ExportTraceServiceRequest]]]:
     server.server_close()
 
 
-async def test_a_receiver_of_otlp_gets_them(
+async def test_traces_are_sent_over_otlp(
     receiver: tuple[str, list[ExportTraceServiceRequest]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, got = receiver
@@ -275,7 +275,7 @@ async def test_a_receiver_of_otlp_gets_them(
     assert spans[0].span_id == expected[0].context.span_id.to_bytes(8)
 
 
-async def test_a_receiver_that_refuses_is_logged_and_harms_nothing(
+async def test_a_refusing_receiver_is_logged_and_ignored(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Refusing(Kept):
@@ -289,6 +289,6 @@ async def test_a_receiver_that_refuses_is_logged_and_harms_nothing(
     assert f'run {run.id}: its trace was not accepted' in caplog.text
 
 
-def test_nothing_is_sent_until_a_receiver_is_named() -> None:
+def test_nothing_is_sent_without_a_receiver() -> None:
     journal = MemoryJournal()
     assert trace_exporters(journal, {CONTENTS: 'true', ADDRESSES[0]: ' '}) == []

@@ -10,7 +10,7 @@ def told(viewer: Viewer) -> bool:
     return said
 
 
-def test_others_are_seen_as_they_come_move_and_go():
+def test_other_viewers_are_seen_as_they_come_move_and_leave():
     presence = Presence()
     ada, bo, elsewhere = (
         presence.viewer(RunId(run), name) for run, name in (('r', 'ada'), ('r', 'bo'), ('s', 'cy'))

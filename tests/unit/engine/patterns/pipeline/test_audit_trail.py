@@ -122,7 +122,7 @@ async def test_a_mapping_adds_to_the_history_and_leaves_an_entry(gives: dict[str
     assert sender == 'analyzing'
 
 
-async def test_a_mapping_may_say_something_of_its_own() -> None:
+async def test_a_mapping_may_add_its_own_message() -> None:
     hello = AgentMessage(sender='me', recipient='you', kind='draft', content='hello')
     outcome, _ = await ran(
         pattern=Pipeline.with_stages('saying', analyzing=lambda state: {'messages': [hello]})

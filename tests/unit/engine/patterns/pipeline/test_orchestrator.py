@@ -20,7 +20,7 @@ def orchestrator(reply: Any = pipeline_reply, *patterns: type[Pipeline], **optio
     return AgentOrchestrator(*patterns, catalog=catalog(FakeModel(reply)), **options)
 
 
-async def test_a_pending_task_is_taken_to_its_end_and_the_given_state_stays() -> None:
+async def test_a_pending_task_is_completed_without_changing_the_given_state() -> None:
     state = TaskState(**TASK)
     found = await orchestrator().aprocess(state)
     assert (found.status, found.approved, found.iteration) == (TaskStatus.COMPLETE, True, 1)
@@ -28,11 +28,11 @@ async def test_a_pending_task_is_taken_to_its_end_and_the_given_state_stays() ->
     assert all(item.time and item.seq for item in found.messages)
 
 
-def test_it_works_without_a_loop() -> None:
+def test_it_works_without_an_event_loop() -> None:
     assert orchestrator().process(TaskState(**TASK)).status == 'COMPLETE'
 
 
-async def test_it_goes_on_from_the_status_of_the_task() -> None:
+async def test_it_continues_from_the_status_of_the_task() -> None:
     model = FakeModel(partial(pipeline_reply, revisions=0))
     state = TaskState(
         **TASK, status=TaskStatus.REVIEWING, research='- six', drafts=[Draft(version=1, text='six')]
@@ -43,17 +43,17 @@ async def test_it_goes_on_from_the_status_of_the_task() -> None:
 
 
 @pytest.mark.parametrize('status', [TaskStatus.COMPLETE, TaskStatus.FAILED])
-async def test_a_task_that_has_ended_stays_as_it_is(status: TaskStatus) -> None:
+async def test_an_ended_task_is_not_changed(status: TaskStatus) -> None:
     state = TaskState(**TASK, status=status, analysis='six')
     assert await orchestrator(RuntimeError('asked')).aprocess(state) == state
 
 
-async def test_a_failed_task_says_why_and_whose_work_it_was() -> None:
+async def test_a_failed_task_names_its_reason_and_stage() -> None:
     found = await orchestrator(ModelError('no luck')).aprocess(TaskState(**TASK))
     assert (found.status, found.error) == ('FAILED', 'researcher: no luck')
 
 
-async def test_it_takes_the_limit_and_the_models_of_the_caller() -> None:
+async def test_the_callers_limit_and_models_are_used() -> None:
     made = catalog(FakeModel('never'))
     made.models['other'] = FakeModel(partial(pipeline_reply, revisions=9))  # type: ignore[assignment]
     orchestrated = AgentOrchestrator(catalog=made, models={'': 'other'})
@@ -78,7 +78,7 @@ class Checked(Pipeline):
     ]
 
 
-async def test_a_stage_of_ones_own_can_be_where_it_goes_on() -> None:
+async def test_a_custom_stage_can_be_resumed() -> None:
     found = await orchestrator(partial(pipeline_reply, revisions=0), Checked).aprocess(
         TaskState(**TASK, status='FACT_CHECK', drafts=[Draft(version=1, text='six')])
     )
@@ -88,7 +88,7 @@ async def test_a_stage_of_ones_own_can_be_where_it_goes_on() -> None:
 @pytest.mark.parametrize(
     ('state', 'field'), [(TaskState(), 'task'), (TaskState(**TASK, status='LUNCH'), 'status')]
 )
-async def test_a_state_that_cannot_be_worked_on_is_refused(state: TaskState, field: str) -> None:
+async def test_an_invalid_state_is_refused(state: TaskState, field: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         await orchestrator().aprocess(state)
     assert list(refused.value.problems) == [field]

@@ -41,7 +41,7 @@ def test_the_chart_has_the_statuses_and_edges_of_the_document() -> None:
     }
 
 
-async def test_it_goes_through_every_status_and_keeps_every_draft_and_verdict() -> None:
+async def test_every_status_draft_and_verdict_is_kept() -> None:
     outcome, passed = await ran(partial(pipeline_reply, revisions=2))
     work = ['ANALYZING', 'REVIEWING']
     assert passed == ['PENDING', 'RESEARCHING', *work, *work, *work, 'COMPLETE']
@@ -95,7 +95,7 @@ def score_of_zero(request: Any) -> Any:
         (pipeline_reply, 1, ''),
     ],
 )
-async def test_a_result_that_falls_short_is_done_with_issues(reply: Any, limit: int, caveat: str) -> None:
+async def test_an_incomplete_result_is_done_with_issues(reply: Any, limit: int, caveat: str) -> None:
     async with Conductor(catalog=catalog(FakeModel(reply))) as conductor:
         run = (await conductor.start('pipeline', {**TASK, 'max_iterations': limit})).id
         outcome = await conductor.result(run)
@@ -154,7 +154,7 @@ def full_state() -> TaskState:
     )
 
 
-def test_the_state_survives_the_way_through_a_dictionary() -> None:
+def test_the_state_survives_a_round_trip_through_a_dictionary() -> None:
     state = full_state()
     assert TaskState.from_dict(state.to_dict()) == state and TaskState.from_dict({}) == TaskState()
     with pytest.raises(InvalidInput) as refused:
@@ -171,7 +171,7 @@ def test_the_state_survives_the_way_through_a_dictionary() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-async def test_each_agent_stands_alone(agent: Any, reply: Any, expected: dict[str, Any]) -> None:
+async def test_each_agent_works_on_its_own(agent: Any, reply: Any, expected: dict[str, Any]) -> None:
     state = TaskState(task='t', drafts=[Draft(version=1, text='d')])
     before = state.to_dict()
     found = await agent.aprocess(state, catalog=catalog(FakeModel(reply)))

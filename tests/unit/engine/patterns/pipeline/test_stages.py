@@ -78,7 +78,7 @@ def raises(error: BaseException) -> Any:
         (lambda state: {'drafts': 'x'}, 'drafts: Input should be a valid list'),
     ],
 )
-async def test_a_callable_that_goes_wrong_leads_to_failed_with_the_reason(work: Any, says: str) -> None:
+async def test_a_failing_callable_leads_to_failed_with_the_reason(work: Any, says: str) -> None:
     async with asyncio.timeout(10):
         outcome, passed = await ran(pattern=Pipeline.with_stages('mine', analyzing=work))
     assert outcome.status is Status.FAILED and says in outcome.error
@@ -158,7 +158,7 @@ def graph_of(schema: Any, work: Any) -> Any:
     ],
     ids=['keys', 'config', 'named-config', 'command', 'runnable', 'attributes', 'graph', 'graph-of-states'],
 )
-async def test_nodes_of_langgraph_are_stages_in_their_usual_forms(work: Any) -> None:
+async def test_langgraph_nodes_of_each_usual_form_are_stages(work: Any) -> None:
     outcome, _ = await ran(
         partial(pipeline_reply, revisions=0), Pipeline.with_stages('graphs', analyzing=work)
     )
@@ -185,12 +185,12 @@ def generates(state: TaskState) -> Any:
         ('analyzer', 'a stage must be callable, and a str is not'),
     ],
 )
-def test_what_cannot_be_a_stage_is_refused_where_the_pattern_is_made(work: Any, says: str) -> None:
+def test_invalid_stages_are_refused_at_class_creation(work: Any, says: str) -> None:
     with pytest.raises(PatternError, match=says):
         Pipeline.with_stages('refused', analyzing=work)
 
 
-async def test_a_command_may_not_say_where_to_go() -> None:
+async def test_a_langgraph_command_may_not_choose_the_next_node() -> None:
     def leaves(state: TaskState) -> Command[Any]:
         return Command(update={'analysis': 'x'}, goto='reviewing')
 
@@ -221,12 +221,12 @@ def test_agents_are_nodes_of_a_real_graph_that_is_called_synchronously() -> None
     assert found['research'] == '- six' and len(found['drafts']) == 2
 
 
-async def test_a_synchronous_call_works_where_a_loop_runs_already() -> None:
+async def test_a_synchronous_call_works_inside_a_running_loop() -> None:
     found = graph_of_agents('process').invoke(TASK)
     assert found['research'] == '- six'
 
 
-async def test_a_bare_method_is_a_node() -> None:
+async def test_a_plain_method_is_a_node() -> None:
     graph = graph_of(TaskState, ResearchAgent().process).compile()
     assert (await graph.ainvoke(TASK))['research']
 
@@ -247,7 +247,7 @@ async def awaits_inside(state: TaskState) -> TaskState:
 
 
 @pytest.mark.parametrize('work', [asks_inside, awaits_inside])
-async def test_an_agent_called_in_a_stage_plays_the_models_of_the_run(work: Any) -> None:
+async def test_an_agent_called_in_a_stage_uses_the_runs_models(work: Any) -> None:
     real = FakeModel(pipeline_reply, simulated=False)
     pattern = Pipeline.with_stages('inside', researching=work)
     made = catalog(FakeModel('never'), pattern)
@@ -260,7 +260,7 @@ async def test_an_agent_called_in_a_stage_plays_the_models_of_the_run(work: Any)
     assert spent.models['other'].calls == 2 and spent.origins == ('live',)
 
 
-async def test_a_stage_that_would_block_the_run_is_told_what_to_call() -> None:
+async def test_a_blocking_stage_is_told_what_to_call_instead() -> None:
     async def blocks(state: TaskState) -> TaskState:
         return asks_inside(state)
 

@@ -21,7 +21,7 @@ from tests.support.teams.parallel_review import (
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_coder_without_a_file_has_failed_and_does_not_count():
+async def test_a_coder_without_a_file_has_failed():
     script = everybody(position('APPROVE', 'coder2'), coder1='I am done.')
     outcome, _ = await reviewed(script)
     idle = outcome.memory['candidates']['coder1']
@@ -32,7 +32,7 @@ async def test_a_coder_without_a_file_has_failed_and_does_not_count():
 
 
 @pytest.mark.parametrize('parts', [('project',), ('tests',), ('project', 'tests')])
-async def test_what_was_given_is_not_written_by_the_coder(parts, tmp_path):
+async def test_given_files_do_not_count_as_written(parts, tmp_path):
     (tmp_path / 'work.txt').write_text('good as it was given')
     script = everybody(position('APPROVE', 'coder2'), coder1='I am done.')
     script['coder3'] = writing('good as it was given')  # The same again is nothing either.
@@ -41,7 +41,7 @@ async def test_what_was_given_is_not_written_by_the_coder(parts, tmp_path):
     assert statuses == ['failed', 'ready', 'failed']
 
 
-async def test_what_tools_leave_is_not_written_by_the_coder():
+async def test_leftovers_of_tools_do_not_count_as_written():
     leaves = FakeModel(actors(everybody(position('APPROVE', 'coder2'), coder1=cache_only)))
     outcome, _ = await reviewed(leaves)
     assert outcome.memory['candidates']['coder1']['status'] == 'failed'
@@ -53,7 +53,7 @@ def cache_only(request):
     return calls(('write_file', {'path': '.pytest_cache/README.md', 'text': 'x'}))
 
 
-async def test_nobody_wins_a_race_without_a_file(tmp_path):
+async def test_no_one_wins_a_race_without_a_file(tmp_path):
     (tmp_path / 'work.txt').write_text('good as it was given')
     model = FakeModel(actors({'racer1': 'I am done.', 'racer2': 'I am done.'}))
     async with Conductor(

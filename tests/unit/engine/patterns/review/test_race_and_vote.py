@@ -40,7 +40,7 @@ async def test_the_first_that_passes_wins_and_the_others_are_stopped():
     assert outcome.memory['candidates']['racer3']['versions'] == []
 
 
-async def test_when_none_passes_the_best_is_the_result_or_the_run_fails():
+async def test_without_a_passing_candidate_the_best_wins_or_the_run_fails():
     script = {f'racer{n}': writing('bad') for n in (1, 2)}
     outcome = await played('race', script, racers=2, command='check')
     assert (outcome.status, outcome.memory['passed']) == (Status.DONE, False)
@@ -49,7 +49,7 @@ async def test_when_none_passes_the_best_is_the_result_or_the_run_fails():
     assert outcome.status is Status.FAILED and 'racer2: the test command failed;' in outcome.answer
 
 
-async def test_a_race_goes_on_without_those_who_fail():
+async def test_a_race_continues_without_failed_coders():
     outcome = await played('race', {'racer1': BROKEN, 'racer2': writing('good')}, racers=2, command='check')
     assert outcome.memory['winner'] == 'racer2'
     outcome = await played('race', {'racer1': BROKEN, 'racer2': BROKEN}, racers=2, command='check')
@@ -68,7 +68,7 @@ def votes(*answers, **more):
     }
 
 
-async def test_answers_that_mean_the_same_are_counted_together():
+async def test_equivalent_answers_are_counted_together():
     outcome = await played('vote', votes('No.', ' no', 'yes'))
     assert (outcome.answer, outcome.memory['settled_by']) == ('No.', 'count')
     assert outcome.memory['tally'] == {'no': 2, 'yes': 1}
@@ -84,18 +84,18 @@ async def test_answers_that_mean_the_same_are_counted_together():
         ('½', '0.5', False),
     ],
 )
-def test_what_counts_as_the_same(one, other, same):
+def test_equivalence_of_answers(one, other, same):
     assert (normalize(one) == normalize(other)) is same
 
 
-async def test_a_tie_leads_to_another_ballot_that_sees_the_first():
+async def test_a_tie_leads_to_a_second_ballot_that_sees_the_first():
     model = FakeModel(actors(votes('yes', ('no', 'yes'))))
     outcome = await played('vote', model, voters=2)
     assert (outcome.answer, outcome.memory['number'], len(outcome.memory['ballots'])) == ('yes', 2, 4)
     assert 'The last ballot was tied' in model.requests[-1].messages[-1].text
 
 
-async def test_a_tie_that_stays_goes_to_the_first():
+async def test_a_remaining_tie_goes_to_the_first():
     outcome = await played('vote', votes('yes', 'no'), voters=2, max_ballots=2)
     assert (outcome.answer, outcome.memory['settled_by'], outcome.memory['number']) == ('yes', 'first', 2)
     outcome = await played('vote', votes('c', 'b', 'b', 'a', 'a'), voters=5, ties='first')
@@ -110,17 +110,17 @@ async def test_a_tie_that_stays_goes_to_the_first():
         (BROKEN, 'yes', 'first'),
     ],
 )
-async def test_a_judge_breaks_a_tie_by_an_answer_that_was_given(ruling, answer, by):
+async def test_a_judge_breaks_a_tie_with_a_given_answer(ruling, answer, by):
     outcome = await played('vote', votes('yes', 'no', judge=ruling), voters=2, ties='judge')
     assert (outcome.answer, outcome.memory['settled_by']) == (answer, by)
 
 
-async def test_a_judge_may_decide_against_the_many():
+async def test_a_judge_may_overrule_the_majority():
     outcome = await played('vote', votes('yes', 'yes', 'no', judge={'answer': 'no'}), decided_by='judge')
     assert (outcome.answer, outcome.memory['settled_by']) == ('no', 'judge')
 
 
-async def test_a_vote_goes_on_without_those_who_fail():
+async def test_a_vote_continues_without_failed_voters():
     outcome = await played('vote', votes('yes', BROKEN, 'yes'))
     assert outcome.answer == 'yes' and 'no such key' in outcome.memory['failed']['voter2']
     outcome = await played('vote', votes(BROKEN, BROKEN), voters=2)

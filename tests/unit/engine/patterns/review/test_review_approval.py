@@ -15,7 +15,7 @@ NOT_IT = 'Not approved: the reviewers approved coder1. Delivered: coder2, versio
 
 
 @pytest.mark.parametrize(('candidate', 'approved'), [('coder1', True), ('coder2', False)])
-async def test_a_person_can_deliver_another_but_not_as_approved(candidate, approved):
+async def test_a_person_can_deliver_another_candidate_unapproved(candidate, approved):
     async with conducting(everybody(APPROVES_FIRST)) as here:
         run = await begin(here, pick='person', max_revisions=0)
         await settled(here, run, 'picking')
@@ -27,27 +27,27 @@ async def test_a_person_can_deliver_another_but_not_as_approved(candidate, appro
 
 
 @pytest.mark.parametrize('must_pass', [True, False])
-async def test_a_model_can_deliver_another_but_not_as_approved(must_pass):
+async def test_a_model_can_deliver_another_candidate_unapproved(must_pass):
     script = everybody(APPROVES_FIRST, chooser={'candidate': 'coder2'}, coder2=writing('bad'))
     outcome, _ = await reviewed(script, pick='model', max_revisions=0, must_pass=must_pass)
     assert (outcome.memory['result'], outcome.memory['approved']) == ('coder2', False)
     assert outcome.answer.startswith(NOT_IT)
 
 
-async def test_the_tests_can_deliver_another_but_not_as_approved():
+async def test_tests_can_deliver_another_candidate_unapproved():
     script = everybody(APPROVES_FIRST, coder1=writing('bad'), coder3=writing('bad'))
     outcome, _ = await reviewed(script, pick='tests', max_revisions=0)
     assert (outcome.memory['result'], outcome.memory['approved']) == ('coder2', False)
     assert outcome.answer.startswith(NOT_IT)
 
 
-async def test_the_ranking_delivers_what_is_approved():
+async def test_the_ranking_delivers_the_approved_candidate():
     ranked = APPROVES_FIRST | {'ranking': ['coder2', 'coder1', 'coder3']}
     outcome, _ = await reviewed(everybody(ranked), max_revisions=0)
     assert (outcome.memory['result'], outcome.memory['approved']) == ('coder1', True)
 
 
-async def test_whom_all_rank_first_is_approved_where_none_is_named():
+async def test_a_candidate_ranked_first_by_all_is_approved():
     ranked = position('APPROVE', ranking=['coder1', 'coder2', 'coder3'])
     outcome, _ = await reviewed(
         everybody(ranked, chooser={'candidate': 'coder2'}), pick='model', max_revisions=0
@@ -55,7 +55,7 @@ async def test_whom_all_rank_first_is_approved_where_none_is_named():
     assert outcome.answer.startswith(NOT_IT)
 
 
-async def test_another_than_the_approved_is_revised_and_reviewed_for_itself():
+async def test_a_candidate_other_than_the_approved_is_revised_and_reviewed():
     script = everybody(APPROVES_FIRST, position('APPROVE', 'coder2'), chooser={'candidate': 'coder2'})
     outcome, states = await reviewed(script, pick='model')
     assert outcome.status is Status.DONE and 'final_review' in states
@@ -72,14 +72,14 @@ UNNAMED = 'Not approved: the reviewers did not say which one they approve. Deliv
 
 @pytest.mark.parametrize('first', [DIVIDED, {}])
 @pytest.mark.parametrize('pick', ['ranking', 'tests', 'model'])
-async def test_an_approval_that_names_none_of_several_holds_for_none(pick, first):
+async def test_an_approval_without_a_name_counts_for_none_of_several(pick, first):
     script = everybody(position('APPROVE'), chooser={'candidate': 'coder3'}) | first
     outcome, _ = await reviewed(script, pick=pick, max_revisions=0)
     assert not outcome.memory['approved'] and outcome.answer.startswith(UNNAMED)
     assert outcome.error == 'not approved: the reviewers did not say which one they approve'
 
 
-async def test_a_person_cannot_deliver_as_approved_what_nobody_named():
+async def test_a_person_cannot_deliver_an_unnamed_candidate_as_approved():
     async with conducting(everybody(position('APPROVE')) | DIVIDED) as here:
         run = await begin(here, pick='person', max_revisions=0)
         await settled(here, run, 'picking')
@@ -89,19 +89,19 @@ async def test_a_person_cannot_deliver_as_approved_what_nobody_named():
     assert outcome.answer.startswith(UNNAMED)
 
 
-async def test_what_nobody_named_is_revised_and_judged_alone():
+async def test_an_unnamed_candidate_is_revised_and_reviewed_alone():
     outcome, _ = await reviewed(everybody(position('APPROVE')) | DIVIDED)
     assert outcome.answer.startswith('Approved: coder1, version 2, after 1 revision.')
 
 
-async def test_another_than_the_one_that_was_judged_alone_is_not_approved():
+async def test_only_the_candidate_reviewed_alone_is_approved():
     script = everybody(position('REVISE_BEST', 'coder1'), position('APPROVE'))
     outcome, _ = await reviewed(script | {'chooser': {'candidate': 'coder1'}}, pick='model', max_revisions=1)
     assert outcome.answer.startswith('Approved: coder1, version 2')
     assert outcome.memory['subjects'] == ['coder1']
 
 
-async def test_whom_the_only_reviewer_ranks_first_is_approved():
+async def test_the_only_reviewers_first_choice_is_approved():
     ranked = position('APPROVE', ranking=['coder2', 'coder1', 'coder3'])
     outcome, _ = await reviewed(everybody(ranked, reviewers=1), reviewers=1, max_revisions=0)
     assert outcome.answer.startswith('Approved: coder2')

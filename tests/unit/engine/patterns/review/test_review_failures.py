@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 BROKEN = ModelError('no such key', kind='auth')
 
 
-async def test_one_coder_fails_and_the_others_go_on():
+async def test_one_coder_fails_and_the_others_continue():
     model = FakeModel(actors(everybody(position('APPROVE', 'coder2'), coder1=BROKEN)))
     async with conducting(model) as here:
         run = await begin(here)
@@ -37,27 +37,27 @@ async def test_one_coder_fails_and_the_others_go_on():
     assert told and all('coder1: no implementation. no such key' in text for text in told)
 
 
-async def test_two_fail_and_one_is_enough():
+async def test_one_surviving_coder_is_enough():
     script = everybody(position('APPROVE'), coder1=BROKEN, coder3=BROKEN)
     outcome, states = await reviewed(script)
     assert outcome.memory['approved'] and outcome.memory['result'] == 'coder2'
     assert 'picking' not in states
 
 
-async def test_all_fail_and_the_run_says_why():
+async def test_the_run_fails_when_all_coders_fail():
     outcome, states = await reviewed(everybody(position('APPROVE'), coder1=BROKEN, coder2=BROKEN), coders=2)
     assert outcome.status is Status.FAILED
     assert states == ['preparing', 'implementing', 'failed']
     assert outcome.answer.count('no such key') >= 2
 
 
-async def test_fewer_than_must_survive_fail_the_run():
+async def test_too_few_survivors_fail_the_run():
     outcome, _ = await reviewed(everybody(position('APPROVE'), coder1=BROKEN), survivors=3)
     assert outcome.status is Status.FAILED
     assert '- coder1: no such key' in outcome.answer
 
 
-async def test_a_coder_that_runs_out_of_time_is_left_behind():
+async def test_a_coder_that_times_out_is_dropped():
     clock = SimulatedClock()
     model = FakeModel(
         actors(everybody(position('APPROVE', 'coder2'), coder1=lambda request: asyncio.Event()))
@@ -73,7 +73,7 @@ async def test_a_coder_that_runs_out_of_time_is_left_behind():
     assert 'did not end within 50 seconds' in outcome.memory['candidates']['coder1']['problem']
 
 
-async def test_a_coder_is_stopped_by_hand_and_no_other():
+async def test_stopping_one_coder_stops_no_other():
     model = FakeModel(
         actors(everybody(position('APPROVE', 'coder2'), coder1=lambda request: asyncio.Event()))
     )
@@ -88,7 +88,7 @@ async def test_a_coder_is_stopped_by_hand_and_no_other():
     assert outcome.memory['approved']
 
 
-async def test_a_revision_that_fails_leaves_the_version_before_it():
+async def test_a_failed_revision_keeps_the_previous_version():
     script = everybody(position('REVISE_BEST', 'coder1'))
     script['revising.coder1.working'] = BROKEN
     outcome, states = await reviewed(script, max_revisions=2)
@@ -99,7 +99,7 @@ async def test_a_revision_that_fails_leaves_the_version_before_it():
     assert 'no such key' in memory['candidates']['coder1']['problem']
 
 
-async def test_a_reviewer_who_fails_takes_no_further_part_and_nobody_agrees_alone():
+async def test_a_failed_reviewer_is_dropped_and_one_is_no_consensus():
     script = everybody(position('APPROVE', 'coder1'), position('APPROVE', 'coder1'))
     script['debating.reviewer1.speaking'] = BROKEN
     script['synthesizer'] = position('REVISE_BEST', 'coder1')
@@ -120,7 +120,7 @@ async def test_of_three_reviewers_two_may_agree():
     assert outcome.memory['consensuses'][0]['by'] == ['reviewer1', 'reviewer3']
 
 
-async def test_a_review_that_fails_does_not_end_the_debate():
+async def test_a_failed_review_does_not_end_the_debate():
     script = everybody(position('APPROVE', 'coder1'))
     script['reviewing.reviewer1.reading'] = BROKEN
     outcome, _ = await reviewed(script)
@@ -138,7 +138,7 @@ async def test_without_any_reviewer_the_run_fails(state):
     assert 'reviewer2: no such key' in outcome.answer
 
 
-async def test_a_reviewer_runs_out_of_time():
+async def test_a_reviewer_times_out():
     clock = SimulatedClock()
     script = everybody(position('REVISE_BEST', 'coder1'), synthesizer=position('REVISE_BEST', 'coder1'))
     script['debating.reviewer1.speaking'] = lambda request: asyncio.Event()
@@ -158,7 +158,7 @@ async def test_a_missing_project_fails_the_run_with_its_name():
     assert "project: there is no folder '/nowhere/at/all'" in outcome.answer
 
 
-async def test_two_runs_at_once_do_not_meet():
+async def test_concurrent_runs_are_isolated():
     script = everybody(position('REVISE_BEST', 'coder1'))
     async with conducting(script) as here:
         first, second = await begin(here), await begin(here, task='Write another module.')

@@ -37,7 +37,7 @@ async def test_one_reviewer_may_approve_one_of_several_at_once():
     assert states[-4:] == ['choosing', 'picking', 'iterating', 'complete']
 
 
-async def test_one_reviewer_approves_nothing_whose_tests_fail():
+async def test_one_reviewer_cannot_approve_failing_tests():
     script = everybody(position('APPROVE', 'coder1'), reviewers=1, coder1=writing('bad'))
     outcome, _ = await reviewed(script, coders=1, reviewers=1, max_revisions=0)
     assert not outcome.memory['approved'] and 'the required tests' in outcome.memory['refusals'][0]
@@ -50,7 +50,7 @@ async def test_when_the_only_reviewer_fails_the_run_says_why():
     assert 'no such key' in outcome.answer
 
 
-async def test_the_only_reviewer_who_cannot_decide_is_not_asked_again():
+async def test_an_undecided_only_reviewer_is_not_asked_again():
     unsure = position('UNDECIDED', 'coder1', agrees=False)
     script = everybody(unsure, unsure, reviewers=1, synthesizer=MORE)
     outcome, _ = await reviewed(script, coders=1, reviewers=1, max_revisions=1)
@@ -58,7 +58,7 @@ async def test_the_only_reviewer_who_cannot_decide_is_not_asked_again():
     assert final == ['reviewer1', 'synthesizer']
 
 
-async def test_a_seat_of_the_only_reviewer_can_be_taken():
+async def test_the_only_reviewers_seat_can_be_taken():
     async with conducting(everybody(MORE, reviewers=1)) as here:
         run = await begin(here, coders=1, reviewers=1, max_revisions=1, tests='', pick='person')
         await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
@@ -71,7 +71,7 @@ async def test_a_seat_of_the_only_reviewer_can_be_taken():
     assert outcome.memory['approved'] and outcome.memory['transcript'][-1]['human']
 
 
-async def test_a_result_is_drawn_at_once_when_one_reviewer_is_left():
+async def test_a_result_is_synthesized_once_one_reviewer_is_left():
     script = everybody(position('REVISE_BEST', 'coder1', agrees=False), synthesizer=MORE)
     script['debating.reviewer2.speaking'] = BROKEN
     outcome, _ = await reviewed(script, max_rounds=10, max_revisions=0)
@@ -81,7 +81,7 @@ async def test_a_result_is_drawn_at_once_when_one_reviewer_is_left():
     ]  # fmt: skip
 
 
-async def test_who_is_left_is_heard_before_a_result_is_drawn():
+async def test_the_remaining_reviewer_speaks_before_the_synthesis():
     script = everybody(position('REVISE_BEST', 'coder1', agrees=False), synthesizer=MORE)
     script['debating.reviewer1.speaking'] = BROKEN
     outcome, _ = await reviewed(script, max_rounds=10, max_revisions=0)
@@ -89,7 +89,7 @@ async def test_who_is_left_is_heard_before_a_result_is_drawn():
     assert [said['speaker'] for said in debate] == ['reviewer1', 'reviewer2', 'synthesizer']
 
 
-async def test_an_approval_that_is_synthesized_leaves_the_demands_of_the_reviewers():
+async def test_a_synthesized_approval_keeps_the_reviewers_demands():
     script = everybody(position('REVISE_BEST', 'coder1', agrees=False, changes=['be quick', 'be safe']))
     script['synthesizer'] = position('APPROVE', 'coder1', changes=['be safe', 'be short'])
     outcome, _ = await reviewed(script, max_rounds=1)

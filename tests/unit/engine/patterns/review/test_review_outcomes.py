@@ -13,7 +13,7 @@ START = ['preparing', 'implementing', 'consolidating', 'reviewing', 'debating', 
 AGAIN = ['iterating', 'revising', 'gathering', 'final_review', 'weighing']
 
 
-async def test_what_is_approved_at_once_is_complete():
+async def test_an_immediate_approval_completes_the_run():
     outcome, states = await reviewed(everybody(position('APPROVE', 'coder2')))
     memory = outcome.memory
     assert states == [*START, 'picking', 'iterating', 'complete']
@@ -22,7 +22,7 @@ async def test_what_is_approved_at_once_is_complete():
     assert outcome.answer.startswith('Approved: coder2, version 1, after 0 revisions.')
 
 
-async def test_the_best_is_revised_and_no_other():
+async def test_only_the_best_is_revised():
     outcome, states = await reviewed(everybody(position('REVISE_BEST', 'coder2', changes=['be quick'])))
     memory = outcome.memory
     assert states == [*START, 'picking', *AGAIN, 'iterating', 'complete']
@@ -31,7 +31,7 @@ async def test_the_best_is_revised_and_no_other():
     assert (memory['approved'], memory['result'], memory['revision_count']) == (True, 'coder2', 1)
 
 
-async def test_all_are_revised_and_the_best_is_picked_afterwards():
+async def test_all_are_revised_before_the_best_is_picked():
     ranked = position('APPROVE', ranking=['coder3', 'coder1', 'coder2'])
     outcome, states = await reviewed(everybody(position('REVISE_ALL'), ranked))
     memory = outcome.memory
@@ -74,13 +74,13 @@ async def test_the_second_revision_may_be_approved():
     assert (outcome.memory['approved'], outcome.memory['revision_count']) == (True, 2)
 
 
-async def test_no_revision_may_be_allowed():
+async def test_zero_revisions_are_allowed():
     outcome, states = await reviewed(everybody(position('REVISE_ALL')), max_revisions=0)
     assert states == [*START, 'iterating', 'complete']
     assert (outcome.status, outcome.memory['approved']) == (Status.DONE, False)
 
 
-async def test_an_approval_does_not_hold_while_required_tests_fail():
+async def test_approval_requires_passing_required_tests():
     script = everybody(position('APPROVE', 'coder1'), coder1=writing('bad'))
     outcome, states = await reviewed(script, max_revisions=1)
     memory = outcome.memory
@@ -98,7 +98,7 @@ async def test_a_revision_that_passes_is_approved():
     assert (outcome.memory['approved'], outcome.memory['revision_count']) == (True, 1)
 
 
-async def test_tests_may_be_left_out_of_account():
+async def test_tests_can_be_ignored():
     script = everybody(position('APPROVE', 'coder1'), coder1=writing('bad'))
     outcome, _ = await reviewed(script, must_pass=False)
     assert outcome.memory['approved']
@@ -110,7 +110,7 @@ async def test_work_without_tests_has_no_evidence():
     assert 'no test was written' in outcome.memory['refusals'][0]
 
 
-async def test_a_reviewer_who_never_agrees_ends_the_rounds_and_approves_nothing():
+async def test_without_agreement_rounds_end_unapproved():
     script = everybody(position('APPROVE', 'coder1'))
     script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False)
     script['final_review.reviewer2.speaking'] = position('REVISE_ALL', agrees=False)
@@ -127,7 +127,7 @@ async def test_a_reviewer_who_never_agrees_ends_the_rounds_and_approves_nothing(
     assert sum(said['phase'] == 'final' for said in memory['transcript']) == 2 * 2 + 1
 
 
-async def test_when_the_synthesis_fails_all_demands_stand():
+async def test_all_demands_stand_if_the_synthesis_fails():
     script = everybody(position('REVISE_ALL', agrees=False, changes=['one']))
     script['debating.reviewer2.speaking'] = position('UNDECIDED', agrees=False, changes=['two'])
     script['synthesizer'] = 'no record'
@@ -137,7 +137,7 @@ async def test_when_the_synthesis_fails_all_demands_stand():
 
 
 @pytest.mark.parametrize(('coders', 'reviewers'), [(2, 2), (6, 3), (2, 5)])
-async def test_any_number_takes_part(coders, reviewers):
+async def test_any_number_of_agents_can_take_part(coders, reviewers):
     script = everybody(position('REVISE_ALL'), position('APPROVE', 'coder2'), reviewers=reviewers)
     outcome, _ = await reviewed(script, coders=coders, reviewers=reviewers)
     memory = outcome.memory

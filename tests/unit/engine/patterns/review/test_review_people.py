@@ -116,12 +116,12 @@ async def test_the_tests_choose_the_best():
         (ModelError('gone', kind='auth'), 'coder1', 'reviewers'),
     ],
 )
-async def test_a_model_chooses_the_best_and_else_the_reviewers_do(said, result, by):
+async def test_a_model_or_else_the_reviewers_choose_the_best(said, result, by):
     outcome, _ = await reviewed(everybody(BEST, chooser=said), pick='model')
     assert (outcome.memory['result'], outcome.memory['choices'][0]['by']) == (result, by)
 
 
-async def test_the_others_are_set_aside():
+async def test_other_candidates_are_set_aside():
     outcome, _ = await reviewed(everybody(BEST), merge='one')
     found = outcome.memory['candidates'].values()
     assert [candidate['status'] for candidate in found] == ['ready', 'set aside', 'set aside']
@@ -136,7 +136,7 @@ def merging(**script: object) -> dict[str, object]:
     return everybody(BEST, **extra, **script)
 
 
-async def test_files_are_taken_into_the_best_as_a_new_version():
+async def test_merged_files_become_a_new_version():
     outcome, _ = await reviewed(merging(merger=plan(('extra.py', 'coder2'))), merge='files')
     first, merged, *_ = outcome.memory['candidates']['coder1']['versions']
     assert merged['merged'] == {'extra.py': 'coder2'}
@@ -150,7 +150,7 @@ async def test_files_are_taken_into_the_best_as_a_new_version():
 TWICE = plan(('extra.py', 'coder3'), ('extra.py', 'coder2'))
 
 
-async def test_in_a_conflict_the_first_ranked_wins():
+async def test_conflicts_go_to_the_best_ranked():
     script = merging(merger=TWICE)
     script |= {
         f'{state}.reviewer{n}.{leaf}': BEST | {'ranking': ['coder1', 'coder2', 'coder3']}
@@ -171,7 +171,7 @@ async def test_a_conflict_may_fail_the_run():
     assert outcome.status is Status.FAILED
 
 
-async def test_a_person_picks_files_and_settles_conflicts():
+async def test_a_person_picks_files_and_resolves_conflicts():
     async with conducting(merging()) as here:
         run = await begin(here, merge='files', files_by='person', conflicts='person')
         await settled(here, run, 'merging.listing')
@@ -189,7 +189,7 @@ async def test_a_person_picks_files_and_settles_conflicts():
 
 
 @pytest.mark.parametrize('said', [plan(('none.py', 'coder2')), ModelError('gone', kind='auth')])
-async def test_a_plan_that_cannot_be_carried_out_leaves_the_best_as_it_is(said):
+async def test_an_invalid_merge_leaves_the_best_unchanged(said):
     outcome, _ = await reviewed(merging(merger=said), merge='files')
     assert outcome.memory['plan_problem'] and outcome.memory['approved']
     assert {version['merged'] is None for version in outcome.memory['candidates']['coder1']['versions']} == {

@@ -37,7 +37,7 @@ async def test_a_reviewer_is_shown_the_open_points_of_the_others_with_their_ids(
     assert second['position']['answers'] == [answer]
 
 
-async def test_an_answered_point_is_not_open_any_more():
+async def test_an_answered_point_is_closed():
     first = position('REVISE_BEST', 'coder1', agrees=False, insists=['tests first', 'no globals'])
     answer = {'to': 'reviewer1/1.1/1', 'stance': 'accepts', 'why': ''}
     script = everybody(BEST)
@@ -52,7 +52,7 @@ async def test_an_answered_point_is_not_open_any_more():
     assert 'answers' not in said[0]['position']  # nothing is written that was not said
 
 
-async def test_a_persons_comment_goes_to_the_coder_and_holds_back_the_approval():
+async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():
     script = everybody(BEST)
     model = FakeModel(actors(script))
     comment = {'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
@@ -76,7 +76,7 @@ async def test_a_persons_comment_goes_to_the_coder_and_holds_back_the_approval()
     assert outcome.memory['approved']
 
 
-async def test_an_approval_waits_for_comments_that_nobody_has_heeded():
+async def test_unaddressed_comments_block_approval():
     script = everybody(position('APPROVE', 'coder1'))
     async with conducting(script) as here:
         run = await begin(here, coders=2, max_revisions=1, pick='person')
@@ -89,7 +89,7 @@ async def test_an_approval_waits_for_comments_that_nobody_has_heeded():
     assert len(outcome.memory['candidates']['coder1']['versions']) == 2 and outcome.memory['approved']
 
 
-async def test_comments_of_people_that_no_coder_got_are_in_the_outcome():
+async def test_undelivered_comments_are_in_the_outcome():
     async with conducting(everybody(position('APPROVE', 'coder1'))) as here:
         run = await begin(here, coders=2, max_revisions=1, pick='person')
         await settled(here, run, 'picking')

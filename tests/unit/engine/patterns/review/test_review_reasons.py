@@ -23,7 +23,7 @@ async def refusal(here, run, name, **data) -> str:
     return str(refused.value)
 
 
-async def test_a_refused_choice_says_which_guard_and_what_it_saw():
+async def test_a_refused_choice_names_the_guard_and_its_values():
     async with conducting(everybody(BEST)) as here:
         run = await begin(here, pick='person', max_revisions=0)
         await settled(here, run, 'picking')
@@ -87,6 +87,6 @@ async def test_a_path_that_cannot_be_merged_is_named():
     assert 'Nothing was merged: a of coder2 could not be merged' in outcome.answer
 
 
-async def test_what_is_not_approved_falls_short():
+async def test_an_unapproved_result_is_incomplete():
     outcome, _ = await reviewed(everybody(BEST, BEST), max_revisions=1)
     assert (outcome.status, outcome.error) == (Status.DONE, 'not approved after 1 revision')

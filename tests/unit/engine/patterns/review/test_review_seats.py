@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 BEST = position('REVISE_BEST', 'coder1')
 
 
-async def test_a_seat_taken_before_the_first_review_is_a_seat_there():
+async def test_a_seat_can_be_taken_before_the_first_review():
     hold = asyncio.Event()
     model = FakeModel(actors(everybody(BEST, coder2=lambda request: hold)))
     async with conducting(model) as here:
@@ -96,7 +96,7 @@ async def test_a_person_in_a_coders_seat_revises_and_removes_a_file():
     assert [file['path'] for file in second['files']] == ['work.txt']
 
 
-async def test_what_cannot_be_written_leaves_the_person_in_the_seat():
+async def test_an_invalid_file_keeps_the_person_in_the_seat():
     async with conducting(everybody(BEST)) as here:
         run = await begin(here, coders=1, max_revisions=0)
         await here.send(run, 'take_seat', data={'seat': 'coder1'})

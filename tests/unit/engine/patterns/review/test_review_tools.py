@@ -81,7 +81,7 @@ async def test_the_final_review_sees_the_new_version_and_what_changed():
     assert unknown == 'coder1 has versions 1 to 2, not 7'
 
 
-async def test_what_a_reviewer_does_to_its_copies_changes_nobody_elses():
+async def test_a_reviewers_changes_stay_in_its_own_copies():
     script = everybody(BEST)
     script['reviewing.reviewer1.reading'] = using(('test_candidate', {'candidate': 'coder1'}))
     async with conducting(FakeModel(actors(script))) as here:
@@ -107,12 +107,12 @@ async def test_models_that_only_write_get_no_tools():
     assert not asked.tools and 'Your folder holds' not in asked.messages[-1].text
 
 
-async def test_the_tools_say_where_they_are_of_use():
+async def test_review_tools_explain_where_they_apply():
     with pytest.raises(ToolError, match='for reviewers'):
         await compare_candidates.run('{"first": "a", "second": "b"}', ToolContext(key='k'))
 
 
-async def test_first_reviews_stand_in_the_order_of_the_reviewers():
+async def test_first_reviews_are_in_reviewer_order():
     script = everybody(BEST) | {'reviewing.reviewer1.reading': using(('list_files', {}), ('list_files', {}))}
     model = FakeModel(actors(script))
     async with conducting(model) as here:

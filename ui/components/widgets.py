@@ -99,11 +99,17 @@ def label(text: str, control: Element, classes: str = 'label') -> Text:
 
 
 class _Filled(ui.input):
-    """A field whose first value is part of the page: sent again, it would replace what has been typed."""
+    """A field whose first value comes with it: sent once more, it would replace what has been typed."""
+
+    _sent = False
+
+    def _to_dict(self) -> dict[str, Any]:
+        self._sent = True
+        return super()._to_dict()
 
     def run_method(self, name: str, *args: Any, timeout: float = 1) -> AwaitableResponse:
         """Call a method of the field in the browser."""
-        if name == 'updateValue' and not self.client.has_socket_connection:
+        if name == 'updateValue' and not (self._sent and self.client.has_socket_connection):
             return NullResponse()
         return super().run_method(name, *args, timeout=timeout)
 

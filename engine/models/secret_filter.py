@@ -21,6 +21,8 @@ PART = 8
 CODED_PART = 16
 """The same of a key in figures or in base64, which cannot be decoded without its beginning."""
 CODED_REST = r'[\w+/=\\&#;%-]*'
+BESIDE = r'[\w-]{0,24}'
+"""What is left of a key beside the mask."""
 ENDS = 4
 """Characters left visible at each end of a masked key: `sk-a****6789`."""
 
@@ -76,8 +78,9 @@ class _Key:
     def __init__(self, text: str) -> None:
         self.text = text
         start, end = re.escape(text[:ENDS]), re.escape(text[-ENDS:])
-        mask = r'(?:[*•●…]{2,}|[xX]{4,}|[\[(<]?\.{3,}[\])>]?)'
-        self._masked = re.compile(rf'(?:{start}[\w-]*)?{mask}[\w-]*{end}')
+        # Sought where it begins only, with little beside it: a long text may be made to take for ever.
+        mask = r'(?:(?<![*•●…])[*•●…]{2,}|(?<![xX])[xX]{4,}|[\[(<]?(?<!\.)\.{3,}[\])>]?)'
+        self._masked = re.compile(rf'(?:{start}{BESIDE})?{mask}{BESIDE}{end}')
 
     def without_parts(self, text: str) -> str:
         """The text without the beginning or end of a key."""

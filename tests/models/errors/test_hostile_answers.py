@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 
 from engine.errors import ModelError
+from engine.models.http.dialects.dialect import MOST_CALLS
 from engine.models.http.dialects.error_mapping import error_of_response
-from tests.models.reading import replayed
+from engine.models.protocol import OpaquePiece, Timeouts
+from engine.models.secret_filter import SecretFilter
+from tests.models.reading import Read, asked, replayed
 
 pytestmark = pytest.mark.anyio
 
@@ -87,3 +91,80 @@ def test_a_header_that_tells_of_no_wait_is_passed_over(headers: dict[str, str]) 
 async def test_a_page_of_tags_without_an_end_takes_no_time() -> None:
     found = await replayed(b'<a' * 1_000_000, status=500, headers={'content-type': 'text/html'})
     assert_plain(found.error)
+
+
+def chunk(**delta: Any) -> bytes:
+    return event({'choices': [{'index': 0, 'delta': delta}]})
+
+
+def fragment(arguments: str, index: int = 0) -> dict[str, Any]:
+    return {'index': index, 'id': str(index), 'function': {'name': 'a', 'arguments': arguments}}
+
+
+END = event({'choices': [{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]}) + event('[DONE]')
+MANY = 100_000
+SLOW = 20.0
+"""Seconds; each of these took minutes or hours when work grew with the square of what came."""
+
+
+async def timed(body: bytes, dialect: str = 'openai') -> Read:
+    began = time.process_time()
+    found = await replayed(body, dialect, request=asked(timeouts=Timeouts()))
+    assert time.process_time() - began < SLOW
+    return found
+
+
+async def test_reasoning_details_in_many_fragments_take_no_time() -> None:
+    details = [{'index': 0, 'type': 'reasoning.text', 'text': 'x' * 40}] * MANY
+    found = await timed(chunk(reasoning_details=details) + END)
+    opaque = next(event for event in found.events if isinstance(event, OpaquePiece))
+    assert len(opaque.data['reasoning_details'][0]['text']) == 40 * MANY
+
+
+@pytest.mark.parametrize('begins', ['1', '{x}', '{"a"'])
+async def test_arguments_that_are_none_in_many_fragments_take_no_time(begins: str) -> None:
+    found = await timed(chunk(tool_calls=[fragment(begins), *[fragment('1')] * MANY]) + END)
+    assert found.calls == [('a', begins + '1' * MANY)]
+
+
+async def test_a_signature_in_many_fragments_takes_no_time() -> None:
+    piece = {'type': 'content_block_delta', 'index': 0}
+    signed = event({**piece, 'delta': {'type': 'signature_delta', 'signature': 'x' * 200}})
+    start = event({'type': 'content_block_start', 'index': 0, 'content_block': {'type': 'thinking'}})
+    stop = event({'type': 'message_delta', 'delta': {'stop_reason': 'end_turn'}})
+    found = await timed(start + signed * 40_000 + stop + event({'type': 'message_stop'}), 'anthropic')
+    opaque = next(event for event in found.events if isinstance(event, OpaquePiece))
+    assert len(opaque.data['signature']) == 200 * 40_000
+
+
+def calls_of(dialect: str, number: int) -> bytes:
+    """An answer with so many calls."""
+    names = [str(at) for at in range(number)]
+    call = {'type': 'function_call', 'name': 'a', 'arguments': '{}'}
+    whole: dict[str, Any] = {
+        'openai': {'choices': [{'message': {'tool_calls': [fragment('{}', int(at)) for at in names]}}]},
+        'anthropic': {'content': [{'type': 'tool_use', 'name': 'a', 'id': at, 'input': {}} for at in names]},
+        'responses': {'status': 'completed', 'output': [{**call, 'call_id': at} for at in names]},
+        'gemini': {'candidates': [{'content': {'parts': [{'functionCall': {'name': 'a'}}] * number}}]},
+    }
+    whole['openai']['choices'][0]['finish_reason'] = 'tool_calls'
+    whole['anthropic']['stop_reason'] = 'tool_use'
+    whole['gemini']['candidates'][0]['finishReason'] = 'STOP'
+    return json.dumps(whole[dialect]).encode()
+
+
+@pytest.mark.parametrize('dialect', DIALECTS)
+async def test_an_answer_has_a_bound_of_calls(dialect: str) -> None:
+    found = await replayed(calls_of(dialect, MOST_CALLS), dialect, headers=JSON)
+    assert (found.end.reason, len(found.calls)) == ('tools', MOST_CALLS)
+    many = await replayed(calls_of(dialect, MOST_CALLS + 1), dialect, headers=JSON)
+    assert many.error is not None and many.error.kind == 'bad response'
+    assert 'more than 1,000 tools in one answer' in str(many.error)
+
+
+@pytest.mark.parametrize('text', ['x', '*', '.', 'sk-a', 'xxxxy', 'sk-axxxx', '-'])
+def test_a_text_that_is_made_to_look_like_keys_is_filtered_in_no_time(text: str) -> None:
+    began = time.process_time()
+    hidden = SecretFilter(['sk-abcdefghijklmnop6789']).text(text * 50_000 + ' 6789')
+    assert hidden.endswith(' 6789')
+    assert time.process_time() - began < SLOW

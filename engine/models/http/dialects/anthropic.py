@@ -18,6 +18,7 @@ from engine.models.http.dialects.dialect import (
     item_index,
     join_surrogates,
     parse_object,
+    refuse_many,
     token_count,
 )
 from engine.models.http.dialects.error_mapping import error_of_payload
@@ -83,6 +84,7 @@ class Block:
     """Index among the tool calls, if it is one."""
     held: str = ''
     pieces: list[str] = field(default_factory=list)
+    signature: list[str] = field(default_factory=list)
 
     @property
     def kind(self) -> str:
@@ -166,6 +168,7 @@ class AnthropicDecoder(Decoder):
         yield from self._close(index)
         block = self._blocks[index] = Block(data=data)
         if block.kind == 'tool_use':
+            refuse_many(self._calls)
             block.place = self._calls
             self._calls += 1
             yield CallStarted(index=block.place, name=as_word(data.get('name')), id=as_word(data.get('id')))
@@ -178,9 +181,7 @@ class AnthropicDecoder(Decoder):
         if block is None:
             block = self._blocks[index] = Block(data={'type': str(delta.get('type')).removesuffix('_delta')})
         if delta.get('type') == 'signature_delta':
-            block.data['signature'] = str(block.data.get('signature') or '') + str(
-                delta.get('signature') or ''
-            )
+            block.signature.append(as_word(delta.get('signature')))
             return
         text = delta.get(PARTS.get(str(delta.get('type')), ''))
         if isinstance(text, str) and text:
@@ -207,7 +208,8 @@ class AnthropicDecoder(Decoder):
                 yield ArgumentPiece(index=block.place, text=text)
         elif block.kind == 'thinking':
             # Its text is already in the message, like the reasoning before it.
-            signed = {'type': 'thinking', 'signature': block.data.get('signature', '')}
+            signature = ''.join([as_word(block.data.get('signature')), *block.signature])
+            signed = {'type': 'thinking', 'signature': signature}
             yield OpaquePiece(provider=self.provider, data=signed)
         elif block.kind:
             if block.pieces:  # A server-side tool: its arguments belong in its own block.

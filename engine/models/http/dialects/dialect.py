@@ -252,6 +252,16 @@ def item_index(value: Any) -> int | str | None:
     return value if value is None or isinstance(value, int | str) else repr(value)
 
 
+MOST_CALLS = 1_000
+"""Maximum tool calls of one answer."""
+
+
+def refuse_many(calls: int) -> None:
+    """Raise `ModelError` if an answer that has so many calls may have no other."""
+    if calls >= MOST_CALLS:
+        raise ModelError(f'it called more than {MOST_CALLS:,} tools in one answer', kind='bad response')
+
+
 MOST_TOKENS = 10**9
 """A larger count is nonsense; larger still, it fits no database."""
 

@@ -17,6 +17,7 @@ from engine.models.http.dialects.dialect import (
     as_word,
     join_surrogates,
     parse_object,
+    refuse_many,
     token_count,
 )
 from engine.models.http.dialects.error_mapping import error_of_payload
@@ -164,6 +165,7 @@ class GeminiDecoder(Decoder):
             yield OpaquePiece(provider=self.provider, data={'of': 'nothing', **back})
 
     def _call(self, call: Mapping[str, Any], ident: str) -> Iterator[ModelEvent]:
+        refuse_many(self._calls)
         yield CallStarted(index=self._calls, name=as_word(call.get('name')), id=ident)
         arguments = call.get('args')
         if arguments is not None:

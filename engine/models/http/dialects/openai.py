@@ -349,6 +349,8 @@ class ReasoningDetails:
 
     def __init__(self) -> None:
         self._whole: list[dict[str, Any]] = []
+        self._pieces: list[dict[str, list[str]]] = []
+        """For each detail, the pieces of its growing fields."""
 
     def __bool__(self) -> bool:
         return bool(self._whole)
@@ -359,15 +361,16 @@ class ReasoningDetails:
             if not isinstance(fragment, dict):
                 continue
             last = self._whole[-1] if self._whole else {}
-            if last and all(last.get(name) == fragment.get(name) for name in ('index', 'type')):
-                for name, value in fragment.items():
-                    if name in GROWING and isinstance(value, str) and isinstance(last.get(name), str):
-                        last[name] += value
-                    elif value is not None:
-                        last[name] = value
-            else:
-                self._whole.append(dict(fragment))
+            if not last or any(last.get(name) != fragment.get(name) for name in ('index', 'type')):
+                self._whole.append(last := dict(fragment))
+                self._pieces.append({})
+            for name, value in fragment.items():
+                if name in GROWING and isinstance(value, str):
+                    self._pieces[-1].setdefault(name, []).append(value)
+                elif value is not None:
+                    last[name] = value
 
     def whole(self) -> list[dict[str, Any]]:
         """The assembled details."""
-        return self._whole
+        pairs = zip(self._whole, self._pieces, strict=True)
+        return [detail | {name: ''.join(texts) for name, texts in pieces.items()} for detail, pieces in pairs]

@@ -16,6 +16,7 @@ from engine.models.http.dialects.dialect import (
     item_index,
     join_surrogates,
     parse_object,
+    refuse_many,
     token_count,
 )
 from engine.models.http.dialects.error_mapping import error_of_payload
@@ -177,6 +178,7 @@ class ResponsesDecoder(Decoder):
             return
         made = self._items[index] = OutputItem(str(item.get('type') or ''))
         if made.kind == 'function_call':
+            refuse_many(self._calls)
             made.place = self._calls
             self._calls += 1
             ident = as_word(item.get('call_id')) or as_word(item.get('id'))

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from engine.models.http.dialects.dialect import as_mapping, as_word, join_surrogates
+from engine.models.http.dialects.dialect import as_mapping, as_word, join_surrogates, refuse_many
 from engine.models.protocol import ArgumentPiece, CallStarted, ModelEvent, OpaquePiece
 
 MARKS = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
@@ -34,6 +34,10 @@ class PartialCall:
     scanned: int = 0
     """How many argument pieces `full` has scanned; the fields below are its state after them."""
     depth: int = 0
+    opened: bool = False
+    """Whether anything that has to be closed has begun."""
+    spoiled: bool = False
+    """Whether it was closed and no object, which nothing added to it can change."""
     inside: bool = False
     """Whether the scan is inside a string."""
     split: str = ''
@@ -43,7 +47,7 @@ class PartialCall:
     def full(self) -> bool:
         """Whether the arguments are a complete object, to which nothing can be added.
 
-        Called for each fragment if names repeat, so pieces are scanned once, except when it may be complete.
+        Called for each fragment if names repeat, so pieces are scanned once, and parsed once it is complete.
         """
         for piece in self.arguments[self.scanned :]:
             text = self.split + piece
@@ -53,13 +57,15 @@ class PartialCall:
                     self.inside = not self.inside
                 elif not self.inside and len(mark) == 1:
                     self.depth += 1 if mark in '{[' else -1
+                    self.opened = True
         self.scanned = len(self.arguments)
-        if self.inside or self.depth or not self.arguments:
+        if self.inside or self.depth or self.spoiled or not self.opened:
             return False
         try:
-            return isinstance(orjson.loads(''.join(self.arguments)), dict)
+            self.spoiled = not isinstance(orjson.loads(''.join(self.arguments)), dict)
         except ValueError:
-            return False
+            self.spoiled = True
+        return not self.spoiled
 
 
 class ToolCallAssembler:
@@ -76,6 +82,11 @@ class ToolCallAssembler:
     def __bool__(self) -> bool:
         return bool(self._slots)
 
+    def _add(self, index: int | None, ident: str) -> PartialCall:
+        refuse_many(len(self._slots))
+        self._slots.append(made := PartialCall(place=len(self._slots), index=index, id=ident))
+        return made
+
     def feed(self, fragment: Mapping[str, Any]) -> Iterator[ModelEvent]:
         """Process one fragment of a call."""
         function = as_mapping(fragment.get('function'))
@@ -87,8 +98,7 @@ class ToolCallAssembler:
         slot = self._slot(fragment.get('index'), as_word(fragment.get('id')), name, text)
         if slot.named_again and text:  # It was the start of another call.
             slot.named_again, name = False, slot.name
-            slot = PartialCall(place=len(self._slots), index=slot.index, id=slot.id)
-            self._slots.append(slot)
+            slot = self._add(slot.index, slot.id)
         elif name and name == slot.name and not text and slot.full:
             slot.named_again = True
         if name and not slot.name:
@@ -110,8 +120,7 @@ class ToolCallAssembler:
         same = [slot for slot in near if ident and slot.id == ident]
         known = (same or near)[-1] if near else None
         if known is None or _begins(known, ident, name, text):
-            known = PartialCall(place=len(self._slots), index=index, id=ident)
-            self._slots.append(known)
+            known = self._add(index, ident)
         return known
 
 

@@ -3,7 +3,7 @@
 from storage.bulk.database_copy import CopyInfo, copy_database
 from storage.journal import SqlJournal, open_journal
 from storage.settings import Settings
-from storage.sqlite.backup import BackupInfo, inspect_database, read_backup, write_backup
+from storage.sqlite.backup import BackupInfo, incomplete_runs, inspect_database, read_backup, write_backup
 from storage.sqlite.locks import Claims, Served
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     'Settings',
     'SqlJournal',
     'copy_database',
+    'incomplete_runs',
     'inspect_database',
     'open_journal',
     'read_backup',

@@ -93,6 +93,17 @@ class Stores:
 
         return inspect_postgres(Database(database=settings.database))
 
+    def incomplete_runs(self, settings: Settings) -> dict[str, int]:
+        """The runs that lack steps."""
+        from storage import Settings as Database
+        from storage import incomplete_runs
+
+        if file := self.file(settings):
+            return incomplete_runs(file)
+        from storage.postgres import inspection
+
+        return inspection.incomplete_runs(Database(database=settings.database))
+
 
 def main() -> None:
     """The `hemicycle` command."""

@@ -202,3 +202,6 @@ class Storage(Protocol):
 
     def inspect(self, settings: Settings) -> BackupInfo:
         """Check the database (all of a file), and count what it holds. Blocks. Raises `JournalError`."""
+
+    def incomplete_runs(self, settings: Settings) -> dict[str, int]:
+        """How many of its steps each run lacks that lacks any. Blocks. Raises `JournalError`."""

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 
 from storage.postgres.connections import conninfo, translate_errors
 from storage.settings import Settings
-from storage.sqlite.backup import BackupInfo
+from storage.sqlite.backup import INCOMPLETE, BackupInfo
 
 
 def inspect_postgres(settings: Settings) -> BackupInfo:
     """Count a database's contents; all zero if there are no tables yet. Blocks. Raises `JournalError`."""
-    with translate_errors(settings.name), psycopg.connect(conninfo(settings)) as connection:
-        connection.read_only = True
+    with _reading(settings) as connection:
         runs = steps = schema = 0
-        if connection.execute("SELECT to_regclass('run')").fetchone() != (None,):
+        if _has_tables(connection):
             row = connection.execute('SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM "transition")')
             runs, steps = row.fetchone() or (0, 0)
             (schema,) = connection.execute('SELECT max(version) FROM hemicycle').fetchone() or (0,)
     return BackupInfo(created=time.time(), runs=runs, steps=steps, schema=schema, digest='')
+
+
+def incomplete_runs(settings: Settings) -> dict[str, int]:
+    """How many of its steps each run lacks that lacks any. Blocks. Raises `JournalError`."""
+    with _reading(settings) as connection:
+        return dict(connection.execute(INCOMPLETE)) if _has_tables(connection) else {}
+
+
+@contextmanager
+def _reading(settings: Settings) -> Iterator[psycopg.Connection]:
+    with translate_errors(settings.name), psycopg.connect(conninfo(settings)) as connection:
+        connection.read_only = True
+        yield connection
+
+
+def _has_tables(connection: psycopg.Connection) -> bool:
+    return connection.execute("SELECT to_regclass('run')").fetchone() != (None,)

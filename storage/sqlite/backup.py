@@ -33,6 +33,11 @@ FORMAT = 1
 LIVE: Final = 'agents'
 """The folder of a run that its agents work in."""
 MANIFEST_BYTES = 1 << 16
+INCOMPLETE: Final = """
+    SELECT run.id, run.seq - count(step.seq) FROM run LEFT JOIN "transition" AS step ON step.run = run.number
+    GROUP BY run.number, run.id, run.seq HAVING count(step.seq) < run.seq ORDER BY run.number
+"""
+"""The runs that lack steps, and how many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +142,12 @@ def inspect_database(path: Path) -> BackupInfo:
     with path.open('rb') as file:
         digest = hashlib.file_digest(file, 'sha256').hexdigest()
     return BackupInfo(created=time.time(), runs=runs, steps=steps, schema=version, digest=digest)
+
+
+def incomplete_runs(path: Path) -> dict[str, int]:
+    """How many of its steps each run lacks that lacks any. Blocks. Raises `JournalError`."""
+    with translate_errors(path), closing(connect(Settings(database=path), reader=True)) as connection:
+        return dict(connection.execute(INCOMPLETE)) if check(connection, str(path)) else {}
 
 
 def _refuse_existing(path: Path) -> None:

@@ -41,11 +41,17 @@ def test_runs_can_be_listed_shown_and_audited(hemicycle: Hemicycle, postgres_url
         assert result.exit_code == 0, result.stderr
 
 
-def test_doctor_counts_the_runs(hemicycle: Hemicycle, postgres_url: str, run: str) -> None:
-    result = hemicycle('doctor', '--json', '--database', postgres_url)
-    found = {item['about']: item for item in map(json.loads, result.stdout.splitlines())}
-    assert found['Database']['level'] == 'ok'
+def test_doctor_counts_runs_and_missing_steps(hemicycle: Hemicycle, postgres_url: str, run: str) -> None:
+    def examine() -> dict[str, dict[str, str]]:
+        result = hemicycle('doctor', '--json', '--database', postgres_url)
+        return {item['about']: item for item in map(json.loads, result.stdout.splitlines())}
+
+    found = examine()
+    assert found['Database']['level'] == 'ok' and 'Runs' not in found
     assert ': 1 run, ' in found['Database']['text']
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute('DELETE FROM "transition" WHERE seq = 5')
+    assert examine()['Runs']['text'] == f'steps are missing in {run} (1 step)'
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import typer
 
 from engine import Catalog, EngineError
 from engine.history import program_version
+from engine.records import clip
 from engine.workspace import Sandbox
 from ui.cli.exit_codes import ExitCode
 from ui.cli.operation.team_checks import Finding, Level, examine_team
@@ -33,6 +34,9 @@ hemicycle doctor --call --json | jq 'select(.level != "ok")'
 ```
 
 Exit code: **0** nothing is broken · **1** something is"""
+INCOMPLETE = '`hemicycle audit RUN` names the first: restore a backup, or fork the run from a step before it.'
+MOST_NAMED = 500
+"""Characters of the list of damaged runs."""
 LOW, TIGHT = 2_000_000_000, 200_000_000
 """Free bytes on the disk below which space is low, and below which runs will soon stop."""
 
@@ -140,13 +144,16 @@ def _database(storage: Storage, settings: Settings) -> Iterator[Finding]:
         if file and not file.exists():
             yield Finding('ok', 'Database', f'{file} does not exist yet: the first run creates it')
             return
-        held = storage.inspect(settings)
+        held, lacking = storage.inspect(settings), storage.incomplete_runs(settings)
     except EngineError as error:
         yield Finding('broken', 'Database', str(error))
         return
     runs = f'{count(held.runs, "run")}, {count(held.steps, "step")}'
     read = f', {byte_size(file.stat().st_size)}; every page was read' if file else ''
     yield Finding('ok', 'Database', f'{storage.name(settings)}: {runs}{read}')
+    if lacking:
+        named = ', '.join(f'{run} ({count(lacks, "step")})' for run, lacks in lacking.items())
+        yield Finding('broken', 'Runs', f'steps are missing in {clip(named, MOST_NAMED)}', INCOMPLETE)
     locks = storage.locks(settings)
     holders = locks.servers()
     yield Finding(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +76,17 @@ def test_a_damaged_database_is_reported_as_broken(examine: Doctor) -> None:
     found = examine(code=1)['Database']
     assert found['level'] == 'broken'
     assert 'hemicycle.db' in found['text']
+
+
+def test_missing_steps_are_reported(examine: Doctor) -> None:
+    assert examine.hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q').exit_code == 0
+    assert 'Runs' not in examine()
+    with closing(sqlite3.connect(examine.hemicycle.database)) as file, file:
+        file.execute('DELETE FROM "transition" WHERE seq IN (5, 6)')
+        (run,) = file.execute('SELECT id FROM run').fetchone()
+    found = examine(code=1)['Runs']
+    assert (found['level'], found['text']) == ('broken', f'steps are missing in {run} (2 steps)')
+    assert 'hemicycle audit' in found['remedy']
 
 
 def test_files_accessible_to_others_are_reported(examine: Doctor) -> None:

@@ -13,6 +13,7 @@ import httpx
 import orjson
 
 from engine.errors import ModelError
+from engine.models.http.content_coding import bounded
 from engine.models.recording.exchange import (
     CallLabel,
     Exchange,
@@ -37,7 +38,8 @@ KEPT_HEADERS = frozenset(
         'date',
     }
 )
-"""Response headers that clients read; others identify accounts, and cookies are credentials."""
+"""Response headers that clients read, beside those of rate limits; others identify accounts, and cookies
+are credentials."""
 WRITE_LOCK = Lock()
 
 
@@ -128,12 +130,14 @@ class _RecordingTransport(httpx.AsyncBaseTransport):
         made = Exchange(**self._label, **await describe_request(request, self._hide), status=0, headers={})
         began = asyncio.get_running_loop().time()
         try:
-            response = await self._transport.handle_async_request(request)
+            response = await bounded(await self._transport.handle_async_request(request))
         except httpx.TransportError as error:
             await self._cassette.append(replace(made, end=self._hide(_error_text(error))))
             raise
         headers = {
-            name: self._hide(value) for name, value in response.headers.items() if name in KEPT_HEADERS
+            name: self._hide(value)
+            for name, value in response.headers.items()
+            if name in KEPT_HEADERS or 'ratelimit' in name
         }
         exchange = replace(made, status=response.status_code, headers=headers)
         # Record what came over the network; decompressing it is the client's job.

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import time
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+import zstandard
 
 from engine.errors import ModelError
 from engine.models.http.dialects.dialect import MOST_CALLS
 from engine.models.http.dialects.error_mapping import error_of_response
 from engine.models.protocol import OpaquePiece, Timeouts
+from engine.models.recording.cassette import Cassette
+from engine.models.recording.recorded_call import RecordedCall
 from engine.models.secret_filter import SecretFilter
-from tests.models.reading import Read, asked, replayed
+from tests.models.reading import Read, asked, endpoint, read, replayed
+from tests.models.server import serving
 
 pytestmark = pytest.mark.anyio
 
@@ -109,16 +116,16 @@ SLOW = 20.0
 
 async def timed(body: bytes, dialect: str = 'openai') -> Read:
     began = time.process_time()
-    found = await replayed(body, dialect, request=asked(timeouts=Timeouts()))
+    found = await replayed(body, dialect, size=65_536, request=asked(timeouts=Timeouts()))
     assert time.process_time() - began < SLOW
     return found
 
 
 async def test_reasoning_details_in_many_fragments_take_no_time() -> None:
-    details = [{'index': 0, 'type': 'reasoning.text', 'text': 'x' * 40}] * MANY
-    found = await timed(chunk(reasoning_details=details) + END)
+    details = [{'index': 0, 'type': 'reasoning.text', 'text': 'x' * 80}] * MANY
+    found = await timed(chunk(reasoning_details=details) * 2 + END)
     opaque = next(event for event in found.events if isinstance(event, OpaquePiece))
-    assert len(opaque.data['reasoning_details'][0]['text']) == 40 * MANY
+    assert len(opaque.data['reasoning_details'][0]['text']) == 160 * MANY
 
 
 @pytest.mark.parametrize('begins', ['1', '{x}', '{"a"'])
@@ -129,12 +136,12 @@ async def test_arguments_that_are_none_in_many_fragments_take_no_time(begins: st
 
 async def test_a_signature_in_many_fragments_takes_no_time() -> None:
     piece = {'type': 'content_block_delta', 'index': 0}
-    signed = event({**piece, 'delta': {'type': 'signature_delta', 'signature': 'x' * 200}})
+    signed = event({**piece, 'delta': {'type': 'signature_delta', 'signature': 'x' * 400}})
     start = event({'type': 'content_block_start', 'index': 0, 'content_block': {'type': 'thinking'}})
     stop = event({'type': 'message_delta', 'delta': {'stop_reason': 'end_turn'}})
     found = await timed(start + signed * 40_000 + stop + event({'type': 'message_stop'}), 'anthropic')
     opaque = next(event for event in found.events if isinstance(event, OpaquePiece))
-    assert len(opaque.data['signature']) == 200 * 40_000
+    assert len(opaque.data['signature']) == 400 * 40_000
 
 
 def calls_of(dialect: str, number: int) -> bytes:
@@ -168,3 +175,42 @@ def test_a_text_that_is_made_to_look_like_keys_is_filtered_in_no_time(text: str)
     hidden = SecretFilter(['sk-abcdefghijklmnop6789']).text(text * 50_000 + ' 6789')
     assert hidden.endswith(' 6789')
     assert time.process_time() - began < SLOW
+
+
+STREAM = {'content-type': 'text/event-stream'}
+ANSWER = chunk(content='all') + END
+
+
+@pytest.mark.parametrize('record', [False, True])
+@pytest.mark.parametrize('coding', ['gzip, gzip', 'zstd', 'gzip,zstd', 'br', 'x' * 1_000])
+async def test_what_could_fill_memory_is_not_decompressed(coding: str, record: bool, tmp_path: Path) -> None:
+    body = zstandard.compress(ANSWER) if coding == 'zstd' else gzip.compress(gzip.compress(ANSWER))
+    carrier = RecordedCall(Cassette(tmp_path / 'tape', 'record'), 'state', 1) if record else None
+    headers = {**STREAM, 'content-encoding': coding}
+    found = await replayed(body, headers=headers, request=asked(carrier=carrier))
+    assert_plain(found.error)
+    assert f'it answers compressed by {coding[:100]}, which was not asked for' in str(found.error)
+    found = await replayed(body, status=429, headers={**headers, 'retry-after': '7'})
+    assert_plain(found.error)
+    assert found.error is not None and (found.error.kind, found.error.retry_after) == ('rate limit', 7)
+
+
+@pytest.mark.parametrize('coding', ['gzip', 'GZIP', 'identity', ''])
+async def test_what_is_compressed_once_is_read(coding: str) -> None:
+    body = gzip.compress(ANSWER) if 'gzip' in coding.lower() else ANSWER
+    assert (await replayed(body, headers={**STREAM, 'content-encoding': coding})).text == 'all'
+
+
+async def test_answers_are_asked_for_as_they_are() -> None:
+    async with serving(lambda wire: wire.head('500 No', content_length='0', transfer_encoding='')) as server:
+        async with httpx.AsyncClient() as http:
+            await read(http, endpoint(url=server.url))
+        assert b'accept-encoding: identity\r\n' in server.requests[0].request.lower()
+
+
+async def test_a_recording_keeps_how_long_to_wait(tmp_path: Path) -> None:
+    carrier = RecordedCall(Cassette(tmp_path / 'tape', 'record'), 'state', 1)
+    headers = {**JSON, 'x-ratelimit-reset-requests': '7s', 'set-cookie': 'a=b'}
+    found = await replayed(b'{}', status=429, headers=headers, request=asked(carrier=carrier))
+    assert found.error is not None and found.error.retry_after == 7
+    assert 'x-ratelimit-reset-requests' in (tmp_path / 'tape').read_text('utf-8')

@@ -1,0 +1,32 @@
+"""Answers are asked for as they are: a few compressed bytes can become more than memory holds."""
+
+from __future__ import annotations
+
+import httpx
+
+from engine.errors import ModelError
+
+ASKED = {'accept-encoding': 'identity'}
+TAKEN = ('', 'identity', 'gzip', 'deflate')
+"""Some servers compress what was not to be compressed; these, alone, make at most a thousand bytes of one."""
+
+
+async def bounded(response: httpx.Response) -> httpx.Response:
+    """A response, whose body is left out if it is compressed too well and it tells of an error.
+
+    Raises:
+        ModelError: it is an answer that is compressed too well.
+    """
+    coding = response.headers.get('content-encoding', '').strip().lower()
+    if coding in TAKEN:
+        return response
+    await response.aclose()
+    if response.is_success:
+        problem = f'it answers compressed by {coding[:MOST_SAID]}, which was not asked for'
+        raise ModelError(problem, kind='bad response')
+    headers = [(name, value) for name, value in response.headers.multi_items() if name != 'content-encoding']
+    return httpx.Response(response.status_code, headers=headers, content=b'')
+
+
+MOST_SAID = 100
+"""Maximum characters shown of how an answer is compressed."""

@@ -1,4 +1,4 @@
-"""Workflow patterns, one per file."""
+"""Workflow patterns, one folder each, and what they share."""
 
 from engine.patterns.debate.records import Verdict
 from engine.patterns.dynamic.dynamic_agent import DynamicAgent

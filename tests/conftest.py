@@ -30,7 +30,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope='session', autouse=True)
 def plain_pytest() -> None:
-    """Tests that agents run load none of the plugins that we are tested with: 0.3 s of a processor, not 1.7.
+    """Tests run by agents load none of our test plugins: 0.3 s of processor time instead of 1.7.
 
     Not earlier: the workers of xdist inherit what is set, and do need them.
     """
@@ -39,7 +39,7 @@ def plain_pytest() -> None:
 
 @pytest.fixture(scope='session', autouse=True)
 def cheap_passwords() -> Iterator[None]:
-    """Passwords are hashed as cheaply as Argon2id can: else each takes a tenth of a second."""
+    """Hash passwords as cheaply as Argon2id can: normally each takes a tenth of a second."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr('ui.access.passwords.PROFILE', 'CHEAPEST')
         yield
@@ -47,7 +47,7 @@ def cheap_passwords() -> Iterator[None]:
 
 @pytest.fixture(scope='session')
 def postgres() -> Iterator[PostgresServer]:
-    """A server of PostgreSQL; a test may leave databases, but has to leave it running."""
+    """A PostgreSQL server; a test may leave databases, but must leave it running."""
     from tests.support.journals.postgres import postgres_server
 
     with postgres_server() as server:
@@ -58,13 +58,13 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope='session')
 def postgres_database(postgres: PostgresServer) -> str:
-    """The database of all tests that only need an empty one."""
+    """The database shared by tests that need an empty one."""
     return postgres.create()
 
 
 @pytest.fixture
 def postgres_url(postgres_database: str) -> Iterator[str]:
-    """A database for one test, which may have the tables, but no rows."""
+    """A database for one test: it may have tables, but no rows."""
     from tests.support.journals.postgres import empty
 
     yield postgres_database
@@ -89,14 +89,14 @@ async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 @pytest.fixture
 def swept(tmp_path: Path) -> Iterator[Path]:
-    """A folder that is gone afterwards, whatever a failed test has left: pytest cannot remove a deep one."""
+    """A folder that is removed afterwards even if it is nested too deeply for pytest."""
     yield tmp_path
     subprocess.run(['rm', '-rf', str(tmp_path)], check=True)
 
 
 @pytest.fixture
 def kept_modules() -> Iterator[None]:
-    """Keep our modules: NiceGUI forgets those that hold pages, and each test would import them anew.
+    """Keep our modules: NiceGUI drops those with pages, and each test would import them again.
 
     It also collects garbage twice for each test: that then looks at what the test makes, not at all there is.
     """
@@ -108,7 +108,7 @@ def kept_modules() -> Iterator[None]:
 
 @pytest.fixture
 def user(kept_modules: None, user: User) -> User:
-    """NiceGUI's own user of pages; our modules are as before when it has gone."""
+    """NiceGUI's simulated user; our modules are restored afterwards."""
     return user
 
 
@@ -126,21 +126,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector what stays until the end: all that was imported and collected."""
+    """Exclude everything imported so far from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope='module', autouse=True)
 def spared() -> None:
-    """Spare it also what earlier files have left: after 2,000 tests a whole collection took seconds."""
+    """Exclude what earlier files left, too: after 2,000 tests a full collection took seconds."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope='session')
 def s3_servers() -> Iterator[S3Server]:
-    """A server that speaks S3; a test may leave buckets, but has to leave it running."""
+    """A server that speaks S3; a test may leave buckets, but must leave it running."""
     from tests.support.servers.s3 import S3Server
 
     server = S3Server()
@@ -151,7 +151,7 @@ def s3_servers() -> Iterator[S3Server]:
 
 @pytest.fixture
 def s3(s3_servers: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
-    """The same, where this process and those that it starts find it."""
+    """The same, configured in the environment of this process and its children."""
     for name, value in s3_servers.environment().items():
         monkeypatch.setenv(name, value)
     return s3_servers

@@ -51,7 +51,7 @@ GIF_WIDTH = 960
 
 
 def main() -> None:
-    """Start a server with an empty database, and photograph a newcomer's first minute."""
+    """Start a server with an empty database, and take pictures of a new user's first minute."""
     ALL.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.ARGUMENTS)
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _alone(browser: Browser, folder: Path) -> None:
-    """A server on which nobody logs in: nearly all pages."""
+    """A server without accounts: nearly all pages."""
     server = Server(folder, pace=0 if 'stills' in sys.argv else 110)
     server.start()
     try:
@@ -75,7 +75,7 @@ def _alone(browser: Browser, folder: Path) -> None:
 
 
 def _team(browser: Browser, folder: Path) -> None:
-    """A server on which people log in, and a run that is at work."""
+    """A server with accounts and an active run."""
     folder.mkdir()
     server = Server(folder, pace=LIVE_PACE)
     add_account(server)
@@ -102,7 +102,7 @@ def opened(
     scheme: str = 'light',
     state: Any = None,
 ) -> Page:
-    """A page of that size; `state` is that of somebody who has logged in."""
+    """A page of that size; `state` is the storage state of a login."""
     size = {'width': width, 'height': height}
     context = browser.new_context(viewport=size, color_scheme=scheme, storage_state=state)
     page = context.new_page()
@@ -111,7 +111,7 @@ def opened(
 
 
 def moving(browser: Browser, server: Server) -> str:
-    """A run from the form to the slider sent back; returns its address."""
+    """Record a run from the form to the slider; returns its address."""
     page, frames = opened(browser, f'{server.url}/launch/pipeline', width=1280, height=800), []
 
     def take(count: int) -> None:
@@ -133,7 +133,7 @@ def moving(browser: Browser, server: Server) -> str:
         take(2)
     animate(frames, SCREENS / 'run.gif')
     run = page.url.partition('?')[0]
-    page.context.close()  # else the pictures that follow show that somebody else watches
+    page.context.close()  # otherwise later pictures show another viewer
     return run
 
 

@@ -26,7 +26,7 @@ Rule = Callable[[str, str], Iterator[str]]
 
 
 def short(path: str, source: str) -> Iterator[str]:
-    """No file is longer than a person reads in one go."""
+    """No file is too long to read in one go."""
     lines = len(source.splitlines())
     if lines > MAX_LINES:
         yield f'{path} has {lines} lines: split it ({MAX_LINES} at most)'
@@ -50,7 +50,7 @@ def transitions_in_chart_only(path: str, source: str) -> Iterator[str]:
 
 
 def core_below_plugins(path: str, source: str) -> Iterator[str]:
-    """The engine finds patterns, models and tools in their folders; but for its door, it never names one."""
+    """The engine finds patterns, models and tools in their folders; only its entry point names them."""
     core = path.startswith('engine/') and path != 'engine/__init__.py'
     if core and not path.startswith(tuple(f'engine/{folder}/' for folder in PLUGIN_FOLDERS)):
         for module, name in imports(path, source):
@@ -60,7 +60,7 @@ def core_below_plugins(path: str, source: str) -> Iterator[str]:
 
 
 def engine_by_its_doors(path: str, source: str) -> Iterator[str]:
-    """The window uses what `engine` and its packages export, and nothing behind them."""
+    """`ui` uses what `engine` and its packages export, and nothing behind them."""
     if not path.startswith('ui/'):
         return
     for module, name in imports(path, source):
@@ -93,7 +93,7 @@ def our_ui_by_its_modules(path: str, source: str) -> Iterator[str]:
 
 
 def pages_by_one_door(path: str, source: str) -> Iterator[str]:
-    """A page that is slow to draw is waited for: NiceGUI's patience is 3 s, and then there is an error."""
+    """Pages may take longer to draw than the 3 s after which NiceGUI reports an error."""
     if path.startswith('ui/') and path != 'ui/web/routing.py':
         for node in tree.parsed(source).nodes:
             match node:
@@ -153,7 +153,7 @@ COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
     'rule', [rule for rule in RULES if rule is not of_no_machine], ids=lambda rule: rule.__name__
 )
 def test_every_module_keeps(rule: Rule) -> None:
-    assert MODULES, 'no module found: this rule would hold of nothing'
+    assert MODULES, 'no module found: the rule would check nothing'
     assert [offence for path in MODULES for offence in rule(path, (ROOT / path).read_text('utf-8'))] == []
 
 
@@ -235,7 +235,7 @@ def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
-    """The modules of one circle, or none."""
+    """The modules of one import cycle, or none."""
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
@@ -262,7 +262,7 @@ def within(module: str, package: str) -> bool:
 
 @cache
 def exported(module: str) -> frozenset[str] | None:
-    """The public names of a door of the engine, read without running it; None where it is no door."""
+    """The public names of a package of the engine, read without importing it; None if it has none."""
     if module in ('engine.errors', 'engine.clock'):
         body = ast.parse((ROOT / f'{module.replace(".", "/")}.py').read_text('utf-8')).body
         return frozenset(node.name for node in body if isinstance(node, ast.ClassDef) and node.name[0] != '_')

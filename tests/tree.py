@@ -22,7 +22,7 @@ def modules() -> Iterator[Path]:
 
 
 class Module(NamedTuple):
-    """What rules ask about a module."""
+    """The facts about a module that rules use."""
 
     docstring: str
     nodes: tuple[ast.AST, ...]
@@ -31,7 +31,7 @@ class Module(NamedTuple):
 
 @cache
 def parsed(source: str) -> Module:
-    """A module, read once; the whole of its syntax would be too much to keep."""
+    """A module, read once; its whole syntax tree would be too large to keep."""
     syntax = ast.parse(source)
     nodes = tuple(
         node
@@ -43,20 +43,20 @@ def parsed(source: str) -> Module:
 
 
 def headline(path: Path) -> str:
-    """The first line of a module's docstring, or nothing where there is none."""
+    """The first line of a module's docstring, or ''."""
     if not path.exists():
         return ''
     return parsed(path.read_text('utf-8')).docstring.partition('\n')[0]
 
 
 def folders() -> list[Path]:
-    """Every folder of code, that of the tests included."""
+    """Every folder of code, tests included."""
     found = {path.parent for name in (*PACKAGES, 'tests') for path in (ROOT / name).rglob('*.py')}
     return sorted(found)
 
 
 def overview() -> str:
-    """The README's section as it should be: the packages, and the folders in them."""
+    """The expected section of the README: the packages and their folders."""
     shown = [folder for folder in folders() if len(folder.relative_to(ROOT).parts) <= 2]
     rows = [(f'{folder.relative_to(ROOT)}/', headline(folder / '__init__.py')) for folder in shown]
     return _block(rows)
@@ -75,7 +75,7 @@ def _block(rows: list[tuple[str, str]]) -> str:
 
 
 def section(readme: str) -> str:
-    """The section as it stands.
+    """The current section.
 
     Raises:
         ValueError: If the two marks are not there.

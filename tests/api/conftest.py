@@ -1,4 +1,4 @@
-"""The API over a conductor in memory, asked in this process."""
+"""The API over a conductor in memory, called in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what over HTTP: nothing without a login, and for each role each operation that there is."""
+"""Who may do what over HTTP: nothing without a login, and every operation for every role."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ async def test_a_cookie_works_from_our_own_pages_only(http: httpx.AsyncClient, a
         assert found.status_code == 403, more
     tls = BASE.replace('http:', 'https:')
     over_tls = await http.post(f'{tls}{PREFIX}/runs', json=start, headers=cookie | {'Origin': BASE})
-    assert over_tls.status_code in (401, 403)  # a page that came without TLS is not ours
+    assert over_tls.status_code in (401, 403)  # a page served without TLS is not ours
     own = await http.post(f'{PREFIX}/runs', json=start, headers=cookie | {'Origin': BASE})
     assert own.status_code == 201, own.text
     assert own.json()['author'] == 'operator'
@@ -195,7 +195,7 @@ async def test_over_tls_only_this_host_can_set_the_cookie(http: httpx.AsyncClien
     assert (await http.get(asked, headers={'Cookie': f'{COOKIE}={secret}'})).status_code == 401
     assert (await http.get(asked, headers={'Cookie': f'__Host-{COOKIE}={secret}'})).status_code == 200
     form = {'name': 'viewer', 'password': PASSWORD}
-    for where, origin in ((tls, tls), (BASE, tls)):  # the second: behind a proxy that does not say so
+    for where, origin in ((tls, tls), (BASE, tls)):  # the second is behind a proxy that does not announce TLS
         found = await http.post(f'{where}/login', data=form, headers={'Origin': origin})
         cookie = found.headers['set-cookie']
         assert cookie.startswith(f'__Host-{COOKIE}=') and 'Secure' in cookie

@@ -1,4 +1,4 @@
-"""AG-UI: runs as the protocol's events, checked by its validator; interrupts that are answered once."""
+"""AG-UI: runs as the protocol's events, checked by its validator; interrupts answered once."""
 
 import json
 from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ def asked(text: str = 'Compare tea and coffee', **more: Any) -> dict[str, Any]:
 
 
 def checked(answer: httpx.Response) -> list[dict[str, Any]]:
-    """The events of an answer, which the validator has found to be right."""
+    """The events of an answer, checked by the validator."""
     assert answer.status_code == 200, answer.text
     assert answer.headers['Content-Type'].startswith('text/event-stream')
     events = [json.loads(line.removeprefix('data: ')) for line in answer.text.split('\n\n') if line]
@@ -109,7 +109,7 @@ def said(events: list[dict[str, Any]], kind: str) -> str:
 
 @dataclass
 class Narrated:
-    """A run that has ended, as somebody is told who heard nothing of it."""
+    """An ended run, as told to a client that followed none of it."""
 
     conductor: Conductor
     run: RunId

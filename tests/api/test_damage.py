@@ -1,4 +1,4 @@
-"""Downloads of a damaged run: the damage is the answer, in place of a file that breaks off."""
+"""Downloads of a damaged run: an error instead of a truncated file."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

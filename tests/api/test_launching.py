@@ -90,7 +90,7 @@ async def test_launch_errors_name_the_field(
     assert field is None or [one['field'] for one in answer.json()['errors']] == [field]
     assert (await conductor.runs()).total == 0
     again = await http.post('/runs', json=LAUNCH, headers={'Idempotency-Key': 'k'})
-    assert again.status_code == 201  # What created nothing does not use up its key.
+    assert again.status_code == 201  # A request that created nothing does not use up its key.
 
 
 async def test_bodies_must_be_json_of_limited_size(http: httpx.AsyncClient):
@@ -118,7 +118,7 @@ async def test_a_repeated_launch_starts_one_run(conductor: Conductor, http: http
 
 
 class Dies:
-    """A journal whose process dies right before it keeps the reply to a request."""
+    """A journal whose process dies right before it stores the reply to a request."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal

@@ -1,4 +1,4 @@
-"""Who may use which tool of the MCP server: each of them, for each role, over HTTP with a token."""
+"""Who may use which tool of the MCP server: each tool for each role, over HTTP with a token."""
 
 from __future__ import annotations
 

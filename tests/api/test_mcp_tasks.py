@@ -31,7 +31,7 @@ class Params(RequestParams):
 
 
 async def ask(client: Any, method: str, **params: Any) -> dict[str, Any]:
-    """What a server answers, as it comes."""
+    """The raw answer of a server."""
     session = getattr(client, 'session', client)
     answer = await session.send_request(Request(method=method, params=Params(**params)), Anything)
     return answer.model_dump(by_alias=True, exclude_none=True)

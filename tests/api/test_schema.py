@@ -15,7 +15,7 @@ from ui.api.app import build_api
 from ui.api.examples import TAGS
 from ui.web.backend import Backend
 
-if TYPE_CHECKING:  # It takes seconds to import: in those workers alone that run these tests.
+if TYPE_CHECKING:  # Slow to import: only in the workers that run these tests.
     import schemathesis
     from schemathesis.schemas import BaseSchema
 
@@ -43,7 +43,7 @@ class Served:
         self.run = asyncio.run(self.prepare())
 
     async def prepare(self) -> str:
-        """One run that has ended, for requests that name one."""
+        """An ended run, for requests that name one."""
         run = (await self.conductor.start('pipeline', {'task': 'Compare tea and coffee'})).id
         await self.conductor.result(run)
         return run
@@ -58,7 +58,7 @@ def served() -> Iterator[Served]:
 
 @pytest.fixture(params=[name for name, _ in TAGS])
 def schema(served: Served, request: pytest.FixtureRequest) -> BaseSchema:
-    """The operations of one tag: whose requests are made when they are tested, since there are thousands."""
+    """The operations of one tag; their requests are generated only when tested, since there are thousands."""
     import schemathesis
 
     told = served.app.openapi()

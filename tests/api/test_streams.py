@@ -55,7 +55,7 @@ async def test_a_stream_resumes_after_the_last_event(conductor: Conductor, http:
     later = parsed((await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': '5'})).text)
     assert [event.id for event in later if event.event == 'step'] == [str(n) for n in range(6, last + 1)]
     over = await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': str(last)})
-    assert over.status_code == 204  # A browser stops to reconnect.
+    assert over.status_code == 204  # A browser stops reconnecting.
     assert (await http.get(f'/runs/{run}/events?after={last + 1}')).status_code == 404
     assert (await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': 'x'})).status_code == 422
     assert (await http.get('/runs/nothing/events')).status_code == 404
@@ -101,7 +101,7 @@ class TestText:
         seen = [await anext(messages) for _ in range(2)]
         waiting = asyncio.ensure_future(anext(messages))
         await asyncio.sleep(0)
-        for _ in range(10):  # It reads nothing meanwhile, and the run does not wait for it.
+        for _ in range(10):  # It reads nothing meanwhile; the run does not wait for it.
             await conductor.resume(run)
             await conductor.pause(run)
         await conductor.cancel(run)

@@ -55,7 +55,7 @@ TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
 
 
 async def measure(names: Sequence[str], *, fast: bool) -> tuple[list[Row], list[str]]:
-    """Run these topics; gives their rows, and which of them broke."""
+    """Run these topics; returns their rows and the topics that failed."""
     found: list[Row] = []
     broken: list[str] = []
     for name in names:
@@ -73,7 +73,7 @@ async def measure(names: Sequence[str], *, fast: bool) -> tuple[list[Row], list[
 
 
 def event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The loop that the server runs on: uvloop where it is installed, as it is with NiceGUI."""
+    """The server's event loop: uvloop if installed, as it is with NiceGUI."""
     try:
         import uvloop
     except ImportError:
@@ -82,7 +82,7 @@ def event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def main() -> int:
-    """The command; 1 where a bar does not hold, or something could not be measured."""
+    """The command; returns 1 if a limit does not hold or something could not be measured."""
     parser = argparse.ArgumentParser(prog='python -m tests.bench', description=__doc__)
     parser.add_argument('--fast', action='store_true', help='small sizes, to see that it runs; no verdict')
     parser.add_argument('--only', action='append', choices=TOPICS, help='this topic; may be repeated')

@@ -37,7 +37,7 @@ TEXTS = texts(100)
 
 
 class Said(BaseModel):
-    """What one piece of work gave."""
+    """The result of one piece of work."""
 
     model_config = ConfigDict(frozen=True)
     by: str
@@ -45,7 +45,7 @@ class Said(BaseModel):
 
 
 class Gate:
-    """Holds work at a step until it may go on."""
+    """Holds work at a step until it may continue."""
 
     def __init__(self) -> None:
         self.open_until: dict[RunId, int] = {}
@@ -53,13 +53,13 @@ class Gate:
         self.held: dict[RunId, asyncio.Event] = {}
 
     async def pass_at(self, run: RunId, step: int) -> None:
-        """Wait here while the run may not go beyond this step."""
+        """Wait while the run may not pass this step."""
         while step >= self.open_until.get(run, 1):
             self.held.setdefault(run, asyncio.Event()).set()
             await self._moved.wait()
 
     async def go_on(self, run: RunId, until: int) -> None:
-        """Let a run go on, and wait until it is held again."""
+        """Let a run continue, and wait until it is held again."""
         held = self.held[run] = asyncio.Event()
         self.open_until[run] = until
         self._moved.set()
@@ -68,7 +68,7 @@ class Gate:
 
 
 class Loop(Pattern):
-    """Goes round for as many steps as it is told."""
+    """Loops for a given number of steps."""
 
     name = 'loop'
     gate: Gate | None = None
@@ -107,7 +107,7 @@ async def looping(database: Path) -> AsyncIterator[Conductor]:
 
 
 def hemicycle(conductor: Conductor) -> peers.Side:
-    """Ours."""
+    """Measure Hemicycle."""
 
     async def side(runs: int, steps: int) -> None:
         async def one() -> None:
@@ -119,7 +119,7 @@ def hemicycle(conductor: Conductor) -> peers.Side:
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
-    """The table: each amount of work, ours and the peers' in turn, against the rows alone."""
+    """The table: each amount of work, ours and the peers' alternately, against bare rows."""
     amounts = [(1, 10), (3, 5)] if fast else [(1, 100), (1, 1_000), (100, 20), (1_000, 20)]
     rounds = 1 if fast else 3
     database = folder / 'loop.db'
@@ -219,7 +219,7 @@ class Talk(Pattern):
 
 
 class Speaker:
-    """A model that says a text of 1 KB, as far as the gate lets its run go."""
+    """A model that says a text of 1 KB whenever the gate lets its run continue."""
 
     name, simulated = 'scripted', True
 
@@ -234,7 +234,7 @@ class Speaker:
 
 
 async def conversation(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
-    """A turn of an agent whose conversation is long, against one of an agent that has just begun.
+    """A turn of an agent with a long conversation, against one of a new agent.
 
     Runs are told apart by their seeds, and messages are what the gate counts.
     """
@@ -259,7 +259,7 @@ async def conversation(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
 
 
 class Bare:
-    """The least that a client of the protocol does: it counts the pieces."""
+    """A minimal client of the protocol: it counts the pieces."""
 
     def __init__(self) -> None:
         self.pieces = 0
@@ -269,7 +269,7 @@ class Bare:
 
 
 async def agents(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
-    """A turn of an external agent, piece by piece, beside the bare client; both start the same program."""
+    """A turn of an external agent, piece by piece, against the bare client; both start the same program."""
     count, rounds = (200, 1) if fast else (10_000, 5)
     ours, base = [], []
     async with conductor_with(odd('chatters', env={'PIECES': str(count)}), workspaces=folder) as here:

@@ -24,7 +24,7 @@ def _pair(one: str, other: str, trigger: str = 'go') -> list[dict[str, Any]]:
 
 
 def _region(name: str) -> dict[str, Any]:
-    """As an agent's states are: it thinks, uses tools, and thinks again."""
+    """Like an agent's states: it thinks, uses tools, and thinks again."""
     return {
         'name': name,
         'initial': 'thinking',

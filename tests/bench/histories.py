@@ -27,7 +27,7 @@ SHORT, LONG, LONGEST = 100, 10_000, 100_000
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
-    """All that is asked of a long run: with memory that stays as it is, and with memory that grows."""
+    """All measurements of a long run: with memory of constant size, and with growing memory."""
     lengths = [('bounded', LONG), ('growing', LONG), ('bounded', LONGEST), ('growing', LONGEST)]
     for pattern, long in [(pattern, 300) for pattern in ('bounded', 'growing')] if fast else lengths:
         database = folder / f'{pattern}-{long}.db'
@@ -54,7 +54,7 @@ async def _grown(conductor: Conductor, pattern: str, steps: int) -> RunId:
 
 
 def _room(database: Path, pattern: str, steps: int) -> Row:
-    """Of the whole file, once the log is in it: rows, keys, snapshots, the empty tables and indexes."""
+    """Bytes of the whole file after a checkpoint: rows, keys, snapshots, empty tables and indexes."""
     connection = sqlite3.connect(database)
     connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')
     (bodies,) = connection.execute('SELECT sum(length(body)) FROM "transition"').fetchone()
@@ -92,7 +92,7 @@ async def _flatness(conductor: Conductor, run: RunId, pattern: str, long: int, *
 
 
 async def _page(database: Path, run: RunId, pattern: str, steps: int) -> Row:
-    """The run's page, in a server and a browser that have served and shown the page of runs only."""
+    """The run's page, in a server and a browser that have shown only the list of runs before."""
     port = free_port()
     url, served = f'http://127.0.0.1:{port}', ['serve', '--port', str(port), '--database', str(database)]
     with server(['-m', 'ui', *served], f'{url}/', database.parent):
@@ -117,7 +117,7 @@ async def _opening(conductor: Conductor, run: RunId, pattern: str, long: int, *,
     seeks: list[float] = []
     for step in steps:
         tries = []
-        for _ in range(1 if fast else 3):  # The best of three: a seek, not the neighbours' noise.
+        for _ in range(1 if fast else 3):  # The best of three, to measure the seek and not noise.
             begun = time.perf_counter()
             await conductor.view(run, step)
             tries.append((time.perf_counter() - begun) * 1e3)

@@ -22,7 +22,7 @@ from tests.tree import ROOT
 
 
 class Asking(Pattern):
-    """Has read a text, and waits for a word on it."""
+    """Has read a text, and waits for an answer."""
 
     class Memory(Memory):
         text: str = ''
@@ -54,7 +54,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
 
 
 async def weigh(count: int) -> dict[str, float]:
-    """What `count` waiting runs add to the process, and the JSON of what they hold."""
+    """Bytes that `count` waiting runs add to the process, and the size of their data as JSON."""
     given = texts(200)
     with tempfile.TemporaryDirectory(prefix='hemicycle-bench-') as folder:
         journal = await open_journal(Path(folder) / 'idle.db')
@@ -62,7 +62,7 @@ async def weigh(count: int) -> dict[str, float]:
 
             async def one(number: int) -> str:
                 run = (await conductor.start('asking')).id
-                # A text of its own: in a real run, no two hold the same string.
+                # A separate text: in reality, no two runs share a string.
                 await conductor.send(run, 'read', data={'text': f'{number} {given[number % len(given)]}'})
                 return run
 
@@ -77,7 +77,7 @@ async def weigh(count: int) -> dict[str, float]:
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory, once what is free has been given back."""
+    """The resident bytes of this process, after free memory was returned."""
     gc.collect()
     if sys.platform == 'linux':
         ctypes.CDLL(None).malloc_trim(0)

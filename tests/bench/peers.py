@@ -37,7 +37,7 @@ PRAGMAS = ('PRAGMA journal_mode = WAL', 'PRAGMA synchronous = NORMAL')
 
 @asynccontextmanager
 async def opened(folder: Path, given: Sequence[str]) -> AsyncIterator[dict[str, Peer]]:
-    """Those that are installed, by their names, each with a database of its own."""
+    """The installed ones by name, each with its own database."""
     peers = (('langgraph.checkpoint.sqlite', langgraph), ('burr', burr), ('dbos', dbos))
     async with AsyncExitStack() as stack:
         found: dict[str, Peer] = {}
@@ -60,7 +60,7 @@ def langgraph(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made
     def extended(said: list[str] | None, writes: Sequence[list[str]]) -> list[str]:
         return [*(said or []), *itertools.chain.from_iterable(writes)]
 
-    # Not as classes: their annotations would be texts, with names that nobody finds elsewhere.
+    # Not as classes: their annotations would be strings with names that cannot be resolved.
     plain = TypedDict('plain', {'steps': int, 'said': Annotated[list, operator.add]})  # noqa: UP013
     grown = TypedDict('grown', {'steps': int, 'said': Annotated[list, DeltaChannel(extended)]})  # noqa: UP013
 
@@ -86,7 +86,7 @@ def langgraph(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made
         async def side(runs: int, steps: int) -> None:
             async def one() -> None:
                 thread = {'configurable': {'thread_id': f'{next(numbers)}'}, 'recursion_limit': steps + 5}
-                # By default a superstep is kept while the next one is under way.
+                # By default a superstep is stored while the next one runs.
                 await graph.ainvoke({'steps': steps, 'said': []}, thread)
 
             await asyncio.gather(*(one() for _ in range(runs)))
@@ -155,7 +155,7 @@ def dbos(  # noqa: C901  (what DBOS has one of in a process)
 
     def close() -> None:
         DBOS.destroy()
-        # It takes the loop's own executor along.
+        # It also shuts down the loop's default executor.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
 
     def tune(connection: Any, record: Any) -> None:

@@ -21,7 +21,7 @@ DEADLINE = 60.0
 
 @contextmanager
 def server(arguments: Sequence[str], url: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `python <arguments>` in the repository while the context lasts; begins when `url` answers."""
+    """Run `python <arguments>` in the repository while the context lasts; starts once `url` answers."""
     with (folder / 'server.log').open('wb') as log:
         process = subprocess.Popen(
             [sys.executable, *arguments], cwd=ROOT, env=environment(folder), stdout=log, stderr=log
@@ -43,10 +43,10 @@ def server(arguments: Sequence[str], url: str, folder: Path) -> Iterator[subproc
 
 
 def environment(folder: Path) -> Mapping[str, str]:
-    """This process's, with a home of its own for the server."""
+    """This process's environment, with a separate home for the server."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith('NICEGUI_')}
     inherited.pop('PYTEST_CURRENT_TEST', None)
-    inherited.pop('PYTHONDONTWRITEBYTECODE', None)  # Without it, users compile the modules once.
+    inherited.pop('PYTHONDONTWRITEBYTECODE', None)  # Users have bytecode after the first start.
     return inherited | {'HEMICYCLE_HOME': str(folder / 'home')}
 
 
@@ -58,7 +58,7 @@ def processor(pid: int) -> float:
 
 
 def free_port(wanted: int = 0) -> int:
-    """A port that nobody listens on: the one that is wanted, if it is one."""
+    """A free port: the wanted one, if given."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

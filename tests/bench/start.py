@@ -1,4 +1,4 @@
-"""How soon the command answers, the server delivers its first page, and runs go on after a restart."""
+"""How soon the command answers, the server delivers its first page, and runs continue after a restart."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TASK = 'Should a small team adopt event sourcing for its order system?'
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
-    """From the start of a process, each time a new one."""
+    """Times from the start of a process, measured with new ones."""
     tries = 1 if fast else 5
     helped = [_seconds([COMMAND, '--help'], folder) for _ in range(tries)]
     yield Row(
@@ -69,7 +69,7 @@ def _served(folder: Path, tries: int) -> list[float]:
 
 
 async def _recovered(database: Path, runs: int) -> float:
-    """Leave that many runs in the middle of a call; the seconds from a server's start until all go on."""
+    """Interrupt that many runs during a call; returns the seconds from a start until all continue."""
     async with Conductor(await open_journal(database), workspaces=database.with_suffix('')) as conductor:
         for _ in range(runs):
             run = await conductor.start('pipeline', task=TASK)

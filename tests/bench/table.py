@@ -39,7 +39,7 @@ class Row:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the bar holds; None where there is none."""
+        """Whether the limit holds; None without one."""
         measured = self.quotient if self.quotient is not None else self.value
         return None if self.bar is None else measured <= self.bar
 
@@ -67,7 +67,7 @@ class Row:
 
 
 def shown(value: float, unit: str) -> str:
-    """A number with its unit, three digits of it."""
+    """A number with its unit, to three digits."""
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
     return f'{value:,.{digits}f} {unit}'
 
@@ -89,7 +89,7 @@ def markdown(rows: Sequence[Row], *, verdict: bool) -> str:
 
 
 def written(readme: str, rows: Sequence[Row], line: str) -> str:
-    """The README with this table in place of its own, folded: it is long."""
+    """The README with this table in place of its own, collapsed since it is long."""
     over = [row.name for row in rows if row.holds is False]
     bars = sum(row.bar is not None for row in rows)
     held = f'{bars - len(over)} of {bars} bars hold'
@@ -100,7 +100,7 @@ def written(readme: str, rows: Sequence[Row], line: str) -> str:
 
 
 def machine() -> dict[str, object]:
-    """What the numbers were measured on."""
+    """The machine and versions of the measurement."""
     return {
         'cores': len(os.sched_getaffinity(0)),
         'processor': platform.machine(),

@@ -12,7 +12,7 @@ from tests.bench.table import Row
 
 @dataclass(frozen=True, slots=True)
 class Lap:
-    """What some work took, in microseconds a piece."""
+    """The cost of some work, in microseconds per piece."""
 
     wall: float
     cpu: float
@@ -20,7 +20,7 @@ class Lap:
 
 
 class Stopwatch:
-    """Measures the block it is the context of, which does `count` pieces of work."""
+    """Measures its block, which does `count` pieces of work."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -36,17 +36,17 @@ class Stopwatch:
 
 
 def walls(laps: Sequence[Lap]) -> float:
-    """The median time a piece."""
+    """The median time per piece."""
     return median(lap.wall for lap in laps)
 
 
 def cpus(laps: Sequence[Lap]) -> float:
-    """The median CPU time a piece."""
+    """The median CPU time per piece."""
     return median(lap.cpu for lap in laps)
 
 
 def ratio(ours: Sequence[Lap], base: Sequence[Lap]) -> float:
-    """The median of the rounds' ratios: both sides of a round met the same noise."""
+    """The median of the rounds' ratios: both sides of a round had the same noise."""
     return median(one.wall / other.wall for one, other in zip(ours, base, strict=True))
 
 
@@ -59,7 +59,7 @@ def compare(
     bar: float | None = None,
     **details: float,
 ) -> Row:
-    """A row of the table: what a piece took on either side."""
+    """A row of the table: the time per piece on either side."""
     times = {'cpu': cpus(ours), 'base_cpu': cpus(base)}
     return Row(
         name=name,
@@ -74,6 +74,6 @@ def compare(
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that this share of all does not exceed."""
+    """The quantile of the values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

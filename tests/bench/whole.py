@@ -30,7 +30,7 @@ LOOKS = 50
 
 
 class Ticker:
-    """Looks every millisecond how long the loop stood still since, and at times how large the process is."""
+    """Measures every millisecond how long the loop was blocked, and sometimes the size of the process."""
 
     def __init__(self) -> None:
         self.lags: list[float] = []

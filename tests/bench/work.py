@@ -45,7 +45,7 @@ def texts(count: int, seed: int = 0) -> list[str]:
 
 
 class Bounded(Pattern):
-    """Keeps the newest text: memory stays as large as it is."""
+    """Keeps only the newest text: memory has a constant size."""
 
     name = 'bounded'
 
@@ -85,7 +85,7 @@ class Growing(Bounded):
 async def working(
     database: Path, synchronous: Literal['normal', 'full'] = 'normal'
 ) -> AsyncIterator[Conductor]:
-    """A conductor of these patterns on a journal of its own."""
+    """A conductor of these patterns on its own journal."""
     catalog = Catalog(patterns={pattern.name: pattern for pattern in (Bounded, Growing)})
     journal = await open_journal(Settings(database=database, synchronous=synchronous))
     async with Conductor(journal, catalog=catalog) as conductor:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def loop(folder: Path) -> Path:
-    """Write the patterns into a new folder; gives the folder."""
+    """Write the patterns into a new folder, and return it."""
     patterns = folder / 'patterns'
     patterns.mkdir()
     (patterns / 'chatter.py').write_text(SOURCE)

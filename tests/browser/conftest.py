@@ -27,13 +27,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass
 class Console:
-    """What browsers complained of during a test; at its end, nothing may be left that was not expected."""
+    """Errors in the browsers' consoles during a test; at its end, only expected ones may be left."""
 
     errors: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)
 
     def expect(self, pattern: str) -> None:
-        """Do not mind errors in which this regular expression is found (a server that was killed, say)."""
+        """Ignore errors that match this regular expression (of a killed server, say)."""
         self.expected.append(pattern)
 
     def unexpected(self) -> list[str]:
@@ -42,7 +42,7 @@ class Console:
 
 @pytest.fixture(scope='package')
 def browser() -> Iterator[Browser]:
-    # One for this folder: while Playwright's loop is there, tests that bring their own cannot run.
+    # For this folder only: while Playwright's loop runs, tests with their own loop cannot.
     path = chromium.path()
     if path is None:
         pytest.fail('no Chromium or Chrome was found: install one, or name it in HEMICYCLE_CHROMIUM')
@@ -55,7 +55,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope='package')
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that tests share: what it lists may be another's."""
+    """A server that tests share: its lists may contain runs of other tests."""
     server = Server(tmp_path_factory.mktemp('server'))
     server.start()
     yield server
@@ -64,7 +64,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope='package')
 def port() -> int:
-    """The port of servers for one test: the browser then has their scripts already."""
+    """The port of servers for one test, so that the browser has cached their scripts."""
     return free_port()
 
 
@@ -96,7 +96,7 @@ def home_window(windows: Windows, server: Server) -> Iterator[Window]:
 
 @pytest.fixture
 def home(home_window: Window, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """The home page, loaded once for a module of scripts that are called there by themselves."""
+    """The home page, loaded once for a module that calls scripts there directly."""
     failed = request.session.testsfailed
     yield home_window.page
     home_window.as_new &= request.session.testsfailed == failed
@@ -163,8 +163,8 @@ def axe() -> Callable[..., None]:
 
 
 def findings(page: Page, context: dict[str, list[list[str]]] = SEEN, **options: object) -> list[str]:
-    """What axe finds on a page, or on a part of it."""
-    # Of what is in order, axe would describe each element, too: that takes it as long again.
+    """The findings of axe on a page, or on a part of it."""
+    # Without descriptions of the elements that pass: they take as long again.
     options = {'preload': False, 'resultTypes': ['violations'], **options}
     if not page.evaluate('"axe" in window'):
         page.evaluate(AXE)
@@ -178,6 +178,6 @@ def findings(page: Page, context: dict[str, list[list[str]]] = SEEN, **options: 
 
 
 def recolour(page: Page, scheme: Literal['light', 'dark']) -> None:
-    """Have the page in the other colour scheme."""
+    """Switch the page to the other colour scheme."""
     page.emulate_media(color_scheme=scheme)
     page.wait_for_function(RECOLOURED, arg=scheme == 'dark')

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def crew(folder: Path) -> Path:
-    """Write the patterns into a new folder; gives the folder."""
+    """Write the patterns into a new folder, and return it."""
     patterns = folder / 'patterns'
     patterns.mkdir()
     (patterns / 'crew.py').write_text(SOURCE)

@@ -1,4 +1,4 @@
-"""What fills a server's pages: accounts, a question, schedules, a trigger, destinations, runs."""
+"""Fills a server's pages: accounts, a question, schedules, a trigger, destinations, runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOWHERE = 'http://127.0.0.1:9/hook'
 
 
 def add_account(server: Server) -> None:
-    """Have people log in to a server that has not started yet."""
+    """Require a login on a server that has not started yet."""
 
     async def add() -> None:
         journal = await open_journal(server.database)
@@ -38,7 +38,7 @@ def add_account(server: Server) -> None:
 
 
 def log_in(page: Page, server: Server) -> None:
-    """Log in, once with the wrong password, of which the audit log then tells."""
+    """Log in after one wrong password, which the audit log then lists."""
     page.goto(f'{server.url}/login')
     for password in ('a wrong password', PASSWORD):
         page.get_by_label('Name').fill(NAME)
@@ -48,7 +48,7 @@ def log_in(page: Page, server: Server) -> None:
 
 
 def session(browser: Browser, server: Server) -> Any:
-    """What a context takes as `storage_state`, of somebody who has logged in."""
+    """The `storage_state` of a person who has logged in."""
     context = browser.new_context()
     log_in(context.new_page(), server)
     state = context.storage_state()
@@ -63,7 +63,7 @@ class Filler:
         self._page, self._request, self._url = page, page.request, server.url
 
     def fill(self) -> dict[str, str]:
-        """Have something on every page; returns the ids of runs, and of the question."""
+        """Put something on every page; returns the ids of the runs and of the question."""
         action = {'pattern': 'pipeline', 'parameters': {'task': TASK}}
         nightly = {'action': action, 'spec': {'cron': ['30 2 * * *'], 'time_zone': 'Europe/Berlin'}}
         self._post('schedules', {'name': 'Nightly report', **nightly})

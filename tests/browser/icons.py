@@ -1,4 +1,4 @@
-"""Makes the font of the icons that pages use: `python -m tests.browser.icons`; needs fonttools and brotli."""
+"""Builds the font of the icons that pages use: `python -m tests.browser.icons`; needs fonttools, brotli."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUASAR = ('check_circle', 'warning', 'info', 'priority_high', 'arrow_drop_down',
 
 
 def literals() -> Iterator[str]:
-    """Every text in the window's code, one of which may be the name of an icon."""
+    """Every string in the code of `ui`: possible names of icons."""
     for path in (ROOT / 'ui').rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text('utf-8'))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -29,7 +29,7 @@ def literals() -> Iterator[str]:
 
 
 def named() -> set[str]:
-    """Texts that are certainly names of icons: those of `ui.icon` and of `icon=`."""
+    """Strings that are certainly names of icons: those of `ui.icon` and `icon=`."""
     found: set[str] = set()
     for path in (ROOT / 'ui').rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text('utf-8'))):

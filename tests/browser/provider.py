@@ -11,7 +11,7 @@ MODELS = ('large', 'small', *(f'older-{number}' for number in range(20)))
 
 
 class Provider(BaseHTTPRequestHandler):
-    """Speaks as much of OpenAI's chat completions as a page of ours needs."""
+    """Implements the part of OpenAI's chat completions that our pages need."""
 
     def do_GET(self) -> None:
         """The list of models."""
@@ -35,7 +35,7 @@ class Provider(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def _send(self, status: int, answer: object) -> None:
         body = json.dumps(answer).encode()
@@ -47,7 +47,7 @@ class Provider(BaseHTTPRequestHandler):
 
 
 class Google(Provider):
-    """Speaks as much of Gemini's own API; `gemini-flash` alone answers calls."""
+    """Implements the same part of Gemini's API; only `gemini-flash` answers calls."""
 
     def do_GET(self) -> None:
         """The list of models."""
@@ -83,7 +83,7 @@ class Google(Provider):
 
 @contextmanager
 def provider(kind: type[Provider] = Provider) -> Iterator[str]:
-    """The address of one that answers until the block is left."""
+    """The address of a provider that answers until the block is left."""
     server = ThreadingHTTPServer(('127.0.0.1', 0), kind)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

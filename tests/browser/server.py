@@ -37,7 +37,7 @@ class Server:
         arguments = ['serve', '--port', str(self.port), '--database', str(self.database)]
         if self.patterns:
             arguments += ['--patterns', str(self.patterns)]
-        # A key of whoever runs the tests would have them ask a real provider for its models.
+        # With the tester's own key, tests would ask a real provider for its models.
         inherited = {
             name: value
             for name, value in os.environ.items()
@@ -88,7 +88,7 @@ class Server:
         return self.launch(pattern, ended=ended, options=options, **found.parameters)
 
     def wait_until_kept(self, text: str) -> None:
-        """Wait until a draft with this text is on disk: what was typed is kept a moment later."""
+        """Wait until a draft with this text is on disk: drafts are saved with a delay."""
         deadline = time.monotonic() + DEADLINE
         files = self.folder / 'home' / 'browser'
         while not any(text in file.read_text('utf-8') for file in files.glob('storage-user-*.json')):
@@ -96,15 +96,15 @@ class Server:
             time.sleep(0.02)
 
     def kill(self) -> None:
-        """End it at once, with nothing put in order (SIGKILL)."""
+        """Kill it (SIGKILL)."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Ask it to end."""
+        """Terminate it."""
         self._end(signal.SIGTERM)
 
     def restart(self) -> None:
-        """Kill it in the middle of whatever it does, and start it again."""
+        """Kill it at work, and start it again."""
         self.kill()
         self.start()
 

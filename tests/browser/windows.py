@@ -1,4 +1,4 @@
-"""Windows that tests use one after another: a new one costs as much as the page that is loaded in it."""
+"""Windows that tests reuse: a new one costs as much as loading a page in it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORGET = 'localStorage.clear(); sessionStorage.clear(); window.name = ""'
 
 
 class Window:
-    """A page in a context of its own."""
+    """A page in its own context."""
 
     def __init__(self, browser: Browser, size: dict[str, int], scheme: str, **options: Any) -> None:
         self.errors: list[str] = []
@@ -51,7 +51,7 @@ class Window:
                 self._note(owner, name)
 
     def take(self, size: dict[str, int]) -> None:
-        """Let a test have it, of this size."""
+        """Lend it to a test at this size."""
         self.errors = []
         if self.page.viewport_size != size:
             self.page.set_viewport_size(size)
@@ -60,7 +60,7 @@ class Window:
         )
 
     def give_back(self) -> bool:
-        """Forget what a test did in it; false where that is not possible, and it is closed."""
+        """Reset it after a test; if that is not possible, it is closed and the result is false."""
         if self.as_new and not self.page.is_closed() and len(self._origins) < 2:
             try:
                 for other in self.context.pages:
@@ -115,14 +115,14 @@ class Window:
 
 
 class Windows:
-    """Those of one browser that no test has at the moment."""
+    """The windows of one browser that no test uses."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._free: list[Window] = []
 
     def open(self, width: int, height: int, scheme: str, **options: Any) -> Window:
-        """One as good as new, or a new one where there is none or options are asked for."""
+        """A clean window, or a new one if there is none or options are given."""
         size = {'width': width, 'height': height}
         for window in self._free:
             if window.scheme == scheme and not options:
@@ -132,6 +132,6 @@ class Windows:
         return Window(self._browser, size, scheme, **options)
 
     def close(self, window: Window) -> None:
-        """Take one back from a test."""
+        """Take a window back from a test."""
         if window.give_back():
             self._free.append(window)

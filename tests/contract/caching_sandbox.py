@@ -11,7 +11,7 @@ from engine.workspace import CommandResult, Sandbox, Workspace
 
 @dataclass(slots=True, kw_only=True)
 class RememberingSandbox(Sandbox):
-    """Runs a command in the same files only once, and says and leaves the same when it is asked again.
+    """Runs a command with the same files only once, and repeats its output and files from then on.
 
     The mark by which a test's report is found, which is another each time, is the command's fifth word.
     """

@@ -46,7 +46,7 @@ every_role = pytest.mark.parametrize('role', roles().values(), ids=list(roles())
 
 
 def in_the_middle() -> TaskState:
-    """A task that every stage finds something to read in."""
+    """A task with something to read for every stage."""
     return TaskState(
         task='Should we buy a heat pump?',
         research='- It costs 12,000 euros.',

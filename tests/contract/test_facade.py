@@ -45,7 +45,7 @@ def model() -> FakeModel:
 
 @pytest.fixture
 async def here(model: FakeModel, tmp_path: Path) -> AsyncIterator[Conductor]:
-    """The conductor that runs everything."""
+    """The conductor that executes the runs."""
     made = catalog(model, Lone)
     async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path / 'files') as conductor:
         yield conductor
@@ -53,7 +53,7 @@ async def here(model: FakeModel, tmp_path: Path) -> AsyncIterator[Conductor]:
 
 @pytest.fixture(params=['in process', 'over HTTP'])
 async def conductor(here: Conductor, request: pytest.FixtureRequest) -> AsyncIterator[Conductor]:
-    """The conductor as a program has it."""
+    """The conductor that the test uses."""
     if request.param == 'in process':
         yield here
         return
@@ -62,7 +62,7 @@ async def conductor(here: Conductor, request: pytest.FixtureRequest) -> AsyncIte
 
 
 class served:
-    """Serves a conductor on this event loop, on a port of its own."""
+    """Serves a conductor on this event loop, on its own port."""
 
     def __init__(self, conductor: Conductor) -> None:
         from fastapi import FastAPI

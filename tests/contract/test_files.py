@@ -1,4 +1,4 @@
-"""The contract of where agents' files lie: a folder here, or a place that all machines reach."""
+"""The contract of stores for agents' files: a local folder, or a place that all machines reach."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Machine = Callable[[], Workspaces]
 
 @pytest.fixture(params=['folder', 's3'])
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
-    """Workspaces as another process has them: on the same folder; or on another one, with the same bucket."""
+    """Workspaces of another process: on the same folder, or on another one with the same bucket."""
     if request.param == 'folder':
         return lambda: Workspaces(tmp_path)
     url = request.getfixturevalue('s3').bucket()

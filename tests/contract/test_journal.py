@@ -67,7 +67,7 @@ def step(seq: int, name: str = 'one', **fields: Any) -> Transition:
 
 
 async def claimed(journal: Journal, name: str = 'one', steps: int = 0, **fields: Any) -> RunInfo:
-    """A run that is ours, with some history."""
+    """A run of ours with some history."""
     await journal.create(run(name, **fields), SHAPE)
     info = await journal.claim(RunId(name), 'me')
     if steps:
@@ -384,7 +384,7 @@ async def test_json_survives_a_round_trip(journal: Journal, data: Any, value: An
     await journal.append(info, [sent], Snapshot(run=info.id, seq=1, state=data))
     (got,) = await journal.transitions(info.id)
     picture = await journal.snapshot(info.id, 1)
-    # By its text, for 1 == 1.0 == True.
+    # Compared as text, since 1 == 1.0 == True.
     assert repr(got) == repr(sent)
     assert picture is not None and repr(picture.state) == repr(data)
 
@@ -450,7 +450,7 @@ async def test_annotating_changes_only_the_given_fields(journal: Journal) -> Non
     )
     assert await journal.annotate(info.id, tags=[]) == replace(info, title='New', tags=(), note='')
     assert await listed(journal, tag='c') == []
-    await journal.append(info, [step(1)])  # a person's words do not fence the owner
+    await journal.append(info, [step(1)])  # a person's changes do not fence the owner
 
 
 async def test_a_deleted_run_is_gone(journal: Journal) -> None:

@@ -1,4 +1,4 @@
-"""Long lists of memory: snapshots hold their ends, and any step is read as its steps say, in each journal."""
+"""Long lists in memory: snapshots hold their ends, and every step reads back correctly, in each journal."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.anyio
 
 
 class Item(Memory):
-    """May be changed where it is."""
+    """Can be changed in place."""
 
     text: str
 
 
 class Collector(Pattern):
-    """Keeps lists and changes them in every way."""
+    """Stores lists and changes them in every way."""
 
     name = 'collector'
 
@@ -73,13 +73,13 @@ HISTORY = [
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five items are many, and a snapshot is due at each third step whatever it weighs."""
+    """Five items count as many, and a snapshot is due every third step."""
     monkeypatch.setattr(run_state_module, 'LONG', 5)
     monkeypatch.setattr(recorder_module, 'SNAPSHOT_STEPS', 3)
 
 
 class KeptOpen:
-    """A journal that outlives the conductors that close it."""
+    """A journal that stays open when conductors close it."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -97,7 +97,7 @@ def conducting(journal: Journal) -> Conductor:
 
 
 async def grown(journal: Journal) -> RunId:
-    """A run with all that can happen to a list, continued by a second process on its way."""
+    """A run with every kind of list change, continued midway by a second process."""
     run = None
     for part in (HISTORY[:25], HISTORY[25:]):
         async with conducting(journal) as conductor:

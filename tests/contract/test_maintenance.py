@@ -1,4 +1,4 @@
-"""What every journal stores apart from histories: stars, pins, notes on steps, the trash."""
+"""What every journal stores besides histories: stars, pins, notes on steps, the trash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents made is merged alike by the conductor in this process and the one over HTTP."""
+"""Agents' work is merged alike by the conductor in this process and the one over HTTP."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def text(found: list[ModelEvent]) -> str:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models that play take no time."""
+    """Scripted models take no time."""
     for model in MODELS.values():
         if hasattr(model, 'pace'):
             monkeypatch.setattr(model, 'pace', 0)

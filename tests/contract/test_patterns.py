@@ -32,7 +32,7 @@ every_run = pytest.mark.parametrize(
 
 @pytest.fixture(scope='module')
 def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What runs of this file share: a sandbox that runs each command once, and the folder it works in."""
+    """Shared by the runs of this file: a sandbox that runs each command once, and its folder."""
     root = tmp_path_factory.mktemp('runs')
     return {'catalog': CATALOG, 'workspaces': root, 'sandbox': RememberingSandbox()}
 
@@ -42,7 +42,7 @@ def test_the_catalog_has_patterns_and_no_faults() -> None:
 
 
 def leads_to(shape: Shape) -> dict[str, set[str]]:
-    """From each state to those that may come next, guards aside; an ancestor's edges are its states' too."""
+    """The successors of each state, ignoring guards; states inherit the edges of their ancestors."""
     found: dict[str, set[str]] = {state.path: set(state.initial) for state in shape.states}
     for state in shape.states:
         if state.parent:
@@ -141,7 +141,7 @@ async def test_a_scripted_run_ends_with_a_complete_journal(
 async def test_recovery_after_any_step_reaches_the_same_end(
     pattern: type[Pattern], options: dict[str, Any]
 ) -> None:
-    """After up to 16 of its steps a run is taken up again; tests/crash does it at every single one."""
+    """Recover a run after up to 16 of its steps; tests/crash does so after every one."""
     journal = MemoryJournal()
     async with Conductor(journal, clock=IdleClock(), **options) as conductor:
         run = (await conductor.start(pattern.name, sample_parameters(pattern))).id

@@ -1,4 +1,4 @@
-"""Runs whose files all machines reach: they go on elsewhere with the files of their last step."""
+"""Runs with shared files: they continue elsewhere with the files of their last step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.unit.engine.workspace.test_run_files import Pair, at_step, held, jot,
 
 
 class Machines:
-    """Conductors on one journal and one bucket, each in a home of its own."""
+    """Conductors on one journal and one bucket, each with its own home."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.files, self.journal = folder, S3Files(url), MemoryJournal()
@@ -124,7 +124,7 @@ async def test_a_takeover_waits_for_the_files(machines: Machines, s3: S3Server) 
 
 
 class Keeps(Pattern):
-    """Stores something, and reads it after a person has said so."""
+    """Stores something, and reads it after a person's approval."""
 
     class Memory(Memory):
         kept: str = ''

@@ -1,4 +1,4 @@
-"""The contract of every tool in the catalog: a schema, help and clear errors; and what each is for."""
+"""The contract of every tool in the catalog: a schema, help and clear errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_bad_arguments_are_refused_with_a_sentence(found: Tool, arguments:
 async def test_long_results_are_cut_in_the_middle_with_a_note() -> None:
     @tool()
     async def endless(context: ToolContext) -> str:
-        """Say much."""
+        """Return a long text."""
         return 'x' * (MOST_TEXT + 7)
 
     text = await endless.run('', context())

@@ -54,7 +54,7 @@ OTHER = replace(SHAPE, states=SHAPE.states[:3])
 
 @dataclass
 class History:
-    """Writes a run down, step by step."""
+    """Journals a run step by step."""
 
     journal: Journal
     info: RunInfo
@@ -72,7 +72,7 @@ class History:
         self, name: str, source: str = '', dest: str = '', *, after: float = 1.0, raised: bool = False,
         at: str | None = None, status: Status | None = None,
     ) -> History:  # fmt: skip
-        """One more step, `after` seconds later; with a dest, from `source` to it."""
+        """Add a step `after` seconds later; with a dest, from `source` to it."""
         self.time += after
         left, entered = (_and_around(source), _and_around(dest)[::-1]) if dest else ((), ())
         if dest:
@@ -95,7 +95,7 @@ class History:
 
 
 def _and_around(path: str) -> tuple[StatePath, ...]:
-    """A state and those around it, innermost first."""
+    """A state and its ancestors, innermost first."""
     return (StatePath(path), *_and_around(path.rpartition('.')[0])) if path else ()
 
 
@@ -264,7 +264,7 @@ async def test_a_survey_reports_progress_and_keeps_its_results(journal: Journal)
         await looped(journal, f'run{number}', created=float(number))
 
     class Enough(Exception):
-        """Nobody waits any more."""
+        """Stops the survey."""
 
     told: list[tuple[int, int]] = []
 
@@ -342,7 +342,7 @@ STEPS = st.lists(
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(runs=st.lists(st.tuples(STEPS, STEPS), min_size=1, max_size=4))
 async def test_traffic_matches_a_manual_count(journal: Journal, runs: Any) -> None:
-    """Histories that are surveyed in two pieces add up to what every single step says."""
+    """Histories surveyed in two pieces add up to the sum of all steps."""
     for number in range((await journal.runs(RunQuery(limit=0))).total):
         await journal.delete(RunId(f'r{number}'))
     histories = [await History.begin(journal, f'r{number}') for number in range(len(runs))]
@@ -370,7 +370,7 @@ async def test_traffic_matches_a_manual_count(journal: Journal, runs: Any) -> No
 async def written(history: History, steps: Sequence[tuple[str, str, float, bool]]) -> None:
     for name, dest, after, raised in steps:
         if history.active == ('bad',):
-            return  # it has failed for good
+            return  # it has failed permanently
         source = history.active[0] if history.active else ''
         if not source:
             await history.go('start', '', 'a', after=after)
@@ -382,7 +382,7 @@ async def written(history: History, steps: Sequence[tuple[str, str, float, bool]
 
 
 def counted(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, Dwell]]:
-    """Edges and stays of a history, by the plainest means."""
+    """Edges and visits of a history, counted naively."""
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seconds: defaultdict[str, float] = defaultdict(float)
     for number, step in enumerate(steps):

@@ -46,7 +46,7 @@ def test_a_killed_fork_continues_its_replay(tmp_path: Path) -> None:
     assert after[: len(before)] == before
     assert [step.event.name for step in after].count('recover') == 3
     assert told(step for step in after if step.event.name != 'recover') == told(original)
-    assert calls.read_text() == made, 'nothing was done again'
+    assert calls.read_text() == made, 'nothing was repeated'
     assert hemicycle.steps(parent.id) == original
     assert hemicycle('audit', fork.id, *odd).exit_code == hemicycle('audit', parent.id, *odd).exit_code == 0
 

@@ -64,7 +64,7 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> Non
 
 def test_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
     hemicycle, calls, odd = killed_while_counting(tmp_path)
-    for at_least in (20, 30):  # the one who resumes may be killed as well
+    for at_least in (20, 30):  # the resuming process may be killed as well
         with hemicycle.process('resume', *odd) as process:
             hemicycle.reaches(at_least, process)
             process.kill()
@@ -139,9 +139,9 @@ def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
     last = dict.fromkeys(runs, 0)
     for _ in range(KILLS):
         with hemicycle.process('serve', '--port', '0', *odd) as server, pytest.raises(TimeoutExpired):
-            server.communicate(timeout=random.uniform(0.1, 1.5))  # It is killed then.
+            server.communicate(timeout=random.uniform(0.1, 1.5))  # Then it is killed.
         before, last = last, dict(table(hemicycle, 'SELECT id, seq FROM run'))
-        assert all(before[run] <= last[run] for run in runs), 'what was journaled stays'
+        assert all(before[run] <= last[run] for run in runs), 'journaled steps stay'
     with hemicycle.process('serve', '--port', '0', *odd) as server:
         unfinished = "SELECT id FROM run WHERE status <> 'done'"
         until(lambda: not table(hemicycle, unfinished), 'the last server finishes all runs')
@@ -165,7 +165,7 @@ async def ten_unfinished(hemicycle: Hemicycle, calls: Path) -> list[RunId]:
 
 
 def table(hemicycle: Hemicycle, query: str) -> list[Any]:
-    """What the file alone answers."""
+    """The result of a query on the file itself."""
     with closing(sqlite3.connect(f'{hemicycle.database.as_uri()}?mode=ro', uri=True)) as file:
         return file.execute(query).fetchall()
 
@@ -207,7 +207,7 @@ def status(hemicycle: Hemicycle) -> Status | None:
 
 
 def repeated(steps: list[Transition]) -> list[tuple[str, int]]:
-    """Visits to a state whose work ended more than once; and gaps in the numbers of the steps."""
+    """Visits whose work ended more than once, and gaps in the step numbers."""
     assert [step.seq for step in steps] == list(range(1, len(steps) + 1))
     endings = Counter(
         (step.event.at, step.event.since)

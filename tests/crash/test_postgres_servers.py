@@ -28,7 +28,7 @@ NUMBER = 4
 
 @dataclass(slots=True)
 class Servers(Fleet):
-    """Servers that drive the runs themselves."""
+    """Servers that execute the runs themselves."""
 
     def _placed(self) -> list[str]:
         return []
@@ -52,7 +52,7 @@ async def reader(servers: Servers) -> AsyncIterator[Journal]:
 
 @pytest.fixture
 async def two(servers: Servers) -> AsyncIterator[list[tuple[Process, httpx.AsyncClient]]]:
-    """Two servers, and what asks each of them."""
+    """Two servers, and an HTTP client for each."""
     async with AsyncExitStack() as stack:
         found = []
         for _ in range(2):
@@ -103,7 +103,7 @@ async def test_servers_that_start_together_share_what_was_left(
     await check_all_ended(servers, reader, runs)
     assert all(times <= 1 for times in servers.repeated().values()), servers.repeated()
     drivers = Counter(run for run, _ in {(call.run, call.pid) for call in servers.lines()})
-    assert max(drivers.values()) <= 2, 'a run was taken by both'
+    assert max(drivers.values()) <= 2, 'both claimed a run'
 
 
 @pytest.mark.parametrize('seconds', [1.5, pytest.param(10.0, marks=pytest.mark.long)])
@@ -119,7 +119,7 @@ async def test_runs_wait_while_the_database_is_unavailable(
     await servers.wait_driven(2 * NUMBER)
     postgres.stop()
     try:
-        await asyncio.sleep(seconds)  # It is away for so long, whatever happens.
+        await asyncio.sleep(seconds)  # The outage lasts this long in any case.
     finally:
         postgres.start()
     back = time.monotonic()

@@ -1,4 +1,4 @@
-"""The power fails at step n, for every n: a new process reaches the same end, one call at most twice."""
+"""The power fails at step n, for every n: a new process reaches the same end, repeating one call at most."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PowerCut(Exception):
 
 
 class Cutting:
-    """A journal whose power fails at step `at`: before it is written, or after, when nobody hears of it."""
+    """A journal whose power fails at step `at`: before it is written, or after, before that is reported."""
 
     def __init__(self, journal: Journal, at: int, *, written: bool) -> None:
         self.journal, self.at, self.written = journal, at, written
@@ -58,13 +58,13 @@ class Cutting:
 
 @tool(approval=True)
 async def publish(context: ToolContext, text: str) -> str:
-    """Do something outside that must not be done twice."""
+    """Have a side effect that must not be repeated."""
     DONE[context.key] += 1
     return 'published'
 
 
 def reply(request: ModelRequest) -> Any:
-    """As the pipeline's agents, with a call that breaks off and one that a person must allow."""
+    """Like the pipeline's agents, with a call that breaks off and one that needs approval."""
     hints = request.hints
     if hints.role == 'analyzer' and hints.visit == 1 and hints.attempt < 3:
         return ModelError('overloaded', retryable=True, retry_after=5)
@@ -76,7 +76,7 @@ def reply(request: ModelRequest) -> Any:
 
 
 class Publishing(Pipeline):
-    """The pipeline, and somebody who publishes what it made."""
+    """The pipeline, and an agent that publishes its result."""
 
     states = [*Pipeline.states, agent('publishing', 'publisher', tools=('publish', 'notes'))]
     transitions = [
@@ -101,7 +101,7 @@ def undisturbed() -> Undisturbed:
 
 
 async def run_through() -> Undisturbed:
-    """How it ends with no power cut, its events, and how many calls it takes."""
+    """The end without a power cut, the events, and the number of calls."""
     DONE.clear()
     model = FakeModel(reply)
     async with conductor(MemoryJournal(), model) as here:
@@ -136,7 +136,7 @@ async def cut(
 
 
 async def _darkness(gone: Conductor, journal: Cutting, run: RunId) -> None:
-    """Until the lights are out; a person says yes where one is asked."""
+    """Run until the power fails; a person approves everything."""
     live = gone._live.runs.get(run)
     while not journal.dark and live:
         if live.projection.waiting and not live._mailbox.waiting:
@@ -154,7 +154,7 @@ async def check(
     assert outcome.status is Status.DONE
     assert (outcome.memory, outcome.answer) == (expected.memory, expected.answer)
     assert [name for name in found if name != 'recover@'] == events
-    assert requests <= made <= requests + 1, 'nothing is repeated but the call in flight'
+    assert requests <= made <= requests + 1, 'only the call in flight is repeated'
     assert len(DONE) == 1 and sum(DONE.values()) <= 2
     if made > requests:
         assert sum(DONE.values()) == 1

@@ -24,7 +24,7 @@ STEPS = {'one after another': 21, 'side by side': 20}
 
 
 def work(request: ModelRequest) -> Any:
-    """One reads what was found before, one fails; the same request gets the same answer."""
+    """One worker reads earlier results, one fails; equal requests get equal answers."""
     if task_in(request) == 'b':
         return ModelError('gone', retryable=False)
     if task_in(request) == 'c' and request.hints.turn == 0:
@@ -59,7 +59,7 @@ async def test_the_steps_below_are_all_there_are(execution: str) -> None:
 async def test_every_task_ends_once_wherever_the_power_fails(
     tmp_path: Path, execution: str, at: int, written: bool
 ) -> None:
-    # Every fifth step on disk; the journals keep one contract, and a disk is slow.
+    # Every fifth step on disk: journals share one contract, and a disk is slow.
     memory = MemoryJournal()
 
     async def open_it() -> Journal:

@@ -20,7 +20,7 @@ MOST = 200
 
 
 class Failing:
-    """A journal whose power fails at its n-th call: before it, or after, when nobody hears of it."""
+    """A journal whose power fails at its n-th call: before it, or after, before it returns."""
 
     def __init__(self, journal: Journal, at: int, *, done: bool) -> None:
         self.journal, self.left, self.done = journal, at, done
@@ -47,7 +47,7 @@ def conductor(journal: Any, owner: str) -> Conductor:
 
 
 async def left_behind(journal: MemoryJournal) -> list[RunId]:
-    """A run in the middle, a run of which nothing but its summary is journaled, and a fork."""
+    """A run in progress, a run of which only the summary is journaled, and a fork."""
     async with conductor(journal, 'gone') as gone:
         run = (await gone.start('pair')).id
         await gone.result(run)

@@ -19,7 +19,7 @@ KILLS, EACH = 3, 3
 
 @contextmanager
 def serving(hemicycle: Hemicycle) -> Iterator[httpx.Client]:
-    """A server that is killed at the end, whatever it does."""
+    """A server that is killed at the end."""
     with hemicycle.process('serve', '--port', '0', '--patterns', str(hemicycle.patterns)) as process:
         address = line(process.stdout).rpartition(' ')[2]
         with httpx.Client(base_url=f'{address}/api/v1', timeout=60) as http:

@@ -30,7 +30,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 class Reader:
-    """One stream that is cut after a few events, again and again, and goes on after the last step it saw."""
+    """A stream that is cut repeatedly after a few events, and resumes after the last step it saw."""
 
     def __init__(self, url: str, seed: int) -> None:
         self._url, self._random = url, random.Random(seed)
@@ -45,7 +45,7 @@ class Reader:
                     if answer.status_code == 204 or await self._take(answer):
                         return
             except httpx.TransportError:
-                await asyncio.sleep(0.05)  # The server is not there at present.
+                await asyncio.sleep(0.05)  # The server is down.
             self.cuts += 1
 
     async def _take(self, answer: httpx.Response) -> bool:

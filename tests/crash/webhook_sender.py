@@ -19,7 +19,7 @@ AT_ONCE = 50
 
 
 async def send(database: Path, url: str, runs: int) -> None:
-    """Make the runs that are missing, then send what there is to say of them."""
+    """Create the missing runs, then send their notifications."""
     journal = await open_journal(database)
     async with Conductor(journal, catalog=catalog(FakeModel(reply), Pair)) as conductor:
         notifications = Notifications(conductor, Channels(), delays=DELAYS)

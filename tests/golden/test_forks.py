@@ -1,4 +1,4 @@
-"""A fork without edits that plays what is recorded reaches the same journal: of every one, at every step."""
+"""A fork without edits reaches the same journal: of every recorded run, at every step."""
 
 from __future__ import annotations
 

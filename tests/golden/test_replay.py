@@ -33,7 +33,7 @@ def samples() -> list[Any]:
 
 
 async def record(pattern: str, sample: Any) -> dict[str, Any]:
-    """Play a scenario and keep what it leaves; times are simulated and ids are taken out."""
+    """Play a scenario and return its journal; times are simulated and ids removed."""
     made = CATALOG.pattern(pattern)
     parameters = made.parse({**sample_parameters(made), **sample.parameters}).model_dump(mode='json')
     async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:

@@ -20,7 +20,7 @@ SHORT = Timeouts(first=5, idle=5, total=10)
 
 @dataclass
 class Read:
-    """What came of one call."""
+    """The result of one call."""
 
     events: list[ModelEvent] = field(default_factory=list)
     error: ModelError | None = None
@@ -97,7 +97,7 @@ async def replayed(
     request: ModelRequest | None = None,
     **more: Any,
 ) -> Read:
-    """The answer that a body gives, in pieces of `size` bytes."""
+    """The answer read from a body in pieces of `size` bytes."""
     step = size or len(body) or 1
     pieces = [body[at : at + step] for at in range(0, len(body), step)]
     headers = headers or {'content-type': 'text/event-stream'}

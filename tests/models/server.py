@@ -48,7 +48,7 @@ class Wire:
 
 @dataclass
 class Server:
-    """What it was asked, and whether the client has hung up."""
+    """The requests, and whether the client has hung up."""
 
     url: str = ''
     requests: list[Wire] = field(default_factory=list)
@@ -105,12 +105,12 @@ async def listening(answer: Answer, host: str = '127.0.0.1') -> AsyncIterator[in
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
-        await _turns()  # until who is connecting just now is known: one cut off there is never closed
+        await _turns()  # until pending connections are accepted: others would never be closed
         server.close()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for writer in tasks.values():  # also of those that never began, and of whom nobody reads
+        for writer in tasks.values():  # including those that never started or are not read
             writer.transport.abort()
         await _turns()
 

@@ -1,4 +1,4 @@
-"""Calls to an endpoint: how many at once, the pause after a 429, cost, connections."""
+"""Calls to an endpoint: concurrency, the pause after a 429, cost, connections."""
 
 import asyncio
 import json
@@ -94,7 +94,7 @@ async def test_a_429_delays_the_others() -> None:
 
 
 async def started(line: EndpointClient, clock: SimulatedClock, calls: int) -> list[float]:
-    """When calls made all at once have been sent, in seconds; each is answered at once."""
+    """The send times of concurrent calls, in seconds; each is answered at once."""
     sent: list[float] = []
     began = clock.now()
 
@@ -152,7 +152,7 @@ async def test_first_calls_reserve_a_guess_at_their_output(most: int | None, at_
     assert begun == at_first
     gate.set()
     await settle(300)
-    assert begun == 8, 'what they did not use is given back at once'
+    assert begun == 8, 'unused reservations are returned at once'
     await asyncio.gather(*calls)
     await line.close()
 
@@ -223,7 +223,7 @@ async def test_a_call_says_why_it_waits_and_counts_those_ahead_of_it() -> None:
         [Waiting(reason='1 requests a minute', seconds=40)],
         [Waiting(reason='1 requests a minute', seconds=100)],
     ]
-    tasks[0].cancel()  # Whoever leaves the queue does not hold up the others.
+    tasks[0].cancel()  # A call that leaves the queue does not delay the others.
     await clock.advance(100)
     assert said[1][-1] == Waiting(reason='')
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -278,7 +278,7 @@ async def test_an_endpoint_that_is_down_is_skipped_for_a_while() -> None:
         await spoken(line)
     assert (caught.value.attempts, caught.value.patience) == (7, 5)
     model = line.model('m')
-    assert not model.down, 'only whoever has another model marks it'
+    assert not model.down, 'it is marked only for calls with another model'
     model.mark_down()
     assert model.down
     await clock.advance(31)

@@ -164,7 +164,7 @@ async def test_a_slow_reader_is_not_a_stall(speech: Speech) -> None:
         timeouts = Timeouts(first=30, idle=1, total=60)
         async for event in call(http, endpoint(speech.dialect, server.url), 'm', asked(timeouts=timeouts)):
             if isinstance(event, TextPiece):
-                if not text:  # longer than the endpoint may be silent, which it is not
+                if not text:  # longer than the endpoint's idle timeout
                     await asyncio.sleep(1.5)
                 text += event.text
     assert text == 'abc'

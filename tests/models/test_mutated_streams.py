@@ -1,4 +1,4 @@
-"""Recorded streams with a value replaced or taken out: they are read, or refused with a `ModelError`."""
+"""Recorded streams with a value replaced or removed: they are read, or refused with a `ModelError`."""
 
 from __future__ import annotations
 

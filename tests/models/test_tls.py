@@ -33,7 +33,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @asynccontextmanager
 async def serving(files: Path) -> AsyncIterator[str]:
-    """A server that answers whoever shows a certificate of the test authority."""
+    """A server that requires a certificate of the test authority."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(files / 'ca.pem'))
     context.load_cert_chain(files / 'server.pem')
     context.verify_mode = ssl.CERT_REQUIRED
@@ -73,7 +73,9 @@ async def test_an_endpoint_uses_its_own_ca_and_client_certificate(files: Path) -
             await call(EndpointClient(endpoint(url=url, **mine)))
         with pytest.raises(ModelError) as caught:
             await call(EndpointClient(endpoint(url=url, ca=str(files / 'ca.pem'))))
-        assert caught.value.kind in ('connection', 'truncated'), 'the server hangs up on who shows none'
+        assert caught.value.kind in ('connection', 'truncated'), (
+            'the server rejects clients without a certificate'
+        )
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ OURS = ('engine', 'storage', 'tests', 'ui')
 PREPARED = ('engine', 'sqlmodel', 'hypothesis', 'anyio.pytest_plugin', 'anyio._backends._asyncio')
 OPTIONS = (
     *('-x', '-q', '--no-header', '-p', 'no:cacheprovider', '-p', 'anyio'),
-    *('-o', 'addopts=--import-mode=importlib'),  # without the window, which none of them needs
+    *('-o', 'addopts=--import-mode=importlib'),  # without the ui plugin, which none of them needs
     *('-W', 'ignore::pytest.PytestConfigWarning', '-W', 'ignore::pytest.PytestAssertRewriteWarning'),
     *('-W', 'ignore::pytest.PytestUnknownMarkWarning'),  # those of plug-ins
 )

@@ -35,13 +35,13 @@ async def conductor():
 
 @pytest.fixture
 def role() -> Role:
-    """The role of whoever is logged in; tests of other roles say another."""
+    """The role of the caller; tests of other roles override it."""
     return Role.ADMIN
 
 
 @pytest.fixture
 def backend(conductor: Conductor, role: Role) -> Iterator[Backend]:
-    """Where somebody is logged in, an administrator by default: what pages do goes through the guard."""
+    """The backend of pages for a caller, by default an administrator, behind the guard."""
     known = FixedIdentity(Caller('ada', role))
     ada = ContextVar('identity', default=known)
     backend = Backend()
@@ -54,7 +54,7 @@ def backend(conductor: Conductor, role: Role) -> Iterator[Backend]:
 
 @pytest.fixture
 def pages(user: User, backend: Backend) -> User:
-    """A user of all pages but the run page."""
+    """A simulated user of all pages except the run page."""
     theme.serve_assets()
     for page in PAGES:
         if page is not run:

@@ -1,4 +1,4 @@
-"""Artifacts and criteria without a browser: long ones, odd ones, old charts, the download of a whole one."""
+"""Artifacts and criteria without a browser: long and unusual ones, old charts, downloads."""
 
 import json
 from types import SimpleNamespace
@@ -54,7 +54,7 @@ async def test_each_kind_of_artifact_is_rendered_and_long_ones_are_folded(user: 
     }
     panes[0].show(view({'working': {'artifacts': found}}))
     await user.should_see('Artifacts')
-    await user.should_not_see('by a_tool')  # nobody looks yet
+    await user.should_not_see('by a_tool')  # not shown yet
     with user:
         rows[0].open('Artifacts')
     await user.should_see('by a_tool')

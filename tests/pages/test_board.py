@@ -36,7 +36,7 @@ def served(backend: Backend, conductor: Conductor) -> None:
 
 
 def stubborn(request: Any) -> dict[str, Any]:
-    """A reviewer who holds its own coder for the best, for ever, at length."""
+    """A verbose reviewer who always considers its own coder the best."""
     best = request.hints.role.replace('reviewer', 'coder')
     points = [f'{best} goes first, {LONG}'] * 3
     return position('REVISE_BEST', best, agrees=False, insists=points, rests_on=points) | {'text': LONG}
@@ -57,7 +57,7 @@ async def test_an_undecided_debate_is_synthesized_and_replayed(user: User, backe
         await user.should_see('cannot approve anything')
         assert len(user.find(content='Insists').elements) >= 3 * 5
         spoke = [step.seq for step in steps if any(c.path == '/memory/transcript/-' for c in step.changes)]
-        await user.open(f'/runs/{run}?at={spoke[3]}')  # three reviews, and the first word of the debate
+        await user.open(f'/runs/{run}?at={spoke[3]}')  # three reviews, and the first statement of the debate
         click(user, 'Debate')
         await user.should_see('Round 1')
         await user.should_not_see('Round 2')
@@ -211,7 +211,7 @@ async def test_a_person_judges_in_the_seat_of_a_supervisor(user: User, backend: 
 
 
 def pick(user: User, stage: str) -> None:
-    """Press the button of a stage, whatever its status is."""
+    """Press the button of a stage, in any status."""
     (button,) = [
         one
         for one in user.find(kind=ui.element).elements
@@ -221,7 +221,7 @@ def pick(user: User, stage: str) -> None:
 
 
 async def shown(user: User, label: str) -> None:
-    """Wait for a visible control in visible surroundings."""
+    """Wait for a visible control with visible parents."""
     for _ in range(100):
         found = [one for one in user.find(kind=ui.element).elements if says(one, label)]
         if any(all(around.visible for around in one.ancestors()) for one in found):
@@ -312,7 +312,7 @@ def says(element: ui.element, label: str) -> bool:
 
 
 def others(user: User) -> set[Any]:
-    """The areas of a form that are in a fold: more of a position."""
+    """The text areas in a form's collapsed section."""
     return {
         area
         for area in user.find(kind=ui.textarea).elements

@@ -73,7 +73,7 @@ async def test_any_row_can_be_opened(pages, conductor, at):
 
 
 async def related(conductor: Conductor, run: RunId) -> dict[str, list[RunId]]:
-    """Which runs are offered beside one, by what is said of them."""
+    """The runs offered for comparison with one, by their captions."""
     found = await relatives(conductor, await conductor.info(run))
     return {title: [info.id for info in infos] for title, infos in found.items()}
 
@@ -87,7 +87,7 @@ async def test_the_family_is_offered_first(conductor, monkeypatch):
     for run in (child, twin, lost, nephew):
         await conductor.result(run)
     await conductor.delete(lost)
-    strangers = [await ran(conductor) for _ in range(3)]  # newer than all the family
+    strangers = [await ran(conductor) for _ in range(3)]  # newer than the whole family
     assert await related(conductor, child) == {
         'Forked from': [parent],
         'Forked from the same run': [twin],

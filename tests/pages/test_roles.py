@@ -1,4 +1,4 @@
-"""Every page as an administrator, an operator and a viewer: nothing fails, and nothing is tried in vain."""
+"""Every page as an administrator, an operator and a viewer: nothing fails or is tried without permission."""
 
 import pytest
 from nicegui.testing import User
@@ -29,7 +29,7 @@ MISSING = ('/nowhere', '/runs/nowhere')
 
 @pytest.fixture
 def pages(user: User, backend) -> User:
-    """A user of all pages."""
+    """A simulated user of all pages."""
     theme.serve_assets()
     for page in PAGES:
         page.register(backend)
@@ -51,7 +51,7 @@ async def runs(conductor: Conductor) -> dict[str, str]:
 
 @pytest.fixture
 def refused(monkeypatch) -> list[str]:
-    """What was refused, also where that was caught."""
+    """All refusals, even caught ones."""
     found: list[str] = []
 
     def note(error: NotAllowed, *said: object) -> None:

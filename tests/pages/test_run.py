@@ -24,7 +24,7 @@ from ui.web.backend import Backend
 
 
 class FullDisk(MemoryJournal):
-    """Has no room until somebody makes some."""
+    """Is full until a test makes room."""
 
     full = False
 
@@ -35,7 +35,7 @@ class FullDisk(MemoryJournal):
 
 
 class Away(FullDisk):
-    """Cannot be read, either."""
+    """Cannot be read either."""
 
     async def transitions(self, *given, **options):
         if self.full:
@@ -67,7 +67,7 @@ async def opened(backend: Backend, journal: MemoryJournal, model: FakeModel) -> 
 
 
 def press(user: User, text: str) -> None:
-    """Click the button around a text: the one in a dialog, if one there has it."""
+    """Click the button with a text, preferably in a dialog."""
     found = user.find(text).elements
     found = [one for one in found if getattr(one, 'text', '') == text] or list(found)
     asked = [one for one in found if any(isinstance(outer, ui.dialog) for outer in one.ancestors())]
@@ -157,7 +157,7 @@ async def test_a_step_of_a_run_that_has_ended(user: User, backend):
 
 
 async def test_the_address_is_replaced_in_one_call(user: User, backend, monkeypatch):
-    """Whoever reloads while the page is drawn gets the same tab again."""
+    """A reload while the page is drawn opens the same tab."""
     conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
@@ -169,7 +169,7 @@ async def test_the_address_is_replaced_in_one_call(user: User, backend, monkeypa
 
 
 async def test_memory_is_read_off_the_event_loop(user: User, backend, monkeypatch):
-    """Its long lists are in earlier snapshots, and other pages do not wait for them."""
+    """Long lists are read from earlier snapshots, and other pages do not wait for that."""
     conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)

@@ -13,7 +13,7 @@ NOW = 1_700_000_000.0
 
 
 async def keep(conductor, number: int, **given):
-    """Keep a run that nobody runs."""
+    """Store a run that no process executes."""
     info = RunInfo(
         id=RunId(f'run{number:03}'), pattern='pipeline', title=f'Run {number}', status=Status.DONE,
         created=NOW + number, updated=NOW + number + 75, seq=12, usage=Usage(input=3_000, output=400),

@@ -115,7 +115,7 @@ def test_short_times_are_formatted():
 
 
 def known(conductor, **fields):
-    """Have the catalog know an agent that is installed, and those that are not."""
+    """Add an installed agent and missing ones to the catalog."""
     mine = ExternalAgent(name='mine', title='Mine', command='sh', variables=('HOME',), **fields)
     conductor.catalog.agents = ExternalAgents({'mine': mine})
     conductor.catalog.registry.agents = conductor.catalog.agents

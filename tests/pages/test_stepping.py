@@ -29,7 +29,7 @@ async def held(backend: Backend, journal: MemoryJournal, **options: object) -> t
 
 
 def hears(user: User, kind: type[ui.element], event: str, said: dict | None = None) -> None:
-    """All elements of a kind hear of an event."""
+    """Send an event to all elements of a kind."""
     found = {element for element in user.client.elements.values() if isinstance(element, kind)}
     UserInteraction(user, found, None).trigger(event, said)
 

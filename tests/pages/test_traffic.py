@@ -59,7 +59,7 @@ async def test_an_address_picks_an_edge_and_lists_its_runs(pages, runs, conducto
     await pages.should_see('Compare tea and coffee, 1')
     await pages.open('/patterns/pipeline/traffic?edge=researching>failed')
     await pages.should_see('Runs that took researching → failed')
-    await pages.should_see('2 runs: 2 done.')  # the heat is of all of them
+    await pages.should_see('2 runs: 2 done.')  # the heatmap counts all of them
     await pages.should_not_see('Compare tea and coffee, 1')
 
 

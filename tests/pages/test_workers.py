@@ -1,4 +1,4 @@
-"""The page of workers: what each drives, what waits and why, and draining one."""
+"""The page of workers: what each executes, what waits and why, and draining one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.web.fleet import DrivenRun, WaitingRun, WorkerInfo
 
 
 class FakeFleet:
-    """A fleet as a test says."""
+    """A fleet configured by a test."""
 
     def __init__(self) -> None:
         self.there: list[WorkerInfo] = []

@@ -1,4 +1,4 @@
-"""Agents that work on projects: their claims rest on what really happened in the sandbox."""
+"""Agents that work on projects: their claims are checked against what happened in the sandbox."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.harness import FakeModel, calls, settled, until
 
 
 async def played(pattern: str, folder: Path = FOLDER, **changed: Any) -> tuple[Outcome, View, str, Conductor]:
-    """Play the sample of a pattern; gives the text of the file that it changes, too."""
+    """Play the sample of a pattern; also returns the text of the changed file."""
     sample = scenarios(pattern)[0]
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0, folder=folder)

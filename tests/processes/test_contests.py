@@ -1,4 +1,4 @@
-"""Scenarios whose tests really run, and folders that no other agent can reach."""
+"""Scenarios with real test runs, and folders isolated from other agents."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_a_scenario_with_tests_plays_to_its_stated_end(scenario: Scenario,
 
 
 async def test_bech32_ends_differently_when_a_line_is_broken(sandbox: Sandbox, tmp_path: Path) -> None:
-    """One bit of a constant: the vectors fail, reviewers do not agree, and nothing is approved."""
+    """One bit of a constant is wrong: the vectors fail, reviewers disagree, and nothing is approved."""
     folder = tmp_path / 'scenarios'
     shutil.copytree(FOLDER, folder)
     code = folder / 'bech32' / 'coder1.py'
@@ -58,7 +58,7 @@ async def test_bech32_ends_differently_when_a_line_is_broken(sandbox: Sandbox, t
 
 
 async def test_required_tests_cannot_be_changed_by_the_coder(sandbox: Sandbox, tmp_path: Path) -> None:
-    """Not the tests, nor pytest's settings, nor a conftest, nor a pytest of its own."""
+    """Neither the tests nor pytest's settings, a conftest, or its own pytest."""
     tests = tmp_path / 'given'
     tests.mkdir()
     (tests / 'test_given.py').write_text('import work\n\ndef test_it():\n    assert work.X == 2\n')
@@ -86,7 +86,7 @@ async def test_required_tests_cannot_be_changed_by_the_coder(sandbox: Sandbox, t
 
 
 async def test_coders_cannot_reach_each_others_folders(sandbox: Sandbox, tmp_path: Path) -> None:
-    """Neither with the tools for files nor with commands; not to read and not to write."""
+    """Neither with file tools nor with commands, neither for reading nor writing."""
     secret = 'the work of coder2'
 
     def spy(request):

@@ -127,7 +127,7 @@ async def test_commands_of_a_fork_cannot_reach_the_original(sandbox: Sandbox, tm
 
 
 def remembering(request: ModelRequest) -> Any:
-    """Tells the server something, asks it for what never comes, and ends with what it heard."""
+    """Sends the server something, makes a call that never returns, and ends with the answers."""
     match request.hints.turn:
         case 0:
             return calls(('small_remember', {'text': 'x'}), ('small_add', {'a': 2}))
@@ -164,7 +164,7 @@ async def test_mcp_tools_are_called_again_only_when_live(tmp_path: Path) -> None
         batches = [step.seq for step in steps if 'results' in step.event.data]
         live = await conductor.fork(run, batches[1])
         await conductor.result(live)
-        assert results(await conductor.transitions(live))[2] == ['x, add, z, z'], 'nothing was played on it'
+        assert results(await conductor.transitions(live))[2] == ['x, add, z, z'], 'nothing was replayed on it'
         one = await conductor.fork(
             run, 1, variation=ForkOverrides(after='recorded', plays={f'@{batches[2]}': 'live'})
         )
@@ -176,19 +176,19 @@ async def test_mcp_tools_are_called_again_only_when_live(tmp_path: Path) -> None
     without = remote(FakeModel(remembering), nowhere)
     async with Conductor(journal, catalog=without, workspaces=tmp_path / 'files') as conductor:
         fork = await conductor.fork(run, 1, variation=PLAYED)
-        assert (await conductor.result(fork)).status is Status.DONE, 'what is played needs no server'
+        assert (await conductor.result(fork)).status is Status.DONE, 'a replay needs no server'
         assert results(await conductor.transitions(fork)) == heard
 
 
 @tool(seconds=0.2)
 async def dawdle(context: ToolContext) -> str:
-    """Take for ever."""
+    """Never return."""
     await asyncio.sleep(3600)
     return 'late'
 
 
 class Hurried(Pattern):
-    """An agent with a slow tool and a model that is slow once, then one that has no time at all."""
+    """An agent with a slow tool and a model that is slow once, then an agent without any time."""
 
     initial = 'working'
     states = [

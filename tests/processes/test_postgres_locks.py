@@ -1,4 +1,4 @@
-"""Locks on PostgreSQL: which owners are alive, however they die, and what a lost session does."""
+"""Locks on PostgreSQL: which owners are alive, however they die, and lost sessions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def locks_of(database: str) -> Iterator[PostgresLocks]:
 
 
 def process(database: str, owner: str) -> AbstractContextManager[subprocess.Popen[str]]:
-    """A process that is alive under this name until it is killed."""
+    """A process that owns this name until it is killed."""
     code = (
         'import sys\nfrom storage import Settings\nfrom storage.postgres.locks import PostgresLocks\n'
         'held = PostgresLocks(Settings(database=sys.argv[1]))\nheld.serve("http://here")\nheld.acquire(sys.argv[2])'
@@ -55,7 +55,7 @@ def process(database: str, owner: str) -> AbstractContextManager[subprocess.Pope
 
 
 def cut(database: str) -> None:
-    """End all other sessions, as an operator may."""
+    """Terminate all other sessions, as an operator may."""
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(
             'SELECT pg_terminate_backend(pid) FROM pg_stat_activity'
@@ -135,7 +135,7 @@ def test_no_owner_is_dead_during_an_outage_and_shortly_after(
         finally:
             postgres.start()
         with locks_of(database) as fresh:
-            assert fresh.is_alive('other')  # It may only need another moment.
+            assert fresh.is_alive('other')  # It may need another moment.
         until(lambda: asked.dead() == ['other'], 'its death is seen')
 
 
@@ -148,7 +148,7 @@ def test_one_server_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPa
         with psycopg.connect(database) as looking:
             query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
             before = looking.execute(query).fetchone()
-            two.begin_adoption()  # It is told to go on after a while.
+            two.begin_adoption()  # It is told to continue after a while.
             assert looking.execute(query).fetchone() == before
             one.end_adoption()
             two.begin_adoption()

@@ -33,7 +33,7 @@ def write(root: Path, **files: str) -> Path:
 async def work(
     pattern: str, project: Path | str, *replies: Any, seen: list[str] | None = None, **parameters: Any
 ) -> Outcome:
-    """The outcome of a run; `seen` takes what tools gave back to its agent."""
+    """The outcome of a run; `seen` collects the tool results of its agent."""
     catalog = Catalog.load()
     model = catalog.models['scripted'] = FakeModel(in_turn(*replies))
     async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
@@ -190,7 +190,7 @@ async def test_missing_dependencies_are_named_with_their_install_command(
 
 
 def wheel(folder: Path, name: str) -> str:
-    """A wheel of a module with a value in it, as pip takes it from a folder; returns its file name."""
+    """Write a wheel of a module with a value, for pip to install from a folder; returns its name."""
     file = f'{name}-1.0-py3-none-any.whl'
     about = f'{name}-1.0.dist-info'
     with zipfile.ZipFile(folder / file, 'w') as made:
@@ -213,7 +213,7 @@ async def test_dependencies_are_installed_before_the_run_if_allowed(sandbox: San
     (said,) = outcome.memory['messages']
     assert (said['kind'], said['recipient']) == ('installed', 'builder')
     assert said['content'].startswith('$ python3 -m venv .venv') and 'rare-1.0' in said['content']
-    assert not (project / '.venv').exists(), 'the project itself is left as it is'
+    assert not (project / '.venv').exists(), 'the project itself is unchanged'
 
 
 async def test_only_the_installation_has_the_network(sandbox: Sandbox, tmp_path: Path) -> None:

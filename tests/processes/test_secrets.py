@@ -1,4 +1,4 @@
-"""Keys stay out of everything stored or shown: a whole run with keys, then a search for them."""
+"""No key is stored or shown: a whole run with keys, then a search for them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ env = {{SMALL_TOKEN = "env:SMALL_TOKEN"}}
 
 
 class Standin:
-    """Two providers in one server; whatever goes wrong, they repeat the keys."""
+    """Two providers in one server that echo the keys in all errors."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -113,7 +113,7 @@ class Standin:
             await wire.head('500 Oh no' if nth == 1 else '401 No', content_type='application/json')
             await wire.chunk(body)
         elif nth == 2:
-            # One cut in the middle of a key, inside an answer.
+            # One is split in the middle of a key, inside an answer.
             error = anthropic('error', error={'type': 'overloaded_error', 'message': told})
             at = error.index(b'second-secret') + 6
             await wire.head()
@@ -162,7 +162,7 @@ async def process_of(home: Path, url: str, *arguments: str, out: int | BinaryIO)
 
 
 async def hemicycle(home: Path, url: str, *arguments: str) -> tuple[int | None, str]:
-    said = home.with_name(f'{home.name}.said')  # beside the home, in which keys are looked for
+    said = home.with_name(f'{home.name}.said')  # outside the home, which is searched for keys
     said.unlink(missing_ok=True)
     process = forkserver.start([*arguments], environment(home, url), said)
     await asyncio.to_thread(process.join, 240)
@@ -171,7 +171,7 @@ async def hemicycle(home: Path, url: str, *arguments: str) -> tuple[int | None, 
 
 @asynccontextmanager
 async def leaking(home: Path, standin: Standin) -> AsyncIterator[Server]:
-    """The providers, configured in the home, which has the pattern besides."""
+    """The providers, configured in a home with the pattern."""
     (home / 'patterns').mkdir()
     (home / 'patterns' / 'leaky.py').write_text(PATTERN)
     async with serving(standin) as server:
@@ -182,7 +182,7 @@ async def leaking(home: Path, standin: Standin) -> AsyncIterator[Server]:
 
 @asynccontextmanager
 async def serving_pages(home: Path, url: str) -> AsyncIterator[str]:
-    """The address of a dashboard, which says what it says into a file of the home."""
+    """The address of a dashboard whose output goes to a file in the home."""
     port = free_port()
     with (home / 'server.out').open('wb') as out:
         given = ('serve', '--port', str(port), '--patterns', str(home / 'patterns'))
@@ -195,7 +195,7 @@ async def serving_pages(home: Path, url: str) -> AsyncIterator[str]:
 
 
 async def page(http: httpx.AsyncClient, address: str, having: str = '') -> str:
-    """A page of the dashboard, as soon as it answers and has this text in it."""
+    """A page of the dashboard, once it answers with this text."""
     for _ in range(600):
         try:
             text = (await http.get(address, timeout=30)).text
@@ -220,7 +220,7 @@ def environment(home: Path, url: str) -> dict[str, str]:
 
 
 async def kept(home: Path) -> str:
-    """All that is journaled, for the journal packs what it keeps; and an archive of the files, unpacked."""
+    """All journaled data, decompressed, and the unpacked archive of the files."""
     texts: list[str] = []
     async with Conductor(await open_journal(home / 'hemicycle.db'), workspaces=home / 'workspaces') as reader:
         for info in (await reader.runs(RunQuery())).runs:
@@ -259,7 +259,7 @@ async def test_no_key_is_stored_or_printed(tmp_path: Path) -> None:
         assert again[0] == 0 and 'all done' in again[1], again[1]
         assert len(standin.asked) == asked
     everything = await kept(tmp_path)
-    # What was hidden was there to be found.
+    # The hidden values were there to be found.
     assert everything.count('[hidden]') > 5 and 'bad token [hidden]' in everything
     assert 'nothing secret' in everything and 'the token is [hidden]' in everything
     for text in (everything, said, failed, *(out for _, out in others), again[1]):
@@ -268,7 +268,7 @@ async def test_no_key_is_stored_or_printed(tmp_path: Path) -> None:
 
 
 def layers(data: bytes) -> str:
-    """All that is in a file for others, also what is compressed in it, or written in base64."""
+    """The whole contents of an export, decompressed and decoded from base64."""
     if data[:2] == b'\x1f\x8b':
         return layers(gzip.decompress(data))
     text = data.decode('latin-1')
@@ -278,7 +278,7 @@ def layers(data: bytes) -> str:
 
 
 async def forked(home: Path, run: RunId) -> tuple[str, list[RunId]]:
-    """The tag of two variants of a run, and these, one of which is told something else and wins."""
+    """The tag of two variants of a run, and the variants; one has other instructions and wins."""
     catalog = Catalog.load([home / 'patterns'], home / 'endpoints.toml')
     journal = await open_journal(home / 'hemicycle.db')
     async with Conductor(journal, catalog=catalog, workspaces=home / 'workspaces') as conductor:
@@ -330,7 +330,7 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
         assert f'{forks[0]}' in shown[f'variants/{group}']
         for name, text in shown.items():
             assert not HIDDEN.search(text), (name, HIDDEN.search(text))
-        assert found_in(tmp_path) == []  # nothing but what people write from here on
+        assert found_in(tmp_path) == []  # from here on only text written by people
         catalog = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
         journal = await open_journal(tmp_path / 'hemicycle.db')
         async with Conductor(journal, catalog=catalog, workspaces=tmp_path / 'workspaces') as writer:
@@ -364,7 +364,7 @@ async def test_a_server_logs_and_shows_no_key(tmp_path: Path) -> None:
         await cut_off.communicate()
         standin.holds = False
         standin.let_go.set()
-        # The server goes on with it, is refused with the key in the refusal, and says that in its log.
+        # The server continues the run, is refused with the key in the message, and logs that.
         async with serving_pages(tmp_path, server.url) as address, httpx.AsyncClient() as http:
             for _ in range(600):
                 if 'is failed' in (log := (tmp_path / 'server.out').read_text()):

@@ -1,4 +1,4 @@
-"""The sample whose time runs out, with real tests: given more time, it continues to its goal."""
+"""The sample that expires, with real tests: given more time, it continues to its goal."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope='module')
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of commands of an environment with the wheel, and the packages that it needs from ours."""
+    """The bin folder of an environment with the wheel, using the dependencies of ours."""
     place = tmp_path_factory.mktemp('environment')
     venv.create(place, with_pip=False, symlinks=True)
     pip = [sys.executable, '-m', 'pip', '--disable-pip-version-check', '--python', place / 'bin' / 'python']
@@ -84,7 +84,7 @@ def environment(project: Path) -> dict[str, str]:
 
 
 def output(project: Path, *command: str | Path) -> str:
-    """What a command prints in the project, whose folder comes first where modules are looked for."""
+    """The output of a command in the project, whose folder comes first on the module path."""
     done = subprocess.run(
         command,
         cwd=project,

@@ -1,4 +1,4 @@
-"""The API that tests share: an application makes its routes at its first request, which takes 0.3 s."""
+"""The API that tests share: an application builds its routes at its first request, in 0.3 s."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def serve_api(backend: Backend) -> FastAPI:
-    """The application of this process, in front of this backend until the next one is named."""
+    """The application of this process, with this backend until the next call."""
     app = _build_once()
     app.state = State({'backend': backend})
     return app

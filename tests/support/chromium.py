@@ -8,9 +8,9 @@ NAMES = (
     *('chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome'),
 )
 LEFT_OUT = (
-    # For each window, a process draws what the address bar would pop up: a second of a processor's time.
+    # Otherwise each window has a process for the address bar's popup: a second of processor time.
     *('WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup'),
-    # Of Playwright's own list, which gives way to this one, what can be seen in a page.
+    # From the default list of Playwright, which this one replaces: what can be seen in a page.
     *('PaintHolding', 'HttpsUpgrades', 'ThirdPartyStoragePartitioning'),
 )
 ARGUMENTS = (
@@ -26,5 +26,5 @@ ARGUMENTS = (
 
 
 def path() -> str | None:
-    """Where it is: as `HEMICYCLE_CHROMIUM` says, or the first that is found; None where there is none."""
+    """Its path: `HEMICYCLE_CHROMIUM`, or the first one found; None without any."""
     return os.environ.get('HEMICYCLE_CHROMIUM') or next(filter(None, map(shutil.which, NAMES)), None)

@@ -139,27 +139,27 @@ class Hemicycle:
         return runner.invoke(app, list(arguments), input=stdin, obj=Stores())
 
     def process(self, *arguments: str) -> contextlib.AbstractContextManager[Command]:
-        """Start a command as a process; it is killed at the end if it is still there."""
+        """Start a command as a process; it is killed at the end if still running."""
         foreign = ('PYTEST', 'NICEGUI', 'COV_')
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         own = {name: value for name, value in self._environment.items() if value is not None}
         return _killed_at_the_end(Command(list(arguments), {**inherited, **own, 'PYTHONUNBUFFERED': '1'}))
 
     def newest(self) -> RunInfo | None:
-        """The newest run, read by a reader of its own; None while there is no database."""
+        """The newest run, read by a separate reader; None while there is no database."""
         return asyncio.run(self._newest()) if self.database.exists() else None
 
     def steps(self, run: RunId) -> list[Transition]:
-        """All that is journaled of a run."""
+        """All journaled steps of a run."""
         return asyncio.run(self._steps(run))
 
     def journaled(self) -> int:
-        """The last journaled step of the newest run, from the file alone: it is asked often."""
+        """The last journaled step of the newest run, read from the file directly, since it is polled."""
         query = 'SELECT seq FROM run ORDER BY created DESC, id DESC LIMIT 1'
         try:
             with contextlib.closing(sqlite3.connect(f'{self.database.as_uri()}?mode=ro', uri=True)) as file:
                 row = file.execute(query).fetchone()
-        except sqlite3.OperationalError:  # there is no file yet, or no table
+        except sqlite3.OperationalError:  # no file or table yet
             return 0
         return row[0] if row else 0
 
@@ -194,7 +194,7 @@ def _killed_at_the_end(command: Command) -> Iterator[Command]:
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for a condition. Fails when it has not come within `DEADLINE`."""
+    """Wait for a condition. Fails if it is not met within `DEADLINE`."""
     end = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < end, f'waited {DEADLINE:g} s in vain: {what}'
@@ -208,7 +208,7 @@ def ended(process: Command) -> tuple[int, str, str]:
 
 
 def line(stream: IO[str] | None) -> str:
-    """The next line that a process writes; fails when none comes."""
+    """The next line that a process prints; fails if there is none."""
     assert stream is not None
     signal.signal(signal.SIGALRM, _late)
     signal.alarm(int(DEADLINE))

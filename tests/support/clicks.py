@@ -31,7 +31,7 @@ def answer(user: User, text: str) -> None:
 
 
 async def hide_answered(user: User) -> None:
-    """Wait until all dialogs are answered, and say that they are hidden, as a browser does."""
+    """Wait until all dialogs are answered, and report them hidden, as a browser does."""
     dialogs = [element for element in user.client.elements.values() if isinstance(element, ui.dialog)]
     for _ in range(100):
         if not any(dialog.value for dialog in dialogs):

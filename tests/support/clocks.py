@@ -1,4 +1,4 @@
-"""A clock for whole runs: time passes only while everyone waits for it, however long real work takes."""
+"""A clock for whole runs: time passes only while everything waits for it, however long real work takes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class IdleClock(Clock):
         return self._now
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until there is nothing else to do before then."""
+        """Sleep until nothing else is left to do before then."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._sleepers, (self._now + max(0.0, seconds), next(self._order), future))
         task = asyncio.current_task()
@@ -55,7 +55,7 @@ class IdleClock(Clock):
                 await asyncio.sleep(0.001)
                 continue
             if self._sleepers[0][0] - self._now > self._longest:
-                await asyncio.sleep(0.001)  # So long a wait is for a person, whom the test plays.
+                await asyncio.sleep(0.001)  # A wait this long is for a person, played by the test.
                 continue
             due, _, future = heapq.heappop(self._sleepers)
             if not future.done():

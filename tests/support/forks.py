@@ -1,4 +1,4 @@
-"""For tests of forks: a small pattern with two agents side by side, and whether a fork equals its parent."""
+"""For tests of forks: a small pattern with two parallel agents, and comparing a fork with its parent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLAYED = ForkOverrides(after='recorded', beyond='stop')
 
 
 def told(steps: Iterable[Transition], fields: set[str] | None = None) -> list[dict[str, Any]]:
-    """What has to be the same in both: all but the run, its numbers and when it really was."""
+    """What must be equal in both: everything but the run, its numbers and real times."""
 
     def event(step: Transition) -> Event:
         data = dict(step.event.data)
@@ -40,7 +40,7 @@ def told(steps: Iterable[Transition], fields: set[str] | None = None) -> list[di
 
 
 def as_recorded(now: Any, recorded: Any) -> Any:
-    """A value without the fields that records inside of memory have gained since."""
+    """A value without fields added to records in memory since."""
     if isinstance(now, Event) and isinstance(recorded, Event) and now.name == 'start':
         return replace(now, data=as_recorded(now.data, recorded.data))
     if isinstance(now, Change) and isinstance(recorded, Change):
@@ -53,14 +53,14 @@ def as_recorded(now: Any, recorded: Any) -> Any:
 
 
 async def forked_alike(conductor: Conductor, run: RunId, at: int) -> RunId:
-    """Fork at a step, play what is recorded, and compare: fails at the first step that is another one."""
+    """Fork at a step, replay, and compare: fails at the first differing step."""
     fork = await conductor.fork(run, at, variation=PLAYED)
     await conductor.result(fork)
     own = await conductor.transitions(fork)
     begin = (await conductor.info(fork)).parent_at
     assert not begin or (own[begin].event.name, own[begin].changes) == ('recover', ())
     before = await conductor.transitions(run)
-    fields = recorded_fields(before)  # The pattern may have gained some since.
+    fields = recorded_fields(before)  # The pattern may have gained some fields since.
     found = told(own[:begin] + own[begin + bool(begin) :], fields)
     wanted = told(before, fields)
     for number, (one, now) in enumerate(zip(wanted, found, strict=False), start=1):
@@ -72,7 +72,7 @@ async def forked_alike(conductor: Conductor, run: RunId, at: int) -> RunId:
 
 
 async def forks_alike(conductor: Conductor, run: RunId) -> int:
-    """The same at every step at which the run can be forked; returns how many these are."""
+    """The same at every step where the run can be forked; returns their number."""
     steps = await conductor.transitions(run)
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
     for at in [0, *ends]:
@@ -83,7 +83,7 @@ async def forks_alike(conductor: Conductor, run: RunId) -> int:
 
 
 class Pair(Pattern):
-    """Two agents side by side, each with a tool and three turns; and one who says what came of it."""
+    """Two parallel agents, each with a tool and three turns, and one that reports the result."""
 
     initial = 'both'
     answer = 'said'
@@ -111,7 +111,7 @@ class Pair(Pattern):
 
 
 def working(request: ModelRequest) -> Any:
-    """Each uses its tool twice and then says what it heard last."""
+    """Each uses its tool twice and then repeats the last result."""
     if request.hints.role in ('left', 'right') and request.hints.turn < 2:
         return calls(('calculator', {'expression': f'{request.hints.turn}+1'}))
     return f'{request.hints.role} heard {request.messages[-1].text[:40]}'

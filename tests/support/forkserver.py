@@ -34,7 +34,7 @@ def start(arguments: list[str], environment: dict[str, str], log: Path) -> ForkS
 
 
 class Command:
-    """A command in a process of its own, with as much of `subprocess.Popen` as tests need."""
+    """A command in its own process, with the part of `subprocess.Popen` that tests need."""
 
     def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
         pipes = [Pipe(duplex=False), Pipe(duplex=False)]
@@ -97,7 +97,7 @@ def _started(
 
 
 def preloaded() -> list[str]:
-    """Every module of ours, and of others what is imported late."""
+    """Every module of ours, and lazily imported ones of others."""
     files = (path.relative_to(tree.ROOT).with_suffix('') for path in tree.modules())
     names = ('.'.join(file.parts).removesuffix('.__init__') for file in files)
     return [*names, 'nicegui', 'sqlmodel', *LATE, 'tests.support.forkserver', 'tests.support.prepared']
@@ -109,7 +109,7 @@ def _main(arguments: list[str], environment: dict[str, str], *outputs: Connectio
             os.dup2(os.open(output, os.O_CREAT | os.O_APPEND | os.O_WRONLY), descriptor)
         else:
             os.dup2(output.fileno(), descriptor)
-    # Not those of before, which may have been files, where these are pipes.
+    # Not the previous ones, which may have been files; these are pipes.
     sys.stdout = os.fdopen(1, 'w', buffering=1, encoding='utf-8', closefd=False)
     sys.stderr = os.fdopen(2, 'w', buffering=1, encoding='utf-8', closefd=False)
     os.environ.clear()

@@ -35,7 +35,7 @@ def runs_commands(pattern: type[Pattern]) -> bool:
 
 @dataclass(frozen=True)
 class Calls:
-    """A reply that asks for tools: pairs of a name and the arguments, as JSON text or as a mapping."""
+    """A reply with tool calls: pairs of a name and arguments, as JSON text or as a mapping."""
 
     asked: tuple[tuple[str, Any], ...]
     text: str = ''
@@ -47,7 +47,7 @@ def calls(*asked: tuple[str, Any], text: str = '') -> Calls:
 
 
 class FakeModel:
-    """Answers with what `reply` makes of a request, and keeps the requests.
+    """Answers with `reply(request)`, and keeps the requests.
 
     A reply is a text, a mapping (sent as JSON), `calls(...)`, an exception (raised), or an event to wait for.
     """
@@ -87,7 +87,7 @@ class FakeModel:
 
 
 def in_turn(*replies: Any) -> Callable[[ModelRequest], Any]:
-    """Replies one after another; the last one again and again."""
+    """Replies one after another; the last one is repeated."""
     left = list(replies)
     return lambda request: left.pop(0) if len(left) > 1 else left[0]
 
@@ -122,7 +122,7 @@ SAID_KINDS = ('findings', 'draft', 'verdict', 'result', 'error', 'update')
 async def ran_pipeline(
     reply: Any = pipeline_reply, pattern: type[Pipeline] = Pipeline, **parameters: Any
 ) -> tuple[Outcome, list[str]]:
-    """How it ended, and each status that memory went through."""
+    """The outcome, and each status that memory had."""
     async with Conductor(catalog=catalog(FakeModel(reply), pattern)) as conductor:
         run = (await conductor.start(pattern.name, {**PIPELINE_TASK, **parameters})).id
         outcome = await conductor.result(run)
@@ -134,7 +134,7 @@ async def ran_pipeline(
 
 
 async def started(conductor: Conductor, pattern: str, *parameters: Any, **options: Any) -> RunId:
-    """Start a run, for what waits for its id."""
+    """Start a run, and return its id."""
     return (await conductor.start(pattern, *parameters, **options)).id
 
 
@@ -147,7 +147,7 @@ def catalog(model: FakeModel, *patterns: type[Pattern], tools: tuple[Tool, ...] 
 
 
 class Lone(Pattern):
-    """One agent, and the two ways it can end."""
+    """One agent, and its two possible ends."""
 
     initial = 'working'
     states = [
@@ -162,7 +162,7 @@ class Lone(Pattern):
 
 
 async def turns() -> AsyncIterator[None]:
-    """Lets the others go on, for as long as it takes on a slow machine."""
+    """Lets other tasks run, for as long as a slow machine needs."""
     end = time.monotonic() + DEADLINE
     for turn in itertools.count():
         yield
@@ -172,7 +172,7 @@ async def turns() -> AsyncIterator[None]:
 
 
 async def until(condition: Callable[[], Any]) -> None:
-    """Let the others go on until `condition` holds; fails where it never does."""
+    """Let other tasks run until `condition` holds; fails if it never does."""
     async for _ in turns():
         if condition():
             return
@@ -189,7 +189,7 @@ async def settled(conductor: Conductor, run: RunId, leaf: str) -> View:
 
 
 class HastyClock(Clock):
-    """Every wait is over at once, and the time it would have taken passes; but no timeout ever comes.
+    """Every wait ends at once and its time passes; but no timeout ever fires.
 
     Longer than `PATIENCE` seconds nobody waits for anything else.
     """
@@ -211,7 +211,7 @@ class HastyClock(Clock):
 
 
 async def to_the_end(conductor: Conductor, run: RunId) -> Outcome:
-    """Wait for a run to end; a person says yes whenever it asks."""
+    """Wait for a run to end, approving whatever it asks."""
 
     async def say_yes() -> None:
         async for item in conductor.watch(run):
@@ -227,7 +227,7 @@ async def to_the_end(conductor: Conductor, run: RunId) -> Outcome:
 
 
 def sample_parameters(pattern: type[Pattern]) -> dict[str, Any]:
-    """Parameters that a newcomer would give: the first example of each required field."""
+    """Minimal parameters: the first example of each required field."""
     fields = pattern.Parameters.model_fields
     return {
         name: (field.examples or ['an example'])[0] for name, field in fields.items() if field.is_required()
@@ -235,7 +235,7 @@ def sample_parameters(pattern: type[Pattern]) -> dict[str, Any]:
 
 
 async def first_steps(journal: Journal, run: RunId, count: int) -> MemoryJournal:
-    """A journal that holds no more than the first `count` steps of a run."""
+    """A journal with only the first `count` steps of a run."""
     kept = MemoryJournal()
     info = await journal.info(run)
     await kept.create(replace(info, seq=0, status=Status.RUNNING, epoch=1), await journal.shape(run))
@@ -248,7 +248,7 @@ async def first_steps(journal: Journal, run: RunId, count: int) -> MemoryJournal
 
 
 def nest(folder: Path, depth: int, name: str = 'd') -> None:
-    """Make this many folders, each in the one before it."""
+    """Create this many nested folders."""
     folder.mkdir(parents=True, exist_ok=True)
     around = os.open(folder, os.O_RDONLY)
     for _ in range(depth):

@@ -1,4 +1,4 @@
-"""Imported last by the process of which commands are forks: makes once what each of them would make."""
+"""Imported last by the fork server: prepares once what every command would prepare."""
 
 import gc
 
@@ -8,6 +8,6 @@ from ui.components.loading.first_paint import style_sheet
 
 bundled_scenarios()
 style_sheet(theme.SHEETS, theme.stamp(theme.ICONS))
-# A server collects garbage as it starts, which would look at everything, and so copy it.
+# A server collects garbage as it starts, which would copy all shared pages.
 gc.collect()
 gc.freeze()

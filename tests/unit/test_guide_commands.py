@@ -22,7 +22,7 @@ CALL = re.compile(r'(?:^|&& |\| |[A-Z_]+=\S+ |\$ )(?:\.venv/bin/)?hemicycle ((?!
 
 
 def shown() -> Iterator[tuple[str, list[str]]]:
-    """The page of each command in a block, and its words."""
+    """The page of each command in a code block, and its words."""
     for page in PAGES:
         for block in BLOCK.findall(page.read_text('utf-8')):
             for line in block.replace('\\\n', ' ').splitlines():
@@ -49,7 +49,7 @@ def compose() -> Any:
 
 
 def parse(words: list[str]) -> None:
-    """Read the words as the terminal does, without running anything. Raises what it raises."""
+    """Parse the words as the command line does, without running anything."""
     command: Any = load(words[0])
     context, rest = command.context_class(command, info_name=words[0]), words[1:]
     while isinstance(command, TyperGroup) and rest and rest[0][0] != '-':

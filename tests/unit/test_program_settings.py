@@ -1,4 +1,4 @@
-"""A program without settings uses those of the command line: endpoints, and the place of runs."""
+"""A program without settings uses those of the command line: endpoints and database."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Benchmarks of a durable step, on SQLite and on PostgreSQL, beside bare inserts of the same rows."""
+"""Benchmarks of a durable step, on SQLite and on PostgreSQL, against bare inserts of the same rows."""

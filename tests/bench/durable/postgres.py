@@ -30,7 +30,7 @@ STORED = 'SELECT run, seq, time, name, at, body FROM transition ORDER BY run DES
 
 @contextmanager
 def safe_postgres() -> Iterator[PostgresServer]:
-    """A server that keeps what it has committed, also when the machine stops.
+    """A server whose commits survive a crash of the machine.
 
     Raises:
         RuntimeError: none is installed.
@@ -42,7 +42,7 @@ def safe_postgres() -> Iterator[PostgresServer]:
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
-    """One run that waits for each step to be kept, and a hundred that wait for their own steps only."""
+    """One run that waits for each step to be stored, and a hundred that wait only for their own steps."""
     with safe_postgres() as server:
         for runs in (1, 4) if fast else (1, 100):
             yield await _row(server, runs=runs, fast=fast)

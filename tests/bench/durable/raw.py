@@ -40,5 +40,5 @@ class Raw:
             connection.commit()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()

@@ -19,7 +19,7 @@ ONE, MANY = 8.0, 5.0
 
 
 async def one_run(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
-    """One run that waits for each step to be kept before it takes the next, on both settings."""
+    """One run that waits for each step to be stored before it takes the next, on both settings."""
     for synchronous in ('normal', 'full'):
         bar = ONE if synchronous == 'normal' else None
         yield await _row(folder, synchronous, runs=1, bar=bar, fast=fast)  # type: ignore[arg-type]
@@ -50,7 +50,7 @@ async def _row(
             with Stopwatch(runs * each) as watch:
                 await _round(conductor, started, given)
             ours.append(watch.lap)
-            # At most as many as a second's worth: a bare row costs the same however many there are.
+            # At most a second's worth: the cost of a bare row does not depend on their number.
             rows = stored(database, min(runs * each, 1_000), skip=written)
             written += runs * each
             with Stopwatch(len(rows)) as watch:

@@ -45,7 +45,7 @@ ACTIONS = frozenset(
 
 @dataclass(slots=True)
 class Found:
-    """What some runs took on some workers."""
+    """The cost of some runs on some workers."""
 
     seconds: float
     """From when all workers were there."""
@@ -113,7 +113,7 @@ def fleet_on(server: PostgresServer, home: Path) -> Iterator[Fleet]:
 
 @asynccontextmanager
 async def starting(fleet: Fleet) -> AsyncIterator[Conductor]:
-    """What starts runs as a web server does."""
+    """Starts runs as a web server does."""
     address = f'127.0.0.1:{fleet.port}'
     connections = Connections(FleetSettings(temporal=address, namespace='default', token='none'))
     temporal = await Temporal.at(address, namespace='default')
@@ -134,7 +134,7 @@ async def _drive(server: PostgresServer, fleet: Fleet, workers: int, number: int
         ]
         handles = [client.get_workflow_handle(workflow_id(run)) for run in runs]
         for handle in handles:
-            await handle.describe()  # It is placed, and nobody takes it yet.
+            await handle.describe()  # It is placed, but no worker takes it yet.
         size = _size(fleet.database)
         spent = {'PostgreSQL': _postgres(server), 'Temporal': processor(temporal.pid)}
         drivers = await asyncio.gather(*(fleet.worker() for _ in range(workers)))
@@ -182,7 +182,7 @@ def _size(database: str) -> int:
 
 
 def _postgres(server: PostgresServer) -> float:
-    """Seconds of processor time of all its processes, also of those that have ended."""
+    """Seconds of processor time of all its processes, including ended ones."""
     assert server.process
     fields = Path(f'/proc/{server.process.pid}/stat').read_text().rpartition(')')[2].split()
     own = sum(map(int, fields[11:15])) / os.sysconf('SC_CLK_TCK')

@@ -21,18 +21,18 @@ LONG_TASKS = """() => {
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a page has done since `begin`."""
+    """The work of a page since `begin`."""
 
     page: Page
     cdp: CDPSession
 
     async def begin(self) -> float:
-        """Note long tasks (of 50 ms and more) from now on; gives what `spent` does."""
+        """Record long tasks (50 ms or more) from now on; returns the result of `spent`."""
         await self.page.evaluate(LONG_TASKS)
         return await self.spent()
 
     async def longest(self) -> float:
-        """The longest task since `begin`, in milliseconds; 0 where none was long."""
+        """The longest task since `begin`, in milliseconds; 0 if none was long."""
         found: list[float] = await self.page.evaluate('window.longTasks')
         return max(found, default=0.0)
 

@@ -63,7 +63,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         address, steps = f'{url}/runs/{found["run"]}', found['run_steps']
         short = f'{url}/runs/{found["short"]}', found['short_steps']
         async with chromium() as probe:
-            await opened(probe, *short)  # from now on the browser has the scripts
+            await opened(probe, *short)  # now the browser has cached the scripts
             await probe.page.wait_for_timeout(1_000)
             base = await opened(probe, *short)
             await probe.page.wait_for_timeout(1_000)

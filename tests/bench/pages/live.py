@@ -79,7 +79,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
 def piece_delays(
     agents: Sequence[str], said: Sequence[tuple[str, int, float]], seen: Sequence[tuple[str, int, float]]
 ) -> list[float]:
-    """Milliseconds from each piece's going out (agent, number, time) to its first sight in the page."""
+    """Milliseconds from sending each piece (agent, number, time) to its first appearance."""
     return [
         delay
         for name in agents
@@ -91,13 +91,13 @@ def piece_delays(
 
 
 def delays(happened: Iterable[tuple[int, float]], seen: Iterable[tuple[int, float]]) -> list[float]:
-    """Milliseconds from each number's happening to the first sight of it or of a later one."""
+    """Milliseconds from each number to the first appearance of it or of a later one."""
     shown = list(seen)
     numbers = [number for number, _ in shown]
     found = []
     for number, at in happened:
         index = bisect_left(numbers, number)
-        # What came before the watch began has no first sight; what came last may not have been seen yet.
+        # Earlier pieces were not observed; the last ones may not have appeared yet.
         if index < len(shown) and numbers and number > numbers[0]:
             found.append((shown[index][1] - at) * 1e3)
     return found
@@ -117,7 +117,7 @@ async def _watched(url: str, seconds: float) -> tuple[dict[str, Any], dict[str, 
 
 
 def asked(url: str) -> dict[str, Any]:
-    """What the server has written down since it was asked last."""
+    """What the server has recorded since the last request."""
     with urllib.request.urlopen(f'{url}/bench', timeout=10) as answer:
         found: dict[str, Any] = json.loads(answer.read())
     return found

@@ -1,4 +1,4 @@
-"""Opening pages in a browser whose cache is empty: when the largest thing in sight is there."""
+"""Opening pages in a browser with an empty cache: the time until the largest element is shown."""
 
 from __future__ import annotations
 

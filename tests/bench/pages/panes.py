@@ -24,7 +24,7 @@ SETTLING = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What was seen of one side."""
+    """The measurements of one side."""
 
     delays: list[float]
     longest: float

@@ -1,4 +1,4 @@
-"""Stepping and dragging on the page of a run with many states: how long a person waits."""
+"""Stepping and dragging on the page of a run with many states: the delay a person sees."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SUM, AGAIN = 3.0, 1.5
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
-    """Runs of the pipeline, all alike, from one that was really run."""
+    """Identical runs of the pipeline, copied from a real one."""
     runs, rounds = (20, 2) if fast else (1_000, 9)
     database = folder / 'runs.db'
     journal = await open_journal(database)
@@ -85,7 +85,7 @@ def _bare(database: Path) -> Lap:
 
 
 async def _copies(made: Conductor, count: int) -> None:
-    """Keep this many runs with the history of one that is run now."""
+    """Store this many copies of a run that is executed now."""
     one = (await made.start('pipeline', {'task': 'Compare tea and coffee'})).id
     await made.result(one)
     info, shape = await made.info(one), await made.shape(one)

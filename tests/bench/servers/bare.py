@@ -38,7 +38,7 @@ def page() -> HTMLResponse:
 
 @app.get('/bench')
 def bench() -> dict[str, Any]:
-    """All since the last look."""
+    """Everything since the last request."""
     found = {'said': said[:]}
     said.clear()
     return found
@@ -46,7 +46,7 @@ def bench() -> dict[str, Any]:
 
 @app.websocket('/pieces')
 async def pieces(socket: WebSocket) -> None:
-    """Talk until nobody listens."""
+    """Send until the client leaves."""
     await socket.accept()
 
     async def talk(name: str) -> None:

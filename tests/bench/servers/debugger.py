@@ -1,4 +1,4 @@
-"""A dashboard with one run of 10,000 steps: two writers side by side, and a reviewer who sends back."""
+"""A dashboard with one run of 10,000 steps: two parallel writers, and a reviewer who sends work back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROLES = tuple(Role(name=name, title=name, instructions='Work.') for name in ('an
 
 
 class Verdict(BaseModel):
-    """What a review came to."""
+    """The result of a review."""
 
     approved: bool
 
@@ -144,12 +144,12 @@ def main(folder: Path, port: int, rounds: int) -> None:
 
     @app.get('/bench')
     def bench() -> dict[str, Any]:
-        """Which runs there are: the long one, and one to compare with."""
+        """The runs: the long one, and one to compare with."""
         return {name: value for name, value in known.items() if name != 'conductor'}
 
     @app.get('/bench/fork')
     async def fork(at: int) -> dict[str, Any]:
-        """How long a fork takes, in milliseconds; what it goes on with is stopped at once."""
+        """How long a fork takes, in milliseconds; its further work is stopped at once."""
         conductor: Conductor = known['conductor']
         begun = time.perf_counter()
         made = await conductor.fork(known['run'], at)

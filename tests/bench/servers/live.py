@@ -31,7 +31,7 @@ BLINK = 0.005
 
 
 def word(number: int) -> str:
-    """A piece that can be told from all others."""
+    """A unique piece."""
     return f'{WORDS[number % len(WORDS)]} p{number} '
 
 
@@ -57,7 +57,7 @@ class Talk(Pattern):
 
 
 class Talker:
-    """Streams numbered words, and writes down when each went out."""
+    """Streams numbered words, and records when each was sent."""
 
     name = 'scripted'
     simulated = True
@@ -80,7 +80,7 @@ class Talker:
 
 
 class Stamped:
-    """A journal that writes down when each step was handed to it: no later than it is durable."""
+    """A journal that records when each step was handed to it, which is before it is durable."""
 
     def __init__(self, journal: SqlJournal) -> None:
         self._journal = journal
@@ -99,7 +99,7 @@ class Stamped:
 
 
 class Lags:
-    """How late the event loop is, and how much of that it spent working itself."""
+    """How late the event loop is, and how much of that was its own work."""
 
     def __init__(self) -> None:
         self.found: list[tuple[float, float]] = []
@@ -134,7 +134,7 @@ def main(folder: Path, port: int, agents: int) -> None:
 
     @app.get('/bench')
     def bench() -> dict[str, Any]:
-        """All since the last look."""
+        """Everything since the last request."""
         found = {
             'run': known['run'],
             'steps': known['journal'].steps[:],

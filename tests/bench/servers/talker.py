@@ -1,4 +1,4 @@
-"""An agent that never stops talking, and writes down when each piece went out. Standard library only."""
+"""An agent that never stops talking, and records when each piece was sent. Standard library only."""
 
 from __future__ import annotations
 

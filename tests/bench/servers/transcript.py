@@ -78,7 +78,7 @@ class Author:
         self._numbers = itertools.count(1)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        """The next message at once."""
+        """The next message, without delay."""
         yield TextPiece(text=message(next(self._numbers)))
         yield Completed(usage=Usage(input=100, output=200))
 

@@ -39,7 +39,7 @@ def main(folder: Path, port: int) -> None:
 
     @app.get('/bench')
     def bench() -> dict[str, Any]:
-        """All that was said so far."""
+        """Everything sent so far."""
         said = []
         for written in folder.glob('said-*'):
             for line in written.read_text().splitlines():

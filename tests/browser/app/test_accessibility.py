@@ -56,7 +56,7 @@ def run(server) -> str:
 
 @pytest.fixture(scope='module')
 def team(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Any, dict]]:
-    """A server, what a context needs to be logged in there, and the ids of what is on its pages."""
+    """A server, the storage state of a login, and the ids of what its pages show."""
     server = Server(tmp_path_factory.mktemp('team'))
     add_account(server)
     server.start()
@@ -69,7 +69,7 @@ def team(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def check(page: Page) -> None:
-    """Look at a page in each width and both themes; it is loaded only once."""
+    """Check a page at each width in both themes; it is loaded only once."""
     expect(page.get_by_role('heading', level=1)).to_have_count(1)
     expect(page.get_by_role('main')).to_have_count(1)
     expect(page.locator('.skeleton:visible')).to_have_count(0)
@@ -86,7 +86,7 @@ def check(page: Page) -> None:
 
 @pytest.mark.parametrize('path', PAGES.values(), ids=PAGES.keys())
 def test_axe_finds_nothing(open_page, server, console, run, path):
-    console.expect('404')  # of the page that is missing
+    console.expect('404')  # of the missing page
     page = open_page()
     page.goto(server.url + path.format(run=run, id=run.rpartition('/')[2]))
     check(page)

@@ -50,7 +50,7 @@ def test_the_rail_and_the_open_tab_are_seen_in_forced_colours(page, server):
     page.goto(f'{server.url}/launch/parallel-review')
     page.locator('summary', has_text='Project and tests').click()
     ticked = page.locator('.q-checkbox__inner--truthy .q-checkbox__bg').first
-    expect(ticked).to_have_css('forced-color-adjust', 'none')  # else it looks as if it was not
+    expect(ticked).to_have_css('forced-color-adjust', 'none')  # otherwise it looks unselected
 
 
 def test_the_icon_is_ours(page, server):

@@ -15,7 +15,7 @@ def test_a_brief_disconnection_keeps_typed_text(page: Page, server):
     page.evaluate('window.before = true; window.socket.disconnect();')
     expect(page.locator('#popup')).to_be_visible()
     expect(page.locator('body')).to_have_class(OFFLINE)  # which makes room for it
-    page.wait_for_timeout(AWAY)  # what is tested is time that passes in two other programs
+    page.wait_for_timeout(AWAY)  # time passes in two other programs
     page.evaluate('window.socket.connect()')
     expect(page.locator('#popup')).to_be_hidden()
     expect(page.locator('body')).not_to_have_class(OFFLINE)

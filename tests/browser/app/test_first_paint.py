@@ -27,7 +27,7 @@ FIRST = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 def test_the_first_text_needs_no_script_and_no_style_sheet(page, server):
     for held in ('**/*.js*', '**/*.mjs*', '**/*.css*', '**/*.woff2*'):
         page.route(held, lambda route: None)
-    page.context.add_init_script('window.did_handshake = true')  # nothing answers: do not wait for it
+    page.context.add_init_script('window.did_handshake = true')  # nothing answers, so do not wait
     page.goto(f'{server.url}/settings', wait_until='commit')
     expect(page.get_by_role('heading', name='Settings')).to_be_visible()
     expect(page.get_by_role('link', name='Runs')).to_be_visible()
@@ -35,7 +35,7 @@ def test_the_first_text_needs_no_script_and_no_style_sheet(page, server):
 
 
 def weighed(page: Page) -> list[int]:
-    """The sizes of what is loaded from now on, in bytes as transferred; shifts of its layout are recorded."""
+    """The transferred bytes of everything loaded from now on; layout shifts are recorded."""
     page.add_init_script(SHIFTS)
     session = page.context.new_cdp_session(page)
     session.send('Network.enable')
@@ -57,7 +57,7 @@ def weighed(page: Page) -> list[int]:
 
 
 def test_the_first_text_appears_quickly_on_a_slow_connection(page, server):
-    page.goto(f'{server.url}/settings')  # what is measured is the line, not a server's first page
+    page.goto(f'{server.url}/settings')  # measures the connection, not a server's first page
     session = page.context.new_cdp_session(page)
     session.send('Network.enable')
     session.send('Network.setCacheDisabled', {'cacheDisabled': True})

@@ -1,4 +1,4 @@
-"""Two windows on one run, each of which says where the other is."""
+"""Two windows on one run: each shows where the other is."""
 
 import re
 

@@ -13,7 +13,7 @@ WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
 
 @pytest.fixture(scope='module')
 def server(tmp_path_factory):
-    """A server with four endpoints: one works, one is not there, one has a wrong key, one has none."""
+    """A server with four endpoints: one works, one is unreachable, one has a wrong key, one has none."""
     server = Server(tmp_path_factory.mktemp('server'))
     with provider() as url, pytest.MonkeyPatch.context() as patch:
         patch.setenv('GOOD_KEY', KEY)

@@ -68,7 +68,7 @@ def test_an_agents_name_is_shown_in_full_before_its_activity(open_page, server):
     for name in names.all():
         who, rest = (name.locator(f'.agent-{part}').bounding_box() for part in ('who', 'rest'))
         assert who['width'] + 1 >= name.locator('.agent-stem').evaluate('(one) => one.scrollWidth')
-        assert rest['y'] > who['y'], 'whole, or out of sight'
+        assert rest['y'] > who['y'], 'shown whole or not at all'
 
 
 def test_the_slider_does_not_cover_the_step_number(open_page, run):

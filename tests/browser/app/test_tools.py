@@ -11,7 +11,7 @@ WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
 def use(page: Page, **given: str) -> None:
     for name, value in given.items():
         page.get_by_label(name, exact=True).fill(value)
-        page.keyboard.press('Tab')  # closes what a field offers, which covers the button
+        page.keyboard.press('Tab')  # closes the field's menu, which covers the button
     page.get_by_role('button', name='Run tool').click()
 
 

@@ -122,7 +122,7 @@ def test_scripts_in_names_texts_and_imports_never_run(open_page, new_server, tmp
 
 
 def rewritten(bundle: bytes, run: str) -> bytes:
-    """A bundle as another run, with script in all that is told; its checksum fits."""
+    """A bundle as another run, with scripts in all its texts and a valid checksum."""
 
     def change(value: object, field: str = '') -> object:
         if isinstance(value, dict):

@@ -41,7 +41,7 @@ def fulfil(route: Route) -> None:
 
 @pytest.fixture(scope='module')
 def draw(browser: Browser) -> Iterator[Callable[[str], dict[str, str]]]:
-    """Gives a text to Mermaid; what it cannot read is an error that names the line."""
+    """Parses a text with Mermaid; errors name the line."""
     page = browser.new_page()
     page.route('http://mermaid.invalid/**', fulfil)
     page.goto('http://mermaid.invalid/')

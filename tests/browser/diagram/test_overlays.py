@@ -1,4 +1,4 @@
-"""Overlays on a chart: what is placed where, even with collapsed states."""
+"""Overlays on a chart: where things are placed, even with collapsed states."""
 
 import graphviz
 import pytest
@@ -28,7 +28,7 @@ DRAW = """async ([svg, layers]) => {
 
 @pytest.fixture
 def draw(home):
-    """Puts layers on the pipeline's chart, one after another, and says what is there in the end."""
+    """Puts layers on the pipeline's chart one after another, and returns the result."""
     svg = graphviz.Source(dot(Conductor().draw('pipeline'), folded=True)).pipe(format='svg', encoding='utf-8')
     return lambda *layers: home.evaluate(DRAW, [svg[svg.index('<svg') :], list(layers)])
 

@@ -12,7 +12,7 @@ WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
 
 @pytest.fixture(scope='module')
 def counted(tmp_path_factory):
-    """A server of its own, with two finished runs of the pipeline's sample."""
+    """A separate server with two finished runs of the pipeline's sample."""
     server = Server(tmp_path_factory.mktemp('counted'))
     server.start()
     for _ in range(2):
@@ -36,7 +36,7 @@ def test_picking_an_edge_lists_its_runs(page, counted, axe):
     expect(page.locator('.run-list .run-link')).to_have_count(2)
     expect(page.locator('[id="e:reviewing>analyzing"]')).to_have_class(re.compile('picked'))
     expect(page).to_have_url(re.compile(r'edge=reviewing%3Eanalyzing'))
-    page.reload()  # the address holds all of it
+    page.reload()  # the address holds the whole selection
     expect(page.get_by_role('heading', name='Runs that took reviewing → analyzing')).to_be_visible()
     page.get_by_role('tab', name='Edges').click()
     page.get_by_role('button', name='researching → failed').click()
@@ -65,7 +65,7 @@ def test_an_edge_of_the_diagram_is_picked_by_pointer_and_by_key(page, counted):
     expect(heading).to_be_visible()
     expect(edge).to_have_class(re.compile('picked'))
     edge.focus()
-    page.keyboard.press('Enter')  # once more lets go of it
+    page.keyboard.press('Enter')  # a second click clears it
     expect(heading).to_be_hidden()
 
 
@@ -117,9 +117,7 @@ def test_the_address_keeps_the_selection_and_back_restores_it(page, counted):
     expect(page.get_by_role('heading', name='Runs that were in reviewing')).to_be_visible()
     expect(page.locator('[id="s:reviewing"]')).to_have_class(re.compile('heat-long'))
 
-    page.get_by_label('Pattern', exact=True).select_option(
-        'vote'
-    )  # another page: what is picked is not in it
+    page.get_by_label('Pattern', exact=True).select_option('vote')  # another page: the selection is not on it
     expect(page).to_have_url(f'{counted.url}/patterns/vote/traffic?tag=weekly&since=2020-02-03&show=long')
     page.go_back()
     expect(page).to_have_url(chosen)
@@ -127,7 +125,7 @@ def test_the_address_keeps_the_selection_and_back_restores_it(page, counted):
     page.get_by_role('button', name='Show all runs').click()
     since.fill('')
     expect(page).to_have_url(f'{here}?tag=weekly&show=long')
-    page.go_back()  # filters take the place of each other in the history
+    page.go_back()  # filters replace each other in the history
     expect(page).to_have_url(f'{counted.url}/runs')
 
 

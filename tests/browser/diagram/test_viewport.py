@@ -31,7 +31,7 @@ def run(server) -> str:
 
 @pytest.fixture
 def page(open_page) -> Page:
-    """A window in which not even the folded chart can be read as a whole."""
+    """A window too small to show even the folded chart legibly."""
     return open_page(1024, 700)
 
 
@@ -47,12 +47,12 @@ def box(page: Page) -> str:
 
 
 def read(page: Page) -> float:
-    """The height of the active state's name in pixels; 0 where it is out of sight."""
+    """The height of the active state's name in pixels; 0 if it is not visible."""
     return page.locator('.diagram .state.active').first.evaluate(SEEN)
 
 
 def middle(page: Page) -> str:
-    """The state that is nearest to the middle of what is seen."""
+    """The state nearest to the middle of the visible part."""
     return page.locator('.diagram').evaluate(MIDDLE)
 
 
@@ -83,7 +83,7 @@ def test_the_view_switches_between_the_whole_chart_and_active_states(page, run):
     assert read(page) < READ
     page.keyboard.press('ArrowRight')
     expect(page.locator('.step-number')).to_have_text('Step 5')
-    assert read(page) < READ  # it still shows all
+    assert read(page) < READ  # it still shows the whole chart
     whole = box(page)
     look.click()
     looks_elsewhere(page, whole)
@@ -128,7 +128,7 @@ UNDER = """() => {
 def test_a_focused_edge_scrolls_into_view(page, run):
     stood(page, run, 4)
     near = box(page)
-    page.keyboard.press('.')  # also while the focus is elsewhere
+    page.keyboard.press('.')  # even while the focus is elsewhere
     page.keyboard.press(',')  # from the first of them to the last
     expect(page.locator('.diagram .edge:focus')).to_have_count(1)
     expect(page.locator('.diagram .edge:focus')).to_be_in_viewport()

@@ -1,4 +1,4 @@
-"""The inbox and notifications in a browser: answered there and once, and told by the browser itself."""
+"""The inbox and notifications in a browser: questions answered once, and browser notifications."""
 
 import re
 

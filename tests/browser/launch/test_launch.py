@@ -168,7 +168,7 @@ def test_the_shortcut_that_runs_a_form_ticks_no_checkbox(form, modifier):
     box.focus()
     form.keyboard.down(modifier)
     form.keyboard.down('Enter')
-    form.keyboard.up(modifier)  # let go of first
+    form.keyboard.up(modifier)  # released first
     form.keyboard.up('Enter')
     form.wait_for_url(RUN)
     expect(form.locator('.run-head .pill')).to_have_text('Paused')

@@ -83,7 +83,7 @@ def test_a_draft_keeps_its_models_and_the_run_marks_live_ones(form, server):
     server.wait_until_kept('"approvals":"none"')
     form.reload()
     expect(form.locator('.models-fold > summary')).to_contain_text('work/small')
-    expect(form.get_by_label('Task')).to_be_focused()  # the keys are the form's from now on
+    expect(form.get_by_label('Task')).to_be_focused()  # from now on the form handles the keys
     form.keyboard.press('Control+Enter')
     form.wait_for_url(RUN)
     expect(form.get_by_text('A live answer.').first).to_be_visible()

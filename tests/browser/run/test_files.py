@@ -16,14 +16,14 @@ FIRST, SECOND = 'part 1', 'part 1, done'
 
 @pytest.fixture(scope='module')
 def waiting(tmp_path_factory) -> Iterator[str]:
-    """The address of a run whose three workers have each written two versions of their files."""
+    """The address of a run whose three workers each wrote two versions of their files."""
     server = Server(tmp_path_factory.mktemp('waiting'))
     server.patterns = crew(tmp_path_factory.mktemp('crew'))
     server.start()
     url = server.launch('crew')
     deadline = time.monotonic() + DEADLINE
     while not server.ask('/inbox')['items']:
-        assert time.monotonic() < deadline, 'nobody asks'
+        assert time.monotonic() < deadline, 'nothing asks for the file'
         time.sleep(0.02)
     yield url
     server.stop()

@@ -64,7 +64,7 @@ MIDDLE = 2
 
 @pytest.fixture
 def run(page: Page, new_server: Server, tmp_path: Path) -> str:
-    """The address of a run that is done; `page` shows it."""
+    """The address of a finished run, which `page` shows."""
     patterns = tmp_path / 'patterns'
     patterns.mkdir()
     (patterns / 'debate.py').write_text(DEBATE, 'utf-8')
@@ -81,7 +81,7 @@ def done(page: Page) -> None:
 
 
 def change(page: Page, field: str, text: str) -> None:
-    """Open the memory of the variant that is shown, and write into a field of it."""
+    """Open the memory of the shown variant, and write into one of its fields."""
     fold = page.locator('.fork-variant:visible details', has=page.locator('summary', has_text='Memory'))
     if fold.get_attribute('open') is None:
         fold.locator('summary').click()
@@ -146,7 +146,7 @@ def test_problems_are_shown_at_their_fields_and_nothing_starts(page: Page, run: 
     page.get_by_role('button', name='Start fork').click()
     expect(page.get_by_label('Rounds', exact=True)).to_be_focused()
     change(page, 'Rounds', '"two"')
-    expect(problem).to_contain_text('valid integer')  # as the engine says, which names the bare field
+    expect(problem).to_contain_text('valid integer')  # in the engine's words, which name the bare field
     page.get_by_label('Motion', exact=True).focus()
     page.get_by_role('button', name='Start fork').click()
     expect(page.get_by_label('Rounds', exact=True)).to_be_focused()

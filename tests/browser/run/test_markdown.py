@@ -1,4 +1,4 @@
-"""Model output: formulas, highlighted code that can be copied, and dollar signs that are no formula."""
+"""Model output: formulas, highlighted code that can be copied, and plain dollar signs."""
 
 import pytest
 

@@ -16,7 +16,7 @@ def test_a_note_is_written_marked_found_changed_and_removed(page, new_server, ax
     editor = notes.get_by_label('Note on step 7')
     expect(editor).to_be_focused()
     editor.fill('why <b>twice</b>?')
-    page.keyboard.press('ArrowRight')  # moves the cursor, and not the run
+    page.keyboard.press('ArrowRight')  # moves the cursor rather than the run
     page.keyboard.press('Control+Enter')
     expect(notes.locator('.note-text')).to_have_text('why <b>twice</b>?')
     expect(page).to_have_url(re.compile(r'at=7$'))

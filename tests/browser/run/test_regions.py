@@ -14,7 +14,7 @@ WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
 @pytest.fixture
 def crewed(new_server: Server, tmp_path) -> Server:
     new_server.patterns = crew(tmp_path)
-    new_server.pace = 25  # slow enough that the panes are there while the test looks at them
+    new_server.pace = 25  # slow enough to see the panes
     new_server.start()
     return new_server
 
@@ -24,7 +24,7 @@ def launch(page: Page, server: Server, workers: int) -> None:
 
 
 def held(page: Page, workers: int):
-    """The panes of a run whose agents stand where they are: paused, with their first files written."""
+    """The panes of a paused run whose agents have written their first files."""
     expect(page.locator('.agent.region')).to_have_count(workers, timeout=30_000)
     page.get_by_role('button', name='Pause', exact=True).click()
     expect(page.locator('.run-head .pill')).to_have_text('Paused')
@@ -105,10 +105,10 @@ def test_a_narrow_window_stacks_the_panes(open_page, crewed, axe):
 
 def test_folded_agents_are_remembered_by_the_browser(page, crewed, axe):
     launch(page, crewed, 6)
-    held(page, 6)  # the diagram follows what is active
+    held(page, 6)  # the diagram follows the active states
     agents = page.locator('.diagram .cluster.region')
     expect(page.locator('.diagram .region')).to_have_count(6)
-    expect(agents).to_have_count(0)  # so many are folded at first
+    expect(agents).to_have_count(0)  # that many are folded at first
     page.locator('[id="s:working.worker_2"]').dblclick()
     expect(agents).to_have_count(1)
     page.reload()
@@ -118,9 +118,9 @@ def test_folded_agents_are_remembered_by_the_browser(page, crewed, axe):
     expect(agents).to_have_count(6)
     axe(page)
     page.keyboard.press('Escape')
-    expect(page.get_by_role('dialog')).to_have_count(0)  # it gives the focus back as it goes
+    expect(page.get_by_role('dialog')).to_have_count(0)  # it returns the focus when it closes
     box = page.locator('.diagram svg')
-    page.emulate_media(reduced_motion='reduce')  # what is read has arrived
+    page.emulate_media(reduced_motion='reduce')  # the contents have arrived
     page.locator('.diagram').focus()
 
     def fitted() -> str:

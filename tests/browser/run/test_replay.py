@@ -40,7 +40,7 @@ def test_keys_jump_between_marks_and_wrap_around(page, finished):
     at(page, marks[1])
     page.keyboard.press('n')
     expect(page.get_by_role('status').filter(has_text='No note')).to_be_attached()
-    expect(toast).to_have_count(1)  # the newest takes the place of the one before
+    expect(toast).to_have_count(1)  # the newest replaces the previous one
     at(page, marks[1])
 
 
@@ -114,7 +114,7 @@ def test_the_diagram_follows_the_slider_at_once(page, finished):
         expect(drawing).to_have_attribute('data-step', step)
     quick = page.evaluate(LIT)
     page.locator('.diagram').first.evaluate('(box) => getElement(Number(box.id.slice(1))).draw()')
-    expect(drawing).to_have_attribute('data-step', step)  # also if it is laid out anew meanwhile
+    expect(drawing).to_have_attribute('data-step', step)  # even if the layout changes meanwhile
     assert page.evaluate(LIT) == quick
     barred = page.locator('.diagram .barred')
     expect(barred).to_have_count(0)  # reasons are of one step
@@ -184,7 +184,7 @@ def test_an_edge_explains_itself_to_the_mouse(page, finished):
     expect(why).to_be_hidden()
     page.locator(f'{BACK} .hit').dispatch_event('click')
     why.get_by_role('button', name='Previous').click()
-    expect(why).to_contain_text(': taken.')  # it stays open, and says what is so at the step it led to
+    expect(why).to_contain_text(': taken.')  # it stays open, and explains the step it led to
     expect(page.locator(BACK)).to_have_class(re.compile('taken'))
     expect(why.locator('.guard')).to_have_count(0)
     why.get_by_role('button', name='Close').click()

@@ -1,4 +1,4 @@
-"""The parallel review in a real browser: the sample to its end, a choice, a seat that is taken."""
+"""The parallel review in a real browser: a whole sample, a choice, a seat taken by a person."""
 
 import re
 
@@ -27,7 +27,7 @@ def sample(page: Page, server: Server, **choices: str) -> str:
 
 
 def wait_while_it_runs(page: Page, selector: str) -> None:
-    """Wait for an element as long as the run takes steps: how long it all takes is the machine's affair."""
+    """Wait for an element as long as the run takes steps, however slow the machine is."""
     while not page.locator(selector).count():
         head = page.locator('.rail').get_attribute('aria-valuemax')
         page.wait_for_function(MOVED, arg=[head, selector], timeout=PATIENCE)
@@ -90,7 +90,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     board.get_by_role('button', name='Take seat: Reviewer 1').click()
     board.get_by_role('button', name='Return seat: Reviewer 1').click()
     expect(board.get_by_role('button', name='Take seat: Reviewer 1')).to_be_visible()
-    expect(cell).to_have_class('whole')  # what was opened stays open
+    expect(cell).to_have_class('whole')  # open sections stay open
     board.get_by_role('button', name='Take seat: Reviewer 2').click()
     expect(board.get_by_role('button', name='Return seat: Reviewer 2')).to_be_visible()
 
@@ -137,7 +137,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(difference.locator('.files-said')).to_contain_text('2 files differ')
     expect(difference.get_by_label('Differences to')).to_contain_text('coder1, version 2')
 
-    # The slider: before the revision there is no second version, and no final review.
+    # On the slider: no second version and no final review before the revision.
     page.locator('.rung').nth(0).get_by_role('button', name=re.compile('Step')).click()
     expect(page.get_by_role('listitem').filter(has_text='Version 2')).to_have_count(0)
     page.get_by_role('tab', name='Debate').click()

@@ -142,7 +142,7 @@ def test_pause_step_resume_and_cancel(page, new_server):
     page.get_by_role('button', name='Pause', exact=True).click()
     status(page, 'Paused')
     held = page.locator('.diagram .state.active')
-    expect(held).to_have_attribute('id', 's:researching.using_tools')  # what was in progress has ended
+    expect(held).to_have_attribute('id', 's:researching.using_tools')  # the call in progress has ended
     page.get_by_role('button', name='Step in', exact=True).click()
     expect(held).to_have_attribute('id', 's:researching.thinking')
     status(page, 'Paused')

@@ -41,7 +41,7 @@ def active(page: Page, path: str):
 
 
 def unfolded(page: Page) -> None:
-    """Draw the inside of all states: agents side by side are too wide for the column, and folded at first."""
+    """Unfold all states: parallel agents are too wide for the column, and folded at first."""
     page.get_by_role('button', name='Expanded states').click()
     page.get_by_role('dialog', name='Expanded states').get_by_role('button', name='All', exact=True).click()
     page.keyboard.press('Escape')
@@ -76,7 +76,7 @@ def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crewed, a
     expect(spot).to_contain_text('◉')
     second = page.get_by_role('region', name='worker 2')
     expect(second.locator('.chip.held')).to_be_visible()
-    expect(active(page, 'working.worker_1.done')).to_be_visible(timeout=30_000)  # the other went on
+    expect(active(page, 'working.worker_1.done')).to_be_visible(timeout=30_000)  # the other one continued
     expect(active(page, 'working.worker_2.using_tools')).to_be_visible()
     axe(page)
     second.get_by_role('button', name='Step in: working').click()
@@ -95,7 +95,7 @@ def test_one_region_is_stepped_while_others_wait_or_continue(page, crewed):
     second.get_by_role('button', name='Others: paused').click()
     expect(first.get_by_role('button', name='Others: running')).to_be_visible()  # one switch for all
     first.get_by_role('button', name='Step in: working').click()
-    expect(active(page, 'working.worker_2.done')).to_be_visible(timeout=30_000)  # it goes on
+    expect(active(page, 'working.worker_2.done')).to_be_visible(timeout=30_000)  # it continues
     expect(first.locator('.chip.held')).to_be_visible()
 
 
@@ -141,7 +141,7 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     expect(line).to_have_attribute('aria-invalid', 'true')
     axe(page)
     line.fill('step > 3 and ')
-    expect(form.locator('.condition .problem')).not_to_contain_text('cots')  # what it says may move the fold
+    expect(form.locator('.condition .problem')).not_to_contain_text('cots')  # its text may move the fold
     form.get_by_text('Names and examples').click()
     form.get_by_role('button', name='error != null').click()
     expect(line).to_have_value('step > 3 and error != null')
@@ -181,7 +181,7 @@ def test_the_diagram_menu_opens_by_keyboard_and_by_a_long_press(open_page, quick
     menu.get_by_role('menuitem', name='Add breakpoint').click()
     expect(page.get_by_role('dialog', name='New breakpoint')).to_be_visible()
     page.keyboard.press('Escape')
-    expect(page.get_by_role('dialog')).to_have_count(0)  # what lies behind it can be touched
+    expect(page.get_by_role('dialog')).to_have_count(0)  # the elements behind it can be clicked
     place = page.locator('[id="s:reviewing"]').bounding_box()
     at = {'x': place['x'] + 20, 'y': place['y'] + 8}
     touch = page.context.new_cdp_session(page)

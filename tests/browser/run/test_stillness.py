@@ -1,4 +1,4 @@
-"""A whole run of the parallel review: nothing on its page moves, opens or loses its place unasked."""
+"""A whole run of the parallel review: nothing on its page shifts or opens on its own."""
 
 import re
 
@@ -56,7 +56,7 @@ SELECT = f"""() => {{
 
 
 def followed(open_page, url: str, **size: int) -> Page:
-    """A page on which somebody looks at the run."""
+    """A page that a person watches."""
     page = open_page(**size)
     page.goto(url)
     page.wait_for_function(f'() => {SAID}', timeout=PATIENCE)
@@ -64,7 +64,7 @@ def followed(open_page, url: str, **size: int) -> Page:
 
 
 def select(page: Page) -> str:
-    """Select something that was said, and wait until the server knows; again, if it was just replaced."""
+    """Select some text and wait until the server knows; again if it was just replaced."""
     while True:
         selected = str(page.evaluate(SELECT))
         expect(page.locator('.stage.read')).to_be_visible()
@@ -98,7 +98,7 @@ def test_nothing_shifts_during_a_whole_run(page, open_page, new_server):
 def test_drafts_and_the_end_of_a_run_shift_nothing(open_page, server, width):
     page = open_page(width=width)
     begun(page, server, 'pipeline', task='Tea or coffee?')
-    page.keyboard.press('c')  # it goes on
+    page.keyboard.press('c')  # it continues
     expect(page.get_by_role('button', name='Cancel', exact=True)).to_be_visible()
     before = page.evaluate(PLACES)
     wait_while_it_runs(page, '.run-head .pill.done')

@@ -91,7 +91,7 @@ def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
 
 
 def press_while_it_is_drawn_anew(page: Page, line: Locator) -> None:
-    """As it happens where a run goes on, and its messages are drawn anew with each step."""
+    """Redraw the messages as each step of a live run does."""
     line.hover()
     page.mouse.down()
     page.locator('.messages-scroll').dispatch_event('scroll')
@@ -104,7 +104,7 @@ def test_two_thousand_messages_are_filtered_and_lead_to_their_steps(page, served
     page.goto(f'{run}/messages?sender=ann&text=number+4')
     lines = page.locator('.message')
     expect(page.get_by_text(re.compile(r'^\d+ of 2000$'))).to_have_text('29 of 2000')
-    assert lines.count() < 60  # only what is in sight is in the page
+    assert lines.count() < 60  # only visible messages are in the page
     expect(lines.first).to_contain_text('ann → ben')
     page.get_by_label('Contains').fill('number 1999')
     page.get_by_label('From', exact=True).select_option('')

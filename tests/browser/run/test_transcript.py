@@ -74,7 +74,7 @@ def test_a_long_transcript_is_complete_and_only_its_end_is_drawn(talk, axe):
     expect(feed.locator('article').nth(41)).to_have_attribute('aria-setsize', str(MESSAGES))
     feed.evaluate('(list) => { list.scrollTop = 0; }')
     first = feed.locator('article').first
-    expect(first.locator('strong')).to_have_text('Number 1')  # drawn when it comes near
+    expect(first.locator('strong')).to_have_text('Number 1')  # drawn when scrolled near
     expect(first).to_be_in_viewport()
     axe(page)
 

@@ -63,7 +63,7 @@ def test_the_first_divergence_is_three_clicks_from_the_list(two, axe, open_page)
     page.get_by_role('button', name='Go to divergence').click()
     expect(page.locator('.both-kind')).to_have_text('The runs diverge here')
 
-    # A click on a state goes to its next visit; the links lead to both runs at that step.
+    # A click on a state goes to its next visit; links lead to both runs at that step.
     page.locator('[id="s:researching"] text').first.click()
     expect(page.locator('.aligned-row[aria-selected="true"]')).to_contain_text('researching')
     expect(page.locator('.compare-title').first).to_have_attribute('href', re.compile(rf'{ids[0]}\?at=\d+'))

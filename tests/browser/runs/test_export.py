@@ -46,7 +46,7 @@ def files(server, browser, tmp_path_factory):
 
 @pytest.fixture
 def offline(open_page, files):
-    """The saved page, opened from the disk with the network off; and all that it asked for."""
+    """The saved page, opened from disk without a network, and its requests."""
     page, asked = open_page(offline=True), []
     page.on('request', lambda request: asked.append(request.url))
     page.goto(files['html'].as_uri())
@@ -162,7 +162,7 @@ def test_a_bundle_is_imported_on_the_page(open_page, new_server, files, tmp_path
 
 
 async def debated() -> str:
-    """The page of a debate with an answer, and one demand that nobody answers."""
+    """The page of a debate with one answered and one unanswered demand."""
     best = position('REVISE_BEST', 'coder1', text='<img src=x onerror="window.broken = 1">')
     script = everybody(best)
     script['debating.reviewer1.speaking'] = [best | {'agrees': False, 'insists': ['tests first']}, best]

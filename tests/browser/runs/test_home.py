@@ -26,7 +26,7 @@ def test_a_sample_is_run_from_an_empty_home_page(page, new_server):
     expect(rows(page).first).to_have_attribute('href', path)
     expect(rows(page).first).to_contain_text('Pipeline')
     expect(rows(page).first.get_by_text('simulated')).to_be_visible()
-    expect(rows(page).locator('.pill')).to_have_text('Done')  # it comes by itself
+    expect(rows(page).locator('.pill')).to_have_text('Done')  # it appears by itself
     page.get_by_role('search', name='Runs').wait_for()
     rows(page).first.focus()
     page.keyboard.press('Enter')

@@ -1,4 +1,4 @@
-"""Merging what an agent made in a real browser: a conflict is shown, resolved by hand, and merged."""
+"""Merging an agent's work in a real browser: a conflict is shown, resolved by hand, and merged."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_conflict_is_resolved_by_hand_and_merged(
         assert page.evaluate(WIDER) <= 0
         axe(page, dark=True)
 
-    # What still contains conflict markers is not taken, and nothing that was written is lost.
+    # A text with conflict markers is refused, and nothing that was written is lost.
     card.get_by_label('Use').select_option('Edit by hand')
     expect(editor).to_have_value(
         re.compile('<<<<<<< other\nby the user\n=======\nby the agent\n>>>>>>> the agent')

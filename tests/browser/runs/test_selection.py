@@ -60,7 +60,7 @@ def test_several_runs_are_deleted_and_restored_at_once(page, new_server, axe):
     bar.get_by_role('button', name='Delete').click()
     expect(rows(page)).to_have_count(1)
     expect(bar).to_be_hidden()
-    expect(rows(page)).to_be_focused()  # it took the place of one that is gone
+    expect(rows(page)).to_be_focused()  # it replaced one that is gone
     page.get_by_role('button', name='Undo').click()
     expect(rows(page)).to_have_count(3)
     expect(page.get_by_role('button', name='Undo')).to_have_count(0)

@@ -1,4 +1,4 @@
-"""The wall in a real browser: panes show and keep the newest words, unless somebody reads older ones."""
+"""The wall in a real browser: panes follow the newest text unless a person reads older text."""
 
 import re
 

@@ -64,7 +64,7 @@ class Process:
 
 @dataclass(slots=True)
 class Fleet:
-    """A database, Temporal's server, workers and web servers, with a home of their own."""
+    """A database, Temporal's server, workers and web servers, with their own home."""
 
     home: Path
     database: str
@@ -73,11 +73,11 @@ class Fleet:
 
     @property
     def calls(self) -> Path:
-        """Where each call of an activity says that it begins and ends."""
+        """The file in which calls of activities record their start and end."""
         return self.home / 'calls'
 
     async def temporal(self, *options: str) -> Process:
-        """Start Temporal's server, with the data that it had before."""
+        """Start Temporal's server with its previous data."""
         binary = Path(sys.executable).with_name('temporal')
         command = [binary, 'server', 'start-dev', '--headless', '--port', str(self.port)]
         log = self.home / 'temporal.log'
@@ -127,7 +127,7 @@ class Fleet:
         return made
 
     def token(self) -> dict[str, str]:
-        """The header that workers want to see."""
+        """The header that workers require."""
         return {'Authorization': f'Bearer {(self.home / "fleet-token").read_text().strip()}'}
 
     async def launch(self, web: httpx.AsyncClient, number: int, **parameters: object) -> list[str]:
@@ -148,14 +148,14 @@ class Fleet:
         await until(all_ended, 'all runs end')
 
     def lines(self) -> list[Call]:
-        """What the calls said, in order."""
+        """The lines that calls wrote, in order."""
         if not self.calls.exists():
             return []
         words = (line.split() for line in self.calls.read_text().splitlines())
         return [Call(what, run, int(step), int(pid), float(at)) for what, run, step, pid, at in words]
 
     def repeated(self) -> dict[str, int]:
-        """How many calls of each run were made more than once."""
+        """The number of repeated calls of each run."""
         begun = Counter((call.run, call.step) for call in self.lines() if call.what == 'begin')
         again: Counter[str] = Counter()
         for (run, _), times in begun.items():
@@ -178,7 +178,7 @@ class Fleet:
         return self._keep(Process(forkserver.start(told, {**inherited, **own, **environment}, log), log))
 
     def _placed(self) -> list[str]:
-        """What places the runs."""
+        """The client that places runs."""
         return ['--temporal', f'127.0.0.1:{self.port}']
 
     def _keep(self, process: Process) -> Process:
@@ -188,7 +188,7 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One line of the file that the calls write."""
+    """One line of the calls' file."""
 
     what: str
     run: str
@@ -208,7 +208,7 @@ async def launch(
 
 
 async def check_journal(database: str, runs: list[str]) -> dict[str, list[Transition]]:
-    """Audit runs as `hemicycle audit` does, and see that their steps have no holes."""
+    """Audit runs as `hemicycle audit` does, and check that no step is missing."""
     journal = await open_journal(database)
     found = {}
     async with Conductor(journal, catalog=Catalog.load([PATTERNS])) as conductor:
@@ -222,7 +222,7 @@ async def check_journal(database: str, runs: list[str]) -> dict[str, list[Transi
 
 
 async def check_calls(fleet: Fleet, journal: Journal, runs: list[str], steps: int) -> None:
-    """See that each run made each call, in order, and at most one of them again each time it was claimed."""
+    """Check that each run made each call in order, and repeated at most one per claim."""
     of: dict[str, list[Call]] = {run: [] for run in runs}
     for call in fleet.lines():
         if call.run in of:
@@ -238,12 +238,12 @@ async def check_calls(fleet: Fleet, journal: Journal, runs: list[str], steps: in
 
 
 def first_times(made: list[Call], what: str) -> dict[int, float]:
-    """When each call of a run first began, or ended."""
+    """When each call of a run first started, or ended."""
     return {call.step: call.at for call in reversed(made) if call.what == what}
 
 
 def most_at_once(calls: list[Call]) -> int:
-    """The most calls that were under way together."""
+    """The maximum number of concurrent calls."""
     most = now = 0
     for call in calls:
         now += 1 if call.what == 'begin' else -1

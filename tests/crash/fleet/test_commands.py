@@ -1,4 +1,4 @@
-"""Commands of people to runs that are moving: each is journaled once, and does what it says."""
+"""Commands to runs that move between workers: each is journaled once and has its effect."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def conductor(server: Process) -> AsyncIterator[HttpConductor]:
 
 @asynccontextmanager
 async def moving(fleet: Fleet) -> AsyncIterator[None]:
-    """Kill one of two workers after the other while the context lasts, and start another each time."""
+    """Kill and replace workers one after another while the context lasts."""
     alive = [await fleet.worker(), await fleet.worker()]
 
     async def move() -> None:
@@ -76,7 +76,7 @@ async def cancel_once(conductor: HttpConductor, run: RunId) -> None:
 
 
 async def pause_and_step(conductor: HttpConductor, run: RunId, times: int) -> None:
-    """Pause a run, take single steps, and let it go on: once it has rested, whoever has it."""
+    """Pause a run, take single steps, and resume it, whichever worker has it."""
     await reached(conductor, run, 10)
     await conductor.pause(run)
     for _ in range(times):

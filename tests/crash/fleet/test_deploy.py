@@ -1,4 +1,4 @@
-"""A deploy: workers with the next version of a pattern come, and those with the former leave."""
+"""A deploy: workers with the next version of a pattern replace those with the previous one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_workers_of_the_next_version_take_over(
 ) -> None:
     former = await fleet.worker()
     runs = await driven(fleet, web, former)
-    # It does the same in other words, so it replays what the former did.
+    # It does the same with other texts, so it replays the previous version's steps.
     latter = await fleet.worker(
         patterns=version(fleet, 'memory.taken += 1', 'memory.taken = memory.taken + 1')
     )
@@ -75,10 +75,10 @@ async def test_runs_wait_when_no_version_can_replay_them(
 
     await until(all_wait, 'each says why it waits')
     assert fleet.lines()[left:] == []
-    new = await launch(web, calls=str(fleet.calls), steps=4)  # It begins with the version that is there.
+    new = await launch(web, calls=str(fleet.calls), steps=4)  # It starts with the existing version.
     await fleet.ended([new], reader)
     assert {call.pid for call in fleet.lines() if call.run == new} == {latter.pid}
-    await fleet.worker()  # A deploy is taken back.
+    await fleet.worker()  # The deploy is rolled back.
     await fleet.ended(runs, reader)
     assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
     await check_journal(fleet.database, runs)

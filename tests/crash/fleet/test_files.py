@@ -1,4 +1,4 @@
-"""A run whose agent writes files goes on, with them, on a machine that has none of them."""
+"""A run whose agent writes files continues with them on a machine that has none of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS = 30
 
 
 def machine(fleet: Fleet, name: str, files: str) -> dict[str, str]:
-    """What makes a process one of another machine: a home of its own, and nothing in it."""
+    """The environment of another machine: a separate, empty home."""
     return {
         'HEMICYCLE_HOME': str(fleet.home / name),
         'HEMICYCLE_FILES': files,

@@ -20,7 +20,7 @@ RUNS, STEPS, AT_ONCE = 8, 5, 2
 
 
 class Crowd(Provider):
-    """Takes a moment for each call, and counts those that it has at once."""
+    """Takes a moment for each call, and counts concurrent ones."""
 
     lock = threading.Lock()
     now = most = calls = 0
@@ -31,7 +31,7 @@ class Crowd(Provider):
             Crowd.calls += 1
             Crowd.now += 1
             Crowd.most = max(Crowd.most, Crowd.now)
-        time.sleep(0.1)  # What a model takes, so that calls of all runs would be under way together.
+        time.sleep(0.1)  # As long as a model takes, so that calls of all runs overlap.
         with self.lock:  # Before the answer, which lets the next one come.
             Crowd.now -= 1
         super().do_POST()
@@ -52,7 +52,7 @@ async def test_workers_share_the_limit_of_concurrent_calls(fleet: Fleet, reader:
         await fleet.ended(runs, reader)
     infos = [await reader.info(RunId(run)) for run in runs]
     assert {info.status for info in infos} == {Status.DONE}
-    assert len({info.owner for info in infos}) == 2, 'both workers drove some'
+    assert len({info.owner for info in infos}) == 2, 'both workers executed some'
     assert Crowd.calls == RUNS * STEPS
     assert Crowd.most == AT_ONCE
     await check_journal(fleet.database, runs)

@@ -1,4 +1,4 @@
-"""Fifty runs on two workers: in peace, and while worker after worker is killed."""
+"""Fifty runs on two workers: undisturbed, and while workers are killed one after another."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_fifty_runs_while_ten_workers_are_killed(
 
 
 async def moved(fleet: Fleet, victim: Process) -> dict[str, float]:
-    """Kill a worker, and say after how many seconds each of its runs went on."""
+    """Kill a worker; returns after how many seconds each of its runs continued."""
     drivers = {call.run: call.pid for call in fleet.lines()}
     orphans = {run for run, pid in drivers.items() if pid == victim.pid}
     victim.kill()

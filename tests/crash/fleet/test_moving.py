@@ -133,7 +133,7 @@ async def test_runs_continue_while_temporal_is_down(
     fleet.processes[0].kill()
     runs += await fleet.launch(web, 2, steps=60, pause=0.1)
     before = len(fleet.lines())
-    await asyncio.sleep(seconds)  # It is away for so long, whatever happens.
+    await asyncio.sleep(seconds)  # The outage lasts this long in any case.
     assert len(fleet.lines()) > before
     await fleet.temporal()
     await fleet.ended(runs, reader)

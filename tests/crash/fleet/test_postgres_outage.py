@@ -34,7 +34,7 @@ async def test_runs_wait_while_the_database_is_unavailable(
         await until(lambda: len(fleet.lines()) > before, 'runs go on')
     postgres.stop()
     try:
-        await asyncio.sleep(seconds)  # It is away for so long, whatever happens.
+        await asyncio.sleep(seconds)  # The outage lasts this long in any case.
     finally:
         postgres.start()
     back = time.monotonic()

@@ -1,4 +1,4 @@
-"""What those who look at a run are told while no worker drives it."""
+"""What is shown of a run while no worker executes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that wait, for a person or for the time, hold no worker; and what comes for them is never lost."""
+"""Runs that wait for a person or a timer hold no worker, and no event for them is lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.commands
 
 
 async def drives(fleet: Fleet, worker: Process) -> set[str]:
-    """What a worker says that it drives."""
+    """The runs that a worker reports."""
     async with httpx.AsyncClient(base_url=worker.url, headers=fleet.token()) as client:
         told = (await client.get('/api/v1/worker')).json()
     return {str(one['run']) for one in told['runs']}

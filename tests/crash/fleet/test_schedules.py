@@ -1,4 +1,4 @@
-"""Schedules in a fleet: Temporal wakes the workers, without any server, and each time has exactly one run."""
+"""Schedules in a fleet: Temporal wakes workers without any server, and each tick has exactly one run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def temporal(fleet: Fleet) -> Client:
 
 
 async def placed(temporal: Client) -> list[ScheduleListDescription]:
-    """What Temporal has of our schedules."""
+    """Our schedules, as Temporal has them."""
     return [one async for one in await temporal.list_schedules() if one.id.startswith(PREFIX)]
 
 

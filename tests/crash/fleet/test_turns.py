@@ -1,4 +1,4 @@
-"""Which of the runs that wait for a worker Temporal hands out first: by priority, and people in turn."""
+"""The order in which Temporal hands out waiting runs: by priority, and people in turn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTINGS = yaml.safe_load((ROOT / 'assets' / 'deploy' / 'temporal.yaml').read_te
 
 
 async def taken(home: Path, asked: Sequence[tuple[str, str]]) -> list[int]:
-    """In which order runs of these authors, with these tags, come to a worker that takes one at a time."""
+    """The order in which a worker that takes one run at a time gets runs of these authors and tags."""
     order: list[int] = []
 
     @activity.defn(name=DRIVE)

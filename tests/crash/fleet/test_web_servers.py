@@ -27,7 +27,7 @@ SECRET = 'a secret that all web servers of a fleet share'
 
 @dataclass(slots=True)
 class Site:
-    """Two web servers behind nginx, each with a home of its own, as on two machines."""
+    """Two web servers behind nginx, each with its own home, as on two machines."""
 
     url: str
     servers: list[Process]
@@ -78,10 +78,10 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 async def pages_of_both(site: Site, browser: Browser, path: str) -> list[Page]:
-    """Pages of people, until each server has drawn one."""
+    """Open pages until each server has drawn one."""
     pages: list[Page] = []
     while len(set(site.drew(path))) < 2:
-        assert len(pages) < 12, 'all browsers come to one server'
+        assert len(pages) < 12, 'all browsers reach one server'
         context = await browser.new_context(ignore_https_errors=True)
         pages.append(await context.new_page())
         await pages[-1].goto(site.url + path)
@@ -110,7 +110,7 @@ async def test_pages_of_a_killed_server_recover_their_place(
         assert page.url == site.url + path
         await expect(page.locator('.diagram .state').first).to_be_visible(timeout=30_000)
         await expect(page.get_by_role('slider').first).to_have_attribute('aria-valuenow', '7')
-    # It is live again: what happens now is drawn.
+    # It is live again: new steps are drawn.
     await expect(live.locator(SAID)).to_have_text(re.compile(r'^Step \d+'), timeout=60_000)
     seq = (await reader.info(RunId(run))).seq
     shown = f'Number(/\\d+/.exec(document.querySelector("{SAID}").textContent))'

@@ -1,1 +1,1 @@
-"""What is refused, and in which words."""
+"""Errors of model providers, and their messages."""

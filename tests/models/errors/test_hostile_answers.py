@@ -1,4 +1,4 @@
-"""Answers of a server that means ill: each is refused in words, and none takes long, or much memory."""
+"""Answers of a hostile server: each is refused with a message, quickly and within limited memory."""
 
 from __future__ import annotations
 

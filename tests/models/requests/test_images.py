@@ -38,7 +38,7 @@ def chunk(name: bytes, data: bytes) -> bytes:
 
 
 def png(width: int = 1, height: int = 1) -> bytes:
-    """A black picture, whose size is only claimed if it is large."""
+    """A black picture; a large size is only claimed in its header."""
     pixels = zlib.compress(bytes((min(width, 10_000) // 8 + 2) * min(height, 10)))
     header = struct.pack('>IIBBBBB', width, height, 1, 0, 0, 0, 0)
     return SIGNATURE + chunk(b'IHDR', header) + chunk(b'IDAT', pixels) + chunk(b'IEND', b'')

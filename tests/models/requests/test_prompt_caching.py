@@ -21,7 +21,7 @@ MARK = {'type': 'ephemeral'}
 
 
 def turns(count: int, system: str = 'Be brief.') -> tuple[Message, ...]:
-    """A conversation in which the model has called a tool this often."""
+    """A conversation with this many tool calls."""
     said = [*([Message.of('system', system)] if system else []), Message.of('user', 'Go')]
     for turn in range(count):
         call = ToolCall(id=f'{turn}', name='notes', arguments='{}')

@@ -74,7 +74,7 @@ async def test_reasoning_is_carried_over_between_turns_without_ids() -> None:
     assert [item.get('type', item.get('role')) for item in sent] == [
         'user', 'reasoning', 'function_call', 'function_call', 'function_call_output', 'function_call_output',
     ]  # fmt: skip
-    assert sent[1]['encrypted_content'] == 'gAAA', 'that of the finished item'
+    assert sent[1]['encrypted_content'] == 'gAAA', 'the one of the finished item'
     assert 'id' not in sent[1] and [part['text'] for part in sent[1]['summary']] == [
         'I look.',
         'Then I answer.',

@@ -18,7 +18,7 @@ from ui.pages.launch.options import BudgetLimits, budget_values
 
 
 class Wide(Pattern):
-    """As many stations as one asks for."""
+    """As many stations as requested."""
 
     class Parameters(BaseModel):
         topic: str = Field(min_length=1, title='Topic')
@@ -33,7 +33,7 @@ class Wide(Pattern):
 
 @pytest.fixture
 def launchers(monkeypatch):
-    """The launchers that pages have made, the newest last."""
+    """The launchers created by pages, newest last."""
     made = []
 
     class Kept(LaunchForm):

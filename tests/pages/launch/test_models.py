@@ -19,7 +19,7 @@ ROLES = ('researcher', 'analyzer', 'reviewer')
 
 @pytest.fixture
 def registry():
-    """A provider far away, a server here, and one without its key."""
+    """A remote provider, a local server, and an endpoint without its key."""
     far = Endpoint(name='far', url='https://far.example/v1', key='a-key', models=('large', 'small'))
     here = Endpoint(name='here', url='http://127.0.0.1:9/v1', models=('tiny',))
     lost = EndpointSource(found='file', url='https://lost.example/v1', key='env:LOST')
@@ -127,7 +127,7 @@ async def test_a_run_is_started_with_the_models_and_options(pages, conductor, of
     boxes = sorted(pages.find(Combobox).elements, key=lambda element: element.id)
     reviewer = max((box for box in boxes if box.props['label'] == 'Available models'), key=boxes.index)
     reviewer.set_value('here/tiny')
-    boxes[-1].set_value('high')  # How much the reviewer thinks.
+    boxes[-1].set_value('high')  # The reviewer's effort.
     await pages.should_see('Live: reviewer by here/tiny.')
     task = min(pages.find(ui.textarea).elements, key=lambda element: element.id)
     task.set_value('What is a tram?')

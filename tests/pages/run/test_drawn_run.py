@@ -1,4 +1,4 @@
-"""The page of a run that was made of a trace: it is looked at, and what needs a pattern is not offered."""
+"""The page of an imported trace: it can be viewed, but actions that need a pattern are not offered."""
 
 import pytest
 from nicegui.testing import User
@@ -13,7 +13,7 @@ from ui.server.app import PAGES
 
 @pytest.fixture
 def pages(user: User, backend) -> User:
-    """A user of all pages."""
+    """A simulated user of all pages."""
     theme.serve_assets()
     for page in PAGES:
         page.register(backend)

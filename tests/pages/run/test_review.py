@@ -1,4 +1,4 @@
-"""The review of what agents made: versions side by side, what is taken, comments, and why none can merge."""
+"""The review of agents' work: versions side by side, selected changes, comments, and merge problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cards of finished tasks in agents' panes: they stay when another task begins, and link back."""
+"""Cards of finished tasks in agents' panes: they stay when another task starts, and link back."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ async def test_agents_of_ended_runs_make_room_for_active_ones(pages, conductor):
     await pages.open('/wall')
     await pages.should_see('12 agents · 12 waiting for you', retries=OFTEN)
     await conductor.cancel(runs[0], 'enough')
-    await pages.should_see('12 agents · 11 waiting for you', retries=OFTEN)  # its last words stay for now
+    await pages.should_see('12 agents · 11 waiting for you', retries=OFTEN)  # its last text stays for now
     await started(conductor, 'Run 13')
     await pages.should_see('12 agents · 12 waiting for you', retries=OFTEN)
     await pages.should_see('Run 13')

@@ -20,7 +20,7 @@ ODD = Path(__file__).with_name('odd_agent.py')
 
 
 def odd(way: str, *options: str, **fields: Any) -> ExternalAgent:
-    """An agent that behaves in a way of `odd_agent`; outside the sandbox unless told otherwise."""
+    """An agent with a behavior of `odd_agent`; outside the sandbox unless told otherwise."""
     given: dict[str, Any] = {'sandboxed': False, 'start': 30.0, 'idle': 60.0, **fields}
     if given['sandboxed']:
         given['reads'] = (str(ODD.parent),)
@@ -33,7 +33,7 @@ class Kept(Memory):
 
 
 def lone(**options: Any) -> type[Pattern]:
-    """A pattern with one agent, `at_work`, whose answer is kept."""
+    """A pattern with one agent, `at_work`, whose answer is stored."""
 
     class Lone(Pattern):
         """One agent at work."""

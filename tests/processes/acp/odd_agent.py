@@ -69,7 +69,7 @@ def permission(name: str, title: str = 'rm -r build', kind: str = 'execute', **f
 
 
 def note(text: str) -> None:
-    """Leave a line in the folder, for the test to read."""
+    """Append a line to a file for the test."""
     with open('log.txt', 'a', encoding='utf-8') as file:
         file.write(f'{text}\n')
 
@@ -148,7 +148,7 @@ def asks(prompt: str) -> None:
 
 
 def asks_and_hangs(prompt: str) -> None:
-    """Ask about a command, and say no more of it while it runs, as Gemini does."""
+    """Ask about a command, and report nothing more while it runs, as Gemini does."""
     permission('c1')
     time.sleep(1_000)
 
@@ -218,7 +218,7 @@ def limited(prompt: str) -> Any:
 
 
 def limited_once(prompt: str) -> Any:
-    """Meet a limit of an hour in the first turn; work in the second."""
+    """Hit a usage limit of an hour in the first turn; work in the second."""
     if Path('limited.txt').exists():
         return say('worked after the limit')
     Path('limited.txt').write_text('yes')
@@ -230,7 +230,7 @@ def echoes(prompt: str) -> None:
 
 
 def dies_once(prompt: str) -> None:
-    """Die in the middle of a tool at the first start; go on at the second."""
+    """Die during a tool call at the first start; continue at the second."""
     note(f'prompt: {prompt}')
     if Path('second.txt').exists():
         say('finished')
@@ -266,7 +266,7 @@ TURNS: dict[str, Callable[[str], Any]] = {
 
 
 def before(way: str) -> None:
-    """What it does before it is asked anything."""
+    """Its behavior before the first request."""
     if way == 'exits':
         sys.stderr.write('no licence\n')
         sys.exit(3)
@@ -277,7 +277,7 @@ def before(way: str) -> None:
 
 
 def modes(how: str) -> dict[str, Any]:
-    """What it says of its modes, in the older and the newer way."""
+    """Its modes, in the older and the newer format."""
     choices = [{'id': name, 'value': name, 'name': name.title()} for name in ('auto', 'manual')]
     if how == 'by_option':
         option = {'id': 'how', 'name': 'How', 'category': 'mode', 'type': 'select', 'currentValue': MODE[0]}

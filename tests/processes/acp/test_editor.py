@@ -25,7 +25,7 @@ DEBUG = 'A test of spans fails: find the bug and mend it'
 
 
 class Editor:
-    """What an editor does: it keeps what it is shown, answers, and writes files."""
+    """Acts as an editor: records updates, answers, and writes files."""
 
     def __init__(self, answer: str) -> None:
         self.answer = answer
@@ -134,7 +134,7 @@ class Lone(Pattern):
 async def test_an_agents_question_becomes_the_editors_permission_request(
     answer: str, said: str, tmp_path: Path
 ) -> None:
-    """Through the whole chain: an agent of others asks Hemicycle, and Hemicycle asks the editor."""
+    """The whole chain: an external agent asks Hemicycle, and Hemicycle asks the editor."""
     (tmp_path / 'patterns').mkdir()
     (tmp_path / 'patterns' / 'lone.py').write_text(LONE)
     command = f'command = "{sys.executable}"\nargs = ["{ODD}", "asks"]'
@@ -144,6 +144,6 @@ async def test_an_agents_question_becomes_the_editors_permission_request(
     async with opened(editor, tmp_path, *options) as (here, session, _):
         prompt = here.prompt(session_id=session, prompt=[text_block('go')])
         assert (await asyncio.wait_for(prompt, 100)).stop_reason == 'end_turn'
-        await until(lambda: said in str(editor.shown))  # the client hands updates on in tasks of their own
+        await until(lambda: said in str(editor.shown))  # the client delivers updates in separate tasks
     (asked,) = editor.asked
     assert 'rm -r build' in str(asked.title)

@@ -1,4 +1,4 @@
-"""Hemicycle is killed with SIGKILL while an agent works: the run goes on, and repeats one turn at most."""
+"""Hemicycle is killed with SIGKILL while an agent works: the run continues, and repeats one turn at most."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_killed_run_continues_with_its_agent(steps: int, tmp_path: Path) -> No
     assert result.exit_code == 0, result.output
     after = hemicycle.steps(killed.id)
     assert after[: len(before)] == before and after[len(before)].event.name == 'recover'
-    # The same sessions go on, and nobody says twice what was recorded, but for the turn that was cut off.
+    # The same sessions continue, and nothing recorded is repeated except the interrupted turn.
     assert sessions and sessions <= {step.event.data['session']['id'] for step in replies(after)}
     for name in ('racer1', 'racer2'):
         told = [step.event.data['text'] for step in replies(after) if name in step.event.at.split('.')]

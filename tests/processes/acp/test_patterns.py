@@ -76,7 +76,7 @@ async def test_agents_work_wherever_models_do(pattern: str, sandbox: Sandbox) ->
 
 
 async def test_agents_work_in_time_bounded_runs(sandbox: Sandbox) -> None:
-    """A goal of one's own has fewer turns than the samples, and each turn starts a process."""
+    """A custom goal has fewer turns than the samples, and each turn starts a process."""
     own = {'primary_goal': 'Write a parser for dates', 'project': '', 'wait_for_time': 0}
     outcome, view = await played('time-bounded', ALL, clock=RealClock(), **own)
     assert outcome.status is Status.DONE, outcome.error

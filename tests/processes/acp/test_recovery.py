@@ -20,7 +20,7 @@ APPROVING = f'{WORK}.approving'
 
 
 async def test_a_permission_open_at_a_crash_is_requested_again(tmp_path: Path) -> None:
-    """What a person allowed of a process that is gone is done only once it has been asked for anew."""
+    """An approval given to a dead process counts only after the agent asks again."""
     journal = MemoryJournal()
     async with conductor_with(odd('asks', 'loads'), journal=journal, workspaces=tmp_path) as first:
         run = (await first.start('lone', models=BY_ODD)).id
@@ -52,7 +52,7 @@ async def test_a_replaying_fork_starts_no_agent(tmp_path: Path) -> None:
         run = (await here.start('lone', models=BY_ODD)).id
         assert (await here.result(run)).answer == 'one two'
         last = (await here.info(run)).seq
-        here.catalog.agents._agents['odd'] = odd('exits')  # whoever starts it now has failed
+        here.catalog.agents._agents['odd'] = odd('exits')  # starting it now is a failure
         fork = await here.fork(run, 1, variation=ForkOverrides(after='recorded'))
         outcome = await asyncio.wait_for(here.result(fork), 60)
         assert outcome.status is Status.DONE and outcome.answer == 'one two'
@@ -87,7 +87,7 @@ async def test_a_fork_gives_a_role_to_an_agent_and_takes_it_back(tmp_path: Path)
 async def test_no_agent_reaches_the_folder_of_another_in_the_sandbox(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    """It tries by every path that it may know: through the protocol, and by itself."""
+    """It tries every path it may know, through the protocol and directly."""
     async with conductor_with(odd('roams', sandboxed=True), workspaces=tmp_path) as here:
         victim = here.workspaces.of((await here.start('lone', models=BY_ODD, paused=True)).id, 'other')
         await victim.write('mine.txt', b'mine')

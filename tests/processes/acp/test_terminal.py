@@ -1,4 +1,4 @@
-"""External agents from the terminal: chosen like a model, after a warning of what each may reach."""
+"""External agents from the terminal: chosen like a model, after a warning of their permissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents that hang, flood, die, or send garbage or an older version; and nothing of them remains."""
+"""Agents that hang, flood, die, or send garbage or an older version; no processes remain."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ async def test_closing_hemicycle_leaves_no_agent() -> None:
     async with conductor_with(odd('children')) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         pids = await started_children(here, run)
-    await until(lambda: not any(map(alive, pids)))  # killed, they go when the system gets to it
+    await until(lambda: not any(map(alive, pids)))  # killed processes disappear with a delay
 
 
 @pytest.mark.parametrize('loads', [True, False])
 async def test_work_continues_after_a_crash(loads: bool) -> None:
-    """The session is taken up again where the agent can; else a new one is told what the journal knows."""
+    """The session is resumed if the agent can; otherwise a new one gets the history from the journal."""
     again = lone(retry=Retry(attempts=2, delay=0.01))
     async with conductor_with(odd('dies_once', *(['loads'] if loads else [])), again) as here:
         run = (await here.start('lone', models=BY_ODD)).id

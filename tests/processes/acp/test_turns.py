@@ -62,7 +62,7 @@ async def test_reported_usage_is_counted() -> None:
 
 
 async def test_reported_usage_of_a_turn_with_calls_is_counted_once() -> None:
-    """Until then it is estimated, and marked."""
+    """Until then usage is estimated and marked."""
     _, view, here, run = await played(odd('counts_calls'))
     assert len(view.agents[WORK]['messages']) == 4
     assert (view.usage.input, view.usage.output, view.usage.calls) == (2_000, 1_000, 1)
@@ -79,7 +79,7 @@ async def test_unreported_usage_is_estimated_and_marked() -> None:
 
 @pytest.mark.parametrize('limit', [{'cost': 0.2}, {'tokens': 25}])
 async def test_reported_usage_counts_against_the_budget(limit: dict[str, Any]) -> None:
-    """The turn that spends it ends, and no other begins."""
+    """The turn that spends the budget ends, and no other starts."""
     async with conductor_with(odd('counts'), Pair) as here:
         run = (await here.start('pair', models=BY_ODD, budget=Budget(**limit))).id
         outcome = await asyncio.wait_for(here.result(run), 60)
@@ -180,7 +180,7 @@ async def test_output_before_the_protocol_starts_is_ignored() -> None:
 
 @pytest.mark.parametrize('how', ['by_mode', 'by_option'])
 async def test_the_agent_runs_in_the_mode_that_asks_for_approval(how: str) -> None:
-    """Claude and Codex begin in one in which a model of theirs decides, and no person is asked."""
+    """Claude and Codex start in a mode in which a model decides and no person is asked."""
     fields: dict[str, Any] = {'modes': {'marked': 'manual'}, 'asking': {'marked': {'ODD_ASKS': 'it asks'}}}
     manual = odd('asks_in_manual', env={'ODD_MODES': how}, **fields)
     async with conductor_with(manual) as here:
@@ -226,7 +226,7 @@ async def test_a_timeout_ends_the_agent(sandbox: Sandbox) -> None:
 
 
 async def test_an_agents_home_is_deleted_with_its_run(sandbox: Sandbox) -> None:
-    """Its sign-in is copied there, and Codex writes its variables there, with their keys."""
+    """Its sign-in is copied there, and Codex writes its variables with their keys there."""
     async with conductor_with(odd('asks', sandboxed=True)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         await settled(here, run, f'{WORK}.approving')

@@ -1,4 +1,4 @@
-"""`hemicycle check` as a CI uses it: every file is replayed, and each problem names its file."""
+"""`hemicycle check` as CI uses it: every file is replayed, and each problem names its file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Small(Pattern):
 
 
 class Checks:
-    """A saved test of a small pattern, and what becomes of it when somebody writes into it."""
+    """A saved test of a small pattern, and the result after editing it."""
 
     def __init__(self, home: Path) -> None:
         self.home, self.hemicycle = home, Hemicycle(home)

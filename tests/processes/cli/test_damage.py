@@ -1,4 +1,4 @@
-"""The command line on a damaged file, and on one that can only be read: one clear line, never a traceback."""
+"""The command line on damaged and read-only files: one clear line, never a traceback."""
 
 import asyncio
 import os

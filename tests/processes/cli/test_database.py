@@ -109,7 +109,7 @@ class Small(Stores):
 
 
 def newer(path: Path) -> bytes:
-    """A database of our own from the future."""
+    """A database of a newer version."""
     connection = sqlite3.connect(path)
     connection.execute('PRAGMA application_id = 0x48454D49')
     connection.execute('PRAGMA user_version = 999')

@@ -1,4 +1,4 @@
-"""The command line on PostgreSQL: all works there, but what copies a file says what does it instead."""
+"""The command line on PostgreSQL: everything works, and commands that copy files name an alternative."""
 
 import asyncio
 import json
@@ -88,7 +88,7 @@ def test_the_password_of_an_unreachable_server_is_not_shown(
 
 @pytest.fixture
 def on(hemicycle: Hemicycle, postgres_url: str) -> Callable[..., Result]:
-    """Runs a command on PostgreSQL; it has to work."""
+    """Runs a command on PostgreSQL, which must succeed."""
 
     def run(*arguments: str) -> Result:
         result = hemicycle(*arguments, '--database', postgres_url)

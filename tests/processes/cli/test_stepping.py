@@ -48,7 +48,7 @@ def test_a_run_is_stepped_from_one_command_to_the_next(tmp_path: Path) -> None:
 
 
 async def leave_at_work(hemicycle: Hemicycle) -> None:
-    """Leave a run with a breakpoint in the middle of its first call."""
+    """Interrupt a run with a breakpoint during its first call."""
     catalog = Catalog.load()
     catalog.models['scripted'].pace = 1000  # type: ignore[attr-defined]
     async with Conductor(await open_journal(hemicycle.database), catalog=catalog) as conductor:

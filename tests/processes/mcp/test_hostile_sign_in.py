@@ -1,4 +1,4 @@
-"""Signing in where somebody means ill: the MCP server, its authorization server, or a page in the browser."""
+"""Signing in with a hostile MCP server, authorization server, or page in the browser."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def using(
 
 
 async def browse(url: str) -> None:
-    """What a person's browser does."""
+    """Acts as a person's browser."""
     async with httpx.AsyncClient(follow_redirects=True) as http:
         assert (await http.get(url)).status_code == 200
 
@@ -45,7 +45,7 @@ async def test_a_person_signs_in_once_and_tokens_are_kept(tmp_path: Path) -> Non
                 'you have to sign in to it: on the settings page, or with `hemicycle sign-in far`'
                 in before.problem
             )
-            assert there.registered == [], 'nothing is registered before a person wants it'
+            assert there.registered == [], 'nothing is registered before a person signs in'
             health = await servers.sign_in('far', browse)
             assert (health.problem, health.tools) == ('', ('far_whoami',))
             said = await tools['far_whoami'].run('', ToolContext(key='k'))
@@ -91,7 +91,7 @@ async def test_an_expired_sign_in_fails_calls_but_not_the_connection(tmp_path: P
         ):
             with pytest.raises(ToolError, match=f'^MCP server far: .*{says}') as caught:
                 await tools['far_whoami'].run('', ToolContext(key='k'))
-            assert 'not known' not in str(caught.value), 'nothing was carried out'
+            assert 'not known' not in str(caught.value), 'no call was executed'
             assert servers.last_health()[0].connected
             there.resource = {}
         there.valid = {TOKEN}

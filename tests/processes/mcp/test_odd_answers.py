@@ -1,4 +1,4 @@
-"""An odd answer to one call of an MCP server fails that call alone: calls of other runs go on."""
+"""An invalid answer to one call of an MCP server fails only that call: calls of other runs continue."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ async def test_an_invalid_answer_fails_only_its_call(name: str, arguments: str, 
         waits = asyncio.create_task(used(tools, 'wait', run='first'))
         assert says in await used(tools, name, arguments)
         assert await used(tools, 'free') == f'free {process}'
-        assert await waits == f'wait {process}', 'the other call goes on, with the same program'
+        assert await waits == f'wait {process}', 'the other call continues, with the same program'
 
 
 class Far:
-    """The same server over HTTP; `breaks` says what happens to calls of `plain`."""
+    """The same server over HTTP; `breaks` sets what happens to calls of `plain`."""
 
     def __init__(self) -> None:
         self.breaks = ''
@@ -185,7 +185,7 @@ async def test_a_truncated_http_answer_fails_only_its_call(breaks: str) -> None:
         assert (await used(tools, 'plain')).startswith('plain '), 'the connection lives on'
         assert (server.called.count('plain'), server.sessions) == (2, 1)
         server.free.set()
-        assert (await waits).startswith('wait '), 'the other call goes on'
+        assert (await waits).startswith('wait '), 'the other call continues'
 
 
 async def test_each_of_two_refused_calls_gets_its_own_reason() -> None:

@@ -26,7 +26,7 @@ GUEST = {'name': 'Ada', 'nights': 2, 'size': 'l'}
 
 
 class Hotel:
-    """A configuration with a server that asks, and what that server was told."""
+    """A configuration with a server that asks, and the answers it got."""
 
     def __init__(self, folder: Path, kind: str = 'older', **more: Any) -> None:
         self.file, self.heard = folder / 'endpoints.toml', folder / 'heard'
@@ -44,7 +44,7 @@ class Hotel:
 
 
 async def waiting(conductor: Conductor, run: RunId, count: int = 1) -> list[Any]:
-    """Wait until the run waits for an answer; what it accepts."""
+    """Wait until the run waits for an answer; returns what it accepts."""
     async with asyncio.timeout(60):
         while True:
             found = [one for one in await conductor.accepts(run) if one.event == 'answer']
@@ -212,7 +212,7 @@ async def test_a_run_asks_while_another_one_waits(tmp_path: Path) -> None:
 
 
 async def settled(conductor: Conductor, *seeds: int) -> list[str]:
-    """What the persons of runs with these seeds are asked; '' where a run goes on unasked."""
+    """The questions asked in runs with these seeds; '' if a run continues without one."""
     runs = [await started(conductor, 'remote', approvals='none', seed=seed) for seed in seeds]
     async with asyncio.timeout(60):
         while any([(await conductor.info(run)).status is Status.RUNNING for run in runs]):  # noqa: ASYNC110
@@ -248,7 +248,7 @@ async def test_a_cancelled_run_abandons_its_call(tmp_path: Path) -> None:
         await waiting(conductor, run)
         await conductor.cancel(run)
         standing = conductor.catalog.mcp._known['small'].standing
-    assert not standing  # closing waits for what is given up
+    assert not standing  # closing waits for abandoned calls
 
 
 async def test_a_task_of_the_older_protocol_is_followed_to_its_end(tmp_path: Path) -> None:

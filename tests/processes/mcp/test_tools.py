@@ -49,7 +49,7 @@ def over_http() -> Iterator[McpServer]:
 
 
 async def answering(servers: McpServers) -> None:
-    """Wait until a server that has just been started listens."""
+    """Wait until a new server listens."""
     for _ in range(600):
         if not (await servers.test('small')).problem:
             return

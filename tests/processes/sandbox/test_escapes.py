@@ -1,4 +1,4 @@
-"""Escape attempts of a hostile command in the sandbox: each fails, and this process survives."""
+"""Escape attempts of hostile commands in the sandbox: each fails, and this process survives."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def attempt(
 async def test_a_command_cannot_read_the_users_home(
     sandbox: Sandbox, workspace: Workspace, tmp_path: Path
 ) -> None:
-    """And whatever else belongs to people: only a Python that lies in somebody's home can be seen there."""
+    """Nor anything else of people: only a Python installed in a home can be seen."""
     home = Path.home()
     hidden = home / f'.hemicycle-test-{secrets.token_hex(4)}'
     other = tmp_path / 'private'
@@ -140,7 +140,7 @@ async def test_a_command_cannot_fill_the_disk(
 ) -> None:
     ran = await attempt(sandbox, workspace, script)
     assert ran.ended == ended
-    # It is looked at now and then: what is written meanwhile is more than allowed, and not for long.
+    # The size is checked periodically: more than allowed can be written, but not for long.
     assert sum(entry.size for entry in await workspace.entries()) < 600 << 20
 
 
@@ -170,7 +170,7 @@ time.sleep(9)
 
 
 async def test_a_command_cannot_fill_the_buffers_of_sockets(sandbox: Sandbox, workspace: Workspace) -> None:
-    # They count for no process, and outlive the one that has filled them while another holds the other end.
+    # They belong to no process, and outlive the one that filled them while another holds the other end.
     script = """import os, socket, time
 for count in range(4):
     if os.fork() == 0:
@@ -384,7 +384,7 @@ async def test_a_command_cannot_type_into_the_terminal(sandbox: Sandbox, workspa
 
 
 async def children() -> list[int]:
-    """The sandboxes of this process that still run."""
+    """This process's sandboxes that are still running."""
     for _ in range(1_200):
         tasks = Path('/proc/self/task').glob('*/children')
         found = [int(pid) for path in tasks for pid in path.read_text().split()]

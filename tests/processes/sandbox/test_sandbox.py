@@ -69,7 +69,7 @@ async def test_the_workspace_is_shared_with_the_tools(either: Sandbox, workspace
 
 
 async def test_a_program_that_is_cancelled_twice_leaves_no_task_and_no_pipe(tmp_path: Path) -> None:
-    """Its child that escaped holds the other end of the pipe, so there is something left to wait for."""
+    """Its escaped child holds the other end of the pipe."""
     said: list[str] = []
     tasks, files = asyncio.all_tasks(), len(os.listdir('/proc/self/fd'))
     script = ['sh', '-c', "(setsid sh -c 'echo $$; exec sleep 600' &); echo orphaned; sleep 600"]

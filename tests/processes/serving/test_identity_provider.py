@@ -69,7 +69,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def authorized(browser: httpx.Client, name: str, next: str = '/') -> str:
-    """Log in at the provider, and consent; returns where it sends the browser back to."""
+    """Log in at the provider and consent; returns the address it redirects to."""
     answer = browser.get('/login/provider', params={'next': next})
     while answer.status_code in (302, 303) or 'text/html' in answer.headers['content-type']:
         where = str(answer.url.join(answer.headers['location'])) if answer.is_redirect else ''
@@ -112,11 +112,11 @@ def test_a_login_started_in_another_browser_is_refused(site: Site) -> None:
         stolen = authorized(mallory, 'ada')
         assert victim.get(stolen).status_code == 401
         assert mallory.get(stolen).status_code == 303  # It is that browser's own login,
-        assert mallory.get(stolen).status_code == 401  # and is used up.
+        assert mallory.get(stolen).status_code == 401  # which can be used only once.
 
 
 def test_a_code_of_another_login_is_refused(site: Site) -> None:
-    """PKCE: the provider gives nothing for a code without the verifier of the login that it belongs to."""
+    """PKCE: the provider accepts a code only with the verifier of its login."""
     with site.browser() as mallory, site.browser() as victim:
         code = parse_qs(urlsplit(authorized(mallory, 'ada')).query)['code'][0]
         own = urlsplit(authorized(victim, 'bo'))

@@ -1,4 +1,4 @@
-"""The configurations of proxies in assets/deploy, before a server that people log in to, with TLS."""
+"""The proxy configurations in assets/deploy, in front of a server with accounts, with TLS."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ PROXIES: dict[str, Callable[[Path, Path, int, int, str], list[str]]] = {
 
 @pytest.fixture(params=sorted(PROXIES))
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, ssl.SSLContext]]:
-    """The address of a server behind a proxy, in which the account `ada` is an admin, and what trusts it."""
+    """The address of a server behind a proxy whose account `ada` is an admin, and a TLS context for it."""
     if not (nginx() if request.param == 'nginx' else shutil.which(request.param)):
         pytest.skip(f'{request.param} is not installed')
     home, folder = tmp_path / 'home', tmp_path / 'proxy'
@@ -101,7 +101,7 @@ def test_pages_streams_and_sockets_pass_through(site: tuple[str, ssl.SSLContext]
         body = {'pattern': 'pipeline', 'parameters': {'task': 'Tea or coffee?'}, 'paused': True}
         run = http.post('/api/v1/runs', json=body, headers=own).json()['id']
         with http.stream('GET', f'/api/v1/runs/{run}/events') as stream:
-            first = next(one for one in stream.iter_lines() if one.startswith('id:'))  # It is open still.
+            first = next(one for one in stream.iter_lines() if one.startswith('id:'))  # It is still open.
         assert first == 'id: 1'
 
         held = f'__Host-hemicycle-session={http.cookies["__Host-hemicycle-session"]}'

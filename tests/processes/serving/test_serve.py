@@ -123,7 +123,7 @@ def test_a_server_tells_its_address_first_and_refuses_a_second(tmp_path: Path) -
             assert said.startswith('Hemicycle is at http://127.0.0.1:')
             assert said.endswith(f' (port {port} is taken)')
             url = said.split()[3]
-            # The request waits for the server, which listens before it says so.
+            # The request waits for the server, which listens before it prints its address.
             with urllib.request.urlopen(url, timeout=DEADLINE) as page:
                 assert page.status == 200
             assert stat.S_IMODE((hemicycle.home / 'browser').stat().st_mode) == 0o700
@@ -136,7 +136,7 @@ def test_a_server_tells_its_address_first_and_refuses_a_second(tmp_path: Path) -
             assert f'at {url} (pid {server.pid})' in second.stderr
             assert second.stderr.count('\n') == 1
 
-            # Looking, and running beside the server, is allowed.
+            # Reading, and running next to the server, is allowed.
             assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q').exit_code == 0
             assert 'done' in hemicycle('runs').stdout
 
@@ -252,7 +252,7 @@ def test_a_server_continues_the_run_of_a_killed_process(tmp_path: Path) -> None:
         until(lambda: (new := hemicycle.newest()) and new != left and new.seq, 'it has begun')
         with hemicycle.process('serve', '--port', '0', *odd) as server:
             address = line(server.stdout).split()[-1]
-            assert httpx.get(f'{address}/api/v1/server', timeout=DEADLINE).is_success  # It has begun.
+            assert httpx.get(f'{address}/api/v1/server', timeout=DEADLINE).is_success  # It has started.
             killed.kill()
             run = hemicycle.newest()
             assert left and run

@@ -1,4 +1,4 @@
-"""Slow imports are deferred until they are needed, or left out where they never are."""
+"""Slow imports are deferred until needed, or omitted if they never are."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A server with accounts, as those meet it who have none, or have little to say."""
+"""A server with accounts, for callers without one or with few permissions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DETOURS = (
 
 @dataclass(frozen=True)
 class Team:
-    """A server with one account for each role, whose password is its name's and `PASSWORD`."""
+    """A server with one account for each role; its password is its name plus `PASSWORD`."""
 
     hemicycle: Hemicycle
     url: str
@@ -72,7 +72,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
 
 @pytest.fixture
 def addresses(user: User) -> set[str]:
-    """An address for each route that there is: pages, files, downloads, the socket and the API."""
+    """An address for every route: pages, files, downloads, the socket and the API."""
 
     async def never() -> Any:
         raise AssertionError

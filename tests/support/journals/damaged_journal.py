@@ -1,4 +1,4 @@
-"""A journal in memory of which one step of each run cannot be read, as in a damaged database."""
+"""A journal in memory with one unreadable step per run, as in a damaged database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: in a temporary folder, on a socket there, gone with the tests."""
+"""A PostgreSQL server for tests: in a temporary folder, on a socket there, removed afterwards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ START = 30.0
 
 
 def binaries() -> Path | None:
-    """The folder of the newest server that is installed."""
+    """The folder of the newest installed server."""
     found = sorted(Path('/usr/lib/postgresql').glob('*/bin/initdb'), key=lambda path: float(path.parts[-3]))
     on_path = shutil.which('initdb')
     return found[-1].parent if found else Path(on_path).resolve().parent if on_path else None
@@ -41,7 +41,7 @@ def binaries() -> Path | None:
 
 @dataclass
 class PostgresServer:
-    """A server, started and stopped at will; its databases stay."""
+    """A server that can be started and stopped; its databases stay."""
 
     folder: Path
     programs: Path
@@ -50,7 +50,7 @@ class PostgresServer:
     numbers: Iterator[int] = field(default_factory=count)
 
     def make(self) -> None:
-        """Make the folder of its data."""
+        """Create its data folder."""
         if os.geteuid() == 0:
             shutil.chown(self.folder, *self._user())
         self._run(
@@ -80,7 +80,7 @@ class PostgresServer:
                 return
 
     def stop(self) -> None:
-        """Stop it at once: what is under way breaks off, and no client is told in good order."""
+        """Stop it at once, without an orderly shutdown."""
         assert self.process
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(START)

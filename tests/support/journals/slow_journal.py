@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class HeldJournal:
-    """Any journal; while `holds` is set, an append is written when `release` is called and not before."""
+    """Wraps a journal; while `holds` is set, appends wait for `release`."""
 
     def __init__(self, journal: Journal, *, holds: bool = True) -> None:
         self.journal, self.holds = journal, holds
@@ -37,13 +37,13 @@ class HeldJournal:
         return await self.journal.append(info, transitions, snapshot)
 
     async def next(self) -> Sequence[Transition]:
-        """The steps to be written next, once everybody else has done what they can."""
+        """The steps to be written next, once all other tasks are idle."""
         await until(lambda: self.waiting)
         await settle()
         return self.waiting[0][0]
 
     def release(self) -> None:
-        """Let the oldest append that waits be written."""
+        """Let the oldest waiting append be written."""
         self.waiting.popleft()[1].set_result(None)
 
     async def let_through(self, done: Callable[[], Awaitable[bool]]) -> None:

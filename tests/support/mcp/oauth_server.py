@@ -21,7 +21,7 @@ TOKEN, RENEWED, REFRESH = 'access-token-of-a-test', 'renewed-token-of-a-test', '
 
 @dataclass
 class Guarded:
-    """What it was asked for, and which token it takes at present."""
+    """The requests, and the currently valid token."""
 
     url: str
     lifetime: int = 3600
@@ -44,7 +44,7 @@ class Guarded:
     grants: list[dict[str, str]] = field(default_factory=list)
 
     async def answer(self, request: Request) -> Response | None:  # noqa: PLR0911  (a list of pages)
-        """The answer of the authorization server; None for what is the MCP server's."""
+        """The answer of the authorization server; None for requests to the MCP server."""
         match request.url.path:
             case '/.well-known/oauth-protected-resource/mcp':
                 found = {'resource': f'{self.url}/mcp', 'authorization_servers': [self.url]}
@@ -94,7 +94,7 @@ async def guarded() -> AsyncIterator[Guarded]:
 
     @server.tool()
     def whoami() -> str:
-        """Tell the token."""
+        """Return the token."""
         return f'you came with {TOKEN}'
 
     inner = server.streamable_http_app()

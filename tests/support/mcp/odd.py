@@ -19,7 +19,7 @@ CODE = -32000
 
 
 def tools() -> list[dict[str, Any]]:
-    """The tools, which claim to read."""
+    """The tools, which claim to be read-only."""
     return [
         {
             'name': name,
@@ -43,7 +43,7 @@ def greeting() -> dict[str, Any]:
 
 
 def answered(name: str) -> dict[str, Any]:
-    """What a call of a tool gets, in place of a result if it is an error."""
+    """The answer to a tool call."""
     match name:
         case 'malformed':
             return {'result': {'content': 5}}

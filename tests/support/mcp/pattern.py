@@ -43,7 +43,7 @@ class Remote(Pattern):
 
 
 def remote(model: FakeModel, file: Path, **environment: str) -> Catalog:
-    """That agent with this model; `file` says what servers there are."""
+    """That agent with this model; `file` configures the servers."""
     found = catalog(model, Remote)
     return Catalog(
         patterns=found.patterns, models=found.models, configuration=load_configuration(file, environment)

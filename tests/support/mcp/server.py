@@ -52,7 +52,7 @@ def made(how: str) -> MCPServer:  # noqa: C901  (a list of tools)
 
     @server.tool(name='wipe.all/now')
     def wipe() -> str:
-        """Forget everything."""
+        """Delete everything."""
         calls.clear()
         return 'wiped'
 
@@ -63,7 +63,7 @@ def made(how: str) -> MCPServer:  # noqa: C901  (a list of tools)
 
     @server.tool(annotations=READS)
     def leak(how: str) -> str:
-        """Tell what nobody should know."""
+        """Return a secret."""
         token = os.environ.get('SMALL_TOKEN', '')
         if how == 'error':
             raise ToolError(f'bad token {token}')
@@ -76,7 +76,7 @@ def made(how: str) -> MCPServer:  # noqa: C901  (a list of tools)
 
     @server.tool(annotations=READS)
     def long(megabytes: int) -> str:
-        """Much."""
+        """A long text."""
         return 'x' * 1_000_000 * megabytes
 
     @server.tool(annotations=READS)
@@ -92,7 +92,7 @@ def made(how: str) -> MCPServer:  # noqa: C901  (a list of tools)
 
     @server.tool(annotations=READS)
     def process() -> str:
-        """Which process this is."""
+        """The id of this process."""
         return str(os.getpid())
 
     @server.tool(annotations=READS)
@@ -102,7 +102,7 @@ def made(how: str) -> MCPServer:  # noqa: C901  (a list of tools)
 
     @server.tool(annotations=READS)
     async def grow(context: Context) -> str:
-        """Get another tool."""
+        """Add a tool."""
 
         @server.tool(name='grown')
         def grown() -> str:

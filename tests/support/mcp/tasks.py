@@ -55,7 +55,7 @@ class LongWork(Extension):
             raise ToolError('it becomes a task')
 
         def polls() -> str:
-            """What was asked."""
+            """The requests."""
             return ' '.join(self._asked)
 
         return [ToolBinding(fn=export, kwargs={'structured_output': False}), ToolBinding(fn=polls)]
@@ -110,5 +110,5 @@ class LongWork(Extension):
     async def _cancel(self, ctx: Any, params: Params) -> dict[str, Any]:
         self._asked.append('cancel')
         if params.task_id == 'asks for ever':
-            await asyncio.Event().wait()  # It is not listened to.
+            await asyncio.Event().wait()  # The answer is ignored.
         return {}

@@ -15,7 +15,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 @dataclass
 class Local:
-    """Where it is, and what it was asked: method, path, headers and body."""
+    """Its address, and the requests: method, path, headers and body."""
 
     url: str
     asked: list[tuple[str, str, dict[str, str], Any]] = field(default_factory=list)
@@ -23,7 +23,7 @@ class Local:
 
 @contextmanager
 def local(reply: Callable[[str, str, Any], Answer]) -> Iterator[Local]:
-    """Serve what `reply` makes of a method, a path and a body (JSON, or None)."""
+    """Serve `reply(method, path, body)`; the body is JSON or None."""
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:

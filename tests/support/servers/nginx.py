@@ -1,4 +1,4 @@
-"""nginx with a configuration from assets/deploy, on ports of a test's own."""
+"""nginx with a configuration from assets/deploy, on free ports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'hemi
 
 
 def nginx() -> str | None:
-    """Where it is; None where there is none."""
+    """Its path, or None."""
     unpacked = CACHE / 'usr' / 'sbin' / 'nginx'
     return shutil.which('nginx') or (str(unpacked) if unpacked.exists() else None)
 

@@ -15,7 +15,7 @@ ANYONE = 'AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/s3/aws4_request, Sign
 
 
 class S3Server:
-    """A server of its own for the tests of this process; what is in it survives `stop` and `start`."""
+    """A server for the tests of this process; its contents survive `stop` and `start`."""
 
     def __init__(self) -> None:
         self._port = 0
@@ -26,17 +26,17 @@ class S3Server:
         return f'http://127.0.0.1:{self._port}'
 
     def start(self) -> None:
-        """Serve, at the same address as before."""
+        """Serve, at the previous address."""
         self._server = ThreadedMotoServer('127.0.0.1', port=self._port, verbose=False)
         self._server.start()
         self._port = self._server.get_host_and_port()[1]
 
     def stop(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
         self._server.stop()
 
     def environment(self) -> dict[str, str]:
-        """The variables that lead there."""
+        """The environment variables for it."""
         return {
             'AWS_ENDPOINT_URL': self.url,
             'AWS_REGION': 'us-east-1',
@@ -52,7 +52,7 @@ class S3Server:
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """Take no connections meanwhile."""
+        """Accept no connections meanwhile."""
         self.stop()
         try:
             yield
@@ -61,7 +61,7 @@ class S3Server:
 
     @contextmanager
     def strict(self) -> Iterator[None]:
-        """Know no key meanwhile."""
+        """Reject all keys meanwhile."""
         before = moto.settings.INITIAL_NO_AUTH_ACTION_COUNT
         moto.settings.INITIAL_NO_AUTH_ACTION_COUNT = 0
         ActionAuthenticatorMixin.request_count = 0

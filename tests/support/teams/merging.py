@@ -1,4 +1,4 @@
-"""Two agents that change one file of a project: what is merged in tests."""
+"""Two agents that change one file of a project, for tests of merging."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TWO = TEXT.replace('7\n', 'seven\n', 1)
 
 
 class Making(Pattern):
-    """Two agents change one file of a project, whose tests look for a word."""
+    """Two agents change one file of a project whose tests look for a word."""
 
     class Parameters(Form):
         project: str = ''

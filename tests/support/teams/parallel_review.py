@@ -19,7 +19,7 @@ TASK = 'Write a module that adds.'
 
 
 class WordSandbox(Sandbox):
-    """Runs nothing: a folder passes its tests if its file work.txt does not say `bad`."""
+    """Runs nothing: a folder passes if its file work.txt does not say `bad`."""
 
     async def run(self, command: Sequence[str], workspace: Workspace, **options: Any) -> CommandResult:
         mark = command[4]
@@ -64,7 +64,7 @@ def actors(script: Mapping[str, Any]) -> Callable[[ModelRequest], Any]:
 
 
 def everybody(*verdicts: Any, reviewers: int = 2, **script: Any) -> dict[str, Any]:
-    """Reviewers who all say the same: in the debate, and then in each final review."""
+    """Reviewers who all say the same, in the debate and in each final review."""
     first, *later = verdicts
     states: dict[str, Any] = {}
     for number in range(1, reviewers + 1):
@@ -97,7 +97,7 @@ def conducting(
 
 
 async def reviewed(script: Mapping[str, Any], **parameters: Any) -> tuple[Outcome, list[str]]:
-    """Play a parallel review to its end; gives the outcome and the outermost states in order."""
+    """Play a parallel review to its end; returns the outcome and the outermost states in order."""
     async with conducting(script) as here:
         run = await begin(here, **parameters)
         outcome = await to_the_end(here, run)

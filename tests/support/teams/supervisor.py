@@ -33,7 +33,7 @@ def delegated(task_id: str, role: str = 'researcher', *after: str) -> DelegatedT
 
 
 def task_in(request: ModelRequest) -> str:
-    """The id of the task that a worker was given."""
+    """The id of a worker's task."""
     return request.messages[1].text.partition('Your task (')[2].partition(')')[0]
 
 
@@ -45,7 +45,7 @@ def worked(request: ModelRequest) -> Any:
 def team_reply(
     tasks: Sequence[Planned], work: Callable[[ModelRequest], Any] = worked
 ) -> Callable[[ModelRequest], Any]:
-    """The supervisor plans `tasks`, workers answer with `work`, the synthesizer lists what it got."""
+    """The supervisor plans `tasks`, workers answer with `work`, the synthesizer lists the results."""
 
     def reply(request: ModelRequest) -> Any:
         if request.hints.role == 'supervisor':

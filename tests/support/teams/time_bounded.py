@@ -1,4 +1,4 @@
-"""A time-bounded team whose members act as a test says; its code and its tests are real."""
+"""A time-bounded team with members configured by a test; its code and its tests are real."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Answer = Callable[[ModelRequest], Any]
 
 
 def verdict(score: int = 90, **more: Any) -> dict[str, Any]:
-    """Everything that any kind of verdict may ask for is picked from here."""
+    """The source of every field that any verdict may ask for."""
     return {'score': score, 'approved': score >= 60, 'summary': f'scored {score}', 'issues': [], **more}
 
 
@@ -39,7 +39,7 @@ def leaf(request: ModelRequest) -> str:
 
 
 def write(request: ModelRequest, code: str = GOOD, test: str = TEST, mark: int | None = None) -> Any:
-    """The coder: writes both files in its first turn, and says so in its second."""
+    """The coder: writes both files in its first turn, and reports in its second."""
     if request.hints.turn == 0:
         visit = request.hints.visit if mark is None else mark
         return calls(
@@ -71,7 +71,7 @@ def good(request: ModelRequest) -> Any:
 
 
 def team(**members: Answer | Any) -> Answer:
-    """A good team but for some states: `coding=...` is the coder's answer, or a function of the request."""
+    """A good team except in some states: `coding=...` is the coder's answer, or a function of the request."""
 
     def reply(request: ModelRequest) -> Any:
         other = members.get(leaf(request))
@@ -83,7 +83,7 @@ def team(**members: Answer | Any) -> Answer:
 
 
 class QuickSandbox(Sandbox):
-    """Runs no program: `check` passes where `double.py` is right, and all else fails."""
+    """Runs no program: `check` passes if `double.py` is right; everything else fails."""
 
     async def run(self, command: Any, workspace: Workspace, **options: Any) -> CommandResult:
         try:
@@ -114,7 +114,7 @@ QUICK = {'primary_goal': 'Write double', 'test_command': 'check', 'wait_for_time
 
 
 async def play(reply: Answer, **parameters: Any) -> tuple[Outcome, list[Any]]:
-    """Run it to its end, audit it, and give its end and its steps."""
+    """Run it to its end and audit it; returns the outcome and the steps."""
     async with conductor(reply) as here:
         run: RunId = (await here.start('time-bounded', {**QUICK, **parameters})).id
         outcome = await here.result(run)
@@ -124,7 +124,7 @@ async def play(reply: Answer, **parameters: Any) -> tuple[Outcome, list[Any]]:
 
 
 async def reaches(here: Conductor, run: RunId, state: str) -> View:
-    """The run's view once it is in a state of that name."""
+    """The run's view once a state of that name is active."""
     for _ in range(20_000):
         view = await here.view(run)
         if any(state in path for path in view.active):

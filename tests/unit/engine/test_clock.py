@@ -1,4 +1,4 @@
-"""Setting the machine's clock while runs are active neither takes time from them nor gives them any."""
+"""Changing the system clock while runs are active neither takes time from them nor adds any."""
 
 import time
 
@@ -14,4 +14,4 @@ def test_changing_the_system_clock_affects_no_run(leap: float, monkeypatch: pyte
     assert abs(before - wall()) < 5
     monkeypatch.setattr(time, 'time', lambda: wall() + leap)
     assert 0 <= clock.now() - before < 5
-    assert abs(RealClock().now() - time.time()) < 5  # what is begun later begins with the new time
+    assert abs(RealClock().now() - time.time()) < 5  # later starts use the new time

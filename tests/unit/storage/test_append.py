@@ -1,4 +1,4 @@
-"""Appends know the row of the run that they continue, but never more of it than is kept."""
+"""Appends remember the row of their run, but never more of it than is stored."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_rows_of_another_owner_or_a_missing_run_are_not_written(journal: S
         await journal.append(info, [step(2)])
     await journal.append(heir, [step(2)])
     await journal.delete(RUN)
-    # Its number is the next run's, which has come as far.
+    # The next run has the same number of steps.
     other = RunId('other')
     await journal.create(RunInfo(id=other, pattern='p', title='T', created=1.0), CHART)
     later = await journal.claim(other, 'heir')

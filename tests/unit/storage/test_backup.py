@@ -40,7 +40,7 @@ class Home:
 
     @property
     def shared(self) -> int:
-        """How many files share their space with another."""
+        """The number of hard-linked files."""
         return sum(path.is_file() and path.stat().st_nlink > 1 for path in self.workspaces.rglob('*'))
 
 

@@ -249,7 +249,7 @@ def test_a_family_is_found_without_reading_all_runs(file: Path) -> None:
     connection = connect(Settings(database=file))
     plan = [row[-1] for row in connection.execute(f'EXPLAIN QUERY PLAN {FAMILY.text}', {'run': 'one'})]
     connection.close()
-    # An automatic index is made of the whole table, anew for each question.
+    # An automatic index would be built of the whole table for each query.
     assert [line for line in plan if 'AUTOMATIC' in line or line.startswith('SCAN run')] == []
     assert any('(parent=?)' in line for line in plan)
 
@@ -380,7 +380,7 @@ async def test_a_locked_file_is_unavailable_until_it_is_free(file: Path) -> None
     other.execute('BEGIN IMMEDIATE')
     with pytest.raises(JournalUnavailable, match='another process has locked the database'):
         await journal.append(info, [step(1)])
-    assert await journal.transitions(info.id) == []  # a reader does not wait for it
+    assert await journal.transitions(info.id) == []  # readers do not wait for it
     other.execute('ROLLBACK')
     other.close()
     await journal.append(info, [step(1)])

@@ -95,7 +95,7 @@ def test_everything_survives_a_copy_to_postgresql_and_back(
     copy(source, postgres_url, lambda done, total: said.append((done, total)))
     copy(postgres_url, back := tmp_path / 'back.db')
     before = content(source)
-    assert all(before.values()), 'a table is empty: the test shows nothing for it'
+    assert all(before.values()), 'a table is empty, so the test does not cover it'
     assert content(postgres_url) == before
     assert content(back) == before
     assert said[-1][0] == said[-1][1] > 0

@@ -1,4 +1,4 @@
-"""Appends to PostgreSQL whose answer is lost: each is recognised as its own, and kept once."""
+"""Appends to PostgreSQL whose answer is lost: each is recognised and stored once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def steps(*numbers: int, name: str = 'done') -> list[Transition]:
 def lose(
     journal: SqlJournal, monkeypatch: pytest.MonkeyPatch, *, when: Literal['before', 'after'], times: int = 1
 ) -> None:
-    """Cut the next appends off, before they reach the server or after they were committed."""
+    """Interrupt the next appends, before they reach the server or after they were committed."""
     database = journal.database
     assert isinstance(database, PostgresDatabase)
     fetch, left = database._fetch, [times]

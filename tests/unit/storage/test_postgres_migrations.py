@@ -1,4 +1,4 @@
-"""Processes that open an empty PostgreSQL database together: one makes the tables, the others find them."""
+"""Processes that open an empty PostgreSQL database together: one creates the tables, the others find them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT gra
 
 @pytest.fixture
 def engine(postgres: PostgresServer) -> Iterator[Engine]:
-    """Of a database that holds nothing."""
+    """An engine for an empty database."""
     made = create_engine(postgres.create().replace('postgresql:', 'postgresql+psycopg:'))
     yield made
     made.dispose()

@@ -1,4 +1,4 @@
-"""Files in S3: what is asked for, and errors as sentences that say what is wrong."""
+"""Files in S3: requests, and errors as sentences that say what is wrong."""
 
 from __future__ import annotations
 

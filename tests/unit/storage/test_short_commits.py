@@ -29,7 +29,7 @@ def short() -> bool:
 
 
 def where(connection: sqlite3.Connection) -> str:
-    """A piece of work that says which thread does it."""
+    """A job that returns the thread it runs in."""
     connection.execute(
         'INSERT INTO tag (run, position, label) VALUES (1, (SELECT count(*) FROM tag), ?)', ('x',)
     )
@@ -38,7 +38,7 @@ def where(connection: sqlite3.Connection) -> str:
 
 @pytest.fixture
 async def writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Writer]:
-    monkeypatch.setattr(writer_module, 'SLOW', 60.0)  # a busy disk must not change who writes
+    monkeypatch.setattr(writer_module, 'SLOW', 60.0)  # a busy disk must not change which thread writes
     made = opened(tmp_path)
     yield made
     await made.close()

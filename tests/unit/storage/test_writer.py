@@ -73,12 +73,12 @@ def count(connection: sqlite3.Connection) -> int:
 
 
 async def queued(writer: Writer, *works: Work[Any]) -> list[Any]:
-    """The ends of pieces of work that were all queued before the writer looked."""
+    """The outcomes of jobs that were all queued before the writer woke up."""
     return await together(writer, *map(writer.do, works))
 
 
 async def together(writer: Writer, *waiting: Coroutine[Any, Any, Any]) -> list[Any]:
-    """The ends of what waits for work that was all queued before the writer looked."""
+    """The outcomes of awaitables for jobs that were all queued before the writer woke up."""
     gate = Gate()
     held = asyncio.create_task(writer.do(gate.work))
     await asyncio.to_thread(gate.entered.wait, 10)

@@ -1,4 +1,4 @@
-"""Patterns for tests of a fleet: each call writes down that it begins and that it ends."""
+"""Patterns for tests of a fleet: each call records its start and end."""
 
 import asyncio
 import os

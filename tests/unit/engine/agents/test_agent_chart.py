@@ -31,7 +31,7 @@ async def good(context: ToolContext, text: str) -> str:
 
 @tool()
 async def bad(context: ToolContext, how: str) -> str:
-    """Go wrong in some way."""
+    """Fail in some way."""
     if how == 'said':
         raise ToolError('not today')
     if how == 'exit':
@@ -43,7 +43,7 @@ async def bad(context: ToolContext, how: str) -> str:
 
 @tool(approval=True)
 async def danger(context: ToolContext, text: str) -> str:
-    """Do something that needs a person's word."""
+    """Do something that needs approval."""
     SEEN.append((context.key, text))
     return f'done {text}'
 
@@ -125,7 +125,7 @@ async def test_results_of_tools_go_back_in_the_order_of_the_calls() -> None:
     assert outcome.status is Status.DONE and outcome.answer == 'the end'
     assert results(state) == [(True, 'good a'), (True, 'good b')]
     assert [item.role for item in model.requests[1].messages] == ['user', 'assistant', 'tool']
-    assert len({key for key, _ in SEEN}) == 2, 'each call has a key of its own'
+    assert len({key for key, _ in SEEN}) == 2, 'each call has its own key'
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ async def test_a_second_invalid_answer_fails_and_says_why() -> None:
 
 
 class CutOff(FakeModel):
-    """Its first answers are cut off at their limit of length."""
+    """Its first answers are cut off at the length limit."""
 
     def __init__(self, answers: int, reply: Any) -> None:
         super().__init__(reply)
@@ -225,7 +225,7 @@ async def test_turns_are_limited() -> None:
 
 
 class Waiting:
-    """A run that waits for a person's word on two calls."""
+    """A run that waits for approval of two calls."""
 
     def __init__(self, *asked: Any) -> None:
         self.model = FakeModel(in_turn(calls(*asked), calls(('danger', {'text': 'more'})), 'the end'))
@@ -309,7 +309,7 @@ async def test_a_pending_approval_survives_recovery(waiting: Waiting) -> None:
 
 
 class Stopped(lone()):  # type: ignore[misc]
-    """The agent is stopped with calls that nobody has answered, and begins again."""
+    """The agent is stopped with unanswered calls, and starts again."""
 
     name = 'stopped'
     transitions = [*lone().transitions, ['again', 'working', 'working']]

@@ -36,20 +36,20 @@ async def long(context: ToolContext, size: int) -> ToolOutput:
 
 @tool(consumes=('parts', 'text'))
 async def look(context: ToolContext) -> str:
-    """Say what is there."""
+    """List the artifacts."""
     parts = context.artifacts.get('parts', {})
     return f'{",".join(parts)} {len(context.artifacts.get("text", ""))}'
 
 
 @tool()
 async def drop(context: ToolContext) -> ToolOutput:
-    """Make the text hold no more."""
+    """Invalidate the text."""
     return ToolOutput(text='dropped', drops=('text', 'nothing'))
 
 
 @tool()
 async def smuggle(context: ToolContext) -> ToolOutput:
-    """Make what it does not say."""
+    """Make an undeclared artifact."""
     return ToolOutput(text='x', artifacts={'text': 'x'})
 
 

@@ -1,4 +1,4 @@
-"""External agents' own words on tokens, and which of their words belong together."""
+"""Usage reported by external agents, and which of their messages belong together."""
 
 from __future__ import annotations
 

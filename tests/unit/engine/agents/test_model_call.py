@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Live(FakeModel):
-    """A model of a provider's: says something first if it is told to, and reports usage and cost."""
+    """A provider's model: streams some text first if told to, and reports usage and cost."""
 
     def __init__(self, reply: Callable[[ModelRequest], Any] | Any = 'ok', *, first: str = '') -> None:
         super().__init__(reply, simulated=False)
@@ -184,7 +184,7 @@ async def test_a_fallback_replaces_a_model_that_always_breaks_off() -> None:
 
 
 class Vague(Live):
-    """A model of a provider's that reports no numbers, though it says something."""
+    """A provider's model that answers without reporting usage."""
 
     def __init__(self, usage: Usage) -> None:
         super().__init__()
@@ -218,7 +218,7 @@ async def test_each_fallback_must_exist() -> None:
 
 
 class Dead(Live):
-    """A model whose endpoint is gone, and knows it when it was told."""
+    """A model whose endpoint is down, and remembered as down if told so."""
 
     down = False
 

@@ -93,7 +93,7 @@ async def paired(conductor: Conductor) -> RunId:
 
 
 def sealed(lines: list[dict[str, Any]]) -> bytes:
-    """Lines as a file whose end says of it what is so."""
+    """Lines as a file with a valid checksum."""
     text = b''.join(json.dumps(line).encode() + b'\n' for line in lines if line.get('kind') != 'end')
     digest = hashlib.sha256(text).hexdigest()
     end = {'kind': 'end', 'lines': text.count(b'\n'), 'sha256': digest, 'hidden': 0}
@@ -111,7 +111,7 @@ async def nothing_in(conductor: Conductor) -> None:
 
 
 async def same(here: Conductor, there: Conductor, run: RunId, copy: RunId | None = None) -> None:
-    """Info, shape, steps, views at every step, files and recordings of both are the same."""
+    """Info, shape, steps, views at every step, files and recordings of both are equal."""
     other = copy or run
     before, after = await here.info(run), await there.info(other)
     assert after == replace(before, id=other, parent=after.parent, owner='', epoch=0, bytes=after.bytes)
@@ -317,7 +317,7 @@ async def test_leftovers_of_a_dead_process_are_removed(here: Conductor, target: 
     run = await paired(here)
     root = target.workspaces.root
     await asyncio.to_thread((root / f'{STAGING_PREFIX}dead' / '0').mkdir, parents=True)
-    (root / run / 'objects').mkdir(parents=True)  # settled, and then the power went
+    (root / run / 'objects').mkdir(parents=True)  # stored, and then the power failed
     living = Staging(root)
     await target.import_bundle(io.BytesIO(await whole(here, run)))
     await same(here, target, run)

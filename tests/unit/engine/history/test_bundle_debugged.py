@@ -45,7 +45,7 @@ VARIED = ForkOverrides(
 
 @dataclass
 class Debugged:
-    """A family: a run that was stepped through, two variants of it, and a fork of the one that won."""
+    """A family: a stepped run, two variants of it, and a fork of the winner."""
 
     root: RunId
     kept: RunId
@@ -115,7 +115,7 @@ async def test_a_debugged_family_is_imported_completely(
     assert won.options['play']['plays'] == {'analyzer': 'recorded'}
     assert (await there.runs(RunQuery(text='thought'))).total == 2
     assert len((await there.view(debugged.root)).breakpoints) == 2
-    # What can be done with it there is what could be done here.
+    # It can be used there as it could be here.
     await there.mark_winner(debugged.kept)
     assert WINNER not in (await there.info(debugged.won)).tags
     again = await there.fork(debugged.won, 4, variation=ForkOverrides(after='recorded'))
@@ -135,7 +135,7 @@ async def test_a_held_region_is_imported_as_held(here: Conductor, there: Conduct
     await here.resume(run, 'both.one.using_tools')
     await to_the_end(here, run)
     await there.import_bundle(io.BytesIO(await whole(here, run)))
-    await same(here, there, run)  # at each step, also at those where it was held
+    await same(here, there, run)  # at each step, even those where it was held
     assert (await there.view(run, view.seq)).held == view.held
     assert (await there.view(run, view.seq)).files == view.files != {}
 
@@ -151,8 +151,8 @@ async def test_stars_and_pins_are_not_exported(here: Conductor, there: Conductor
     await here.restore(run)
     await same(here, there, run)
     came = await there.info(run)
-    assert (came.deleted, came.owner, came.epoch) == (0.0, '', 0)  # in the list, of nobody
-    assert await there.journal.trail(run) is None  # is counted anew where it is asked for
+    assert (came.deleted, came.owner, came.epoch) == (0.0, '', 0)  # listed, without an owner
+    assert await there.journal.trail(run) is None  # is counted again on request
 
 
 async def test_a_fork_is_imported_before_its_parent(
@@ -165,7 +165,7 @@ async def test_a_fork_is_imported_before_its_parent(
     assert (alone.run, alone.info.parent, alone.children) == (debugged.won, debugged.root, ())
     fork = await there.fork(debugged.won, 5)
     assert (await to_the_end(there, fork)).status is Status.DONE
-    # One that plays what its parent did is whole without it, too.
+    # A fork that replays its parent is complete without it.
     await there.import_bundle(io.BytesIO(await whole(here, debugged.kept)))
     await same(here, there, debugged.kept)
     await there.import_bundle(io.BytesIO(await whole(here, debugged.root)))
@@ -203,7 +203,7 @@ async def test_a_truncated_file_names_the_line(here: Conductor, third: Conductor
     for cut in (3, len(lines) // 2, len(lines) - 1):
         for part in (b'', lines[cut][: len(lines[cut]) // 2]):
             broken = b''.join(lines[:cut]) + part
-            if compressed:  # as it is where a download was cut off: without the end of the compression
+            if compressed:  # like an interrupted download: without the end of the compressed stream
                 packed = gzip.compress(broken, mtime=0)[:-8]
                 error = await refused(third, packed)
                 assert cut - 1 <= error.line <= cut + 1

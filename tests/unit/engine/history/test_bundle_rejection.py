@@ -1,4 +1,4 @@
-"""Bundles that are cut off, altered or meant ill: each is refused whole, with the reason."""
+"""Truncated, altered and hostile bundles: each is refused as a whole, with the reason."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ async def test_mutated_bundles_are_imported_completely_or_not_at_all(
 
 
 def swapped(lines: list[dict[str, Any]], at: int, value: Any) -> bytes:
-    """One value somewhere in a line is another; the file's end agrees with it."""
+    """One value in a line is replaced; the checksum is valid."""
     line = lines[at % len(lines)]
     here: Any = line
     for turn in range(at % 5):

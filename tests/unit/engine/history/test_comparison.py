@@ -85,7 +85,7 @@ def inside(region: str, words: Sequence[Word]) -> list[Word]:
 
 
 def woven(draw: st.DrawFn, left: Sequence[Word], right: Sequence[Word]) -> list[Word]:
-    """Both in one order, each in its own."""
+    """Two ways to interleave the regions."""
     queues, found = [inside('l', left), inside('r', right)], []
     while any(queues):
         full = [queue for queue in queues if queue]
@@ -95,7 +95,7 @@ def woven(draw: st.DrawFn, left: Sequence[Word], right: Sequence[Word]) -> list[
 
 @st.composite
 def ways(draw: st.DrawFn, count: int = 1) -> list[list[Word]]:
-    """`count` runs that did the same in each region, and took turns as they liked."""
+    """`count` runs with the same steps per region, interleaved at random."""
     visits = draw(st.lists(VISIT, max_size=3))
     runs = []
     for _ in range(count):
@@ -285,7 +285,7 @@ def test_forks_and_siblings_share_the_steps_before_the_fork():
 
 
 def test_ten_thousand_steps_are_aligned_exactly():
-    """Cost is bounded by the algorithm: no cut-off, whatever they did."""
+    """The algorithm bounds the cost: no cut-off for any input."""
     a = ['u', 'v', 'w'] * 3_333
     b = ['u', 'w', 'v'] * 3_333
     pairs = [(x, y) for x, y in align(a, b) if x is not None and y is not None]

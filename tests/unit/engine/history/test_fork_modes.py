@@ -32,7 +32,7 @@ class Counting(Lone):
 
 
 class Two:
-    """A model that costs something, and one that only plays."""
+    """A model that costs something, and a scripted one."""
 
     def __init__(self) -> None:
         self.real, self.playing = FakeModel(working, simulated=False), FakeModel(working)
@@ -56,7 +56,7 @@ PLAYS = ({'right': 'live'}, {'both.left': 'simulated'}, {'closing': 'recorded'},
 
 
 def mixes() -> list[Any]:
-    """All ways before and after, each with two of the exceptions."""
+    """All modes before and after, each with two of the exceptions."""
     pairs = list(itertools.product(WAYS, WAYS))
     return [(*pair, PLAYS[(n + more) % 5]) for n, pair in enumerate(pairs) for more in (0, 2)]
 
@@ -84,7 +84,7 @@ async def test_a_forecast_counts_model_calls(before: Any, after: Any, plays: Any
 
 
 async def part_of(conductor: Conductor, run: RunId, count: int) -> RunId:
-    """A run of which no more is recorded than the first steps of another."""
+    """A run of which only the first steps of another are recorded."""
     info = replace(
         await conductor.info(run), id=RunId(f'part{count}'), parent=run, parent_at=count, seq=count
     )
@@ -148,7 +148,7 @@ async def test_edits_in_a_parallel_state_are_seen_by_both_regions(
             outcome = await conductor.result(fork)
             assert outcome.status is Status.DONE and outcome.answer.startswith(f'edited at {at};')
             done = (await conductor.view(run, at)).memory['said']
-            for side in ('left', 'right'):  # What was said before was edited away.
+            for side in ('left', 'right'):  # The earlier text was edited away.
                 assert (f';{side}.thinking: {side} heard' in outcome.answer) is (side not in done), at
             left = sum('usage' in step.event.data for step in original[at:])
             assert two.called() == (0 if after == 'recorded' else left, 0)
@@ -163,7 +163,7 @@ async def test_edits_in_a_parallel_state_are_seen_by_both_regions(
 
 
 def flaky(request: ModelRequest) -> Any:
-    """As the pair, but that each second reply needs two attempts."""
+    """Like the pair, but every second reply needs two attempts."""
     down = request.hints.turn == 1 and request.hints.attempt == 1
     return ModelError('it is down', kind='server', retryable=True) if down else working(request)
 

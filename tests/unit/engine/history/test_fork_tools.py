@@ -86,7 +86,7 @@ def on_disk(conductor: Conductor, run: RunId) -> str:
 
 
 async def kept(conductor: Conductor, run: RunId, at: int | None = None) -> str:
-    """What the file held at a step, by its snapshot."""
+    """The file's content at a step, from its snapshot."""
     files = (await conductor.view(run, at)).files
     if 'work' not in files:
         return ''
@@ -95,7 +95,7 @@ async def kept(conductor: Conductor, run: RunId, at: int | None = None) -> str:
 
 
 async def batches(conductor: Conductor, run: RunId) -> list[int]:
-    """The steps at which tools had been run."""
+    """The steps after tool calls."""
     return [step.seq for step in await conductor.transitions(run) if 'results' in step.event.data]
 
 
@@ -177,7 +177,7 @@ async def test_a_fork_going_live_has_the_replayed_files(
         run = await posted(conductor)
         third = (await batches(conductor, run))[2]
         part = await conductor.fork(run, third, paused=True)
-        await conductor._live.runs[part].release()  # as if its process were gone
+        await conductor._live.runs[part].release()  # as if its process had died
         fork = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded'))
         assert (await conductor.result(fork)).status is Status.DONE
         assert on_disk(conductor, fork) == await kept(conductor, fork) == ALL
@@ -196,7 +196,7 @@ async def test_a_fork_with_missing_files_is_refused_with_the_reason(tmp_path: Pa
 
 
 class Killed(BaseException):
-    """Stands for the death of the process."""
+    """Simulates the death of the process."""
 
 
 async def test_recovery_copies_the_files_of_an_interrupted_fork(
@@ -268,13 +268,13 @@ async def test_only_live_forks_call_the_web_and_notion(
             asked = len(server.asked)
             assert len(stand.pages) == 1 and asked > 2
             assert await forks_alike(conductor, run) > 4
-            assert len(server.asked) == asked, 'what is recorded asks nobody'
+            assert len(server.asked) == asked, 'a replay calls nothing'
             reading, published = await batches(conductor, run)
             for at in (reading - 1, reading):
                 fork = await conductor.fork(run, at)
                 await settled(conductor, fork, 'working.approving')
                 fetched = len(server.asked) - asked
-                assert (fetched, len(stand.pages)) == (int(at < reading), 1), 'it waits for a word of its own'
+                assert (fetched, len(stand.pages)) == (int(at < reading), 1), 'it waits for its own approval'
                 await conductor.cancel(fork)
                 asked = len(server.asked)
             way = ForkOverrides(after='recorded', plays={f'@{published}': 'live'})

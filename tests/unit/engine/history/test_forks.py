@@ -21,7 +21,7 @@ def here(model: FakeModel, *patterns: Any) -> Conductor:
 
 
 async def drafted(conductor: Conductor) -> tuple[Any, int]:
-    """A pipeline that is done, and the step at which its draft was made."""
+    """A finished pipeline, and the step of its draft."""
     run = (await conductor.start('pipeline', {'task': 'Count the bees'}, tags=('bees',))).id
     await conductor.result(run)
     steps = await conductor.transitions(run)
@@ -216,7 +216,7 @@ async def test_a_forecast_counts_new_calls() -> None:
         used = (await conductor.info(run)).usage
         assert (whole.calls, whole.tokens, whole.basis) == (used.calls, used.total, 'parent')
         assert part.calls is not None and 0 < part.calls < used.calls and not part.free
-        assert part.dollars is None  # for nobody knows the price of that model
+        assert part.dollars is None  # the price of that model is unknown
         some = await conductor.forecast(run, at, ForkOverrides(plays={'reviewer': 'simulated'}))
         assert some.calls is not None and some.calls < part.calls
         nothing = await conductor.forecast(run, at, ForkOverrides(after='simulated'))

@@ -1,4 +1,4 @@
-"""Forks that replay the record: exact without edits, live where asked, stopped where it ends."""
+"""Forks that replay the journal: exact without edits, live where asked, stopped at its end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def here(model: FakeModel, journal: MemoryJournal | None = None, *patterns: type
 
 
 async def piped(conductor: Conductor) -> tuple[RunId, int]:
-    """A pipeline that is done, and the step at which its first review begins."""
+    """A finished pipeline, and the step at which its first review starts."""
     run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
     await conductor.result(run)
     steps = await conductor.transitions(run)
@@ -142,7 +142,7 @@ async def test_an_interrupted_replay_continues() -> None:
 
 
 async def waiting(conductor: Conductor, fork: RunId) -> list[Transition]:
-    """The steps of a fork once nothing is played any more: nobody lets it go on."""
+    """The steps of a fork once its replay has stopped."""
     for _ in range(200):
         await asyncio.sleep(0)
     return await conductor.transitions(fork)

@@ -48,7 +48,7 @@ async def first_of(journal: MemoryJournal, parent: RunId, run: RunId, count: int
 
 
 async def warned(model: FakeModel, journal: MemoryJournal) -> RunId:
-    """A pair that was warned of its budget while one of them was at work, who hears of it later."""
+    """A pair that was warned of its budget while one agent was busy, which is told later."""
     going = asyncio.Event()
     model._reply = lambda request: going if request.hints.role == 'right' else working(request)
     async with here(model, journal, Pair) as conductor:
@@ -71,7 +71,7 @@ async def spent(model: FakeModel, journal: MemoryJournal) -> RunId:
 
 
 async def approved(model: FakeModel, journal: MemoryJournal) -> RunId:
-    """A run with an attempt that failed, and a tool that somebody allowed."""
+    """A run with a failed attempt and an approved tool call."""
     replies: list[Any] = [
         ModelError('it is down', kind='server', retryable=True),
         calls(('calculator', {'expression': '1+1'})),
@@ -85,13 +85,13 @@ async def approved(model: FakeModel, journal: MemoryJournal) -> RunId:
 
 
 async def taken(conductor: Conductor, run: RunId, seen: int) -> None:
-    """Wait until a step by hand, and what it brought about, are journaled."""
+    """Wait until a manual step and its consequences are journaled."""
     live = conductor._live.runs[run]
     await until(lambda: live.projection.seq > seen + 1 and live.is_idle)
 
 
 async def extended(model: FakeModel, journal: MemoryJournal) -> RunId:
-    """A pair that was warned of its budget, which was then raised by too little to take the warning back."""
+    """A pair whose budget was raised after a warning, but too little to lift it."""
     model._reply = working
     async with here(model, journal, Pair) as conductor:
         run = (await conductor.start('pair', budget=Budget(tokens=200, warn=0.1), paused=True)).id
@@ -187,7 +187,7 @@ async def test_a_paused_fork_replays_nothing_before_it_is_resumed(at: int) -> No
 
 
 async def stuck(conductor: Conductor, model: FakeModel) -> RunId:
-    """A fork that stops since its parent never got further."""
+    """A fork that stops where its parent did."""
     run = (await conductor.start('pair')).id
     await conductor.result(run)
     journal = conductor.journal

@@ -29,7 +29,7 @@ async def keeper(journal: Journal, tmp_path: Path) -> AsyncIterator[Conductor]:
 
 
 async def keep(keeper: Conductor, name: str, days: float = 0, files: int = 0, **given: Any) -> RunId:
-    """Keep a run that ended this many days ago, whose agent left `files` bytes."""
+    """Store a run that ended this many days ago, with `files` bytes of files."""
     at = keeper.clock.now() - days * DAY
     plain = {
         'pattern': 'pipeline',

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Hasty(Pipeline):
-    """A pipeline that takes whatever it is given."""
+    """A pipeline that approves everything."""
 
     name = 'pipeline'
 

@@ -1,4 +1,4 @@
-"""Traces of other frameworks as runs: what is drawn, said and counted, and what an import rejects."""
+"""Traces of other frameworks as runs: their charts, texts and counts, and what an import rejects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many steps are folded in place; what was handed out or recorded before stays unchanged."""
+"""Many steps are folded in place; values returned or recorded before stay unchanged."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_parents_of_kept_forks_are_kept(policy: Retention) -> None:
 def test_a_family_is_deleted_together() -> None:
     family = [run('a', 90), run('b', 50, parent=RunId('a')), run('c', 40, parent=RunId('b'))]
     assert takes(Retention(days=10), *family) == 'abc'
-    assert takes(Retention(size=150), *family) == 'bc'  # forks first: their parent would be an orphan's
+    assert takes(Retention(size=150), *family) == 'bc'  # forks first, or they would be orphans
     assert takes(Retention(size=0), *family) == 'abc'
 
 

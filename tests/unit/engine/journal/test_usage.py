@@ -22,7 +22,7 @@ SILENT = Usage(source='missing')
 
 
 class Silent(FakeModel):
-    """A provider that says nothing of usage; `cents` is what its calls cost, if that is known."""
+    """A provider that reports no usage; `cents` is the cost of its calls, if known."""
 
     def __init__(self, reply: Any = 'four', *, cents: float | None = None) -> None:
         super().__init__(reply, simulated=False)

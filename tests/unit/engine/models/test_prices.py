@@ -48,7 +48,7 @@ def test_hourly_cache_writes_cost_more() -> None:
 
 
 def test_cache_writes_are_priced_by_the_requested_duration() -> None:
-    """A sum of calls, and a call that failed, do not tell."""
+    """Sums of calls and failed calls have no price."""
     few, hour = Usage(input=100_000, written=100_000), replace(ANTHROPIC, cache='1h')
     for endpoint, extra in ((ANTHROPIC, 0.075), (hour, 0.3)):
         assert Prices().cache_saving(endpoint, 'claude-sonnet-4-5', few) == pytest.approx(-extra)

@@ -57,7 +57,7 @@ class Pair(Pattern):
 
 
 class Provider:
-    """Answers over HTTP: asks for a tool first, then says what number this answer has; or fails."""
+    """Answers over HTTP: a tool call first, then the number of the answer; or fails."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -94,7 +94,7 @@ def made(provider: Any) -> Catalog:
 
 
 class Place:
-    """A journal and a folder that conductors come and go over."""
+    """A journal and a folder for several conductors in turn."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.journal, self.provider = folder, MemoryJournal(), Provider()
@@ -152,7 +152,7 @@ async def test_a_scripted_run_is_recorded_and_replayed_in_the_same_way(place: Pl
     async with place.open(found=found) as conductor:
         first = (await conductor.start('pipeline', task, record=True)).id
         told = await to_the_end(conductor, first)
-        found.models.clear()  # Nobody is there to improvise.
+        found.models.clear()  # No scripted model improvises.
         again = (await conductor.start('pipeline', replay=first)).id
         assert (await to_the_end(conductor, again)).memory == told.memory
         assert (await conductor.info(again)).simulated
@@ -167,7 +167,7 @@ async def test_a_miss_says_what_differs_and_is_not_retried(place: Place) -> None
             place.recording(first).read_text('utf-8').replace('do it', 'do that')
         )
         await conductor.result(again := (await conductor.start('lone', replay=first)).id)
-        # The key of what was asked is as it was: the body alone is what a person reads.
+        # The key of the request is unchanged: only the body was edited for people.
         place.recording(first).write_bytes(
             b''.join(
                 orjson.dumps({**orjson.loads(line), 'key': 'other'}) + b'\n'
@@ -190,7 +190,7 @@ async def test_a_call_interrupted_by_a_crash_is_repeated_and_recorded_once(place
     conductor = place.open()
     first = (await conductor.start('lone', models={'': FAR}, record=True)).id
     await conductor.result(first)
-    # As if the process had died between the answer and its step: the answer is on tape, the step is not.
+    # As if the process had died between the answer and its step: only the answer is recorded.
     steps = (await place.journal.info(first)).seq
     journal = await first_steps(place.journal, first, steps - 2)
     with place.recording(first).open('ab') as file:

@@ -77,7 +77,7 @@ async def test_every_shipped_scenario_plays_to_its_stated_end(scenario: Scenario
     # A failing test is what some samples are about.
     assert all(result['ok'] for result in results if result['name'] != 'run_tests')
     assert {call.gives for call in calls_of(scenario) if call.gives} <= {result['text'] for result in results}
-    # A stated answer must fit its record at the first go.
+    # A stated answer must match its schema at the first attempt.
     assert not [step for step in steps if step.event.data.get('unfit')]
 
 

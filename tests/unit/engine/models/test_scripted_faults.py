@@ -48,7 +48,7 @@ async def failed(
 @pytest.mark.parametrize('after', [0, 2])
 async def test_a_scripted_failure_looks_like_a_real_one(tmp_path: Path, kind: str, after: int) -> None:
     events, error = await failed(tmp_path, kind, after)
-    if kind == 'connection':  # Nobody is there: nothing can have been said.
+    if kind == 'connection':  # Unreachable, so no text was streamed.
         after = 0
     said = [event for event in events if not isinstance(event, Started)]
     assert len(said) == after and all(isinstance(event, TextPiece) for event in said)

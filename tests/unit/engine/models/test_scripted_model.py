@@ -195,7 +195,7 @@ async def test_the_pace_is_kept_in_pieces_per_second(
         model.pace = pace
         assert await events(model, asked())
         assert sum(waits) == pytest.approx(count / pace, abs=0.02)
-    assert 0 < len([wait for wait in waits if wait]) < count / 4, 'short waits are put together'
+    assert 0 < len([wait for wait in waits if wait]) < count / 4, 'short waits are combined'
 
 
 async def test_cancelling_the_reader_stops_it(model: Scripted) -> None:
@@ -233,7 +233,7 @@ def test_an_invalid_pace_is_a_fault(monkeypatch: pytest.MonkeyPatch, said: str) 
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits, written down in place of being kept."""
+    """The requested waits, recorded instead of slept."""
     waits: list[float] = []
     sleep = asyncio.sleep
 

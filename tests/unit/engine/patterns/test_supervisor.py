@@ -33,7 +33,7 @@ async def run(
 
 
 def ways(steps: list[Transition]) -> list[str]:
-    """The outermost edges that were taken, after the start."""
+    """The outermost edges taken after the start."""
     return [
         f'{edge.source}>{edge.dest}'
         for step in steps[1:]
@@ -282,7 +282,7 @@ async def test_the_form_can_add_a_role() -> None:
 
 
 class Newsroom(Supervisor):
-    """A supervisor with a role more, as a user's own file has it."""
+    """A supervisor with an additional role, as in a user's own file."""
 
     roles = (
         *Supervisor.roles,

@@ -147,12 +147,12 @@ async def breaks(context: ToolContext) -> str:
 
 @tool()
 async def floods(context: ToolContext) -> str:
-    """Say megabytes."""
+    """Return megabytes."""
     return 'x' * 3_000_000
 
 
 class Handy(Supervisor):
-    """A supervisor whose workers have tools that go wrong."""
+    """A supervisor whose workers have failing tools."""
 
     roles = (Role(name='tinker', title='Tinker', instructions='', tools=('hangs', 'breaks', 'floods')),)
 

@@ -18,7 +18,7 @@ PLAN = {'approach': 'Prices first', 'tasks': ['researcher: Find prices', 'Writer
 
 
 async def sit(here: Conductor, **parameters: Any) -> Any:
-    """A run in whose planner's seat a person sits."""
+    """A run with a person in the planner's seat."""
     run = (await here.start('supervisor', {'objective': 'a bridge', **parameters}, paused=True)).id
     await here.send(run, 'take_seat', data={'seat': 'supervisor'})
     await here.resume(run)

@@ -40,7 +40,7 @@ def kinds(memory: Any) -> list[str]:
 
 
 def first_bad(request: ModelRequest) -> Any:
-    """Wrong at first; right as soon as somebody has said so."""
+    """Wrong at first; right once told so."""
     return write(request, BAD if request.hints.visit == 1 else 'def double(x):\n    return 2 * x\n')
 
 
@@ -164,7 +164,7 @@ async def test_a_coder_may_ask_for_a_plan_at_once() -> None:
 
 async def test_plans_go_three_levels_deep_and_no_deeper() -> None:
     blocked = {'summary': '', 'blocked': 'no'}
-    # A coder that only asks, and is told so kindly that nobody escalates.
+    # A coder that only asks, and gets scores too high to escalate.
     reply = team(coding=blocked, reviewing_code=verdict(90, addresses_step=True))
     outcome, _ = await play(reply, max_attempts=1, max_rounds=1, max_failed_steps=15)
     memory = outcome.memory

@@ -65,7 +65,7 @@ def test_a_forecast_is_never_below_what_is_used(ran: float, done: int, steps: in
 
 
 def fickle(seed: int) -> Any:
-    """A team that does anything, well or badly, but the same for the same seed."""
+    """A team with random behavior that depends only on the seed."""
 
     def reply(request: ModelRequest) -> Any:
         hints = request.hints

@@ -26,7 +26,7 @@ async def test_a_person_plans_and_judges_in_place_of_agents_and_hands_back() -> 
         await here.resume(run)
         view = await reaches(here, run, 'writing.person')
         assert view.waiting == 'plan'
-        await clock.advance(100)  # a person is not held to the time of an agent's answer
+        await clock.advance(100)  # an agent's timeout does not apply to a person
         assert 'working.planning.writing.person' in (await here.view(run)).active
         with pytest.raises(InvalidInput, match='steps'):
             await here.send(run, 'plan', data={'steps': []})

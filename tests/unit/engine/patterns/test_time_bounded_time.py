@@ -1,4 +1,4 @@
-"""The time of a time-bounded run: it hangs, lies, expires, gets more, and always ends in time."""
+"""Time in time-bounded runs: they hang, lie, expire, are extended, and always end in time."""
 
 from __future__ import annotations
 
@@ -366,7 +366,7 @@ async def test_an_expired_run_continues_where_it_was(where: str) -> None:
         parameters = {'minutes': 5, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 1e5}
         run = (await here.start('time-bounded', QUICK | parameters)).id
         await reaches(here, run, where)
-        # As if its own share did not end before the whole does.
+        # As if its own share did not end before the total.
         names = ('phase_ends', 'step_ends', 'call_ends')
         edits = [{'op': 'replace', 'path': f'/memory/clock/{name}', 'value': late} for name in names]
         await here.send(run, 'edit', data={'changes': edits})
@@ -386,7 +386,7 @@ async def test_an_expired_run_continues_where_it_was(where: str) -> None:
     assert (after['iteration'], after['clock']['idle'], len(after['plans'])) == (1, 501, 1)
     assert set(kept) <= set(after['steps']) and after['time_limit'] == 3300
     plans = [message for message in after['messages'] if message['type'] == 'PLAN_RESPONSE']
-    assert len(plans) == 1, 'what was planned is not planned anew'
+    assert len(plans) == 1, 'finished planning is not repeated'
 
 
 async def test_an_expired_run_ends_if_nobody_adds_time() -> None:

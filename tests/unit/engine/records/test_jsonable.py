@@ -1,4 +1,4 @@
-"""Conversion to JSON: JSON stays the same, and what JSON lacks does no harm."""
+"""Conversion to JSON: JSON stays the same, and other values do no harm."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ async def test_a_change_of_a_field_that_was_there_does() -> None:
 
 
 class Guarded(Counter):
-    """It has gained an edge since, and a guard that keeps it from being taken."""
+    """The pattern has a new edge with a guard that blocks it."""
 
     states = (
         {'name': 'begin'},
@@ -78,12 +78,12 @@ class Guarded(Counter):
     transitions = (['always', 'begin', 'late', 'is_late'], ['always', 'begin', 'over'])
 
     def is_late(self, memory: Counted, event: Event) -> bool:
-        """Never, unless a test says so."""
+        """False unless a test sets it."""
         return False
 
 
 class Late(Guarded):
-    """The edge that it has gained is taken."""
+    """The new edge is taken."""
 
     def is_late(self, memory: Counted, event: Event) -> bool:
         """Always."""

@@ -26,7 +26,7 @@ class Item(BaseModel):
 
 
 class At:
-    """A moment at which names are what the test says."""
+    """A moment with names set by the test."""
 
     def __init__(self, **values: Any) -> None:
         self.values = values

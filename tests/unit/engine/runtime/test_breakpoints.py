@@ -72,7 +72,7 @@ async def conductor() -> AsyncIterator[Conductor]:
 
 
 async def stops(conductor: Conductor, run: RunId) -> Fold:
-    """Wait until the run is at rest: paused or ended, with nothing under way."""
+    """Wait until the run is at rest: paused or ended, with no work in progress."""
     live = conductor._live.runs.get(run)
     await until(
         lambda: (
@@ -191,7 +191,7 @@ async def test_a_breakpoint_can_hold_one_region(conductor: Conductor) -> None:
     assert view.active == ('both.left.using_tools', 'both.right.done') and view.status is Status.PAUSED
     assert list(view.held) == ['both.left']
     assert view.held['both.left'].endswith('enter both.left.using_tools')
-    assert view.memory['said'] == ['right said '], 'the other has gone on to its end'
+    assert view.memory['said'] == ['right said '], 'the other continued to its end'
     await conductor.resume(run, at='both.left')
     await until(lambda: conductor._live.runs[run].projection.active == ('checking.b',))
     assert await conductor.audit(run)
@@ -380,7 +380,7 @@ def said(speaker: str, verdict: str, best: str = '', debate: int = 1, **more: An
 
 
 class Arguing(Pattern):
-    """What people say is put down."""
+    """People's statements are recorded."""
 
     Memory = DebateMemory
     panels = {'debate': 'transcript'}

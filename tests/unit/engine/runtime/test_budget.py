@@ -34,7 +34,7 @@ A_CALL = 15
 
 
 class Rounds(Pattern):
-    """One agent that is asked again and again."""
+    """One agent that is called repeatedly."""
 
     initial = 'working'
     states = [
@@ -49,7 +49,7 @@ class Rounds(Pattern):
 
 
 class Reporting(Rounds):
-    """Shuts down by itself: somebody writes a report."""
+    """Shuts down by itself: an agent writes a report."""
 
     class Memory(Memory):
         report: str = ''
@@ -71,7 +71,7 @@ class Reporting(Rounds):
 
 
 class Side(Pattern):
-    """Three agents side by side, again and again."""
+    """Three parallel agents, repeatedly."""
 
     initial = 'all'
     states = [
@@ -85,7 +85,7 @@ class Side(Pattern):
 
 
 class Live(FakeModel):
-    """A provider's model: says what a call cost, or not; knows its price beforehand, or not."""
+    """A provider's model with or without a reported cost and a known price."""
 
     def __init__(self, cost: float | None) -> None:
         super().__init__('ok', simulated=False)
@@ -197,7 +197,7 @@ async def test_without_a_budget_nobody_is_warned() -> None:
         assert view.budget == {} and (await here.info(run)).budget is None and not notices(view)
 
 
-# What is under way, and the pattern's own shutdown
+# Work in progress, and the pattern's own shutdown
 
 
 async def test_work_in_progress_may_end_within_the_grace() -> None:
@@ -320,7 +320,7 @@ async def test_an_unknown_price_is_reported_at_once(model: Live, calls: int) -> 
         assert (await names(here, run)).count('warn') == 2 and view.usage.cost == (None if calls else 0)
 
 
-# Crashes, and whatever may come
+# Crashes and random histories
 
 
 @pytest.mark.parametrize('pattern', ['rounds', 'reporting'])
@@ -379,7 +379,7 @@ def test_usage_exceeds_the_limit_by_calls_in_progress_at_most(
                 elif under_way and size:
                     under_way += 1
                 elif size:
-                    assert used < limit, 'a call was answered after the limit, and nobody noticed'
+                    assert used < limit, 'a call answered after the limit went unnoticed'
                 used += size
             assert len(model.requests) == (await here.view(run)).usage.calls
             assert 1 <= under_way <= 3 and used <= limit - 1 + 3 * max(sizes)

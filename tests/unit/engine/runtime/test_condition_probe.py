@@ -34,7 +34,7 @@ async def test_a_probe_returns_the_answer_and_values(conductor):
     assert found.values['score'] is None
     assert found.values['tokens'] == (await conductor.view(run)).usage.total
     assert steps[-1].event.name == 'pause'
-    assert found.seq < steps[-1].seq  # the pause is none that conditions look at
+    assert found.seq < steps[-1].seq  # conditions ignore the pause
 
 
 async def test_evaluation_errors_are_explained(conductor):

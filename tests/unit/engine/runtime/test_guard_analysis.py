@@ -27,7 +27,7 @@ class Task(BaseModel):
 
 
 class Remembered(Memory):
-    """What the pattern below remembers."""
+    """The memory of the pattern below."""
 
     count: int = 1
     now: str = 'b'
@@ -36,11 +36,11 @@ class Remembered(Memory):
 
     @property
     def task(self) -> Task:
-        """The task under way."""
+        """The current task."""
         return self.tasks[self.now]
 
     def known(self, name: str) -> bool:
-        """Whether there is such a name."""
+        """Whether the name exists."""
         return name in self.names
 
 
@@ -49,7 +49,7 @@ def is_much(number: int, most: int) -> bool:
 
 
 def branching(memory, left: int) -> int:
-    """Calls itself in so many ways that following all of them would take hours."""
+    """Calls itself in so many ways that following them all would take hours."""
     return (
         left
         + branching(memory, 0)
@@ -80,7 +80,7 @@ def branching(memory, left: int) -> int:
 
 
 class Looking(Pattern):
-    """Has a guard for each way of looking at things."""
+    """Has a guard for each kind of access."""
 
     class Parameters(BaseModel):
         most: int = 4

@@ -14,14 +14,14 @@ PIECE = 0.001
 
 
 class WorkClock(SimulatedClock):
-    """Moves only by the time that pieces of work take."""
+    """Advances only by the duration of pieces of work."""
 
     def work(self) -> None:
         self._now += PIECE
 
 
 class Watcher:
-    """Another task of the loop: how long it waits for its turn at most."""
+    """Another task of the loop: its longest wait for a turn."""
 
     def __init__(self, clock: WorkClock) -> None:
         self._clock, self.longest = clock, 0.0

@@ -36,7 +36,7 @@ class Heard(Memory):
 
 
 class Visits(Pattern):
-    """One piece of work that can be begun anew at any time; what it does is set from outside."""
+    """One piece of work that can be restarted at any time; tests set what it does."""
 
     Memory = Heard
     initial = 'one'
@@ -96,7 +96,7 @@ async def conductor(held: HeldJournal, clock: SimulatedClock) -> AsyncIterator[C
 
 @pytest.fixture
 async def run(conductor: Conductor, held: HeldJournal) -> RunId:
-    """A run at its first visit, whose work has begun."""
+    """A run in its first visit, whose work has started."""
     starting = asyncio.ensure_future(conductor.start('visits'))
     await held.next()
     held.release()
@@ -262,7 +262,7 @@ async def test_work_belongs_to_its_visit_even_if_the_next_is_already_decided(
     asking = asyncio.ensure_future(conductor.send(run, 'again'))
     await settle()
     held.release()
-    # The second event waited already: it is decided before the work of the first visit gets its turn.
+    # The second event was already queued: it is decided before the first visit's work gets a turn.
     assert names(await held.next()) == ['again']
     assert set(sinces()) <= {1} and set(Visits.seen) <= {1}
     if 1 in Visits.ends:

@@ -18,7 +18,7 @@ from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply, unti
 
 
 class Full(MemoryJournal):
-    """Takes nothing while it is full."""
+    """Refuses appends while it is full."""
 
     full = False
     tries = 0
@@ -32,7 +32,7 @@ class Full(MemoryJournal):
 
 @pytest.fixture
 async def full() -> Any:
-    """A run whose journal is full from its second step on."""
+    """A run whose journal is full from the second step on."""
     journal, clock, model = Full(), SimulatedClock(), FakeModel()
     async with Conductor(journal, catalog=catalog(model, Lone), clock=clock) as conductor:
         run = (await conductor.start('lone')).id
@@ -63,7 +63,7 @@ async def test_a_cancel_during_an_outage_is_journaled_later(full: Any) -> None:
     journal.full = False
     await clock.advance(60)
     await asyncio.wait([cancelling])
-    # The reply had been decided on before, and ends this run; a longer one would be cancelled.
+    # The reply was already decided, and ends this run; a longer one would be cancelled.
     assert isinstance(cancelling.exception(), EventRefused | None)
     assert (await conductor.info(run)).status.ended
 
@@ -83,7 +83,7 @@ async def test_releasing_during_an_outage_is_quick_and_loses_nothing(full: Any) 
 
 
 class Long(Pattern):
-    """Goes round for a long time."""
+    """Loops for a long time."""
 
     initial = 'a'
     states = [agent('a', prompt='ask')]
@@ -118,7 +118,7 @@ async def test_snapshots_take_no_more_space_than_the_steps(monkeypatch: pytest.M
 
 
 class Level(Pattern):
-    """Goes to and fro for a long time, and keeps nothing."""
+    """Loops for a long time, and stores nothing."""
 
     initial = 'a'
     states = ['a', 'b']

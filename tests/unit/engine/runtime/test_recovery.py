@@ -41,7 +41,7 @@ def hanging() -> FakeModel:
 
 
 async def left_behind(journal: MemoryJournal, pattern: str = 'two', **options: Any) -> RunId:
-    """A run in the middle of its first model call, whose process is gone."""
+    """A run whose process died during its first model call."""
     async with conductor(journal, hanging(), **options) as gone:
         run = (await gone.start(pattern)).id
         await settled(gone, run, 'first.thinking' if pattern == 'two' else 'working.thinking')
@@ -61,7 +61,7 @@ async def test_an_unfinished_run_continues_where_it_was() -> None:
 
 
 class Crowded(MemoryJournal):
-    """Counts how many runs are claimed at the same time, at most."""
+    """Counts the maximum of concurrently claimed runs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ async def test_a_paid_call_may_end_before_its_process_closes() -> None:
         assert 'done@first.thinking' in names, 'its answer is journaled'
         assert await heir.recover() == [run]
         assert (await heir.result(run)).status is Status.DONE
-    assert len(model.requests) == len(again.requests) == 1, 'nothing new was begun, and nothing done twice'
+    assert len(model.requests) == len(again.requests) == 1, 'nothing new was started or repeated'
 
 
 @pytest.mark.parametrize('simulated', [False, True])

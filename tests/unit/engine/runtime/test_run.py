@@ -35,7 +35,7 @@ async def forever() -> None:
 
 
 class Chain(Pattern):
-    """Two pieces of work in a row; what they do is set from outside."""
+    """Two pieces of work in sequence; tests set what they do."""
 
     Memory = Works
     initial = 'one'
@@ -75,7 +75,7 @@ async def conductor(clock: SimulatedClock) -> AsyncIterator[Conductor]:
 
 
 class Gates:
-    """Lets each piece of work go on when the test says so."""
+    """Lets each piece of work continue when the test says so."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, asyncio.Future[Any]] = {}
@@ -129,7 +129,7 @@ async def test_step_starts_one_piece_of_work_and_no_more(conductor: Conductor, g
 
 
 class Slow(MemoryJournal):
-    """Others go on while it writes."""
+    """Other tasks run while it writes."""
 
     async def append(self, info: Any, transitions: Any, snapshot: Any = None) -> int:
         for _ in range(20):
@@ -138,7 +138,7 @@ class Slow(MemoryJournal):
 
 
 class Bare(Chain):
-    """Takes nothing from outside: when no work goes on, it is at a dead end."""
+    """Accepts no events: without running work, it is at a dead end."""
 
     transitions = [edge for edge in Chain.transitions if 'done' in edge]
 

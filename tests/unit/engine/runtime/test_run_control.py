@@ -28,7 +28,7 @@ class Word(BaseModel):
 
 
 class Counting(Pattern):
-    """Waits to be told."""
+    """Waits for an event."""
 
     class Parameters(BaseModel):
         limit: int = 10

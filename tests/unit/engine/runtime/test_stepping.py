@@ -99,7 +99,7 @@ UP, SLOW = 'both.right.inner.up', 'both.right.inner.down.slow'
 
 
 class Crews:
-    """Runs a crew, and lets its agents answer when the test says so."""
+    """Runs a crew whose agents answer when the test says so."""
 
     def __init__(self, conductor: Conductor, clock: SimulatedClock, model: FakeModel) -> None:
         self.conductor, self.clock, self.model = conductor, clock, model
@@ -231,7 +231,7 @@ async def test_a_held_region_waits_and_the_others_continue(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.pause(run, at='both.left.ann')
     await crew.answers('both.left.ann')
-    assert 'both.left.ann.using_tools' in crew.active, 'what was under way ended, and is journaled'
+    assert 'both.left.ann.using_tools' in crew.active, 'work in progress ended and is journaled'
     assert crew.at_work == {f'{UP}.thinking', SLOW}, 'its tools wait'
     view = await crew.conductor.view(run)
     assert (view.status, dict(view.held), view.paused) == (Status.RUNNING, {'both.left': ''}, False)
@@ -275,7 +275,7 @@ async def test_an_individually_held_region_stays_held_on_resume(crew: Crews) -> 
     view = await crew.conductor.view(run)
     assert (view.status, set(view.held)) == (Status.RUNNING, {'both.left'})
     await crew.conductor.resume(run)
-    assert (await crew.conductor.view(run)).held == {}, 'it was not paused but for this'
+    assert (await crew.conductor.view(run)).held == {}, 'it was paused only for this'
 
 
 async def test_resume_releases_all_regions_if_all_were_held(crew: Crews) -> None:
@@ -286,7 +286,7 @@ async def test_resume_releases_all_regions_if_all_were_held(crew: Crews) -> None
     await crew.conductor.pause(run)
     await crew.conductor.resume(run)
     view = await crew.conductor.view(run)
-    assert (view.status, view.held) == (Status.RUNNING, {}), 'otherwise nothing would have gone on'
+    assert (view.status, view.held) == (Status.RUNNING, {}), 'otherwise nothing would have continued'
 
 
 async def test_one_region_of_a_paused_run_continues_alone(crew: Crews) -> None:
@@ -301,7 +301,7 @@ async def test_one_region_of_a_paused_run_continues_alone(crew: Crews) -> None:
     assert (await crew.conductor.info(run)).status is Status.RUNNING
     await crew.answers('both.left.ben')
     await crew.answers(SLOW)
-    assert crew.active == ('judging',) and crew.at_work == set(), 'beyond the region all is paused'
+    assert crew.active == ('judging',) and crew.at_work == set(), 'outside the region everything is paused'
     assert (await crew.conductor.info(run)).status is Status.PAUSED
 
 
@@ -310,7 +310,7 @@ async def test_a_step_over_in_one_region_while_the_others_continue(crew: Crews) 
     await crew.conductor.step(run, 'over', at='both.left.ann.thinking')
     await crew.answers(UP)
     await crew.answers(SLOW)
-    assert crew.live.projection.status is Status.RUNNING, 'what others do ends no step of this region'
+    assert crew.live.projection.status is Status.RUNNING, 'other regions end no step of this one'
     await crew.answers('both.left.ann')
     await crew.answers('both.left.ann')
     view = await crew.conductor.view(run)

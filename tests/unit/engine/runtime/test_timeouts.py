@@ -22,7 +22,7 @@ class More(BaseModel):
 
 
 class Bounded(Memory):
-    """What the run below remembers."""
+    """The memory of the run below."""
 
     ends: float = 10.0
     times: list[float] = Field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Watching: no gaps, no repeats, and an end; readers that are slow, that leave, that come late."""
+"""Watching: no gaps, no repeats, and an end; readers that are slow, leave, or join late."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ async def test_a_dropped_step_is_read_from_the_journal(monkeypatch: pytest.Monke
 
         def publish_more(item: Any) -> None:
             publish(item)
-            for word in 'abcdefg':  # More than may wait, before the reader gets its turn.
+            for word in 'abcdefg':  # More than the buffer holds, before the reader gets a turn.
                 publish(Delta(run=run, path=StatePath('working'), text=word))
 
         monkeypatch.setattr(conductor.feed, 'publish', publish_more)

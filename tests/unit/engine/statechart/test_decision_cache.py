@@ -77,7 +77,7 @@ def make(seed: int) -> type[Pattern]:
     made[0]['transitions'] = edges_of(rng, names, made[0]['children'])  # type: ignore[arg-type]
 
     class Random(Pattern):
-        """Guards look at bits of memory, which actions turn."""
+        """Guards read bits of memory, which actions flip."""
 
         Memory = Bits
         initial = 'root'
@@ -110,7 +110,7 @@ def make(seed: int) -> type[Pattern]:
 
 
 def decided(pattern: Pattern, events: list[Event], chart: Chart | None) -> list[Any]:
-    """What the events lead to; with no chart given, each on a new one, where the library alone decides."""
+    """The results of the events; without a given chart, each on a new one, decided by the library alone."""
     state = RunState(pattern, pattern.remember())
     active: tuple[StatePath, ...] = (START,)
     found: list[Any] = []
@@ -152,4 +152,4 @@ def test_a_cached_decision_equals_the_librarys(seed: int, script: list[tuple[str
     ]
     expected = decided(pattern, events, None)
     assert decided(pattern, events, chart) == expected
-    assert decided(pattern, events, chart) == expected  # Now all of it is remembered.
+    assert decided(pattern, events, chart) == expected  # Now everything is cached.

@@ -29,7 +29,7 @@ class Part(Memory):
 
 
 class Task(BaseModel):
-    """A plain model, as people write them."""
+    """A plain pydantic model."""
 
     name: str = ''
     done: bool = False
@@ -66,7 +66,7 @@ VALUES = st.one_of(
 
 
 class EveryChange(RuleBasedStateMachine):
-    """Does to the logged collections what can be done to plain ones, and compares all three."""
+    """Applies operations of plain collections to logged ones, and compares all three."""
 
     def __init__(self) -> None:
         super().__init__()

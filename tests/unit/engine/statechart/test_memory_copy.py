@@ -1,4 +1,4 @@
-"""Copies of memory for activities: as it was then; writes to them affect nothing."""
+"""Copies of memory for activities: unchanged by later steps; writes to them affect nothing."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def live(log: ChangeLog) -> Run:
 
 
 def write(live: Run) -> None:
-    """Change everything that there is, in place."""
+    """Change everything in place."""
     live.count = 9
     live.add('c')
     live.notes['y'] = '2'

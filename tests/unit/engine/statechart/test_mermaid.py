@@ -15,7 +15,7 @@ EDGE = re.compile(r'^( *)(\S+) --> (\S+?)(?:: (.*))?$', flags=re.M)
 
 
 def outermost(text: str) -> list[tuple[str, str, str]]:
-    """The edges that are in no state: from, to, label."""
+    """The top-level edges: from, to, label."""
     return [(source, dest, label) for indent, source, dest, label in EDGE.findall(text) if len(indent) == 4]
 
 

@@ -34,7 +34,7 @@ OLD: dict[str, Any] = {
 
 
 class Watched(Pattern):
-    """Something that is watched."""
+    """A memory field shown in panels."""
 
     class Memory(Memory):
         left: int = 0

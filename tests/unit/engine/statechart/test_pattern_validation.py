@@ -19,7 +19,7 @@ INNER = {'name': 'in', 'initial': 'x', 'children': ['x', 'y']}
 
 
 class Methods(Pattern):
-    """What the mistakes below may name."""
+    """Valid names for the mistakes below."""
 
     def guard(self, memory: Any, event: Any) -> bool:
         return True
@@ -31,7 +31,7 @@ class Methods(Pattern):
 
 
 class Shapes:
-    """Ways to take arguments."""
+    """Kinds of signatures."""
 
     def two(self, memory: Any, event: Any) -> None: ...
 

@@ -137,7 +137,7 @@ async def test_a_redirection_to_a_private_address_is_refused() -> None:
 
 
 async def test_the_checked_address_is_the_one_requested() -> None:
-    """A name that leads to a public address when it is checked, and to a private one afterwards."""
+    """A name that resolves to a public address when checked, and to a private one afterwards."""
     seen: list[bytes] = []
     looked = 0
 

@@ -1,4 +1,4 @@
-"""A connection to an MCP server: what ends it, and what is one answer's trouble alone."""
+"""A connection to an MCP server: which errors end it, and which fail only one call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Refusing:
 
 @pytest.mark.parametrize(('said', 'is_over'), [(CLOSED_SAID, True), ('too many subscriptions', False)])
 async def test_only_a_lost_connection_ends_the_listening(said: str, is_over: bool) -> None:
-    """Servers use the package's code for errors of their own, and other calls are under way."""
+    """Servers use the package's error code for their own errors, while other calls are in progress."""
     session = McpSession(McpServer(name='small', command='true'), lambda: None)
     listening = asyncio.create_task(session._listen(Refusing(said)))  # type: ignore[arg-type]
     for _ in range(3):

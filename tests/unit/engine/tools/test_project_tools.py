@@ -193,7 +193,7 @@ async def test_a_hanging_tool_is_killed_with_its_processes(commands: ToolContext
 
     @tool(seconds=0.4)
     async def hangs(context: ToolContext) -> str:
-        """Start something that takes long."""
+        """Start a long process."""
         await context.commands.run(['sh', '-c', f'setsid sleep {mark} & sleep {mark}'], context.files)
         return 'never'
 
@@ -223,7 +223,7 @@ async def test_a_tool_that_ignores_cancellation_is_abandoned(
 
     @tool(seconds=0.1)
     async def stubborn(context: ToolContext) -> str:
-        """Take no notice."""
+        """Ignore cancellation."""
         while not over.is_set():
             try:
                 await over.wait()
@@ -239,7 +239,7 @@ async def test_a_tool_that_ignores_cancellation_is_abandoned(
 async def test_shortened_results_are_stored_whole(context: ToolContext) -> None:
     @tool(most_text=30)
     async def long(context: ToolContext) -> str:
-        """Say much."""
+        """Return a long text."""
         return 'a' * 50 + 'é' * 50
 
     text = await use(long, context)

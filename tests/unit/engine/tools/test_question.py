@@ -1,4 +1,4 @@
-"""What an MCP server asks a person: its schema is as odd as the server likes, and the form is still there."""
+"""Questions of MCP servers: the form works however unusual their schema is."""
 
 from __future__ import annotations
 

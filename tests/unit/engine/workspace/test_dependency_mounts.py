@@ -19,7 +19,7 @@ PYTHON = f'lib/python{sys.version_info[0]}.{sys.version_info[1]}'
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    """A folder of the machine that looks like one with dependencies."""
+    """A local folder that looks like one with dependencies."""
     root = tmp_path / 'secret'
     (root / PYTHON / 'site-packages' / 'pytest').mkdir(parents=True)
     (root / 'bin').mkdir()
@@ -37,7 +37,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def closed() -> Iterator[None]:
-    """As where people log in."""
+    """As on a server with accounts."""
     close_folders()
     yield
     close_folders(False)
@@ -64,7 +64,7 @@ async def test_only_an_installed_interpreter_is_mounted(project: Path, secret: P
     (venv / 'bin').mkdir()
     (venv / 'bin' / 'python').symlink_to(secret / 'bin' / 'python')
     assert list((await detect_tests(str(project))).mounts) == [str(venv)]
-    (secret / PYTHON / 'os.py').write_text('')  # now it is one
+    (secret / PYTHON / 'os.py').write_text('')  # now it is a link
     assert str(secret) in (await detect_tests(str(project))).mounts
 
 
@@ -77,5 +77,5 @@ async def test_installed_dependencies_are_mounted_even_if_folders_are_closed(
     (own / 'package.json').write_text('{"scripts": {"test": "node test.js"}}')
     assert list(await dependency_mounts('sample:slugs', workspace)) == [str(own / 'node_modules')]
     os.rename(own / 'node_modules', own / 'moved')
-    (own / 'node_modules').symlink_to(secret)  # as what is installed may do
+    (own / 'node_modules').symlink_to(secret)  # as installed code may do
     assert await dependency_mounts('sample:slugs', workspace) == {}

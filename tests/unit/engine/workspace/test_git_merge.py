@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Path:
 
 
 async def worked(tmp_path: Path, project: Path, change, *, base: str = '') -> GitMerge:
-    """A merge of what `change` does to an agent's copy of the project."""
+    """A merge of `change`, made in an agent's copy of the project."""
     spaces = Workspaces(tmp_path / 'runs')
     folder = spaces.of(RunId('run'), 'agent')
     for path in project.iterdir():

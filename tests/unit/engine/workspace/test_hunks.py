@@ -1,4 +1,4 @@
-"""Some changes of a diff are applied, and only those; whatever the lines are."""
+"""Only selected hunks of a diff are applied, whatever the lines are."""
 
 import difflib
 

@@ -23,7 +23,7 @@ class PowerCut(Exception):
 
 
 class Born:
-    """A journal that refuses new runs, or whose power fails when one has been written."""
+    """A journal that refuses new runs, or whose power fails after writing one."""
 
     def __init__(self, journal: MemoryJournal, *, written: bool) -> None:
         self.journal, self.written = journal, written
@@ -54,7 +54,7 @@ def folders(root: Path) -> set[str]:
 
 @pytest.fixture
 async def parent(tmp_path: Path) -> tuple[MemoryJournal, RunId, int]:
-    """A run whose agents wrote files, and a step at which they had some."""
+    """A run whose agents wrote files, and a step with some of them."""
     journal = MemoryJournal()
     async with conductor(journal, writing(2), tmp_path) as here:
         run = (await here.start('pair')).id

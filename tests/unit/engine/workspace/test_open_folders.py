@@ -1,4 +1,4 @@
-"""Which files of this machine runs may take where people log in."""
+"""Which local files runs may use on a server with accounts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ ACCEPTED = {'project': samples()[0], 'tests': '', 'change': 'sample:code/slugs-c
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Folders of a machine whose server has accounts; its own is `home`."""
+    """Folders of a machine whose server has accounts; `home` is the server's."""
     for name in ('open/shop', 'open/home', 'elsewhere'):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / 'file.txt').write_text('1\n2\n')
@@ -38,7 +38,7 @@ def test_only_named_folders_are_open(machine: Path) -> None:
         with pytest.raises(WorkspaceError, match=f'is not open to runs here: {VARIABLE} names'):
             check_open(machine / closed)
     with pytest.raises(WorkspaceError, match='is not open'):
-        find_project(str(machine / 'not-there'))  # and nobody learns whether it is
+        find_project(str(machine / 'not-there'))  # and its existence is not revealed
 
 
 def test_the_servers_own_folder_is_never_open(machine: Path) -> None:
@@ -71,7 +71,7 @@ def test_no_pattern_accepts_a_closed_folder(
 
 
 def example(pattern: type) -> dict[str, str]:
-    """Parameters that are taken."""
+    """The accepted parameters."""
     fields = pattern.Parameters.model_fields  # type: ignore[attr-defined]
     return {
         name: next(iter(field.examples or ()), ACCEPTED.get(name, 'Compare tea and coffee'))

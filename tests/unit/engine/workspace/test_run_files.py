@@ -51,7 +51,7 @@ class Pair(Pattern):
 
 
 def writing(turns: int, *, hangs: bool = False) -> FakeModel:
-    """Each agent writes one file a turn, named after it and the turn; then it is done, or waits for ever."""
+    """Each agent writes one file per turn, named after it and the turn; then it ends or waits forever."""
 
     def reply(request: ModelRequest) -> Any:
         hints = request.hints
@@ -80,7 +80,7 @@ async def at_step(here: Conductor, run: RunId, step: int) -> dict[str, list[str]
 
 
 async def hanging(here: Conductor, turns: int) -> RunId:
-    """A run whose agents have had their turns and wait."""
+    """A run whose agents have finished their turns and wait."""
     run = (await here.start('pair')).id
     model = here.catalog.models['scripted']
     await until(lambda: isinstance(model, FakeModel) and len(model.requests) == 2 * (turns + 1))
@@ -101,13 +101,13 @@ async def test_the_view_knows_the_files_of_each_step(tmp_path: Path) -> None:
 
 @tool()
 async def dig(context: ToolContext) -> str:
-    """Make too many folders in one another."""
+    """Nest too many folders."""
     nest(context.files.folder, 1_500)
     return 'dug'
 
 
 class Digging(Pattern):
-    """One agent that digs."""
+    """One agent that nests folders."""
 
     initial = 'one'
     states = [agent('one', prompt='ask', tools=('dig',)), {'name': 'end', 'final': True}]

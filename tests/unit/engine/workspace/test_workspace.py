@@ -46,7 +46,7 @@ async def test_unchanged_files_are_stored_once_and_not_reread(
 
     monkeypatch.setattr(ObjectStore, 'put_file', counted)
     monkeypatch.setattr('engine.workspace.snapshots.RACY_NS', 0)
-    await asyncio.sleep(0.02)  # longer than a tick of the file system's clock
+    await asyncio.sleep(0.02)  # longer than a tick of the file system's timestamps
     first = await workspace.snapshot()
     total = kept(workspace.objects)
     assert total == 20 + 4 + 2 and reads == 20

@@ -1,4 +1,4 @@
-"""Accounts: passwords, tokens, sessions, and how often one may guess."""
+"""Accounts: passwords, tokens, sessions, and limits of guessing."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ async def test_guesses_are_limited_and_allowed_again_later(access: Access, clock
     assert sum(isinstance(one, LoginRefused) and not one.later for one in tries) == TRIES['both']
     assert sum(isinstance(one, LoginRefused) and one.later for one in tries) == 12 - TRIES['both']
     with pytest.raises(LoginRefused, match='Too many'):
-        await log_in(access)  # also the right one: otherwise guessing could go on unseen
+        await log_in(access)  # even the right one: otherwise guessing could continue unnoticed
     assert await log_in(access, address='10.0.0.2')
     await clock.advance(WINDOW + 1)
     assert await log_in(access)
     lines = await access.audit.lines(AuditQuery(action='login'))
-    assert sum(line.refused == 'too many attempts' for line in lines) == 1  # for as long as it holds
+    assert sum(line.refused == 'too many attempts' for line in lines) == 1  # for as long as it is valid
 
 
 async def test_user_names_are_not_revealed(access: Access) -> None:

@@ -1,4 +1,4 @@
-"""The guard: what each role may do, what a private run shows, and that nothing is forgotten."""
+"""The guard: what each role may do, what a private run reveals, and that no method is missed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_every_method_is_listed_once(conductor: Conductor) -> None:
     assert found - set(METHOD_ROLES) - PARTS - WITHHELD == set(), (
         'say in ui/access/permissions.py which role may do this'
     )
-    assert (set(METHOD_ROLES) | PARTS | WITHHELD) - found == set(), 'these are gone: strike them'
+    assert (set(METHOD_ROLES) | PARTS | WITHHELD) - found == set(), 'these are gone: remove them'
     assert set(METHOD_ROLES) & WITHHELD == set()
 
 
@@ -70,7 +70,7 @@ async def test_a_role_may_do_what_is_listed_and_no_more(
 
 
 async def refused(behind: Conductor, path: str) -> bool:
-    """Whether the guard refuses to touch it, or to call it with names that nothing has."""
+    """Whether the guard refuses access to it, or a call with unknown names."""
     target: Any = behind
     try:
         for name in path.split('.'):

@@ -31,7 +31,7 @@ FACTS = {
 
 
 class Issuer(httpx.AsyncBaseTransport):
-    """An identity provider in this process: says who `claims` are to whoever comes with the right nonce."""
+    """An identity provider in this process: returns `claims` for the right nonce."""
 
     def __init__(self, **claims: Any) -> None:
         self.claims: dict[str, Any] = {
@@ -60,7 +60,7 @@ class Issuer(httpx.AsyncBaseTransport):
         return Provider(given, self)
 
     async def begin(self, provider: Provider, wanted: str = '/runs') -> tuple[str, dict[str, str]]:
-        """What the browser that begins a login has: its cookie, and what it comes back with."""
+        """The state of a browser that starts a login: its cookie, and the query it returns with."""
         url, cookie = await provider.begin(CALLBACK, wanted)
         asked = {name: value for name, (value,) in parse_qs(urlsplit(url).query).items()}
         self.nonce = asked['nonce']

@@ -1,4 +1,4 @@
-"""What is left to show of a reply of which a part was streamed."""
+"""The rest of a reply that was partly streamed."""
 
 from __future__ import annotations
 

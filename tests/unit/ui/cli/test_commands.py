@@ -24,7 +24,7 @@ def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> No
     for command in COMMANDS.keys() - {
         'acp',
         'mcp',
-    }:  # Nobody types those: their help shows how clients are set up.
+    }:  # Not typed by people: their help shows how clients are configured.
         shown = hemicycle(command, '--help').stdout
         assert f'hemicycle {command}' in shown.partition('Examples')[2], command
 

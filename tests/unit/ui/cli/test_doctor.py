@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Doctor:
-    """The command in an installation of its own."""
+    """The command in a separate installation."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.hemicycle = Hemicycle(folder)
@@ -28,7 +28,7 @@ class Doctor:
         folder.chmod(0o700)
 
     def __call__(self, *options: str, code: int = 0) -> dict[str, dict[str, str]]:
-        """What is found, by what it is about."""
+        """The findings by subject."""
         result = self.hemicycle('doctor', '--json', *options)
         assert result.exit_code == code, result.output
         lines = [json.loads(line) for line in result.stdout.splitlines()]

@@ -47,7 +47,7 @@ def test_a_line_describes_a_breakpoint_completely() -> None:
 
 
 class Typist:
-    """Types one line after another, and keeps what is said."""
+    """Types one line after another, and keeps the output."""
 
     def __init__(self, *lines: str) -> None:
         self.lines, self.said = list(lines), list[str]()
@@ -60,7 +60,7 @@ class Typist:
 
 
 async def typed(*lines: str, **start: Any) -> tuple[Typist, Fold]:
-    """A run that is steered by typing; what was said, and how it stands then."""
+    """A run steered by typing: its output, and its final state."""
     typist = Typist(*lines)
     model = FakeModel(pipeline_reply)
     async with Conductor(catalog=catalog(model), clock=SimulatedClock()) as conductor:

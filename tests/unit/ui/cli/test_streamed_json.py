@@ -1,4 +1,4 @@
-"""JSON that an agent is writing, shown in the terminal as it arrives."""
+"""JSON that an agent streams, shown in the terminal as it arrives."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_a_late_component_is_loaded_from_its_bundle(bundles):
 def test_vue_does_not_watch_what_is_in_an_element(bundles):
     frame = bundles.served['/hemicycle/frame.bundle.js']
     assert frame.count('Vue.markRaw(element)') == 1, 'NiceGUI no longer prepares elements in this way'
-    # Whoever changes a part of an element in the browser needs it watched: nobody else may.
+    # Only code that changes a part of an element in the browser needs it to be reactive.
     script = (STATIC / 'nicegui.js').read_text('utf-8')
     changed = re.findall(r'^.*\b(?:element|elements\[\w+\])\.\w+\S* = .*$', script, re.MULTILINE)
     assert [line.strip() for line in changed] == [

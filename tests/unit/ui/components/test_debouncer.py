@@ -15,7 +15,7 @@ async def test_debounced_work_does_not_split_the_first_page(user: User) -> None:
 
     async def page() -> None:
         await Debouncer(work, ui.element()).ask()
-        for _ in range(20):  # The rest of the page takes a while, and the browser is not there yet.
+        for _ in range(20):  # The rest of the page takes a while, and the browser has not connected yet.
             await asyncio.sleep(0)
         ui.label('and the rest')
 

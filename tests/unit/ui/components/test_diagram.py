@@ -17,7 +17,7 @@ SHAPE = Conductor().draw('pipeline')
 
 
 def after(*steps: Transition) -> dict:
-    """What is lit after these steps."""
+    """The highlights after these steps."""
     fold = Fold(RunId('r'), SHAPE)
     return highlight(SHAPE, fold.apply_all(steps).view, steps[-1])
 

@@ -27,7 +27,7 @@ def test_no_page_waits_for_the_style_sheets_of_nicegui(template):
 
 
 def test_our_subset_of_quasar_replaces_the_same_version():
-    assert quasar.version(FULL), 'the file no longer says its version at its beginning'
+    assert quasar.version(FULL), 'the file no longer starts with its version'
     assert quasar.replaces(FULL), 'run `python -m tests.browser.quasar`'
 
 

@@ -1,4 +1,4 @@
-"""What a run's tags say about its place among others."""
+"""A run's queue and priority, from its tags."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What Temporal is told of a schedule wakes a worker at each of its times."""
+"""The translation of a schedule for Temporal wakes a worker at each tick."""
 
 from __future__ import annotations
 

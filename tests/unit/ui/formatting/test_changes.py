@@ -1,4 +1,4 @@
-"""Values and changes of a run's data, formatted for people."""
+"""Values and changes of run data, formatted for people."""
 
 import json
 

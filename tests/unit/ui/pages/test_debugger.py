@@ -49,7 +49,7 @@ class Duo(Pattern):
 
 
 class Stage:
-    """A run of `Duo` whose agents answer when they are let, and a page's stepper of it."""
+    """A run of `Duo` whose agents answer on request, and a page's stepper of it."""
 
     def __init__(self, conductor: Conductor, gates: dict[str, asyncio.Event]) -> None:
         self.conductor, self.gates = conductor, gates
@@ -61,7 +61,7 @@ class Stage:
         return self
 
     async def look(self) -> DebugController:
-        """Learn the present, as the page does."""
+        """Load the current state, as the page does."""
         self.stepper.know(await self.conductor.fold(self.run), await self.conductor.transitions(self.run))
         return self.stepper
 
@@ -119,7 +119,7 @@ def test_the_reason_for_a_stop_is_a_sentence():
 def test_step_mode_and_the_player_use_different_keys():
     keys = {words.key for words in CONTROLS.values()}
     assert keys.isdisjoint(set('ehpbvrgntml') | {' '})
-    assert len(keys) == len(CONTROLS) - 1  # one key pauses and lets go on
+    assert len(keys) == len(CONTROLS) - 1  # one key pauses and resumes
 
 
 def test_the_shape_of_a_mark_shows_the_kind_of_breakpoint():
@@ -208,6 +208,6 @@ async def test_breakpoint_changes_start_from_the_current_list(stage):
     await stage.begin(paused=True, breakpoints=[Breakpoint(enter='last')])
     other = DebugController(stage.conductor, stage.run, stage.stepper.shape)
     await other.set(lambda known: [*known, Breakpoint(leave='last')])
-    await stage.stepper.set(lambda known: [*known, Breakpoint(when='tokens > 5')])  # has not looked since
+    await stage.stepper.set(lambda known: [*known, Breakpoint(when='tokens > 5')])  # has not refreshed since
     await stage.look()
     assert [item.id for item in stage.stepper.view.breakpoints] == ['1', '2', '3']

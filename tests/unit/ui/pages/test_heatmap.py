@@ -72,7 +72,7 @@ def test_a_state_is_counted_only_in_runs_whose_chart_has_it() -> None:
 def test_edges_into_folded_states_are_summed_and_keep_their_members() -> None:
     folded = {one.name: one for one in heat('a').edges}
     assert (folded['a>b'].times, folded['a>b'].real, folded['a>b'].share) == (20, 'a.x>b|a.y>b', 1.0)
-    assert folded['a>b'].runs == 6  # at least so many: some may have taken both
+    assert folded['a>b'].runs == 6  # at least this many: some may have taken both
     assert 'a.x>a.y' not in folded and 'a>' not in folded
     unfolded = {one.name: one for one in heat().edges}
     assert (unfolded['a.x>b'].times, unfolded['a.x>a.y'].times) == (6, 0)

@@ -197,7 +197,7 @@ def test_candidates_are_ranked_with_their_tests():
     assert found[1].versions[0].required.line == '2 passed, 1 failed'
     assert found[1].latest.required.ok and not found[0].latest.required.ok
     assert [one.in_play for one in found] == [True, True, False]
-    # What reviewers were shown at step 8 was the first version.
+    # At step 8 reviewers saw the first version.
     assert [(name, version.number) for name, version in versions_at(found, 8)] == [
         ('coder2', 1),
         ('coder1', 1),
@@ -281,5 +281,5 @@ def test_answers_are_linked_to_points_and_unanswered_points_are_open():
     )  # fmt: skip
     assert points.replies['reviewer1/1.1/3'][0].point == 'more'
     assert points.made(turns[2])[0].whose == ''  # there is no such point
-    assert points.open == {'reviewer1/1.2/1'}  # nobody could answer the last word
+    assert points.open == {'reviewer1/1.2/1'}  # nobody could answer the last statement
     assert link_points(turns, answerable=False).open == frozenset()

@@ -44,7 +44,7 @@ def test_a_hidden_run_is_not_selected() -> None:
     made.tick(RunId('b'), True)
     assert ticked(made) == 'ca'
     made.show(shown('a', 'c'))
-    assert told == ['abc', 'ca']  # nothing is told where nothing has changed
+    assert told == ['abc', 'ca']  # no update without a change
     made.clear()
     made.tick(RunId('a'), True, reach=True)
     assert told[-1] == 'a'

@@ -231,7 +231,7 @@ def test_clocks_stop_while_a_run_is_paused_or_ended(status: str, end: float) -> 
 def test_a_forks_time_excludes_inherited_steps() -> None:
     assert elapsed(100.0, 160.0, born=100.0) == 60.0
     assert elapsed(100.0, 760.0, born=700.0) == 60.0  # forked ten minutes later
-    assert elapsed(100.0, 130.0, born=700.0) == 30.0  # looked at before the fork: as it was then
+    assert elapsed(100.0, 130.0, born=700.0) == 30.0  # viewed before the fork: as it was then
     assert elapsed(100.0, 99.0, born=100.0) == 0.0
 
 

@@ -52,7 +52,7 @@ def test_verdicts_are_those_of_reviewers_and_of_whole_debates():
 
     assert said(data={'output': {'approved': False}}) == [('verdict', 'sent back')]
     assert said(data={'output': {'verdict': 'request changes'}}) == [('verdict', 'request changes')]
-    assert said(data={'output': {'verdict': 'APPROVE', 'agrees': True}}) == []  # what one thinks in a debate
+    assert said(data={'output': {'verdict': 'APPROVE', 'agrees': True}}) == []  # a statement in a debate
     end = Change(op='add', path='/memory/consensuses/-', value={'verdict': 'REVISE_BEST', 'best': 'coder1'})
     assert said(changes=(end,), raised=True) == [('verdict', 'revise best: coder1')]
 

@@ -1,4 +1,4 @@
-"""A page looks soon after a quiet moment, and not too often: seen on a clock that the tests set forward."""
+"""A page polls soon after a quiet moment, but not too often, on a clock that tests advance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEP, TEXT = True, False
 
 
 class Impatient(selectors.SelectSelector):
-    """Instead of waiting, sets the clock forward."""
+    """Advances the clock instead of waiting."""
 
     now = 0.0
 
@@ -35,7 +35,7 @@ def run_on_simulated_time(work: Callable[[Callable[[], float]], Coroutine[Any, A
 
 
 def looks_of(heard: list[tuple[float, bool]], *, until: float) -> list[float]:
-    """When a page looks that hears this, as far as it finds something."""
+    """The times at which a page that gets these signals finds something."""
     looks: list[float] = []
 
     async def work(now: Callable[[], float]) -> None:

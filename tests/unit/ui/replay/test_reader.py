@@ -61,7 +61,7 @@ async def test_every_path_to_a_step_shows_the_same(walked):
     assert previous_values(last.before, last.step.changes) == [
         None,
         None,
-    ]  # nothing stood where the list grew, and under the word
+    ]  # there was nothing before
 
 
 async def test_shown_views_do_not_change(walked):
@@ -78,7 +78,7 @@ async def test_neighbours_are_read_at_once(walked):
     past = HistoryReader(conductor, run, await conductor.shape(run))
     await past.at(150)
     read = conductor.journal.transitions
-    conductor.journal.transitions = None  # whoever calls it now fails
+    conductor.journal.transitions = None  # calling it now fails
     for at in (149, 20, 151, EVERY, STRETCH, 1):
         assert (await past.at(at)).fold.projection.seq == at
     conductor.journal.transitions = read

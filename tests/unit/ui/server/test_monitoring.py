@@ -1,4 +1,4 @@
-"""What operators' tools read: health, metrics, and a machine-readable log."""
+"""Monitoring: health, metrics, and a machine-readable log."""
 
 from __future__ import annotations
 

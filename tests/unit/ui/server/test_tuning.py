@@ -1,4 +1,4 @@
-"""Tuning for a server changes how long things take, and nothing else."""
+"""Tuning for a server changes speed only."""
 
 from __future__ import annotations
 

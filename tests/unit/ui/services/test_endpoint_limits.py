@@ -1,4 +1,4 @@
-"""Limits that several processes keep together: calls at once, per minute, pauses, and processes that die."""
+"""Limits shared by several processes: concurrent calls, rates, pauses, and processes that die."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIRST = 'calls of other processes come first'
 
 
 class Slow(MemoryJournal):
-    """A journal whose answers take their time, so that processes get in each other's way; it can be away."""
+    """A slow journal that makes processes conflict, and that can be unavailable."""
 
     refused = 0
     away = False
@@ -53,7 +53,7 @@ class Slow(MemoryJournal):
 
 
 class Fleet:
-    """Processes that share a database, and what their calls do."""
+    """Processes that share a database, and their calls."""
 
     def __init__(self, processes: int = 2, **limits: int) -> None:
         self.journal, self.clock = Slow(), SimulatedClock()
@@ -106,7 +106,7 @@ async def test_processes_share_the_limit_of_concurrent_calls() -> None:
     await fleet.advance(15)
     await asyncio.gather(*greedy)
     assert fleet.most == 4
-    assert fleet.journal.refused, "they were never in each other's way"
+    assert fleet.journal.refused, 'they never conflicted'
     assert set(fleet.waits) == {'4 calls at a time, in all processes', FIRST}
     assert {process for process, at in fleet.started if 3 < at < 6} == {0, 1, 2}
     await fleet.advance(1)
@@ -122,7 +122,7 @@ async def test_processes_share_the_limit_of_requests_per_minute() -> None:
     times = [at for _, at in fleet.started]
     assert len(times) == 8
     assert all(later - earlier >= 60 for earlier, later in zip(times, times[3:], strict=False))
-    assert times[-1] < 140, 'it waits no longer than it must'
+    assert times[-1] < 140, 'it waits no longer than necessary'
     assert set(fleet.waits) <= {'3 requests a minute, in all processes', FIRST}
 
 
@@ -136,7 +136,7 @@ async def test_processes_share_the_limit_of_tokens_per_minute() -> None:
     await second
     alone = asyncio.create_task(fleet.call(0, takes=0, tokens=5_000))
     await fleet.advance(70)
-    await alone  # What is larger than the limit runs alone.
+    await alone  # A call larger than the limit runs alone.
     assert [process for process, _ in fleet.started] == [0, 1, 0]
     assert fleet.started[2][1] - fleet.started[1][1] >= 60
 

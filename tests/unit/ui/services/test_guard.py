@@ -1,4 +1,4 @@
-"""The services behind the guard: every method has a role, and a private run's questions are not shown."""
+"""The services behind the guard: every method has a role, and questions of private runs are hidden."""
 
 from dataclasses import replace
 
@@ -65,7 +65,7 @@ async def test_each_role_may_do_what_it_may(role: Role):
                     allowed = True
                 except NotAllowed:
                     allowed = False
-                except TypeError:  # it was called, without what it takes
+                except TypeError:  # it was called without its arguments
                     allowed = True
                 assert allowed is role.includes(least), (part, action)
         with pytest.raises(NotAllowed):

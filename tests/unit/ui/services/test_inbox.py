@@ -1,4 +1,4 @@
-"""The inbox: what waits over all runs, answered once; late, second and altered answers change nothing."""
+"""The inbox: open questions of all runs, answered once; late, second and altered answers change nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -74,7 +74,7 @@ async def test_questions_of_all_runs_are_listed_oldest_first():
         items = (await Inbox(conductor).list()).items
     asks = [item.ask for item in items]
     assert [ask.run for ask in asks] == [run for run in runs for _ in range(2)]
-    assert asks == sorted(asks, key=lambda ask: (ask.since, ask.id)), 'those of one moment by their id'
+    assert asks == sorted(asks, key=lambda ask: (ask.since, ask.id)), 'simultaneous ones are ordered by id'
     assert {ask.text for ask in asks[:2]} == {
         f'Allow {name} to use calculator?' for name in ('left', 'right')
     }

@@ -1,4 +1,4 @@
-"""The outbox: each message is made once and delivered, wherever a process ends."""
+"""The outbox: each message is created once and delivered, wherever a process dies."""
 
 import asyncio
 import contextlib
@@ -89,11 +89,11 @@ async def test_late_messages_are_taken_over_once():
 
 
 class Cut(Exception):
-    """The process ends here."""
+    """The process dies here."""
 
 
 class CutJournal:
-    """A journal whose process ends at the nth write of entries: before it is stored, or right after."""
+    """A journal whose process dies at the nth write of entries: before it is stored, or right after."""
 
     def __init__(self, journal: Journal, at: int, after: bool) -> None:
         self._journal, self._left, self._after = journal, at, after
@@ -152,7 +152,7 @@ async def test_an_unreliable_receiver_gets_all_messages_in_order(tmp_path: Path)
 
 
 async def deliver_many(folder: Path, *, runs: int, at_least: int) -> int:
-    """Have many messages sent to a receiver that fails half of the attempts, over cuts of the sender."""
+    """Send many messages to a receiver that fails half of the attempts, interrupting the sender."""
     chance = random.Random(1)
     faults = (500, 503, 429, httpx.ConnectError('refused'), httpx.ReadTimeout('late'))
     receiver = Receiver(lambda request: 204 if chance.random() < 0.5 else chance.choice(faults))
@@ -172,7 +172,7 @@ async def deliver_many(folder: Path, *, runs: int, at_least: int) -> int:
                 if not sender._dispatcher._busy or len(receiver.requests) >= goal:
                     break
             for task in list(sender._dispatcher._busy.values()):
-                task.cancel()  # Cut in the middle of whatever it does.
+                task.cancel()  # Interrupted at an arbitrary moment.
             await settle()
             if not await sender._outbox.due():
                 break

@@ -1,4 +1,4 @@
-"""Notifications: signed, in order for a run, tried again until accepted, and none lost or made twice."""
+"""Notifications: signed, in order per run, retried until accepted, none lost or duplicated."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ URL = 'https://team.example/hook'
 
 
 class Receiver:
-    """Receives webhooks in this process; `answers` says how, by default with 204."""
+    """Receives webhooks in this process; `answers` chooses the responses, by default 204."""
 
     def __init__(self, answers: Any = lambda request: 204) -> None:
         self.requests: list[httpx.Request] = []
@@ -328,7 +328,7 @@ async def test_text_is_escaped_for_slack(conductor: Conductor):
 
 
 class Inbound:
-    """Keeps the mails that an SMTP server gets; says no to the first."""
+    """Keeps the mails of an SMTP server; rejects the first."""
 
     def __init__(self) -> None:
         self.mails: list[Mail] = []

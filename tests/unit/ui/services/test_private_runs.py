@@ -1,4 +1,4 @@
-"""Notifications about a private run go to its author and whoever is asked to help, and to nobody else."""
+"""Notifications about a private run go only to its author and to assignees."""
 
 from collections.abc import AsyncIterator
 

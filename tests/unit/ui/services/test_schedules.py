@@ -1,4 +1,4 @@
-"""Schedules and triggers: exactly one run for each time, over cuts, overlaps, gaps and daylight saving."""
+"""Schedules and triggers: exactly one run per tick, despite crashes, overlaps, gaps and daylight saving."""
 
 import asyncio
 import contextlib
@@ -399,7 +399,7 @@ async def test_an_arriving_file_starts_one_run(conductor: Conductor, tmp_path: P
     file = tmp_path / 'new.txt'
     file.write_text('half')
     assert await triggers.look() == []
-    file.write_text('Compare tea and coffee')  # it was still being written
+    file.write_text('Compare tea and coffee')  # the file was still being written
     assert await triggers.look() == []
     (tick,) = await triggers.look()
     assert (await conductor.info(tick.run)).parameters['task'] == 'Compare tea and coffee'
@@ -425,9 +425,7 @@ async def test_an_old_file_starts_no_second_run(conductor: Conductor, tmp_path: 
     (tmp_path / 'goes.txt').unlink()
     await schedules.clean_up(await triggers.retention_filter())
     assert {tick.state for tick in await triggers.ticks.list(trigger.id)} == {'started', 'seen'}
-    assert (
-        len(await triggers.ticks.list(trigger.id)) == 2
-    )  # what is known of a file that is gone is forgotten
+    assert len(await triggers.ticks.list(trigger.id)) == 2  # removed files are forgotten
     again = Triggers(conductor)
     assert [await again.look() for _ in range(3)] == [[], [], []]
     await triggers.remove(trigger.id)

@@ -146,8 +146,8 @@ async def replies(conductor: Conductor, run: RunId) -> list[Any]:
 
 
 async def tasks(conductor: Conductor, run: RunId) -> set[str]:
-    """What agents were told in the steps that began their visits."""
-    found, drawn = set(), (await conductor.info(run)).drawn  # in which regions are entered before they begin
+    """The prompts in the steps that started agents' visits."""
+    found, drawn = set(), (await conductor.info(run)).drawn  # regions are entered before they start
     for step in await conductor.transitions(run):
         for change in step.changes:
             where, value = split_pointer(change.path), change.value
@@ -177,7 +177,7 @@ async def broken(context: ToolContext, word: str) -> str:
 
 
 class WithTool(Lone):
-    """Its agent may call the tool."""
+    """An agent that may call the tool."""
 
     states = [agent('working', prompt='ask', tools=('broken',)), *Lone.states[1:]]
 

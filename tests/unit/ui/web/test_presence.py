@@ -1,11 +1,11 @@
-"""Who looks at a run: others come, move and go."""
+"""Viewers of a run: they come, move and leave."""
 
 from engine.records import RunId
 from ui.web.presence import Presence, Viewer
 
 
 def told(viewer: Viewer) -> bool:
-    """Whether the page has to say something else than before."""
+    """Whether the page has to be updated."""
     said, viewer.outdated = viewer.outdated, False
     return said
 
@@ -25,7 +25,7 @@ def test_other_viewers_are_seen_as_they_come_move_and_leave():
     assert not told(ada)
     bo.leave()
     assert told(ada) and ada.others == []
-    bo.join()  # The connection is there again.
+    bo.join()  # It is connected again.
     assert told(ada) and ada.others == [bo]
     for viewer in (ada, bo, elsewhere):
         viewer.leave()

@@ -94,7 +94,7 @@ def check_facts(state: TaskState) -> dict[str, Any]:
 
 
 class Checked(Pipeline):
-    """A fact-checker between the analyzer and the reviewer: one state, one edge."""
+    """A fact checker between the analyzer and the reviewer: one state, one edge."""
 
     Memory = CheckedState
     states = [*Pipeline.states, stage('checking', check_facts)]

@@ -50,7 +50,7 @@ async def test_without_a_strategy_the_best_is_revised_and_that_is_marked():
     memory = outcome.memory
     assert memory['consensuses'][0]['synthesized'] and memory['consensuses'][0]['by'] == []
     assert memory['transcript'][-3]['synthesized']
-    # coder3 was ranked first by both; nobody is revised merely for being the first in the list.
+    # coder3 was ranked first by both; being first in the list does not matter.
     assert [found['coder'] for found in memory['standings']] == ['coder3', 'coder2', 'coder1']
     assert memory['candidates']['coder3']['versions'][1]['answers'] == ['do it']
     assert memory['candidates']['coder1']['versions'][1:] == []
@@ -87,7 +87,7 @@ async def test_approval_requires_passing_required_tests():
     assert states == [*START, 'picking', *AGAIN, 'iterating', 'complete']
     assert not memory['approved'] and len(memory['refusals']) == 2
     assert 'the required tests: the test command failed; it reported no tests' in memory['refusals'][0]
-    # The coder is told what stood in the way.
+    # The coder is told what blocked the approval.
     assert memory['candidates']['coder1']['versions'][1]['answers'][-1] == memory['refusals'][0]
 
 

@@ -49,7 +49,7 @@ async def test_an_answered_point_is_closed():
         run = await begin(here, coders=2, max_revisions=0, max_rounds=1)
         outcome = await to_the_end(here, run)
     said = outcome.memory['transcript']
-    assert 'answers' not in said[0]['position']  # nothing is written that was not said
+    assert 'answers' not in said[0]['position']  # no text is invented
 
 
 async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():

@@ -40,7 +40,7 @@ async def test_a_refused_seat_says_why():
         assert "event.seat = 'reviewer9'" in told
         await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
         assert 'seats = reviewer1' in await refusal(here, run, 'take_seat', reviewer='reviewer1')
-        # What no active state has an edge for is refused as ever.
+        # Events without an edge are refused as usual.
         assert 'the active states take' in await refusal(here, run, 'choose', candidate='coder1')
 
 

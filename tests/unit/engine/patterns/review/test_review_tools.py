@@ -21,14 +21,14 @@ LONG = ''.join(f'line {number}\n' for number in range(4_000))
 
 
 def results(model: FakeModel, state: str) -> list[str]:
-    """What the tools told the agent of a state, in all its visits."""
+    """The tool results of a state's agent in all its visits."""
     asked = [request for request in model.requests if request.hints.state == state]
     parts = (part for message in asked[-1].messages for part in message.parts)
     return [part.text for part in parts if isinstance(part, ToolResult)]
 
 
 def using(*tools: tuple[str, dict[str, Any]]) -> Callable[[ModelRequest], Any]:
-    """A reviewer that calls tools, and then says its position."""
+    """A reviewer that calls tools, and then states its position."""
 
     def reply(request: ModelRequest) -> Any:
         return BEST if request.messages[-1].role == 'tool' else calls(*tools)

@@ -10,16 +10,18 @@ from nicegui.testing import User
 from nicegui.testing.user_interaction import UserInteraction
 
 from engine import Budget, Catalog, Conductor
-from engine.errors import JournalUnavailable
+from engine.errors import JournalUnavailable, StepDamaged
 from engine.journal import MemoryJournal
 from tests.support.clicks import click, hide_answered
-from tests.support.harness import FakeModel, calls, until
+from tests.support.harness import FakeModel, calls, pipeline_reply, until
+from tests.support.journals.damaged_journal import DamagedJournal
 from ui.components.theme import serve_assets
 from ui.pages.run import address
 from ui.pages.run import page as run_page
 from ui.pages.run.agents import agent as agent_pane
 from ui.pages.run.inspector import inspector
 from ui.pages.runs import page as runs_page
+from ui.pages.shared import errors
 from ui.web.backend import Backend
 
 
@@ -280,3 +282,23 @@ async def test_a_result_that_was_not_approved_is_done_with_issues(user: User, ba
     await user.open(f'/runs/{run}')
     await user.should_see('Done with issues')
     await user.should_see('not approved after 1 revision')
+
+
+async def test_a_damaged_run_is_shown_up_to_the_damage(user: User, backend):
+    journal = DamagedJournal()
+    conductor = await opened(backend, journal, FakeModel(pipeline_reply))
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
+    await conductor.result(run)
+    journal.damaged = 9
+    for step in (3, 8):
+        await user.open(f'/runs/{run}?at={step}')
+        await user.should_see(f'step 9 of run {run} is missing', retries=30)
+        await user.should_see(f'Step {step}')
+
+
+async def test_the_page_of_a_damaged_step_leads_to_the_step_before(user: User):
+    serve_assets()
+    ui.page('/damaged')(lambda: errors.read_error(StepDamaged('a1', 9, 'is missing')))
+    shown = await user.http_client.get('/damaged')
+    assert shown.status_code == 500
+    assert 'Step 9 of run a1 is missing' in shown.text and 'Show the run up to step 8' in shown.text

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from engine import Conductor, EngineError, Transition
+from engine.errors import StepDamaged
 from engine.journal import Fold
 from engine.records import Delta, JournalOutage, RunInfo, Shape, parent_of
 from ui.replay.index import shared_index
@@ -95,7 +97,17 @@ class Follower:
                     self.pace.hear()
         except EngineError as error:
             self.problem = str(error)
+            if isinstance(error, StepDamaged):
+                await self._index_until(error.step)
             self.pace.hear()
+
+    async def _index_until(self, damaged: int) -> None:
+        """Index the steps before one that is damaged."""
+        with suppress(EngineError):
+            steps = await self._conductor.transitions(self._run, after=self.index.seq, until=damaged - 1)
+            for step in steps:
+                self.index.add(step)
+            self._news.read = True
 
     def look(self) -> Updates | None:
         """What is new since the last look, if anything."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import Conductor, Transition
-from engine.errors import UnknownStep
+from engine.errors import StepDamaged, UnknownStep
 from engine.journal import Fold
 from engine.records import RunId, Shape, Snapshot
 
@@ -105,13 +105,22 @@ class HistoryReader:
         bases.append(await self._conductor.snapshot(self._run, seq - 1))
         base = max((one for one in bases if one and one.seq < seq), key=lambda one: one.seq, default=None)
         begin = base.seq if base else 0
-        until = max(seq, begin + STRETCH)
-        stretch = _Stretch(base, await self._conductor.transitions(self._run, after=begin, until=until))
+        stretch = _Stretch(base, await self._read(begin, seq))
         self._stretches[begin] = stretch
         self._stretches.move_to_end(begin)
         while len(self._stretches) > 1 and sum(map(_weight, self._stretches.values())) > MOST:
             self._stretches.popitem(last=False)
         return stretch
+
+    async def _read(self, begin: int, seq: int) -> list[Transition]:
+        """The steps after `begin`: at least to `seq`, and at most to one that is damaged."""
+        until = max(seq, begin + STRETCH)
+        try:
+            return await self._conductor.transitions(self._run, after=begin, until=until)
+        except StepDamaged as error:
+            if error.step <= seq:
+                raise
+            return await self._conductor.transitions(self._run, after=begin, until=error.step - 1)
 
 
 def _weight(stretch: _Stretch) -> int:

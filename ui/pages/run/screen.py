@@ -141,7 +141,7 @@ class Screen:
                 wish, leap = self._wanted.pop()
                 if wish is not None and not self._live and wish >= self.follower.head:
                     wish = None
-                await self._go(wish, leap=leap)
+                await notify_errors(self._go(wish, leap=leap))
         finally:
             self._seeking = False
 

@@ -13,7 +13,7 @@ from nicegui.page import page
 from starlette.exceptions import HTTPException
 
 from engine import EngineError
-from engine.errors import JournalDamaged, UnknownPattern, UnknownRun, UnknownStep
+from engine.errors import JournalDamaged, StepDamaged, UnknownPattern, UnknownRun, UnknownStep
 from engine.records import RunInfo, clip
 from ui.components.theme import frame, notice
 from ui.components.widgets import Text, link
@@ -94,7 +94,7 @@ def read_error(error: EngineError) -> None:
     elif isinstance(error, UnknownPattern):
         _no_pattern(str(error))
     elif isinstance(error, JournalDamaged):
-        _show_damaged(str(error))
+        _show_damaged(error)
     else:
         _show_unavailable(str(error))
 
@@ -126,16 +126,22 @@ def unknown_step(info: RunInfo, error: UnknownStep) -> None:
                     Text('span', f'Last step ({error.last})')
 
 
-def _show_damaged(problem: str) -> None:
+def _show_damaged(error: JournalDamaged) -> None:
     ui.context.client.status_code = 500
     with frame('Damaged'), _body('broken_image', 'The database is damaged'):
-        Text('p', as_sentence(problem))
+        Text('p', as_sentence(str(error)))
         Text(
             'p',
             'Everything else works as before. `hemicycle audit RUN` checks a run, and `hemicycle doctor` the'
             ' whole database.',
             'muted',
         )
+        if isinstance(error, StepDamaged) and error.step > 1:
+            with (
+                ui.element('div').classes('ways'),
+                link(f'/runs/{error.run}?at={error.step - 1}', 'btn primary'),
+            ):
+                Text('span', f'Show the run up to step {error.step - 1}')
         _ways()
 
 

@@ -1,4 +1,4 @@
-"""Debounced work: done at once if there was none lately, otherwise when requests calm down."""
+"""A page's work in the background: ended with the page, and debounced where it is asked for often."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from nicegui import background_tasks
 from nicegui.element import Element
 
+T = TypeVar('T')
 PAUSE = 0.4
 """Minimum seconds between two executions under constant requests."""
 QUIET, LONGEST = 0.12, 1.0
@@ -39,6 +41,15 @@ STEPPING = Pace(pause=0.06, longest=0.08, most=1)
 """For what must keep up with somebody who steps: at most 100 ms late."""
 
 
+def create_page_task(place: Element, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+    """Do work of the page of `place` in the background; it is cancelled when the page is closed."""
+    client = place.client  # held until the work is done: elements know it only weakly
+    task = background_tasks.create(work, name=name)
+    client.delete_handlers.append(end := task.cancel)
+    task.add_done_callback(lambda _: client.delete_handlers.remove(end))
+    return task
+
+
 class Debouncer:
     """Limits how often a page does some work, always doing it again after the last request.
 
@@ -62,7 +73,7 @@ class Debouncer:
             await self._do()
         elif not self._waits:
             self._waits = True
-            background_tasks.create(self._later(), name='draw what need not keep up')
+            create_page_task(self._place, self._later(), 'draw what need not keep up')
 
     async def _later(self) -> None:
         while not self._place.is_deleted:
@@ -83,7 +94,8 @@ class Debouncer:
         finally:
             now = time.monotonic()
             self._next = now + max(self._pace.pause, self._pace.most * (now - begun))
-        background_tasks.create(self._rest(now), name='wait for the browser')
+        if not self._place.is_deleted:
+            create_page_task(self._place, self._rest(now), 'wait for the browser')
 
     async def _rest(self, begun: float) -> None:
         """The time the browser takes to draw counts as work, too.

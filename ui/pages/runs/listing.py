@@ -6,11 +6,12 @@ import asyncio
 from contextlib import suppress
 from dataclasses import replace
 
-from nicegui import background_tasks, ui
+from nicegui import ui
 from nicegui.element import Element
 
 from engine import EngineError
 from engine.records import RunId, RunPage, RunQuery
+from ui.components.debounce import create_page_task
 from ui.components.theme import button, empty_state, notice
 from ui.components.widgets import Text, link, set_attributes
 from ui.pages.runs.actions import RunActions
@@ -87,7 +88,7 @@ class RunList:
 
     async def load(self) -> None:
         """Fill the list and keep it up to date; returns after `PATIENCE` at the latest."""
-        task = background_tasks.create(self._begin(), name='list runs')
+        task = create_page_task(self._card, self._begin(), 'list runs')
         await asyncio.wait({task}, timeout=PATIENCE)
 
     async def _begin(self) -> None:
@@ -242,7 +243,7 @@ class RunList:
         if self._heat:
             self._lead(self._heat)
         ui.navigate.history.replace(filters.address(self._path))
-        background_tasks.create(self.look(), name='list runs')
+        create_page_task(self._card, self.look(), 'list runs')
 
     def _on_sort(self, filters: Filters) -> None:
         self.narrow(replace(self.filters, sort=filters.sort, up=filters.up, page=1))

@@ -12,6 +12,7 @@ from nicegui import background_tasks, ui
 from engine import Conductor, EngineError, Transition
 from engine.records import RunInfo, StateShape, View, within
 from engine.workspace import is_own_work
+from ui.components.debounce import create_page_task
 from ui.components.dialogs import notify_errors
 from ui.components.theme import pill
 from ui.components.widgets import Text, link
@@ -221,7 +222,7 @@ class WallRun:
             self.panes[path].show(view, mine=mine, files=self._files.get(path, ('', ''))[1])
         changed = [path for path in self.panes if self._folder(view, path) != self._files.get(path, ('',))[0]]
         if changed and (self._counting is None or self._counting.done()):
-            self._counting = background_tasks.create(self._count(view, changed), name='wall counts files')
+            self._counting = create_page_task(self._place, self._count(view, changed), 'wall counts files')
 
     def _folder(self, view: View, path: str) -> str:
         """The newest snapshot of an agent's folder, which may be its region's."""

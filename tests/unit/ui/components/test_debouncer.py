@@ -1,10 +1,13 @@
 """Debounced work that a page asks for while it is still being drawn."""
 
 import asyncio
+import gc
+import time
 
 from nicegui import ui
 from nicegui.testing import User
 
+from engine.clock import settle
 from ui.components.debounce import Debouncer
 from ui.web.routing import serve_page
 
@@ -23,3 +26,35 @@ async def test_debounced_work_does_not_split_the_first_page(user: User) -> None:
     answer = await user.http_client.get('/drawn')
     assert 'worked' in answer.text
     assert 'and the rest' in answer.text
+
+
+async def test_work_of_a_closed_page_is_cancelled(user: User) -> None:
+    begun, released, cancelled = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    made: list[Debouncer] = []
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await released.wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        ui.label('too late')
+
+    async def page() -> None:
+        made.append(Debouncer(work, ui.element()))
+
+    serve_page('/closed')(page)
+    client = await user.open('/closed')
+    with client:
+        debouncer = made.pop()
+        debouncer._next = time.monotonic() + 0.01  # as if work had just been done: this waits
+        await debouncer.ask()
+        await begun.wait()
+    user.client = None
+    client.delete()
+    del client
+    gc.collect()
+    released.set()
+    await settle()
+    assert cancelled.is_set()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from nicegui import background_tasks, ui
+from nicegui import ui
 
 from engine import Conductor, EngineError, Transition
 from engine.records import RunId, Shape
+from ui.components.debounce import create_page_task
 from ui.components.elements import TranscriptList
 from ui.components.theme import button, empty_state
 from ui.formatting.tool_calls import Block
@@ -41,7 +42,7 @@ class Transcript:
     def open(self, opened: bool) -> None:
         """Whether the tab is visible now."""
         self._open = opened
-        background_tasks.create(self.show(self._at), name='show a transcript')
+        create_page_task(self._messages, self.show(self._at), 'show a transcript')
 
     def add(self, steps: list[Transition]) -> None:
         """Add new steps."""
@@ -63,7 +64,7 @@ class Transcript:
         more = self._from > 0 and len(self._steps) < MOST and not self._busy
         self._say(more=more)
         if more:
-            background_tasks.create(self._read_back(MOST - len(self._steps)), name='read a transcript')
+            create_page_task(self._messages, self._read_back(MOST - len(self._steps)), 'read a transcript')
 
     async def _read_back(self, most: int) -> None:
         """Load earlier steps, a stretch at a time, up to about `most` messages."""

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from nicegui import background_tasks, ui
+from nicegui import ui
 
 from engine import EngineError, Transition
 from engine.records import Change, Shape, View
+from ui.components.debounce import create_page_task
 from ui.components.elements import Engagement, JsonTree
 from ui.components.tabs import Tabs
 from ui.components.theme import button, empty_state, notice
@@ -138,7 +139,7 @@ class Inspector:
         # The whole document is sent only while its tab is open.
         view, _ = self._pending
         if view and self._tabs.shown == 'Memory' and (self._reading is None or self._reading.done()):
-            self._reading = background_tasks.create(self._show_memory(), name='show memory')
+            self._reading = create_page_task(self._step, self._show_memory(), 'show memory')
         if view and self._tabs.shown == 'Usage':
             self._spending.show(view)
 

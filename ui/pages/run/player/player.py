@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from nicegui import background_tasks, ui
+from nicegui import ui
 from nicegui.element import Element
 from nicegui.events import KeyEventArguments
 
 from engine.records import View
 from ui.components.assets import ASSETS
+from ui.components.debounce import create_page_task
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, set_attributes
 from ui.formatting.steps import duration, short_json
@@ -117,7 +118,7 @@ class Player:
             return
         if self._at is None or self._at >= self._follower.head:
             await self._seek(1)
-        self._playing = background_tasks.create(self._run(), name='replay')
+        self._playing = create_page_task(self._track, self._run(), 'replay')
         self._show_playing(True)
 
     def stop(self) -> None:

@@ -276,17 +276,16 @@ class McpServers:
         try:
             async with asyncio.timeout(known.server.seconds) as limit:
                 result = await under_way.result(context.questions, limit)
+            made = await output_of(result, context)
+            return replace(made, text=known.hide(made.text))
         except AnswerNeeded:
             known.standing[context.key] = under_way
             raise
         except TimeoutError:
             said = f'{tool.name} was stopped: it took longer than {known.server.seconds:g} seconds'
             raise ToolError(said) from None
-        try:
-            made = await output_of(result, context)
-            return replace(made, text=known.hide(made.text))
         except ToolError as error:
-            raise ToolError(known.hide(str(error))) from None
+            raise type(error)(known.hide(str(error))) from None
 
 
 class _Known:

@@ -16,12 +16,12 @@ from engine.errors import ToolError
 from engine.records.jsonable import clip, describe_error, unwrap_error
 from engine.tools.mcp.asking import CURRENT, AskingCall
 from engine.tools.mcp.config import MOST_BYTES, McpServer
+from engine.tools.mcp.lost import CLOSED, SESSION_ENDED, UNKNOWN, ConnectionLost, SessionEnded, is_closed
 from engine.tools.mcp.token_file import TokenFile
 
 if TYPE_CHECKING:
     from mcp import Client, types
     from mcp.client.session import ClientRequestContext
-    from mcp.shared.exceptions import MCPError
 
     from engine.tools.mcp.oauth import StoredSignIn
 
@@ -34,16 +34,6 @@ MOST_SAID = 600
 """Maximum characters shown of a program's standard error."""
 MOST_TOLD = 4_000
 """Maximum characters of an error."""
-
-
-class ConnectionLost(ToolError):
-    """There is no connection, or it broke."""
-
-    retryable = True
-
-
-class SessionEnded(ConnectionLost):
-    """The server has ended the session, and has not carried out the call."""
 
 
 class McpSession:
@@ -132,7 +122,7 @@ class McpSession:
             raise
         except MCPError as error:
             said, code = error.message, error.code
-            lost = _is_lost(error)
+            lost = is_closed(error)
         except Exception as error:
             said, code, lost = f'its answer cannot be parsed: {describe(error)}', 0, False
         if lost or (task is not None and task.done()):
@@ -252,7 +242,7 @@ class McpSession:
             except ListenNotSupportedError:
                 break
             except MCPError as error:
-                if _is_lost(error):
+                if is_closed(error):
                     return
                 break
             await asyncio.sleep(AGAIN)
@@ -318,15 +308,6 @@ def describe(error: BaseException) -> str:
     return describe_error(unwrap_error(error)).removeprefix('MCPError: ')  # The package's, and no help.
 
 
-def _is_lost(error: MCPError) -> bool:
-    """Whether the connection is gone: servers use the code for any error of theirs."""
-    return error.code == CLOSED and error.message == CLOSED_SAID
-
-
 WANTED = 'you have to sign in to it'
-CLOSED, CLOSED_SAID = -32000, 'Connection closed'
-"""The package's code and words for a closed connection."""
-SESSION_ENDED = 'Session terminated'
 STREAM_ENDED = 'SSE stream'
 """How the package begins to tell that one answer was broken off."""
-UNKNOWN = 'whether the call was carried out is not known'

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from mcp import Client, types
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.client.session import ClientSession
+from mcp.shared.exceptions import MCPError
 
 from engine.errors import ToolError
+from engine.records.jsonable import clip
 from engine.tools.mcp.asking import CURRENT
+from engine.tools.mcp.http_client import BROKEN_OFF
+from engine.tools.mcp.lost import SESSION_ENDED, UNKNOWN, ConnectionLost, is_closed
 
+R = TypeVar('R', bound=types.Result)
+POLLS = 4
+"""How often in a row a poll may break off."""
 POLL_SECONDS = 1.0
 """Seconds between polls of a task, unless the server says otherwise."""
 LEAST_SECONDS, MOST_SECONDS = 0.05, 60.0
@@ -102,13 +109,13 @@ class Tasks(ClientExtension):
         try:
             while True:
                 await asyncio.sleep(_seconds(pause))
-                state = await context.session.send_request(GetTask(params=params), TaskState)
+                state = await _poll(context.session, GetTask(params=params), TaskState)
                 _refuse_others(state.task_id, task.task_id)
                 if state.status == 'input_required' and (call := CURRENT.get(None)):
                     asked, before = state.input_requests or {}, call.answered
                     answers = {key: await call.answer(one.params) for key, one in asked.items()}
                     update = UpdateParams(task_id=task.task_id, input_responses=answers)
-                    await context.session.send_request(UpdateTask(params=update), types.EmptyResult)
+                    await _ask(context.session, UpdateTask(params=update), types.EmptyResult)
                     if call.answered > before:  # A person took their time.
                         call.extend(self._seconds)
                 elif state.status != 'working':
@@ -148,14 +155,14 @@ async def call_as_task(
     try:
         while task.status == 'working':
             await asyncio.sleep(_seconds(task.poll_interval))
-            task = await session.send_request(types.GetTaskRequest(params=asked), types.GetTaskResult)
+            task = await _poll(session, types.GetTaskRequest(params=asked), types.GetTaskResult)
             _refuse_others(task.task_id, made.task.task_id)
         if task.status == 'cancelled':
             said = task.status_message or 'it does not say why'
             raise ToolError(f'its task is cancelled: {said[:MOST_SAID]}')
         # The call's result or error. A server that needs input asks while this waits.
         payload = types.GetTaskPayloadRequestParams(task_id=task.task_id)
-        ended = await session.send_request(types.GetTaskPayloadRequest(params=payload), types.CallToolResult)
+        ended = await _ask(session, types.GetTaskPayloadRequest(params=payload), types.CallToolResult)
         related = (ended.meta or {}).get(RELATED)
         _refuse_others(related.get('taskId') if isinstance(related, dict) else None, made.task.task_id)
         return ended
@@ -166,6 +173,34 @@ async def call_as_task(
 
 class TaskEnded(ToolError):
     """The task is over, and was not completed."""
+
+
+async def _poll(session: ClientSession, asked: types.Request[Any, Any], kind: type[R]) -> R:
+    """Ask for a task's state, again if that breaks off. Raises `ConnectionLost` if the task is not known."""
+    for left in reversed(range(POLLS)):
+        try:
+            return await session.send_request(asked, kind)
+        except MCPError as error:
+            if is_closed(error):
+                raise
+            if error.code != BROKEN_OFF or not left:
+                raise _lost(error) from None
+        await asyncio.sleep(POLL_SECONDS)
+    raise AssertionError
+
+
+async def _ask(session: ClientSession, asked: types.Request[Any, Any], kind: type[R]) -> R:
+    """Ask for something else of a task. Raises `ConnectionLost` if the session has ended, and it with it."""
+    try:
+        return await session.send_request(asked, kind)
+    except MCPError as error:
+        if error.message != SESSION_ENDED:
+            raise
+        raise _lost(error) from None
+
+
+def _lost(error: MCPError) -> ConnectionLost:
+    return ConnectionLost(f'its task is lost: {clip(error.message, MOST_SAID)}; {UNKNOWN}')
 
 
 def _seconds(pause: int | None) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from engine.errors import ToolError
+from engine.tools.mcp import tasks
 from engine.tools.mcp.config import McpServer
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool, ToolContext
@@ -72,6 +73,8 @@ class Far:
 
     def __init__(self) -> None:
         self.breaks = ''
+        self.polls: list[str] = []
+        """What each poll of a task gets in turn: a status, or how it breaks; the last one from then on."""
         self.holds: dict[str, str] = {}
         """The statuses that calls of tools get, once all may go on."""
         self.lists = True
@@ -90,7 +93,9 @@ class Far:
                     continue
                 await self._answer(json.loads(body), head, writer)
 
-    async def _answer(self, message: dict[str, Any], head: str, writer: asyncio.StreamWriter) -> None:
+    async def _answer(  # noqa: C901  (a list of methods)
+        self, message: dict[str, Any], head: str, writer: asyncio.StreamWriter
+    ) -> None:
         name = message.get('params', {}).get('name', '')
         self.called += [name] if name else []
         if 'id' not in message:
@@ -117,7 +122,24 @@ class Far:
             case 'tools/call':
                 self._result(writer, message, odd.answered(name))
             case method:
+                if method.startswith('tasks/'):
+                    self._task(method, writer, message)
+                    return
                 self._result(writer, message, {'error': {'code': -32601, 'message': f'no {method}'}})
+
+    def _task(self, method: str, writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
+        if method != 'tasks/get':
+            self._result(writer, message, odd.answered('ended'))
+            return
+        self.called.append('poll')
+        how = self.polls.pop(0) if self.polls[1:] else self.polls[0]
+        if how in ('working', 'completed', 'cancelled'):
+            self._result(writer, message, {'result': odd.state(how)})
+        elif how == 'unknown':
+            error = {'code': -32602, 'message': 'there is no such task'}
+            self._result(writer, message, {'error': error})
+        else:
+            self._break(how, writer)
 
     def _break(self, how: str, writer: asyncio.StreamWriter) -> None:
         match how:
@@ -221,3 +243,38 @@ async def test_a_missing_list_of_tools_fails_no_call() -> None:
         assert 'it did not list its tools within 0.2 seconds' in (await servers.test('odd')).problem
         server.free.set()
         assert (await waits).startswith('wait ')
+
+
+LOST = 'whether the call was carried out is not known'
+
+
+@pytest.mark.parametrize(
+    ('polls', 'says'),
+    [
+        (['working', 'unknown'], f'its task is lost: there is no such task; {LOST}'),
+        (['working', 'another session'], f'its task is lost: Session terminated; {LOST}'),
+        (['working', 'an error'], f'its task is lost: it answered with HTTP 500 Oh no; {LOST}'),
+        (['working', 'hangs up'], f'; {LOST}'),
+        (['working', 'cancelled'], 'its task is cancelled: it does not say why'),
+        (['working', 'no JSON'], 'its task is lost: Failed to parse JSON response'),
+    ],
+)  # fmt: skip
+async def test_a_task_that_its_server_loses_is_told_and_not_called_again(
+    polls: list[str], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, 'POLL_SECONDS', 0.01)
+    async with far() as (server, settings), connected(settings) as (_, tools):
+        server.polls = polls
+        said = await used(tools, 'long')
+        assert said.startswith('error: ') and says in said
+        assert server.called.count('long') == 1
+        server.polls = ['completed']
+        assert (await used(tools, 'long')).startswith('ended ')
+
+
+async def test_a_poll_that_breaks_off_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, 'POLL_SECONDS', 0.01)
+    async with far() as (server, settings), connected(settings) as (_, tools):
+        server.polls = ['working', 'hangs up', 'half of its JSON', 'working', 'hangs up', 'completed']
+        assert (await used(tools, 'long')).startswith('ended ')
+        assert (server.called.count('long'), server.called.count('poll')) == (1, 6)

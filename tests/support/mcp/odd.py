@@ -10,7 +10,20 @@ import os
 import sys
 from typing import Any
 
-NAMES = ('wait', 'free', 'plain', 'malformed', 'unfit', 'bad_schema', 'refused', 'bytes', 'garbage', 'task')
+NAMES = (
+    'wait',
+    'free',
+    'plain',
+    'malformed',
+    'unfit',
+    'bad_schema',
+    'refused',
+    'bytes',
+    'garbage',
+    'task',
+    'long',
+)
+CHANGE = ('plain', 'long')
 FIT = {'type': 'object', 'properties': {'a': {'type': 'integer'}}, 'required': ['a']}
 NO_SCHEMA = {'type': 'object', 'properties': {'a': {'type': 'no such type'}}}
 SCHEMAS = {'unfit': FIT, 'bad_schema': NO_SCHEMA}
@@ -19,14 +32,14 @@ CODE = -32000
 
 
 def tools() -> list[dict[str, Any]]:
-    """The tools, which claim to be read-only."""
+    """The tools, most of which claim to be read-only."""
     return [
         {
             'name': name,
             'inputSchema': {'type': 'object'},
-            'annotations': {'readOnlyHint': name != 'plain', 'destructiveHint': False},
+            'annotations': {'readOnlyHint': name not in CHANGE, 'destructiveHint': False},
             **({'outputSchema': SCHEMAS[name]} if name in SCHEMAS else {}),
-            **({'execution': {'taskSupport': 'required'}} if name == 'task' else {}),
+            **({'execution': {'taskSupport': 'required'}} if name in ('task', 'long') else {}),
         }
         for name in NAMES
     ]
@@ -42,6 +55,12 @@ def greeting() -> dict[str, Any]:
     }
 
 
+def state(status: str) -> dict[str, Any]:
+    """A task's."""
+    stamps = {'createdAt': '2025-11-25T10:00:00Z', 'lastUpdatedAt': '2025-11-25T10:00:00Z', 'ttl': 60_000}
+    return {**stamps, 'taskId': 't', 'status': status, 'pollInterval': 50}
+
+
 def answered(name: str) -> dict[str, Any]:
     """The answer to a tool call."""
     match name:
@@ -49,6 +68,8 @@ def answered(name: str) -> dict[str, Any]:
             return {'result': {'content': 5}}
         case 'task':
             return {'result': {'task': 5}}
+        case 'long':
+            return {'result': {'task': state('working')}}
         case 'unfit' | 'bad_schema':
             return {'result': {'content': [], 'structuredContent': {'a': 'text'}}}
         case 'refused':

@@ -2,6 +2,7 @@
 // the page, however many there are. What they say is untrusted: it is set as text and never as HTML.
 const HEIGHT = { list: 52, sequence: 44 }, AROUND = 8, COLUMN = 132, GUTTER = 66, MORE = 24;
 const words = (name) => name.replaceAll("_", " ").replaceAll("-", " ");
+const typed = (type) => words(type).toLowerCase(); // PLAN_REQUEST is for programs
 let last = 0;
 
 const made = (tag, name, text) => {
@@ -100,13 +101,13 @@ export default {
       const [number, , clock, sender, recipient, type, head] = row, element = made("div", "message");
       element.id = `${this.base}-${number}`;
       element.setAttribute("role", "option");
-      element.said = `${number}. ${words(sender)} to ${words(recipient)}, ${words(type)}: ${head}${clock ? `, after ${clock}` : ""}`;
+      element.said = `${number}. ${words(sender)} to ${words(recipient)}, ${typed(type)}: ${head}${clock ? `, after ${clock}` : ""}`;
       element.addEventListener("click", () => { this.pick(number); this.$emit("go", number); });
       const count = made("span", "message-number num", number);
       if (this.how === "sequence") element.append(count, ...this.arrow(sender, recipient, type, head));
       else {
         const facts = made("div", "message-facts");
-        facts.append(made("b", "message-who", `${words(sender)} → ${words(recipient)}`), made("span", "chip", words(type)), made("span", "grow"), made("span", "muted num", clock));
+        facts.append(made("b", "message-who", `${words(sender)} → ${words(recipient)}`), made("span", "chip", typed(type)), made("span", "grow"), made("span", "muted num", clock));
         const body = made("div", "message-body");
         body.append(facts, made("div", "message-head", head));
         element.append(count, body);
@@ -119,7 +120,7 @@ export default {
       shaft.style.left = `${Math.min(a, b)}px`;
       shaft.style.width = `${own ? 26 : Math.abs(a - b)}px`;
       const label = made("div", "shaft-label"), wide = Math.max(Math.abs(a - b) - 16, this.column + 40), middle = own ? a + 34 + wide / 2 : (a + b) / 2;
-      label.append(made("b", "", words(type)), ` ${head}`);
+      label.append(made("b", "", typed(type)), ` ${head}`);
       label.style.width = `${wide}px`;
       const most = GUTTER + this.who.length * this.column + MORE - wide;
       label.style.left = `${Math.max(GUTTER - 20, Math.min(middle - wide / 2, most))}px`;

@@ -88,6 +88,12 @@ def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
     axe(page)
     gate.get_by_role('button', name=re.compile(r'Step \d+')).click()
     expect(page).to_have_url(re.compile(r'/supervision\?at=\d+$'))
+    expect(page.locator('.level b').first).to_have_text('None')
+    page.get_by_role('tab', name='Messages').click()
+    expect(page.locator('.message .chip').first).to_have_text('plan request')
+    expect(page.get_by_label('Type', exact=True).locator('option').nth(1)).not_to_have_text(
+        re.compile('[A-Z_]')
+    )
 
 
 def press_while_it_is_drawn_anew(page: Page, line: Locator) -> None:

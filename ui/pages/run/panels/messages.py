@@ -107,12 +107,12 @@ class Messages(LazyPanel):
 
     def _list_them(self, started: float) -> None:
         said = self._said
-        for choice, first, names in (
-            (self._sender, ANY, {one.sender for one in said}),
-            (self._recipient, ANY, {one.recipient for one in said}),
-            (self._type, ANY, {one.type for one in said}),
+        for choice, names in (
+            (self._sender, {one.sender for one in said}),
+            (self._recipient, {one.recipient for one in said}),
         ):
-            choice.offer({**first, **{name: name.replace('_', ' ') for name in sorted(names)}})
+            choice.offer(ANY | {name: name.replace('_', ' ') for name in sorted(names)})
+        self._type.offer(ANY | {name: type_text(name) for name in sorted({one.type for one in said})})
         shown = [one for one in said if self.wanted.matches(one)]
         self._list.show([one.row(started) for one in shown], parties(shown))
         self._count.show(f'{len(shown)} of {len(said)}' if said else '')
@@ -138,7 +138,7 @@ class Messages(LazyPanel):
         if not 0 < number <= len(self._said):
             return
         one = self._said[number - 1]
-        facts = [one.type.replace('_', ' '), *([exact(one.time)] if one.time else [])]
+        facts = [type_text(one.type), *([exact(one.time)] if one.time else [])]
         facts += [f'step {one.seq} of the run'] if one.seq else []
         facts += [f'about step {one.about} of the plan'] if one.about else []
         self._seq = one.seq
@@ -235,6 +235,11 @@ def messages_of(value: Any, steps: Sequence[Position] = ()) -> list[Message]:
                 )
             )
     return found
+
+
+def type_text(kind: str) -> str:
+    """A type of messages in words: PLAN_REQUEST is for programs."""
+    return kind.replace('_', ' ').lower()
 
 
 def _content(text: str, kind: str) -> str:

@@ -73,7 +73,7 @@ class Supervision(LazyPanel):
                     if here:
                         made.props('aria-current="step"')
                     with ui.element('div').classes('level-head'):
-                        Text('b', step.value)
+                        Text('b', step.value.capitalize())
                         Text('span', ACTIONS[step], '')
                         if here:
                             Text('span', 'current', 'chip strong')
@@ -139,7 +139,8 @@ def _why(level: str, issues: int, gates: Sequence[Gate]) -> str:
     last = gates[-1]
     counted = 'no issue in a row' if not issues else f'{count(issues, "issue")} in a row'
     held = f'; not met: {", ".join(last.held_back)}' if last.held_back else ''
-    return f'{level}: the last verification, {last.title.lower()}, scored {last.score}, with {counted}{held}.'
+    said = f'the last verification, {last.title.lower()}, scored {last.score}, with {counted}{held}'
+    return f'{level.capitalize()}: {said}.'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -237,9 +237,9 @@ async def test_a_silent_agent_is_marked(user: User, backend, monkeypatch):
     conductor = await opened(backend, MemoryJournal(), FakeModel(asyncio.Event()))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
-    await user.should_see('no output for', retries=40)
+    await user.should_see('silent', retries=40)
     await conductor.pause(run)
-    await user.should_not_see('no output for', retries=40)
+    await user.should_not_see('silent', retries=40)
 
 
 async def test_deleting_an_unfinished_run_needs_confirmation(user: User, backend):

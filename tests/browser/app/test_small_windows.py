@@ -33,7 +33,7 @@ def test_at_twice_the_size_the_page_scrolls_and_panes_keep_their_height(open_pag
     expect(page.locator('.agent .block').last).to_be_in_viewport()
 
 
-@pytest.mark.parametrize(('width', 'height', 'least'), [(720, 450, 195), (512, 384, 125)])
+@pytest.mark.parametrize(('width', 'height', 'least'), [(720, 450, 228), (512, 384, 162)])
 def test_the_header_and_the_timeline_leave_room_for_agents(open_page, server, width, height, least):
     page = open_page(width, height)
     page.goto(server.launch('time-bounded', primary_goal='Do two things', options={'paused': True}))
@@ -41,6 +41,18 @@ def test_the_header_and_the_timeline_leave_room_for_agents(open_page, server, wi
     assert page.evaluate(WIDER) <= 0
     tabs, player = (page.locator(one).bounding_box() for one in ('.middle > .tabs', '.player'))
     assert player['y'] - tabs['y'] - tabs['height'] >= least
+    step = page.locator('.run-switch').get_by_role('button', name='Step')
+    assert step.bounding_box()['x'] + step.bounding_box()['width'] <= width
+    expect(page.locator('.nobody')).to_be_in_viewport(ratio=0.3)
+
+
+def test_finished_tasks_take_one_line_and_leave_the_reply_in_view(open_page, run):
+    page = open_page(512, 384)
+    page.goto(f'{run}?at=12')
+    card = page.locator('.task-card').first
+    expect(card.get_by_text('Find out what a cargo bike')).to_be_visible()
+    assert card.bounding_box()['height'] <= 34
+    expect(page.locator('.agent .block').last).to_be_in_viewport()
 
 
 def test_a_form_opens_at_its_top_with_its_first_field_ready(open_page, server):
@@ -69,6 +81,27 @@ def test_an_agents_name_is_shown_in_full_before_its_activity(open_page, server):
         who, rest = (name.locator(f'.agent-{part}').bounding_box() for part in ('who', 'rest'))
         assert who['width'] + 1 >= name.locator('.agent-stem').evaluate('(one) => one.scrollWidth')
         assert rest['y'] > who['y'], 'shown whole or not at all'
+
+
+SILENT = """(facts) => {
+    facts.classList.add("silent");
+    const said = facts.querySelector(".quiet");
+    said.classList.remove("hidden");
+    said.textContent = "silent 12:34";
+}"""
+"""What a pane does 15 seconds after its agent's last output."""
+
+
+def test_a_silent_agent_is_marked_in_a_narrow_pane(open_page, server):
+    page = open_page(1280, 800)
+    run = server.launch('parallel-review', task='Add two', coders='4', options={'paused': True})
+    server.ask(f'/runs/{run.rpartition("/")[2]}/step', {'how': 'in'})
+    page.goto(run)
+    facts = page.locator('.agent:visible .agent-facts')
+    expect(facts).to_have_count(4)
+    facts.first.evaluate(SILENT)
+    assert facts.first.bounding_box()['width'] < 320
+    assert facts.first.evaluate('(one) => one.scrollWidth <= one.clientWidth')
 
 
 def test_the_slider_does_not_cover_the_step_number(open_page, run):

@@ -75,6 +75,23 @@ def is_read_only(path: Path) -> bool:
     return path.exists() and not os.access(path.parent, os.W_OK)
 
 
+def identify(path: Path) -> tuple[int, int] | None:
+    """Which file has this name; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def moved(path: Path) -> JournalUnavailable:
+    """The error for a database whose name no longer leads to it: what is written would be lost with it."""
+    return JournalUnavailable(
+        f'{path} was moved, removed or replaced while it was in use: put it back, or export what is needed'
+        ' and start again'
+    )
+
+
 def _check_present(settings: Settings) -> None:
     with translate_errors(settings.path), closing(connect(settings, reader=True)) as connection:
         version = check(connection, str(settings.path))

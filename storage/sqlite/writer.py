@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 from engine.errors import EngineError, JournalUnavailable
 from storage.settings import Settings
 from storage.sqlite.alchemy import alchemy
-from storage.sqlite.file import connect, explain, translate_errors
+from storage.sqlite.file import connect, explain, identify, moved, translate_errors
 from storage.sqlite.gil_yield import GilYielder
 
 T = TypeVar('T')
@@ -75,6 +75,7 @@ class Writer:
             self._connection = connect(settings)
             self.alchemy = alchemy(self._connection)
             """The same connection for SQLAlchemy, for work only."""
+            self._file = identify(settings.path)
         # A daemon: exiting without closing loses nothing that was acknowledged.
         self._thread = threading.Thread(target=self._serve, name='journal-writer', daemon=True)
         self._thread.start()
@@ -182,8 +183,10 @@ class Writer:
 
     def _commit(self, batch: list[Job[Any]]) -> None:
         try:
+            if identify(self._settings.path) != self._file:  # SQLite would write to a file without a name.
+                raise moved(self._settings.path)
             self._connection.execute('BEGIN IMMEDIATE')
-        except sqlite3.Error as error:
+        except (sqlite3.Error, JournalUnavailable) as error:
             for job in batch:
                 job.error = explain(error, self._settings.path)
             return

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors import JournalConflict, JournalError
+from engine.errors import JournalConflict, JournalError, JournalUnavailable
 from engine.records import Change, Event, RunId, RunInfo, Shape, StatePath, Transition
 from storage import Settings, SqlJournal, open_journal
 from storage.sqlite.file import prepare
@@ -258,3 +258,16 @@ async def test_a_history_takes_at_most_twice_its_text(tmp_path: Path) -> None:
     await journal.append(info, steps)
     await journal.close()
     assert path.stat().st_size < 2 * payload
+
+
+async def test_nothing_is_written_to_a_file_that_was_moved_away(writer: Writer, tmp_path: Path) -> None:
+    path = tmp_path / 'writer.db'
+    path.rename(away := tmp_path / 'away.db')
+    for _ in range(2):  # without a file of that name, and with another one
+        for short in (None, lambda: True):
+            with pytest.raises(JournalUnavailable, match='was moved, removed or replaced'):
+                await writer.do(insert(1), short=short)
+        path.touch()
+    away.replace(path)
+    assert await writer.do(insert(1)) == 1
+    assert await writer.do(count) == 1

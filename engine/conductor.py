@@ -225,7 +225,7 @@ class Conductor:
             self.catalog.add(pattern)
         made = pattern if isinstance(pattern, type) else self.catalog.pattern(pattern)
         await self.services.share.turn()
-        like = await self._like(made.name, replay)
+        like = await self._find_replayed(made.name, replay)
         given = {**(parameters or {}), **values}
         workflow = made(made.parse_recorded(like.parameters) if like and not given else made.parse(given))
         if not like and (problems := workflow.start_problems()):
@@ -285,7 +285,7 @@ class Conductor:
         """Store the runs of a bundle or of a file of traces; see `history.traces.importer.import_runs`."""
         return await import_runs(self._bundles, file, progress=progress)
 
-    async def _like(self, pattern: str, run: RunId | None) -> RunInfo | None:
+    async def _find_replayed(self, pattern: str, run: RunId | None) -> RunInfo | None:
         """The run to replay. Raises `UnknownRun`, `InvalidInput`."""
         found = await self.journal.info(run) if run else None
         if found and found.pattern != pattern:

@@ -83,7 +83,7 @@ class AgentProcess:
         try:
             await workspace.make()
             if agent.sandboxed:
-                await asyncio.to_thread(_furnish, home, agent, workspace.owner)
+                await asyncio.to_thread(_prepare_home, home, agent, workspace.owner)
         except (WorkspaceError, ToolError, OSError) as error:
             raise ModelError(
                 f'{agent.name}: its folder cannot be created: {error}', kind='bad request'
@@ -102,7 +102,7 @@ class AgentProcess:
                 )  # fmt: skip
                 environment = {'PATH': os.defpath, COOKIE: cookie}
             else:
-                line = [*_dies_with_us(), *command]
+                line = [*_parent_death_prefix(), *command]
                 environment = _outside(agent, cookie)
             try:
                 process = await asyncio.create_subprocess_exec(
@@ -271,13 +271,13 @@ def _source() -> str:
     return str(Path(__file__).parents[len(__name__.split('.')) - 1])
 
 
-def _dies_with_us() -> list[str]:
+def _parent_death_prefix() -> list[str]:
     """A prefix by which the kernel ends the program when this process is killed."""
     found = shutil.which('setpriv')
     return [found, '--pdeathsig', 'KILL', '--'] if found else []
 
 
-def _furnish(home: Path, agent: ExternalAgent, owner: int | None) -> None:
+def _prepare_home(home: Path, agent: ExternalAgent, owner: int | None) -> None:
     """Create the agent's home, and copy stored logins from the user's home into it."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     made = [home]

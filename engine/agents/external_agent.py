@@ -72,7 +72,11 @@ async def follow_agent(
         if session.in_turn:
             session.deny()  # Whatever still waits was denied: what is allowed is answered with its results.
         else:
-            text = _opening(spec, agent, session) if again is False else _news(spec, agent, session, again)
+            text = (
+                _opening(spec, agent, session)
+                if again is False
+                else _unseen_messages(spec, agent, session, again)
+            )
             asked = len(text)
             session.prompt(text)
             if activity.attempt > 1 or agent.messages[-1].role == 'tool':
@@ -241,7 +245,7 @@ def _opening(spec: AgentSpec, agent: AgentState, session: AgentSession) -> str:
     )
 
 
-def _news(spec: AgentSpec, agent: AgentState, session: AgentSession, again: bool | None) -> str:
+def _unseen_messages(spec: AgentSpec, agent: AgentState, session: AgentSession, again: bool | None) -> str:
     """The prompt that continues a session: what the agent has not seen yet."""
     if again is None:
         fresh = [message.text for message in agent.messages[session.told :] if message.role == 'user']

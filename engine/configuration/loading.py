@@ -335,7 +335,7 @@ def check_configuration(path: Path, text: str) -> ConfigFile:
         first = error.errors()[0]
         raise EngineError(f'{path}: {".".join(map(str, first["loc"]))}: {first["msg"]}') from None
     for name, section in file.endpoints.items():
-        if problem := _wrong(name, section):
+        if problem := _section_problem(name, section):
             raise EngineError(f'{path}: endpoints.{name}: {problem}')
     for name, server in file.mcp.items():
         if problem := server.wrong() if re.match(NAME, name) and len(name) <= LONGEST else NAME_RULE:
@@ -346,7 +346,7 @@ def check_configuration(path: Path, text: str) -> ConfigFile:
     return file
 
 
-def _wrong(name: str, section: EndpointSection) -> str:
+def _section_problem(name: str, section: EndpointSection) -> str:
     if not re.match(NAME, name):
         return NAME_RULE
     if section.provider and section.provider not in KNOWN_PROVIDERS:

@@ -54,7 +54,7 @@ class Meter:
             case 'recover' if 'forked' in data and data.get('playing'):
                 self.inherited, self.playing = usage, True
             case 'recover' if resets_budget(data):
-                self._begin_anew(_budget(data) or self.budget, usage)
+                self._restart(_budget(data) or self.budget, usage)
             case 'warn' if self.budget and data.get('budget'):
                 self.warned[str(data['budget'])] = str(data.get('reason', ''))
                 self.notices += (str(data['notice']),) if data.get('notice') else ()
@@ -67,7 +67,7 @@ class Meter:
             case 'extend' if self.budget:
                 self._extend(_budget(data) or self.budget, usage)
 
-    def _begin_anew(self, budget: Budget | None, usage: Usage) -> None:
+    def _restart(self, budget: Budget | None, usage: Usage) -> None:
         """A fork starts with its whole budget, whatever its parent has used or was warned about."""
         count, without_price = len(self.notices), self.unpriced
         self.__dict__.update(Meter().__dict__)

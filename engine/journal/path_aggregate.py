@@ -38,11 +38,11 @@ def aggregate(runs: Iterable[tuple[str, Shape, PathStats | None]], inherited: Se
             EdgeTraffic(source=ends[0], dest=ends[1], times=sum(times), runs=len(times))
             for ends, times in sorted(edges.items())
         ),
-        states=tuple(_together(path, some) for path, some in sorted(stays.items())),
+        states=tuple(_aggregate_state(path, some) for path, some in sorted(stays.items())),
     )
 
 
-def _together(path: StatePath, stays: Sequence[Dwell]) -> StateTraffic:
+def _aggregate_state(path: StatePath, stays: Sequence[Dwell]) -> StateTraffic:
     times = sorted(stay.seconds for stay in stays)
     return StateTraffic(
         path=path,

@@ -53,7 +53,9 @@ def expired_runs(policy: Retention, runs: Sequence[tuple[RunInfo, int]], now: fl
         now: seconds since 1970.
     """
     sizes = {info.id: size for info, size in runs}
-    candidates = sorted((info for info, _ in runs if _may_go(info)), key=lambda info: (info.updated, info.id))
+    candidates = sorted(
+        (info for info, _ in runs if _is_deletable(info)), key=lambda info: (info.updated, info.id)
+    )
     reasons = _by_age(policy, candidates, now) | _by_count(policy, candidates)
     _spare_parents(reasons, [info for info, _ in runs])
     if policy.size is not None:
@@ -65,7 +67,7 @@ def expired_runs(policy: Retention, runs: Sequence[tuple[RunInfo, int]], now: fl
     ]
 
 
-def _may_go(info: RunInfo) -> bool:
+def _is_deletable(info: RunInfo) -> bool:
     return info.status.ended and not (info.pinned or info.starred or info.deleted)
 
 

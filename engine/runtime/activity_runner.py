@@ -144,10 +144,10 @@ class ActivityRunner:
             case 'pause':
                 self._timers.suspend()
             case 'resume' | 'extend':
-                self._go_on()
+                self._start_held_work()
                 self._timers.resume()
             case 'step' if event.data.get('how') in ('over', 'out'):
-                self._go_on()
+                self._start_held_work()
                 self._timers.resume()
             case 'step':
                 self._timers.suspend()
@@ -160,10 +160,10 @@ class ActivityRunner:
                 if event.at in self.kept:
                     self.kept.remove(event.at)
                 self._held.append(event.at)
-                self._go_on()
+                self._start_held_work()
             case 'retry':
                 self._delayed.add(event.at)
-                later = self._later(event.at, self._since(event.at), float(event.data['delay']))
+                later = self._retry_later(event.at, self._since(event.at), float(event.data['delay']))
                 self._tasks[event.at] = self._spawn(event.at, later)
 
     async def stop(self) -> None:
@@ -183,7 +183,7 @@ class ActivityRunner:
         self._timers.start(path)
         if self._chart.states[path].invokes:
             self._held.append(path)
-            self._go_on()
+            self._start_held_work()
 
     def _stop(self, path: StatePath) -> list[asyncio.Task[None]]:
         for listed in (self._held, self.kept):
@@ -210,7 +210,7 @@ class ActivityRunner:
             return False
         return self._projection.meter.starts(self._projection.entered[path][0])
 
-    def _go_on(self) -> None:
+    def _start_held_work(self) -> None:
         """Start whatever held work may start."""
         for path in [path for path in self._held if self._may_perform(path)]:
             self._release(path)
@@ -231,7 +231,7 @@ class ActivityRunner:
     def start_kept(self) -> None:
         """The replay source ends no more work: start the work that was left to it, where allowed."""
         self._held, self.kept = [*self._held, *self.kept], []
-        self._go_on()
+        self._start_held_work()
 
     def _perform(self, path: StatePath) -> None:
         if self._replayer and self._replayer.treatment(path, self._current()[1]) in ('keep', 'stop'):
@@ -246,7 +246,7 @@ class ActivityRunner:
     def _spawn(self, path: StatePath, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(work, name=f'{self._current()[0].id}:{path}')
 
-    async def _later(self, path: StatePath, since: int, seconds: float) -> None:
+    async def _retry_later(self, path: StatePath, since: int, seconds: float) -> None:
         await self._clock.sleep(seconds)
         if self._since(path) != since:
             return  # The step that leaves this visit is being journaled.

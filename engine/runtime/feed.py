@@ -135,9 +135,9 @@ class Feed:
         self.closed = True
         for run in tuple(self._readers):
             self.wake(run)
-        self._ring()
+        self._wake_listeners()
 
-    def _ring(self) -> None:
+    def _wake_listeners(self) -> None:
         for bell in self._bells:
             bell.set()
 
@@ -159,7 +159,7 @@ class Feed:
         for reader in tuple(self._readers.get(item.run, ())):
             reader.put(item)
         if isinstance(item, Transition):
-            self._ring()
+            self._wake_listeners()
 
     def _keep(self, piece: Delta) -> None:
         partial = self._partial.setdefault(piece.run, {})

@@ -170,14 +170,14 @@ def entries_of(objects: ObjectStore, tree: str) -> dict[str, tuple[Any, ...]]:
         raise WorkspaceError(f'the content {tree[:12]} is not a snapshot') from None
     # Another program's tree may name a file outside the folder.
     for name, entry in entries.items():
-        if entry and not (_names_one(name) and _is_entry(*entry)):
+        if entry and not (_is_file_name(name) and _is_entry(*entry)):
             raise WorkspaceError(
                 f'the content {tree[:12]} is not a snapshot: {name[:80]!r} names no file in it'
             )
     return {name: entry for name, entry in entries.items() if entry}
 
 
-def _names_one(name: str) -> bool:
+def _is_file_name(name: str) -> bool:
     return name not in ('', '.', '..') and '/' not in name and '\0' not in name
 
 

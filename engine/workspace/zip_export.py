@@ -39,7 +39,7 @@ def write_zip(objects: ObjectStore, snapshot: str, archive: Path) -> None:
     """
     names = _Names()
     with zipfile.ZipFile(archive, 'w', zipfile.ZIP_DEFLATED, strict_timestamps=False) as written:
-        for file in _harmless(list(files_of(objects, snapshot))):
+        for file in _drop_unsafe(list(files_of(objects, snapshot))):
             info = zipfile.ZipInfo(names.of(file.path))  # dated 1980: the archive depends on the files only
             info.compress_type = zipfile.ZIP_DEFLATED
             info.create_system = 3
@@ -51,7 +51,7 @@ def write_zip(objects: ObjectStore, snapshot: str, archive: Path) -> None:
             written.writestr(info, data)
 
 
-def _harmless(files: list[FileVersion]) -> Iterator[FileVersion]:
+def _drop_unsafe(files: list[FileVersion]) -> Iterator[FileVersion]:
     paths = {file.path for file in files}
     bare = set(_bare_repositories(paths))
     for file in files:

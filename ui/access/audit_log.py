@@ -204,9 +204,9 @@ def as_csv(lines: Iterable[AuditLine]) -> str:
             'runs': ' '.join(cells['runs']),
             'details': json.dumps(cells['details'], ensure_ascii=False),
         }
-        writer.writerow([_harmless(str(cells[name])) for name in COLUMNS])
+        writer.writerow([_escape_formula(str(cells[name])) for name in COLUMNS])
     return file.getvalue()
 
 
-def _harmless(cell: str) -> str:
+def _escape_formula(cell: str) -> str:
     return f"'{cell}" if cell[:1] in '=+-@\t\r' and cell[:1] else cell

@@ -73,9 +73,9 @@ class Debouncer:
             await self._do()
         elif not self._waits:
             self._waits = True
-            create_page_task(self._place, self._later(), 'draw what need not keep up')
+            create_page_task(self._place, self._run_later(), 'draw what need not keep up')
 
-    async def _later(self) -> None:
+    async def _run_later(self) -> None:
         while not self._place.is_deleted:
             now = time.monotonic()
             quiet, enough = now - self._asked, min(max(QUIET, 2 * self._gap), self._pace.longest)

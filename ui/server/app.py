@@ -147,7 +147,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         background_tasks.create(metrics.measure_lag(), name='measure lag')
         tune()
         free_closed_pages()
-        access = await access_where_closed(access_settings, Access(conductor.journal, conductor.clock))
+        access = await access_if_required(access_settings, Access(conductor.journal, conductor.clock))
         close_folders(access is not None, private=places.home if places else None)
         workers = fleet and look_after(fleet(conductor))
         services = Services(
@@ -216,7 +216,7 @@ def draw_topbar(backend: Backend, attentions: Attentions) -> None:
     draw_account_menu(backend)
 
 
-async def access_where_closed(access_settings: AccessSettings | None, access: Access) -> Access | None:
+async def access_if_required(access_settings: AccessSettings | None, access: Access) -> Access | None:
     """Access control; None if nobody has to log in."""
     return access if (access_settings and access_settings.required) or await access.accounts.any() else None
 
@@ -284,8 +284,8 @@ async def adoption_lock(locks: Locks | None) -> AsyncIterator[None]:
 
 
 async def _adopt(conductor: Conductor, dead: frozenset[str]) -> None:
-    def is_left(info: RunInfo) -> bool:
+    def is_adoptable(info: RunInfo) -> bool:
         return info.owner in dead and info.id not in conductor.stranded
 
-    for adopted in await conductor.recover(where=is_left):
+    for adopted in await conductor.recover(where=is_adoptable):
         log.info('run %s continues here: its process was killed', adopted)

@@ -94,10 +94,10 @@ def _refusal(headers: Headers) -> str:
 def _is_page(scope: Scope) -> bool:
     """Whether the address is that of a page; only page functions are wrapped by NiceGUI."""
     asked = {**scope, 'method': 'GET'}
-    return any(hasattr(getattr(r, 'endpoint', None), '__wrapped__') for r in app.routes if _leads(r, asked))
+    return any(hasattr(getattr(r, 'endpoint', None), '__wrapped__') for r in app.routes if _matches(r, asked))
 
 
-def _leads(route: BaseRoute, asked: Scope) -> bool:
+def _matches(route: BaseRoute, asked: Scope) -> bool:
     return route.matches(asked)[0] is Match.FULL
 
 

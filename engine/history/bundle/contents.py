@@ -44,7 +44,7 @@ class RedactedObjects:
         for _ in range(MAX_PASSES):
             before = dict(renamed)
             for digest in wanted:
-                self._write_anew(digest, renamed)
+                self._rewrite(digest, renamed)
             if renamed == before:
                 break
             wanted = [digest for digest in self.digests if self._size(digest) < MAX_FILES * 200]
@@ -68,7 +68,7 @@ class RedactedObjects:
     def _size(self, digest: str) -> int:
         return self._objects.size(digest)
 
-    def _write_anew(self, digest: str, renamed: dict[str, str]) -> None:
+    def _rewrite(self, digest: str, renamed: dict[str, str]) -> None:
         if self._size(digest) > STREAMED_SIZE:
             made = self._long(digest)
         else:

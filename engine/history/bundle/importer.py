@@ -148,12 +148,12 @@ async def _is_same(store: BundleStore, here: RunInfo, run: StagedRun) -> bool:
         return False
     history = (step for step in run.history(here.id) if isinstance(step, Transition))
     for first in range(0, here.seq, PAGE):
-        theirs = await asyncio.to_thread(_some, history)
+        theirs = await asyncio.to_thread(_next_page, history)
         ours = await store.reader.transitions(here.id, after=first, limit=PAGE)
         if ours != theirs:
             return False
     return True
 
 
-def _some(history: Iterator[Transition]) -> list[Transition]:
+def _next_page(history: Iterator[Transition]) -> list[Transition]:
     return list(islice(history, PAGE))

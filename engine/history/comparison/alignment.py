@@ -26,10 +26,10 @@ def align(a: Sequence[Any], b: Sequence[Any]) -> list[Pair]:
     middle = _pairs(a[head : len(a) - tail], b[head : len(b) - tail])
     ends = [(len(a) - n, len(b) - n) for n in range(tail, 0, -1)]
     pairs = [*((n, n) for n in range(head)), *((x + head, y + head) for x, y in middle), *ends]
-    return list(_with_the_rest(pairs, len(a), len(b)))
+    return list(_fill_gaps(pairs, len(a), len(b)))
 
 
-def _with_the_rest(pairs: Sequence[tuple[int, int]], length_a: int, length_b: int) -> Iterator[Pair]:
+def _fill_gaps(pairs: Sequence[tuple[int, int]], length_a: int, length_b: int) -> Iterator[Pair]:
     x = y = 0
     for to_x, to_y in [*pairs, (length_a, length_b)]:
         yield from ((place, None) for place in range(x, to_x))

@@ -27,10 +27,10 @@ class JsonDifference:
 
 def json_differences(a: Any, b: Any, *, most: int = MOST) -> list[JsonDifference]:
     """The innermost locations at which two JSON values differ, in order, at most `most` of them."""
-    return list(islice(_unlike(a, b, ''), most))
+    return list(islice(_differences(a, b, ''), most))
 
 
-def _unlike(a: Any, b: Any, path: str) -> Iterator[JsonDifference]:
+def _differences(a: Any, b: Any, path: str) -> Iterator[JsonDifference]:
     if a == b and type(a) is type(b):
         return
     if isinstance(a, Mapping) and isinstance(b, Mapping):
@@ -49,4 +49,4 @@ def _inside(a: Mapping[Any, Any], b: Mapping[Any, Any], path: str) -> Iterator[J
         elif key not in a:
             yield JsonDifference(path=place, b=b[key], only='b')
         else:
-            yield from _unlike(a[key], b[key], place)
+            yield from _differences(a[key], b[key], place)

@@ -54,7 +54,7 @@ class ForkPlanner:
         validate_overrides(variation, workflow, self._services)
         chart = self._live.charts.of(workflow)
         if variation.before != 'recorded' or at == 0:  # nothing precedes the first step
-            return await self._anew(parent, variation, workflow, chart)
+            return await self._plan_rerun(parent, variation, workflow, chart)
         fold = await self._reader.fold(parent.id, await self._reader.turn_end(parent, at))
         if not still_has(chart.shape, await self._live.journal.shape(parent.id)):
             problem = 'they change the chart: fork from the start, where all earlier steps are run again'
@@ -75,7 +75,7 @@ class ForkPlanner:
             info=info, chart=chart, state=state, data=data | ({'varied': turned} if turned else {})
         )
 
-    async def _anew(
+    async def _plan_rerun(
         self, parent: RunInfo, variation: ForkOverrides, workflow: Pattern, chart: Chart
     ) -> ForkPlan:
         state = await self._first_state(parent, variation, workflow)

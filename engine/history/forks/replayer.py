@@ -179,7 +179,7 @@ class Replayer:
     def treatment(self, path: StatePath, state: RunState) -> Way:
         """How to treat work that is about to start in a state."""
         visit, attempt = self._visits[path], self._projection.attempts.get(path, 1)
-        item = next((item for item in self._items if self._is(item, path, visit, attempt)), None)
+        item = next((item for item in self._items if self._matches(item, path, visit, attempt)), None)
         play = self.plays.of(path, self._role(path, state), item.step if item else 0)
         if play == 'recorded' and (path, visit) not in self._given_up:
             if item is None and self._known[path] >= visit:
@@ -232,7 +232,7 @@ class Replayer:
                 await workspaces.of(run, folder).restore(snapshot)
                 del self._behind[folder]
 
-    def _is(self, item: RecordedEvent, path: str, visit: int, attempt: int) -> bool:
+    def _matches(self, item: RecordedEvent, path: str, visit: int, attempt: int) -> bool:
         return item.ending and (item.event.at, item.visit, item.attempt) == (path, visit, attempt)
 
     def _is_over(self, item: RecordedEvent) -> bool:

@@ -20,13 +20,13 @@ async def last_good(journal: Journal, info: RunInfo) -> int:
         EventRefused: it failed in its first step.
     """
     steps = await journal.transitions(info.id, after=max(0, info.seq - LOOKED_AT))
-    first = _culprit(steps, info.error)
+    first = _failed_step(steps, info.error)
     if first.seq < 2:
         raise EventRefused(info.id, 'retry', 'it failed at its first step: run it again')
     return first.seq - 1
 
 
-def _culprit(steps: list[Transition], reason: str) -> Transition:
+def _failed_step(steps: list[Transition], reason: str) -> Transition:
     caused = [step for step in steps if not step.raised]
     last = caused[-1]
     for step in reversed(caused):

@@ -51,9 +51,9 @@ class DiskUsageMeter:
         wanted = list(infos)
         async with self._busy:
             stale = {info.id: self._workspaces.home(info.id) for info in wanted if self._is_stale(info)}
-            found = await asyncio.to_thread(_weigh_all, stale) if stale else {}
+            found = await asyncio.to_thread(_measure_all, stale) if stale else {}
             if courier := self._workspaces.courier:
-                found = await courier.do(_weigh_there, courier.remote, found)
+                found = await courier.do(_measure_remote, courier.remote, found)
             now = self._clock.now()
             moved = {info.id: info.updated for info in wanted}
             self._known |= {run: (moved[run], now, weight) for run, weight in found.items()}
@@ -76,11 +76,11 @@ class DiskUsageMeter:
         return moved != info.updated or (not settled and self._clock.now() - weighed >= REMEASURE_SECONDS)
 
 
-def _weigh_all(homes: dict[RunId, Path]) -> dict[RunId, DiskUsage]:
-    return {run: _weigh(home) for run, home in homes.items()}
+def _measure_all(homes: dict[RunId, Path]) -> dict[RunId, DiskUsage]:
+    return {run: _measure(home) for run, home in homes.items()}
 
 
-def _weigh_there(remote: RemoteFiles, here: dict[RunId, DiskUsage]) -> dict[RunId, DiskUsage]:
+def _measure_remote(remote: RemoteFiles, here: dict[RunId, DiskUsage]) -> dict[RunId, DiskUsage]:
     """What these runs use where all machines reach it; what they use here if that cannot be asked."""
     found = {}
     try:
@@ -93,7 +93,7 @@ def _weigh_there(remote: RemoteFiles, here: dict[RunId, DiskUsage]) -> dict[RunI
     return found
 
 
-def _weigh(home: Path) -> DiskUsage:
+def _measure(home: Path) -> DiskUsage:
     recorded = sum(_share(found) for name in RECORDING_FILES if (found := _stat(home / name)))
     return DiskUsage(files=round(folder_bytes(home, shared=True) - recorded), recording=round(recorded))
 

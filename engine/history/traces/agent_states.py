@@ -102,7 +102,7 @@ class _Builder:
             raise BundleError(0, f'a chart can have {MAX_STATES // 3} agents at most')
         made = AgentState(path, role, visits, region)
         called = [inner for visit in visits for inner in visit.inside]
-        lanes = self._lanes(sorted(called, key=lambda inner: (inner.start, inner.name)))
+        lanes = self._split_overlaps(sorted(called, key=lambda inner: (inner.start, inner.name)))
         first = _overlaps(lanes)
         sets: dict[int, ParallelState] = {}
         for number, (name, lane) in enumerate(lanes):
@@ -120,7 +120,7 @@ class _Builder:
         made.parallels = list(sets.values())
         return made
 
-    def _lanes(self, visits: Sequence[Visit]) -> list[tuple[str, list[Visit]]]:
+    def _split_overlaps(self, visits: Sequence[Visit]) -> list[tuple[str, list[Visit]]]:
         """Visits by name; those of one name that overlap are in different lanes."""
         lanes: dict[str, list[Visit]] = {}
         shared: dict[str, set[str]] = {}

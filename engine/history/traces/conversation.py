@@ -45,7 +45,7 @@ class Conversation:
             return [self._set('visits', agent.visits)]
         made = [Change(op='add', path=self._home, value=to_jsonable_python(agent))]
         if visit.span and not visit.chats and not visit.tools:
-            made += self._hear(_task(visit.span))
+            made += self._add_messages(_task(visit.span))
         return made
 
     def ask(self, chat: Span, began: Span | None = None) -> list[Change]:
@@ -54,10 +54,10 @@ class Conversation:
         if not said.inputs and began:
             task = _task(began)
             said = replace(task, instructions=said.instructions or task.instructions)
-            return self._hear(said, anew=False)
-        return self._hear(said)
+            return self._add_messages(said, anew=False)
+        return self._add_messages(said)
 
-    def _hear(self, said: SpanMessages, *, anew: bool = True) -> list[Change]:
+    def _add_messages(self, said: SpanMessages, *, anew: bool = True) -> list[Change]:
         """The new messages of a request; one that does not continue the conversation replaces it."""
         made = []
         if said.instructions and said.instructions != self._agent.instructions:

@@ -75,7 +75,7 @@ Nanoseconds = Annotated[int, Field(ge=0, lt=1 << 63)]
 Attributes = Annotated[dict[str, Any], BeforeValidator(_attributes)]
 
 
-def _or(empty: Any) -> BeforeValidator:
+def _default_for_null(empty: Any) -> BeforeValidator:
     return BeforeValidator(lambda given: empty if given is None else given)
 
 
@@ -106,13 +106,13 @@ class Span(_Part):
 
     trace: Id = _field('traceId', 'trace_id')
     id: Id = _field('spanId', 'span_id')
-    parent: Annotated[str, _or('')] = _field('parentSpanId', 'parent_span_id', default='')
-    name: Annotated[str, _or('')] = ''
+    parent: Annotated[str, _default_for_null('')] = _field('parentSpanId', 'parent_span_id', default='')
+    name: Annotated[str, _default_for_null('')] = ''
     began: Nanoseconds = _field('startTimeUnixNano', 'start_time_unix_nano')
     ended: Nanoseconds = _field('endTimeUnixNano', 'end_time_unix_nano', default=0)
     attributes: Attributes = {}
-    events: Annotated[list[SpanEvent], _or([])] = []
-    status: Annotated[SpanStatus, _or({})] = SpanStatus()
+    events: Annotated[list[SpanEvent], _default_for_null([])] = []
+    status: Annotated[SpanStatus, _default_for_null({})] = SpanStatus()
     service: str = ''
     """The service that sent it."""
 
@@ -138,7 +138,7 @@ class Span(_Part):
 
 
 class _ScopeSpans(_Part):
-    spans: Annotated[list[Span], _or([])] = []
+    spans: Annotated[list[Span], _default_for_null([])] = []
 
 
 class _Resource(_Part):
@@ -146,14 +146,14 @@ class _Resource(_Part):
 
 
 class _ResourceSpans(_Part):
-    resource: Annotated[_Resource, _or({})] = _Resource()
-    scopes: Annotated[list[_ScopeSpans], _or([])] = _field(
+    resource: Annotated[_Resource, _default_for_null({})] = _Resource()
+    scopes: Annotated[list[_ScopeSpans], _default_for_null([])] = _field(
         'scopeSpans', 'scope_spans', 'instrumentationLibrarySpans', default=[]
     )
 
 
 class _Request(_Part):
-    resources: Annotated[list[_ResourceSpans], _or([])] = _field(
+    resources: Annotated[list[_ResourceSpans], _default_for_null([])] = _field(
         'resourceSpans', 'resource_spans', 'batches', default=[]
     )
 

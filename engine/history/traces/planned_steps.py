@@ -75,7 +75,7 @@ class StepPlanner:
         at, name = START, 'start'
         for group in self._top.groups(self._top.visits[0]):
             at, name = yield from self._group(at, name, group)
-            self.answer = self._talk(group.visits[-1][0]).last or self.answer
+            self.answer = self._conversation(group.visits[-1][0]).last or self.answer
         error = max(trace.roots, key=lambda root: root.end).error
         dest = self._top.leaf(FAILED if error else DONE)
         yield PlannedStep(
@@ -110,7 +110,7 @@ class StepPlanner:
         points = self._points(agent, visit)
         first = points[0].before if points else THINKING
         leaf = agent.leaf(first)
-        changes = self._talk(agent).enter(visit)
+        changes = self._conversation(agent).enter(visit)
         if first == THINKING:
             changes += self._ask(agent, points[:1], visit.span)
         dest = agent.path if next(iter(agent.leaves)) == first else leaf
@@ -118,7 +118,7 @@ class StepPlanner:
 
     def _visit(self, agent: AgentState, visit: Visit) -> Generator[PlannedStep, None, bool]:
         """What an agent does once it has begun; returns whether it failed."""
-        points, talk = self._points(agent, visit), self._talk(agent)
+        points, talk = self._points(agent, visit), self._conversation(agent)
         last = points[-1].chat if points and points[-1].kind == 'reply' else None
         failed = visit.error or (last.error if last else '')
         leaf = points[0].before if points else THINKING
@@ -177,9 +177,9 @@ class StepPlanner:
     def _ask(self, agent: AgentState, points: Sequence[_Point], began: Span | None = None) -> list[Change]:
         """What the next model call is told, as changes; nothing if no point follows."""
         chat = points[0].next_chat if points else None
-        return self._talk(agent).ask(chat, began) if chat else []
+        return self._conversation(agent).ask(chat, began) if chat else []
 
-    def _talk(self, agent: AgentState) -> Conversation:
+    def _conversation(self, agent: AgentState) -> Conversation:
         if agent.path not in self._conversations:
             self._conversations[agent.path] = Conversation(agent.path, agent.role)
         return self._conversations[agent.path]

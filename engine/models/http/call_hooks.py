@@ -57,7 +57,7 @@ def _measure_nothing(timing: CallTiming) -> None:
     pass
 
 
-def _share_nothing(endpoint: Endpoint) -> SharedLimiter | None:
+def _no_shared_limiter(endpoint: Endpoint) -> SharedLimiter | None:
     return None
 
 
@@ -66,5 +66,5 @@ class CallHooks:
     """Who measures the calls, and who limits them beyond this process."""
 
     measure: Callable[[CallTiming], None] = _measure_nothing
-    share: Callable[[Endpoint], SharedLimiter | None] = _share_nothing
+    share: Callable[[Endpoint], SharedLimiter | None] = _no_shared_limiter
     """The limiter that holds beyond this process; None if there is none."""

@@ -217,7 +217,7 @@ class Admission:
                 yield wait
             await limiter.take_slot()
             self._has_slot = True
-            async with aclosing(self._shared.waits() if self._shared else self._own_waits()) as waits:
+            async with aclosing(self._shared.waits() if self._shared else self._wait_locally()) as waits:
                 async for wait in waits:
                     self.waited = True
                     yield wait
@@ -225,7 +225,7 @@ class Admission:
         finally:
             limiter.waiting -= 1
 
-    async def _own_waits(self) -> AsyncGenerator[Waiting]:
+    async def _wait_locally(self) -> AsyncGenerator[Waiting]:
         """Wait for the limits of this process."""
         limiter = self._limiter
         limiter.enqueue(self)

@@ -104,7 +104,7 @@ class Scripted:
         hints = request.hints
         scenario = self._library.find(hints.pattern, hints.task)
         known = scenario.turn(hints.state, hints.role, hints.visit, hints.turn) if scenario else None
-        return known.for_news(_news(request)) if known else improvise(request)
+        return known.for_news(_unseen_messages(request)) if known else improvise(request)
 
 
 class _Pace:
@@ -152,7 +152,7 @@ def _tokens(text: str, chance: random.Random) -> Iterator[str]:
         yield rest
 
 
-def _news(request: ModelRequest) -> str:
+def _unseen_messages(request: ModelRequest) -> str:
     """The messages to the model since its last reply."""
     texts: list[str] = []
     for message in reversed(request.messages):

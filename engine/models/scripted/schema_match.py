@@ -67,7 +67,7 @@ def _formats() -> Any:
 
     formats = FormatChecker(())
     for name, known in FORMATS.items():
-        formats.checks(name)(_follows(known))
+        formats.checks(name)(_matches_pattern(known))
     return formats
 
 
@@ -89,5 +89,5 @@ def _multiple(validator: Any, step: float, value: Any, schema: Any) -> Iterator[
         yield ValidationError(f'{value!r} is not a multiple of {step!r}')
 
 
-def _follows(pattern: str) -> Any:
+def _matches_pattern(pattern: str) -> Any:
     return lambda value: not isinstance(value, str) or re.match(pattern, value) is not None

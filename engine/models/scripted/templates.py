@@ -218,8 +218,8 @@ def _options(topic: Topic) -> list[tuple[str, str]]:
     if topic.options:
         first, second = topic.options[:2]
         return [
-            (_capital(first), 'it is judged by what it costs over the years, not by its price'),
-            (_capital(second), 'it is judged by the same measure, over the same years'),
+            (_capitalize(first), 'it is judged by what it costs over the years, not by its price'),
+            (_capitalize(second), 'it is judged by the same measure, over the same years'),
             ('Decide later', 'nothing is lost while figures are collected'),
         ]
     return [
@@ -235,7 +235,7 @@ def _gist(topic: Topic) -> str:
     return f'What is known of {topic.term(0)} is enough for a trial, and not for more.'
 
 
-def _capital(text: str) -> str:
+def _capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 

@@ -134,11 +134,11 @@ def _options(first: str) -> tuple[str, ...]:
         return ()
     left, right = found.group(1).split(), found.group(2).split()
     # The alternatives are nearest to the "or": the last phrase on its left, the first on its right.
-    sides = _notion(left[::-1])[::-1], _notion(right)
+    sides = _leading_phrase(left[::-1])[::-1], _leading_phrase(right)
     return tuple(' '.join(side) for side in sides) if all(sides) else ()
 
 
-def _notion(words: list[str]) -> list[str]:
+def _leading_phrase(words: list[str]) -> list[str]:
     """The longest leading run of words that belong together, with an article at either end."""
     kept: list[str] = []
     for word in words:

@@ -81,7 +81,7 @@ class ConditionCompiler:
     def read(self, node: ast.expr, depth: int = 0) -> Part:
         """A function that computes the node's value. Raises `InvalidInput`."""
         if depth > MOST_DEPTH:
-            raise self._no(node, 'it is nested too deeply')
+            raise self._unsupported(node, 'it is nested too deeply')
         made = self._read(node, depth + 1)
 
         def part(run: Evaluation) -> Any:
@@ -106,7 +106,7 @@ class ConditionCompiler:
                 return self._comparison(node, depth)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self._call(node, name, args, depth)
-        raise self._no(node)
+        raise self._unsupported(node)
 
     def _structure(self, node: ast.expr, depth: int) -> Part:
         match node:
@@ -120,7 +120,7 @@ class ConditionCompiler:
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 parts = [self.read(item, depth) for item in items]
                 return lambda run: [part(run) for part in parts]
-        raise self._no(node)
+        raise self._unsupported(node)
 
     def _operation(self, node: ast.expr, depth: int) -> Part:
         match node:
@@ -133,7 +133,7 @@ class ConditionCompiler:
                 return _of_two(operator.sub, lambda run: 0, self.read(operand, depth))
             case ast.BinOp(left=first, op=operation, right=second) if type(operation) in ARITHMETIC:
                 return _of_two(ARITHMETIC[type(operation)], self.read(first, depth), self.read(second, depth))
-        raise self._no(node)
+        raise self._unsupported(node)
 
     def _name(self, node: ast.expr, name: str) -> Part:
         if name in self._local:
@@ -142,7 +142,7 @@ class ConditionCompiler:
             value = CONSTANTS[name]
             return lambda run: value
         if name not in self._known:
-            raise self._no(node, f'there is no {name!r}; available: {", ".join(self._known)}')
+            raise self._unsupported(node, f'there is no {name!r}; available: {", ".join(self._known)}')
         self.names.add(name)
         return lambda run: run.moment.value(name)
 
@@ -162,7 +162,7 @@ class ConditionCompiler:
             elif type(kind) in COMPARISONS:
                 steps.append(of_values(COMPARISONS[type(kind)]))
             else:
-                raise self._no(node, '`is` only compares with null')
+                raise self._unsupported(node, '`is` only compares with null')
 
         def compare(run: Evaluation) -> bool:
             first = parts[0](run)
@@ -180,11 +180,11 @@ class ConditionCompiler:
         if name in ('any', 'all') and len(args) == 1 and isinstance(args[0], ast.GeneratorExp):
             return self._each(name, args[0], depth)
         if name not in FUNCTIONS:
-            raise self._no(node, f'there is no function {name!r}; available: {", ".join(FUNCTIONS)}')
+            raise self._unsupported(node, f'there is no function {name!r}; available: {", ".join(FUNCTIONS)}')
         function, least, most = FUNCTIONS[name]
         if not least <= len(args) <= most:
             takes = f'{least}' if least == most else f'{least} or more'
-            raise self._no(node, f'{name} takes {takes} values, not {len(args)}')
+            raise self._unsupported(node, f'{name} takes {takes} values, not {len(args)}')
         parts = [self.read(arg, depth) for arg in args]
 
         def call(run: Evaluation) -> Any:
@@ -202,9 +202,9 @@ class ConditionCompiler:
             case [ast.comprehension(target=ast.Name(id=local), iter=items, ifs=ifs, is_async=0)]:
                 pass
             case _:
-                raise self._no(node, 'only one `for name in list` is allowed')
+                raise self._unsupported(node, 'only one `for name in list` is allowed')
         if local in self._known or local in CONSTANTS or local in FUNCTIONS:
-            raise self._no(node, f'{local!r} already means something else')
+            raise self._unsupported(node, f'{local!r} already means something else')
         source = self.read(items, depth)
         self._local.append(local)
         wanted = [self.read(item, depth) for item in ifs]
@@ -219,7 +219,7 @@ class ConditionCompiler:
 
         return search
 
-    def _no(self, node: ast.expr, problem: str = '') -> InvalidInput:
+    def _unsupported(self, node: ast.expr, problem: str = '') -> InvalidInput:
         named = node.op if isinstance(node, ast.BinOp | ast.UnaryOp) else node
         word = WORDS.get(type(named), type(named).__name__)
         return condition_error(self._column(node), problem or f'{word} cannot be used here')

@@ -81,7 +81,7 @@ class Debugger:
         """The step that hits a breakpoint, and where."""
         condition = parse_condition(item.when) if item.when else None
         if condition and condition.lasts and not item.place:
-            return self._came_to_hold(item, steps, seen)
+            return self._became_true(item, steps, seen)
         for step in seen:
             place = _place(item, step)
             if place is None:
@@ -93,7 +93,7 @@ class Debugger:
                 return step, place
         return None
 
-    def _came_to_hold(
+    def _became_true(
         self, item: Breakpoint, steps: Sequence[Transition], seen: Sequence[Transition]
     ) -> tuple[Transition, str] | None:
         """The step at which a lasting condition becomes true; not again until it has been false."""

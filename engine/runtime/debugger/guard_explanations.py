@@ -314,7 +314,7 @@ class _Body:
             case ast.Call(func=function, args=arguments):
                 return self._call(function, arguments)
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-                self._comprehend(node)
+                self._analyze_comprehension(node)
             case ast.Lambda():
                 pass
             case _:
@@ -359,7 +359,9 @@ class _Body:
             self._reader.note(PathRef(function.pointer.rpartition('/')[0]))
         return None
 
-    def _comprehend(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
+    def _analyze_comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+    ) -> None:
         outside = self._env
         self._env = dict(outside)
         for loop in node.generators:

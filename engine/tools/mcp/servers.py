@@ -69,7 +69,7 @@ class McpServers:
             same = name in known and known[name].server == server
             self._known[name] = known.pop(name) if same else _Known(server)
         for name, gone in known.items():
-            for tool in self._of(name):
+            for tool in self._tools_of(name):
                 del self._tools[tool.name]
             self._end(gone, list(gone.standing), [gone.session, *gone.own.values()])
 
@@ -90,7 +90,7 @@ class McpServers:
         for name in wanted:
             if name.startswith(WILDCARD):
                 server, _, origin = name.removeprefix(WILDCARD).partition('/')
-                mine = self._of(server)
+                mine = self._tools_of(server)
                 if not origin and len(mine) > MOST_AT_ONCE:
                     raise ToolError(
                         f'MCP server {server}: {len(mine)} tools are too many for an agent; name those it'
@@ -224,7 +224,7 @@ class McpServers:
         return ServerHealth(
             server=name,
             where=known.server.where,
-            tools=tuple(tool.name for tool in self._of(name)),
+            tools=tuple(tool.name for tool in self._tools_of(name)),
             problem=problem,
             connected=known.session.connected,
             oauth=known.tokens is not None,
@@ -240,13 +240,13 @@ class McpServers:
         found = [server for server in self.names if name.startswith(f'{server}_')]
         return max(found, key=len, default=None)
 
-    def _of(self, server: str) -> list[RemoteTool]:
+    def _tools_of(self, server: str) -> list[RemoteTool]:
         tools = (tool for tool in self._tools.values() if isinstance(tool, RemoteTool))
         return [tool for tool in tools if tool.category == server]
 
     def _take(self, known: _Known, listed: list[types.Tool]) -> None:
         server = known.server
-        for gone in self._of(server.name):
+        for gone in self._tools_of(server.name):
             del self._tools[gone.name]
         for tool in listed:
             if any(fnmatch.fnmatchcase(tool.name, pattern) for pattern in server.tools):

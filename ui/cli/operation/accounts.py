@@ -93,7 +93,7 @@ def add_user(
         first = not await access.accounts.any()
         made = await access.accounts.add(name, Role.ADMIN if first else role, given)
         await access.audit.write(me, 'account.add', said={'name': made.name, 'role': str(made.role)})
-        return f'{made.name} is {_a(made.role)}' + (
+        return f'{made.name} is {_with_article(made.role)}' + (
             ': the first account is an administrator' if first else ''
         )
 
@@ -294,5 +294,5 @@ def _day(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime('%Y-%m-%d %H:%M UTC') if moment else ''
 
 
-def _a(role: Role) -> str:
+def _with_article(role: Role) -> str:
     return f'{"an" if re.match("[aeiou]", role) else "a"} {role}'

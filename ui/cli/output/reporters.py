@@ -164,7 +164,7 @@ class ProgressReporter:
     def step(self, transition: Transition, fold: Fold) -> None:
         """Show a line for the step, and another for anything notable."""
         self._fold = fold
-        self._unheard(transition)
+        self._show_unstreamed(transition)
         self._flush(transition.event.at)
         self._documents.pop(parent_of(transition.event.at), None)
         elapsed = transition.time - fold.projection.started
@@ -273,7 +273,7 @@ class ProgressReporter:
             )
         return Group(*parts, self._spinner)
 
-    def _unheard(self, transition: Transition) -> None:
+    def _show_unstreamed(self, transition: Transition) -> None:
         """Show a reply that arrived too fast to be streamed."""
         path = parent_of(transition.event.at)
         message = transition.event.data.get('message')

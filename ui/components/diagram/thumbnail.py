@@ -34,7 +34,7 @@ class Station:
 
 def build_thumbnail(shape: Shape, tools: Iterable[str] = ()) -> list[Station]:
     """The main path through a chart; an agent with `tools` is shown with them."""
-    top = [state for state in shape.states if not state.parent and _on_the_way(state)]
+    top = [state for state in shape.states if not state.parent and _is_on_main_path(state)]
     ends = [state for state in top if state.kind == 'final']
     shown = [state for state in top if state not in ends[1:]]
     if len(shown) > MOST_PARTS:
@@ -86,7 +86,7 @@ def _label(part: Station) -> str:
     return f'{part.name}{inside}{f", or back to {part.back}" if part.back else ""}'
 
 
-def _on_the_way(state: StateShape) -> bool:
+def _is_on_main_path(state: StateShape) -> bool:
     return not state.waits and not (state.kind == 'final' and state.outcome != 'done')
 
 
@@ -106,7 +106,7 @@ def _back(shape: Shape, state: StateShape, shown: list[StateShape]) -> str:
     while ahead:
         path = ahead.pop()
         seen.add(path)
-        nexts = {edge.dest for edge in shape.edges if edge.source == path and edge.dest in _tops(shape)}
+        nexts = {edge.dest for edge in shape.edges if edge.source == path and edge.dest in _top_states(shape)}
         for dest in nexts:
             if dest in places and places[dest] <= places[str(state.path)]:
                 return dest.replace('_', ' ')
@@ -114,5 +114,5 @@ def _back(shape: Shape, state: StateShape, shown: list[StateShape]) -> str:
     return ''
 
 
-def _tops(shape: Shape) -> set[str]:
+def _top_states(shape: Shape) -> set[str]:
     return {str(state.path) for state in shape.states if not state.parent}

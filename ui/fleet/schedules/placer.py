@@ -62,7 +62,7 @@ class TemporalPlacer:
         Raises:
             TemporalUnavailable
         """
-        wanted = {_name(one): one for one in schedules if _is_told_in_seconds(one.spec)}
+        wanted = {_name(one): one for one in schedules if _has_whole_seconds(one.spec)}
         now = asyncio.get_running_loop().time()
         if wanted.keys() != self._placed or now > self._until:
             self._placed = set()
@@ -149,7 +149,7 @@ def _moment(seconds: float) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) if seconds else None
 
 
-def _is_told_in_seconds(spec: ours.ScheduleSpec) -> bool:
+def _has_whole_seconds(spec: ours.ScheduleSpec) -> bool:
     return all(one.every % 1 == one.offset % 1 == 0 for one in spec.intervals)
 
 

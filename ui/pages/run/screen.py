@@ -91,7 +91,9 @@ class Screen:
         view_switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
             Splitters(keep='run').show(3, 1)
-            self._chart = ChartPane(context, self.follower, self.seek, self._be_charted, self._desk.places)
+            self._chart = ChartPane(
+                context, self.follower, self.seek, self._enlarge_diagram, self._desk.places
+            )
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
                 tabs = Tabs('Agents, transcript, files and more', on_change=lambda: self._on_open(tabs.shown))
                 self._tabs = tabs
@@ -328,7 +330,7 @@ class Screen:
         self._grid.classes(add='plain' if hidden else '', remove='' if hidden else 'plain')
         self._agents.be_wide(hidden)
 
-    def _be_charted(self, large: bool) -> None:
+    def _enlarge_diagram(self, large: bool) -> None:
         self._grid.classes(add='charted' if large else '', remove='' if large else 'charted')
 
     async def _steer(self, what: str) -> None:

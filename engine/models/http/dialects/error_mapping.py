@@ -109,7 +109,7 @@ def error_of_payload(
     headers = {**_inner_headers(error), **(headers or {})}
     status = status or _status(error) or _status(payload)
     message = _message(inner, error, payload)
-    words = (error.get('code'), error.get('type'), *_google_words(error))
+    words = (error.get('code'), error.get('type'), *_google_error_names(error))
     codes = [code for word in words if (code := as_word(word)[:MOST_WORD]) and code != 'error']
     wait = retry_delay(headers, error, message)
     kind = _kind(status, [code.lower() for code in codes], message.lower())
@@ -131,7 +131,7 @@ def error_of_payload(
     )
 
 
-def _google_words(error: Mapping[str, Any]) -> list[str]:
+def _google_error_names(error: Mapping[str, Any]) -> list[str]:
     """The names that Google gives an error: the reason, which is in the details, and the status."""
     details = error.get('details')
     reasons = [as_mapping(detail).get('reason') for detail in details] if isinstance(details, list) else []

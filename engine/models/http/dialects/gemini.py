@@ -244,7 +244,7 @@ def _contents(
         if message.role == 'system':
             continue
         if message.role == 'assistant':
-            parts = _said(message, model, endpoint, idents)
+            parts = _reply_parts(message, model, endpoint, idents)
         elif message.role == 'tool':
             parts = list(_results(message, model, sight, idents))
         else:
@@ -257,7 +257,9 @@ def _contents(
     return turns
 
 
-def _said(message: Message, model: str, endpoint: Endpoint, idents: dict[str, str]) -> list[dict[str, Any]]:
+def _reply_parts(
+    message: Message, model: str, endpoint: Endpoint, idents: dict[str, str]
+) -> list[dict[str, Any]]:
     """A reply as parts, each with what goes back with it. Notes the provider's ids of its calls."""
     made: list[dict[str, Any]] = []
     before: Text | Reasoning | ToolCall | None = None

@@ -209,7 +209,7 @@ class ResponsesDecoder(Decoder):
         kind, content = item.get('type'), [as_mapping(part) for part in as_list(item.get('content'))]
         self._refused = self._refused or any(part.get('type') == 'refusal' for part in content)
         if not self._items[index].begun:
-            yield from self._late(index, item, content)
+            yield from self._finish_item(index, item, content)
         if kind == 'message' and item.get('phase'):
             yield OpaquePiece(provider=self.provider, data={'phase': item['phase']})
         elif kind not in ('message', 'function_call') and not self._store:
@@ -217,7 +217,7 @@ class ResponsesDecoder(Decoder):
             kept = _without_ids(item) if kind == 'reasoning' else dict(item)
             yield OpaquePiece(provider=self.provider, data={'item': kept})
 
-    def _late(
+    def _finish_item(
         self, index: Any, item: Mapping[str, Any], content: list[Mapping[str, Any]]
     ) -> Iterator[ModelEvent]:
         """What an item says that has come in one piece."""

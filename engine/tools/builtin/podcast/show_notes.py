@@ -47,7 +47,7 @@ async def show_notes(
     spoken = transcript_parts(transcript, MOST)
     parts = []
     for number, part in enumerate(spoken, 1):
-        parts.append(await _notes(context, f'{WRITE}{_of(number, spoken)}', part, stress))
+        parts.append(await _notes(context, f'{WRITE}{_part_note(number, spoken)}', part, stress))
     notes = parts[0]
     if len(parts) > 1:
         drafts = '\n\n'.join(part.model_dump_json() for part in parts)
@@ -70,5 +70,5 @@ async def _notes(context: ToolContext, task: str, material: str, stress: str) ->
     return notes
 
 
-def _of(number: int, parts: Sequence[str]) -> str:
+def _part_note(number: int, parts: Sequence[str]) -> str:
     return f', of which this is part {number} of {len(parts)}' if len(parts) > 1 else ''

@@ -36,13 +36,13 @@ async def navigate(
         chosen = [place for place in found if place.kind in ('class', 'function')]
     else:
         last = symbol.rpartition('.')[2]
-        chosen = [place for place in found if place.kind in KINDS[what] and _is(place, symbol, last)]
+        chosen = [place for place in found if place.kind in KINDS[what] and _matches(place, symbol, last)]
     lines = [f'{place.path}:{place.line}: {place.kind} {place.name}' for place in chosen]
     more = [f'[there is more: these are the first {MOST_SHOWN}]'] if len(lines) > MOST_SHOWN else []
     return '\n'.join([*lines[:MOST_SHOWN], *more]) or f'There is no {what} of {symbol or "anything"} here.'
 
 
-def _is(place: Symbol, symbol: str, last: str) -> bool:
+def _matches(place: Symbol, symbol: str, last: str) -> bool:
     whole = place.name == symbol or place.name.endswith(f'.{symbol}')
     return whole or (place.kind in ('use', 'import') and place.name == last)
 

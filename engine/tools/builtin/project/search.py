@@ -36,7 +36,7 @@ async def search(
             raise ToolError(
                 f'only plain text can be searched for here (literal). {await context.commands.problem()}'
             )
-        return _report(await _plainly(context.files, pattern, place))
+        return _report(await _search_files(context.files, pattern, place))
     ripgrep = shutil.which('rg', path=PLACES)
     own = [sys.executable, '-I', '-c', PROGRAM, str(int(literal)), pattern, place]
     by_ripgrep = ['rg', '--line-number', '--no-heading', '--with-filename', '--color=never', '--sort=path']
@@ -55,7 +55,7 @@ def _report(lines: list[str]) -> str:
     return '\n'.join([*lines[:MOST], *more])
 
 
-async def _plainly(files: Workspace, text: str, place: str) -> list[str]:
+async def _search_files(files: Workspace, text: str, place: str) -> list[str]:
     """Search without a sandbox: for plain text, in files that decode as text."""
     try:
         paths = [entry.path for entry in await files.entries(place) if entry.kind == 'a file']

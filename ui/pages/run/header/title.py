@@ -62,9 +62,9 @@ class RunTitle:
 
     def watch(self) -> None:
         """Keep showing the size on disk."""
-        ui.timer(EVERY, self._weigh)
+        ui.timer(EVERY, self._show_size)
 
-    async def _weigh(self) -> None:
+    async def _show_size(self) -> None:
         try:
             info = await self._conductor.info(self._info.id)
             weight = (await self._conductor.disk_usage([info]))[info.id]
@@ -85,16 +85,16 @@ class RunTitle:
             field = text_input(self._info.title, maxlength='200', aria_label='Title of the run')
             field.classes('run-rename').props('autofocus')
             field.on('keydown', lambda event: self._on_rename(str(event.args)), js_handler=DONE)
-            field.on('keydown.esc', self._shut)
+            field.on('keydown.esc', self._close)
             button('Save', kind='small primary').on('click', lambda: self._on_rename(str(field.value or '')))
 
     async def _on_rename(self, title: str) -> None:
         title = ' '.join(title.split())[:200]
         if title and title != self._info.title:
             await self._say(title=title)
-        self._shut()
+        self._close()
 
-    def _shut(self) -> None:
+    def _close(self) -> None:
         self._place.clear()
         self._heading.set_visibility(True)
         self._edit.set_visibility(True)

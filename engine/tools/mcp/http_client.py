@@ -46,6 +46,10 @@ class HttpClient(httpx2.AsyncClient):
             if response.headers.get('content-type', '').lower().startswith('application/json'):
                 response = await _whole(response)
         except httpx2.HTTPError as error:
+            asked = error.request if isinstance(error, httpx2.RequestError) else request
+            if asked is not request and asked.url.host:  # Of the sign-in: the call itself was not sent.
+                problem = f'{asked.url.host} did not answer while signing in: {describe_error(error)}'
+                return _error(request, problem, REFUSED)
             return _error(request, describe_error(error))
         except Exception as error:  # Signing in has failed: the package's errors, or ours.
             return _error(request, describe_error(error), REFUSED)

@@ -30,6 +30,7 @@ PATH = '/callback'
 PAGE = b'<!doctype html><title>Hemicycle</title><p>%s You can close this page.'
 SIGN_IN = 'you have to sign in to it: on the settings page, or with `hemicycle sign-in %s`'
 
+NO_TOKEN = 'its authorization server answered with something else than a token'
 MOST_DOCUMENT = 500_000
 """Maximum bytes of an authorization server's response."""
 EXCHANGE_SECONDS = 30.0
@@ -90,11 +91,11 @@ class StoredSignIn(OAuthClientProvider):
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         try:
             await super()._handle_token_response(response)
+        except UnicodeDecodeError:
+            raise ToolError(NO_TOKEN) from None
         except OAuthTokenError as error:
             if isinstance(error.__context__, ValidationError):  # It quotes the answer, and a token with it.
-                raise ToolError(
-                    'its authorization server answered with something else than a token'
-                ) from None
+                raise ToolError(NO_TOKEN) from None
             raise
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:

@@ -126,3 +126,11 @@ async def test_an_encrypted_server_may_not_send_people_to_an_unencrypted_page(tm
         assert (await servers.sign_in('far', nobody)).problem
         there.metadata = {'authorization_endpoint': 'javascript:alert(1)'}
         assert (await servers.sign_in('far', nobody)).problem
+
+
+@pytest.mark.parametrize('status', [200, 201, 400, 500])
+async def test_a_token_endpoint_that_does_not_write_utf_8_is_told_of(tmp_path: Path, status: int) -> None:
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        there.bytes = status, b'caf\xe9 \xff'
+        problem = (await servers.sign_in('far', browse)).problem
+        assert problem == oauth.NO_TOKEN

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import stat
+import time
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
+from mcp.client.auth import oauth2
 
 from engine import ToolContext
 from engine.configuration import load_configuration
 from engine.errors import EngineError, ToolError
+from engine.tools.mcp import oauth
 from engine.tools.mcp.config import McpServer, OAuth
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
@@ -25,8 +29,8 @@ pytestmark = pytest.mark.anyio
 def using(
     there: Guarded, file: Path, **more: str
 ) -> AbstractAsyncContextManager[tuple[McpServers, dict[str, Tool]]]:
-    oauth = OAuth(file=file, **more)  # type: ignore[arg-type]
-    return connect(McpServer(name='far', url=f'{there.url}/mcp', start=30.0, oauth=oauth))
+    ways = OAuth(file=file, **more)  # type: ignore[arg-type]
+    return connect(McpServer(name='far', url=f'{there.url}/mcp', start=30.0, oauth=ways))
 
 
 async def browse(url: str) -> None:
@@ -151,3 +155,20 @@ def test_oauth_is_configured_briefly_or_in_detail(tmp_path: Path) -> None:
     path.write_text('[mcp.x]\ncommand = "x"\noauth = true', 'utf-8')
     with pytest.raises(EngineError, match='oauth: only a server with a url'):
         load_configuration(path, {})
+
+
+async def test_a_call_whose_token_cannot_be_renewed_was_certainly_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oauth, 'EXCHANGE_SECONDS', 0.3)
+    context = ToolContext(key='k')
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
+        assert not (await servers.sign_in('far', browse)).problem
+        later = SimpleNamespace(time=lambda: time.time() + 2 * there.lifetime)
+        with monkeypatch.context() as patched:
+            patched.setattr(oauth2, 'time', later)
+            there.hangs = True
+            with pytest.raises(ToolError, match='did not answer while signing in: ReadTimeout') as caught:
+                await tools['far_whoami'].run('', context)
+        assert 'MCP server far: 127.0.0.1' in str(caught.value) and 'not known' not in str(caught.value)
+        assert 'you came with' in await tools['far_whoami'].run('', context)

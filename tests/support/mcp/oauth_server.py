@@ -35,6 +35,8 @@ class Guarded:
     """Whether the token endpoint refuses, and repeats what it was sent."""
     token: dict[str, Any] = field(default_factory=dict)
     """In place of a token."""
+    bytes: tuple[int, bytes] | None = None
+    """What the token endpoint answers in place of JSON: a status and a body."""
     hangs: bool = False
     """Whether the token endpoint says nothing."""
     refuses: bool = False
@@ -69,6 +71,8 @@ class Guarded:
                 self.grants.append(given)
                 if self.hangs:
                     await asyncio.Event().wait()
+                if self.bytes:
+                    return Response(self.bytes[1], self.bytes[0])
                 if self.echoes:
                     return JSONResponse({'error': 'invalid_grant', 'error_description': str(given)}, 400)
                 token = RENEWED if given['grant_type'] == 'refresh_token' else TOKEN

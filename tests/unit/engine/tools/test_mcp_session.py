@@ -9,7 +9,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from engine.tools.mcp.config import McpServer
-from engine.tools.mcp.session import CLOSED, CLOSED_SAID, McpSession
+from engine.tools.mcp.lost import CLOSED, CLOSED_SAID
+from engine.tools.mcp.session import McpSession
 
 
 class Refusing:

@@ -56,3 +56,10 @@ async def test_pages_of_runs_are_not_cached() -> None:
     for path in ('/page', '/data', '/file', '/nowhere'):
         assert (await ask(path)).headers['cache-control'] == 'no-store', path
     assert 'cache-control' not in (await ask('/style')).headers
+
+
+async def test_no_page_can_be_framed() -> None:
+    for path in ('/page', '/data'):
+        found = (await ask(path)).headers
+        assert found['x-frame-options'] == 'DENY'
+        assert "frame-ancestors 'none'" in found['content-security-policy']

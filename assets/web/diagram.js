@@ -7,7 +7,7 @@ import { outlining } from "/hemicycle/outline.js";
 import { overlay } from "/hemicycle/overlays.js";
 
 export default {
-  template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="zoom" @pointerdown="grab" @pointermove="drag" @pointerup="drop" @pointercancel="drop" @click="pick" @dblclick="fold" @keydown="key" @pointerover="over" @pointerleave="leave" @focusin="reach"
+  template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="zoom" @pointerdown="grab" @pointermove="drag" @pointerup="drop" @pointercancel="drop" @click="pick" @dblclick="fold" @keydown="key" @pointerover="over" @pointerleave="leave" @focusin="reach" @focusout="lose"
     :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift with an arrow key pans, period and comma go from edge to edge, Enter opens the menu' : undefined"></div>`,
   props: { svg: String, lit: Object, overlays: Object, pickable: Boolean, label: String, states: Array },
   emits: ["pick", "fold", "context", "edge", "room"],

@@ -48,8 +48,12 @@ export const watching = {
   reach(event) { // an edge gets the focus: by the keyboard, since a press of the mouse pins it anyway
     const edge = event.target.closest?.(EDGES);
     if (!edge?.matches(":focus-visible")) return;
+    clearTimeout(this.closing);
     this.bring(edge);
     this.tell(edge, "focus");
+  },
+  lose({ target, relatedTarget }) { // the focus leaves an edge, and does not go to another or to what is said of it
+    if (target.closest?.(EDGES) && !relatedTarget?.closest?.(`.why, ${EDGES}`)) this.leave();
   },
   along(event) { // keys on an edge, or to get to one
     const edge = event.target.closest?.(EDGES), all = [...(this.root?.querySelectorAll(EDGES) || [])];

@@ -39,6 +39,23 @@ document.addEventListener("keydown", (event) => {
   if (document.body) watch(); else document.addEventListener("DOMContentLoaded", watch);
 })();
 
+// A button that its own press takes away, as Pause and Allow are, gives the focus to what stands in its place, or to its section.
+document.addEventListener("keydown", ({ key, target }) => {
+  const button = (key === "Enter" || key === " ") && target.closest?.("button:not(.q-dialog *, dialog *, [role=menu] *)");
+  if (!button) return;
+  const around = [], shown = (one) => one.isConnected && one.checkVisibility({ visibilityProperty: true });
+  for (let one = button.parentElement; one; one = one.parentElement) around.push(one);
+  const look = (tries) => {
+    if (document.activeElement !== document.body && document.activeElement !== button) return;
+    if (shown(button)) return tries && setTimeout(look, 100, tries - 1);
+    const box = around.find(shown), steps = around[0].matches(".debug-actions") && [...box.querySelectorAll(".debug-actions > button")].find(shown);
+    const next = steps || box.closest("section, header, main"); // not the next question's button: a second press would answer it unread
+    if (next && !steps) next.tabIndex = -1;
+    next?.focus({ preventScroll: true });
+  };
+  setTimeout(look, 100, 50);
+}, true);
+
 // The browser's own notifications of what waits for a person: each question once, whichever page is open, and
 // only where the person has asked for them in this browser.
 (() => {

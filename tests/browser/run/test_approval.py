@@ -173,7 +173,8 @@ def test_the_attention_bar_asks_without_shifting_the_page(page, crewed):
         page.set_viewport_size({'width': width, 'height': height})
         assert page.evaluate(COVERED) == [], width
     top = page.locator('.run-head').bounding_box()['y']
-    bar.get_by_role('button', name='Allow').click()
+    bar.get_by_role('button', name='Allow').press('Enter')
     expect(bar).to_be_hidden()
+    expect(page.get_by_role('main')).to_be_focused()
     assert page.locator('.run-head').bounding_box()['y'] == top
     expect(page.locator('.run-facts .pill')).to_have_text('Done', timeout=30_000)

@@ -212,6 +212,11 @@ def test_an_edge_explains_itself_to_the_keyboard(page, finished, axe):
     expect(why).to_be_hidden()
     expect(edge).to_be_focused()
     at(page, STEPS)
+    page.keyboard.press(',')
+    why = page.locator('.why')
+    expect(why).to_be_visible()
+    page.get_by_role('tab', name='Agents').focus()
+    expect(why).to_be_hidden()
 
 
 def test_the_list_of_jumps_is_accessible(open_page, finished, axe):

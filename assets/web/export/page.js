@@ -237,7 +237,7 @@ function stepPane(at) {
   const step = steps[at - 1], box = make("div", "step");
   if (!step) { box.append(make("p", "empty", "No steps yet.")); return box; }
   box.append(make("div", "step-number num", `Step ${at}`), make("h2", "step-title", step.title));
-  const facts = [step.raised ? `Triggered by step ${at - 1}` : "", at > 1 ? `${span(step.time - steps[at - 2].time)} after the previous step` : "", step.attempt ? `attempt ${step.attempt}` : ""].filter(Boolean);
+  const facts = [step.raised ? `Triggered by step ${at - 1}` : "", at > 1 && step.time - steps[at - 2].time >= 0.05 ? `${span(step.time - steps[at - 2].time)} after the previous step` : "", step.attempt ? `attempt ${step.attempt}` : ""].filter(Boolean);
   if (facts.length) box.append(make("p", "muted small", facts.join(" · ")));
   if (step.error) box.append(make("p", "notice fail", step.error));
   if (step.notes) {

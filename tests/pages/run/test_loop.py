@@ -52,6 +52,8 @@ async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: Use
     await user.open(f'/runs/{run}/supervision')
     await user.should_see('Goal achievement', retries=30)
     await user.should_see('integration tests pass')
+    await user.should_see('Triggered by step')
+    await user.should_not_see('0.0 s after')
     await user.should_see('Read report')
     await user.should_not_see('Finish now')
     await user.open(f'/runs/{run}/time')

@@ -123,6 +123,25 @@ def test_a_dialog_returns_the_focus(page, finished):
     expect(more).to_be_focused()
 
 
+def test_escape_closes_dialogs_and_returns_the_focus(page, server):
+    page.goto(f'{server.launch("pipeline", task="Tea?", options={"paused": True})}?inspect=breakpoints')
+    expect(page.get_by_role('button', name='Continue')).to_be_visible()
+    more, dialogs = page.get_by_role('button', name='More'), page.get_by_role('dialog')
+    add = page.get_by_role('button', name='Add breakpoint')
+    add.press('Enter')
+    expect(dialogs.filter(has_text='New breakpoint')).to_be_visible()
+    expect(page.locator('body:focus')).to_have_count(0)
+    page.keyboard.press('Escape')
+    expect(dialogs).to_have_count(0)
+    expect(add).to_be_focused()
+    more.press('Enter')
+    dialogs.get_by_role('button', name=re.compile('Delete')).press('Enter')
+    expect(page.get_by_role('button', name='Keep running')).to_be_focused()
+    page.keyboard.press('Escape')
+    expect(dialogs).to_have_count(0)
+    expect(more).to_be_focused()
+
+
 def test_an_edge_that_was_taken_is_as_easy_to_hit_as_others(page, finished):
     opened(page, finished, STEPS)
     hit = page.locator('.diagram .edge.walked path.hit').first

@@ -260,15 +260,6 @@ class Hostile(Pattern):
 '''
 
 
-def test_axe_finds_nothing_on_a_finished_run(open_page, finished, axe):
-    page = open_page()
-    opened(page, finished)
-    axe(page, dark=True)
-    page.get_by_role('tab', name='Memory').click()
-    page.get_by_role('tab', name='Transcript').click()
-    axe(page, dark=True)
-
-
 def test_a_narrow_window_shows_one_part_at_a_time(open_page, finished, axe):
     page = open_page(width=390, height=844)
     opened(page, finished)

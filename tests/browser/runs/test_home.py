@@ -109,24 +109,6 @@ def test_the_list_keeps_the_focus_while_it_updates(page, server):
     assert page.evaluate('document.activeElement.getAttribute("href")') == path
 
 
-def test_a_bad_pattern_file_is_named_with_its_line(page, new_server, tmp_path):
-    new_server.patterns = tmp_path / 'patterns'
-    new_server.patterns.mkdir()
-    (new_server.patterns / 'broken.py').write_text('x = 1\ndef f(:\n')
-    new_server.start()
-    page.goto(new_server.url)
-    expect(page.get_by_role('alert')).to_contain_text('broken.py:2')
-    expect(page.get_by_role('button', name=PIPELINE)).to_be_enabled()
-
-
-def test_an_unknown_address_has_a_page(page, server, axe, console):
-    console.expect('status of 404')
-    answer = page.goto(f'{server.url}/nowhere')
-    assert answer.status == 404
-    expect(page.get_by_role('heading', name='Page not found')).to_be_visible()
-    axe(page)
-
-
 @pytest.mark.parametrize('path', ['/', '/runs'])
 @pytest.mark.parametrize(('width', 'height'), [(1440, 900), (390, 844)])
 def test_it_is_accessible_and_fits(open_page, server, axe, path, width, height):

@@ -180,8 +180,8 @@ class Completed:
     """The provider's own finish reason, if it sends one."""
     cost: float | None = None
     """Dollars, if known."""
-    written_hour: int = 0
-    """Tokens written to the cache for an hour, for which Anthropic charges more."""
+    written_hour: int | None = None
+    """Tokens written to the cache for an hour, for which Anthropic charges more; None if not reported."""
 
 
 ModelEvent = (

@@ -119,9 +119,9 @@ class AnthropicDecoder(Decoder):
     def close(self) -> list[ModelEvent]:
         """Close blocks left open and end the answer."""
         end = self.make_end(calls=bool(self._calls))
-        by_age = as_mapping(self._counted.get('cache_creation'))
-        hour = min(end.usage.written, token_count(by_age.get('ephemeral_1h_input_tokens')))
-        end = replace(end, written_hour=hour)
+        if by_age := as_mapping(self._counted.get('cache_creation')):
+            hour = token_count(by_age.get('ephemeral_1h_input_tokens'))
+            end = replace(end, written_hour=min(end.usage.written, hour))
         return [*(event for index in list(self._blocks) for event in self._close(index)), end]
 
     def _events(self, kind: str, payload: dict[str, Any]) -> Iterator[ModelEvent]:

@@ -230,12 +230,15 @@ def parse_usage(reported: dict[str, Any]) -> Usage:
     )
     cached = token_count(asked.get('cached_tokens') or reported.get('prompt_cache_hit_tokens'))
     read, written = token_count(reported.get('prompt_tokens')), token_count(reported.get('completion_tokens'))
+    # OpenRouter and LiteLLM count writes to the cache, which cost more, within the input.
+    kept = token_count(asked.get('cache_write_tokens') or reported.get('cache_creation_input_tokens'))
     reasoning = token_count(said.get('reasoning_tokens'))
     # xAI and Google count reasoning in the total only.
     apart = token_count(reported.get('total_tokens')) - read - written
     if apart > 0 and apart != cached and reasoning in (0, apart):
         written, reasoning = written + apart, apart
-    return Usage(input=read, output=written, calls=1, cached=cached, reasoning=reasoning)
+    kept = max(0, min(kept, read - cached))
+    return Usage(input=read, output=written, calls=1, cached=cached, written=kept, reasoning=reasoning)
 
 
 ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'

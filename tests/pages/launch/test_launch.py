@@ -48,7 +48,7 @@ def launchers(monkeypatch):
 async def test_a_form_is_drawn_for_any_pattern(pages, conductor):
     conductor.catalog.add(Wide)
     await pages.open('/launch/wide')
-    for text in ('As many stations as one asks for.', 'Topic', 'Tone', 'Names', 'Budgets', 'Time', 'Options'):
+    for text in ('As many stations as requested.', 'Topic', 'Tone', 'Names', 'Budgets', 'Time', 'Options'):
         await pages.should_see(text)
     await pages.should_see('Simulated: the scripted model answers.')
 

@@ -62,7 +62,7 @@ class ForkForm:
     def _title_field(self) -> None:
         with ui.element('div').classes('field'):
             head = Text('label', 'Title', 'label')
-            self._title = text_input(self._origin.info.title, maxlength='200')
+            self._title = text_input(self._origin.info.title, maxlength='200', autofocus='')
             set_attributes(head, for_=self._title.html_id)
 
     async def load(self) -> None:

@@ -312,6 +312,16 @@ def test_patterns_are_listed_with_the_faults_of_files(hemicycle: Hemicycle) -> N
     assert f'not loaded: {hemicycle.patterns / "broken.py"}:2: SyntaxError' in shown
 
 
+def test_a_file_that_does_not_load_is_named_where_its_pattern_is_asked_for(hemicycle: Hemicycle) -> None:
+    broken = hemicycle.patterns / 'broken.py'
+    broken.write_text('x = 1\nthis is no Python\n')
+    result = hemicycle('run', 'broken', '--patterns', str(hemicycle.patterns))
+    assert (result.exit_code, result.stdout) == (ExitCode.REFUSED, '')
+    said = ' '.join(result.stderr.split())
+    assert "there is no pattern 'broken'; available: " in said and ', counting, ' in said
+    assert f'not loaded: {broken}, line 2: SyntaxError: invalid syntax' in said
+
+
 def test_an_ended_run_cannot_be_continued(done: Hemicycle) -> None:
     result = done('resume', 'last')
     assert result.exit_code == 2

@@ -314,11 +314,16 @@ def _choice(plan: AnswerPlan) -> dict[str, str]:
     return {'type': named} if named else {'type': 'tool', 'name': plan.choice}
 
 
+THINKING = ('thinking', 'redacted_thinking')
+
+
 def _turns(messages: tuple[Message, ...], endpoint: Endpoint, sight: Sight) -> list[dict[str, Any]]:
     """Messages as alternating turns; tool results count as the user's."""
     turns: list[dict[str, Any]] = []
     for message in messages:
         blocks = list(_blocks(message, endpoint, sight)) if message.role != 'system' else []
+        while blocks and blocks[-1]['type'] in THINKING:  # The provider refuses a turn that ends with it.
+            blocks.pop()
         role = 'assistant' if message.role == 'assistant' else 'user'
         if blocks and turns and turns[-1]['role'] == role:
             turns[-1]['content'] += blocks

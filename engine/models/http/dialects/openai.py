@@ -77,7 +77,9 @@ class OpenAI(ListsData):
     def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
         """The request as JSON values."""
         effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
-        made = _build_body(model, request, endpoint) | openai_fields(effort, endpoint)
+        # OpenRouter passes on to providers that force no tool beside thinking.
+        thinks = effort not in ('', 'none') and endpoint.reasoning == 'object'
+        made = _build_body(model, request, endpoint, thinks=thinks) | openai_fields(effort, endpoint)
         if endpoint.cache != 'off' and ANTHROPIC_MODEL.search(model):
             made['cache_control'] = {'type': 'ephemeral', 'ttl': endpoint.cache}
         return made | dict(endpoint.body)
@@ -244,9 +246,10 @@ def parse_usage(reported: dict[str, Any]) -> Usage:
 ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 
 
-def _build_body(model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
+def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, *, thinks: bool) -> dict[str, Any]:
     """The request as JSON values."""
-    plan, sight = plan_answer(request, endpoint, model), Sight.of(request, model, endpoint)
+    plan = plan_answer(request, endpoint, model, thinks=thinks)
+    sight = Sight.of(request, model, endpoint)
     made: dict[str, Any] = {
         'model': model,
         'messages': [item for message in plan.messages for item in _messages(message, endpoint, sight)],
@@ -327,7 +330,7 @@ def _restore_opaque(part: Opaque, message: Message, made: dict[str, Any]) -> Non
         made[data['reasoning_field']] = ''.join(thoughts)
     elif 'call' in data and data['call'] < len(made.get('tool_calls', ())):
         made['tool_calls'][data['call']]['extra_content'] = data['extra_content']
-    elif 'reasoning_details' in data:
+    elif 'reasoning_details' in data and (made['content'] or message.calls):  # Anthropic refuses it alone.
         made['reasoning_details'] = data['reasoning_details']
 
 

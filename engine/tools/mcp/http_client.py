@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT
 
+from engine.models.http.content_coding import ASKED, coding_problem
 from engine.records.jsonable import describe_error
 from engine.tools.mcp.config import MOST_BYTES
 
@@ -35,14 +36,14 @@ class HttpClient(httpx2.AsyncClient):
 
     def __init__(self, headers: dict[str, str], auth: httpx2.Auth | None = None) -> None:
         timeout = httpx2.Timeout(MCP_DEFAULT_TIMEOUT, read=MCP_DEFAULT_SSE_READ_TIMEOUT)
-        super().__init__(headers=headers, auth=auth, timeout=timeout)
+        super().__init__(headers={**ASKED, **headers}, auth=auth, timeout=timeout)
 
     async def send(self, request: httpx2.Request, **ways: Any) -> httpx2.Response:
         """Send a request, and read its answer if that is JSON."""
         if request.method != 'POST':
-            return await super().send(request, **ways)
+            return await self._send(request, ways)
         try:
-            response = await super().send(request, **ways)
+            response = await self._send(request, ways)
             if response.headers.get('content-type', '').lower().startswith('application/json'):
                 response = await _whole(response)
         except httpx2.HTTPError as error:
@@ -61,6 +62,15 @@ class HttpClient(httpx2.AsyncClient):
         status = f'HTTP {response.status_code} {response.reason_phrase}'.strip()
         problem = f'it answered with {status}{HINTS.get(response.status_code, "")}'
         return _error(request, problem, NOT_FOUND if response.status_code == 404 else REFUSED)
+
+    async def _send(self, request: httpx2.Request, ways: dict[str, Any]) -> httpx2.Response:
+        response = await super().send(request, **{**ways, 'stream': True})
+        if problem := coding_problem(response.headers):
+            await response.aclose()
+            return _error(request, problem)
+        if not ways.get('stream'):
+            await response.aread()
+        return response
 
 
 async def _whole(response: httpx2.Response) -> httpx2.Response:

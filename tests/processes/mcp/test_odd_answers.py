@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import json
 import re
 import sys
@@ -16,7 +17,7 @@ import pytest
 
 from engine.errors import ToolError
 from engine.tools.mcp import tasks
-from engine.tools.mcp.config import McpServer
+from engine.tools.mcp.config import MOST_BYTES, McpServer
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool, ToolContext
 from tests.models.server import listening
@@ -27,6 +28,7 @@ from tests.support.mcp.pattern import connect
 pytestmark = pytest.mark.anyio
 
 ODD = str(Path(odd.__file__))
+VAST = bytes(MOST_BYTES + 1)
 SURROGATE = '{"text": "\\ud800"}'
 STDIO = [
     ('malformed', '', 'its answer cannot be parsed: '),
@@ -162,6 +164,16 @@ class Far:
             case 'a coded body':
                 coded = 'content-encoding: gzip'
                 self._send(writer, '200 OK', b'no gzip', f'content-type: application/json\r\n{coded}')
+            case 'compressed twice' | 'a stream compressed twice':
+                kind = 'text/event-stream' if 'stream' in how else 'application/json'
+                coded = f'content-type: {kind}\r\ncontent-encoding: gzip, gzip'
+                self._send(writer, '200 OK', gzip.compress(gzip.compress(VAST)), coded)
+            case 'a vast answer':
+                coded = 'content-type: application/json\r\ncontent-encoding: gzip'
+                self._send(writer, '200 OK', gzip.compress(VAST), coded)
+            case 'a vast event':
+                coded = 'content-type: text/event-stream\r\ncontent-encoding: gzip'
+                self._send(writer, '200 OK', gzip.compress(b'data: ' + VAST), coded)
             case 'another session':
                 self.sessions += 1
                 self._send(writer, '404 Not Found', b'')
@@ -185,6 +197,7 @@ async def far() -> AsyncIterator[tuple[Far, McpServer]]:
         yield server, McpServer(name='odd', url=f'http://127.0.0.1:{port}/mcp', start=60, seconds=20)
 
 
+TWICE = 'it answers compressed by gzip, gzip, which was not asked for'
 BREAKS = {
     'hangs up': 'whether the call was carried out is not known',
     'half of its JSON': 'whether the call was carried out is not known',
@@ -193,6 +206,10 @@ BREAKS = {
     'another type': 'Unexpected content type: text/html',
     'an error': 'HTTP 500 Oh no',
     'a coded body': 'whether the call was carried out is not known',
+    'compressed twice': f'{TWICE}; whether the call was carried out is not known',
+    'a stream compressed twice': f'{TWICE}; whether the call was carried out is not known',
+    'a vast answer': f'its answer is longer than {MOST_BYTES:,} bytes; whether the call',
+    'a vast event': 'SSE stream',
 }
 
 

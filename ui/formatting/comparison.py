@@ -41,10 +41,12 @@ def verdict_sentence(found: Comparison) -> str:
     if parted is not None:
         return f'The runs diverge {_where(parted)}. {divergence_reason(found, parted)}'
     if found.a.info.id == found.b.info.id:
-        return f'The same run twice: {count(len(found.rows), "step")}, all identical.'
+        return f'The same run twice: {count(found.a.view.seq, "step")}, all identical.'
     sentence = ''
     if found.same_way:
-        sentence = f'The runs took the same path, all {count(len(found.rows), "step")}.'
+        same_length = found.a.view.seq == found.b.view.seq  # retries, say, may differ on the same path
+        steps = f', all {count(found.a.view.seq, "step")}' if same_length else ''
+        sentence = f'The runs took the same path{steps}.'
     else:
         shared = sum(row.kind == 'same' for row in found.rows)
         sentence = f'So far the runs took the same path, {count(shared, "step")}.{_goes_on(found)}'

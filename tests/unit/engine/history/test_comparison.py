@@ -247,7 +247,11 @@ def test_steps_that_only_record_something_are_not_part_of_the_path():
         run=RunId('a'), seq=2, time=2.0, event=Event(name='pause'), active=(StatePath('beside'),)
     )
     a, b = steps(ENTER, LEAVE), steps(ENTER, LEAVE)
-    assert compared([a[0], pause, replace(a[1], seq=3)], b).same_way
+    paused = [a[0], pause, replace(a[1], seq=3)]
+    found = compared(paused, b)
+    assert found.same_way and verdict_sentence(found) == 'The runs took the same path.'
+    twice = compare(side(paused), side(paused), paused, paused)
+    assert verdict_sentence(twice) == 'The same run twice: 3 steps, all identical.'
 
 
 def test_the_same_path_with_other_texts_and_tools_is_reported():

@@ -16,7 +16,9 @@ TAKEN = ('', 'identity', 'gzip', 'deflate')
 def coding_problem(headers: Mapping[str, str]) -> str:
     """Why an answer with these headers must not be decompressed, or ''."""
     coding = headers.get('content-encoding', '').strip().lower()
-    return '' if coding in TAKEN else f'it answers compressed by {coding[:MOST_SAID]}, which was not asked for'
+    return (
+        '' if coding in TAKEN else f'it answers compressed by {coding[:MOST_SAID]}, which was not asked for'
+    )
 
 
 async def bounded(response: httpx.Response) -> httpx.Response:

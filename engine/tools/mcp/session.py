@@ -16,6 +16,7 @@ from engine.errors import ToolError
 from engine.records.jsonable import clip, describe_error, unwrap_error
 from engine.tools.mcp.asking import CURRENT, AskingCall
 from engine.tools.mcp.config import MOST_BYTES, McpServer
+from engine.tools.mcp.line_limit import ENCODING, TOO_LONG, is_cut
 from engine.tools.mcp.lost import CLOSED, SESSION_ENDED, UNKNOWN, ConnectionLost, SessionEnded, is_closed
 from engine.tools.mcp.token_file import TokenFile
 
@@ -59,6 +60,8 @@ class McpSession:
         self._ready: asyncio.Future[Client] | None = None
         self._lock = asyncio.Lock()
         self._errors = ''
+        self._broken = ''
+        """Why the connection was closed, if that is known."""
 
     @property
     def name(self) -> str:
@@ -127,7 +130,7 @@ class McpSession:
             said, code, lost = f'its answer cannot be parsed: {describe(error)}', 0, False
         if lost or (task is not None and task.done()):
             await self._close(task)
-            raise self.connection_error(f'the connection was lost; {UNKNOWN}')
+            raise self.connection_error(f'{self._broken or "the connection was lost"}; {UNKNOWN}')
         if said == SESSION_ENDED:
             await self._close(task)
             raise SessionEnded(self._name_server('it has ended the session'))
@@ -150,6 +153,7 @@ class McpSession:
         await asyncio.wait({task}, timeout=LEAVE)
 
     async def _hold(self, ready: asyncio.Future[Client]) -> None:
+        self._broken = ''
         try:
             async with AsyncExitStack() as stack:
                 client = await self._open(stack)
@@ -158,7 +162,7 @@ class McpSession:
                 await self._listen(client)
         except BaseException as error:
             if not ready.done():
-                said = describe(error)
+                said = self._broken or describe(error)
                 ready.set_exception(
                     self.connection_error(
                         said if said.startswith(WANTED) else f'it cannot be reached: {said}'
@@ -189,6 +193,7 @@ class McpSession:
                 args=list(server.args),
                 env=dict(server.env),
                 cwd=server.folder,
+                encoding=ENCODING,
                 encoding_error_handler='replace',  # Else one wrong byte ends the connection.
             )
             errors = await stack.enter_async_context(self._listening())
@@ -251,6 +256,9 @@ class McpSession:
     async def _on_message(self, message: Any) -> None:
         if getattr(message, 'method', '') == 'notifications/tools/list_changed':
             self._changed()
+        elif is_cut(message) and self._task:
+            self._broken = TOO_LONG
+            self._task.cancel()
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[TextIO]:

@@ -70,6 +70,26 @@ async def test_an_invalid_answer_fails_only_its_call(name: str, arguments: str, 
         assert await waits == f'wait {process}', 'the other call continues, with the same program'
 
 
+LOST = 'whether the call was carried out is not known'
+TOO_LONG = f'MCP server odd: it wrote a line of more than {MOST_BYTES:,} characters; {LOST}'
+
+
+async def test_a_line_without_an_end_fails_the_calls_of_its_connection_alone() -> None:
+    async with connected(McpServer(name='odd', command=sys.executable, args=(ODD,), start=60)) as (_, tools):
+        process = await used(tools, 'plain')
+        assert await used(tools, 'endless') == f'error: {TOO_LONG}'
+        assert (again := await used(tools, 'plain')).startswith('plain ') and again != process
+
+
+@pytest.mark.parametrize('method', ['initialize', 'tools/list'])
+async def test_a_server_that_begins_with_a_line_without_an_end_is_told_of(method: str) -> None:
+    server = McpServer(name='odd', command=sys.executable, args=(ODD, method), start=60)
+    async with connect(server) as (servers, _):
+        problem = (await servers.test('odd')).problem
+        assert f'it wrote a line of more than {MOST_BYTES:,} characters' in problem
+        assert problem.startswith('MCP server odd: ')
+
+
 class Far:
     """The same server over HTTP; `breaks` sets what happens to calls of `plain`."""
 
@@ -260,9 +280,6 @@ async def test_a_missing_list_of_tools_fails_no_call() -> None:
         assert 'it did not list its tools within 0.2 seconds' in (await servers.test('odd')).problem
         server.free.set()
         assert (await waits).startswith('wait ')
-
-
-LOST = 'whether the call was carried out is not known'
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A hand-written MCP server of protocol 2025-11-25 whose answers to single calls are odd: `odd.py`.
 
-Its `wait` answers once `free` has been called, in the same connection.
+Its `wait` answers once `free` has been called, in the same connection. The answer to the method that it is
+started with is a line without an end.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 NAMES = (
     'wait',
@@ -20,10 +21,11 @@ NAMES = (
     'refused',
     'bytes',
     'garbage',
+    'endless',
     'task',
     'long',
 )
-CHANGE = ('plain', 'long')
+CHANGE = ('plain', 'long', 'endless')
 FIT = {'type': 'object', 'properties': {'a': {'type': 'integer'}}, 'required': ['a']}
 NO_SCHEMA = {'type': 'object', 'properties': {'a': {'type': 'no such type'}}}
 SCHEMAS = {'unfit': FIT, 'bad_schema': NO_SCHEMA}
@@ -77,7 +79,13 @@ def answered(name: str) -> dict[str, Any]:
     return {'result': {'content': [{'type': 'text', 'text': f'{name} {os.getpid()}'}]}}
 
 
-def main() -> None:
+def flood() -> NoReturn:
+    """Write a line without an end."""
+    while True:
+        sys.stdout.buffer.write(b'x' * 1_000_000)
+
+
+def main() -> None:  # noqa: C901  (a list of methods)
     """Answer line by line."""
     waiting: list[Any] = []
     free = False
@@ -104,6 +112,8 @@ def main() -> None:
             sys.stdout.buffer.write(b'\xff\xfe caf\xe9\n')
         if name == 'garbage':
             sys.stdout.buffer.write(b'<html>\n{"jsonrpc": 7}\n')
+        if name == 'endless' or method in sys.argv:
+            flood()
         for key, found in [(ident, answer), *(waiting if free else ())]:
             sys.stdout.buffer.write(json.dumps({'jsonrpc': '2.0', 'id': key, **found}).encode() + b'\n')
             sys.stdout.buffer.flush()

@@ -1,0 +1,69 @@
+"""A limit for the lines of an MCP server: the package would keep one without an end in memory."""
+
+from __future__ import annotations
+
+import codecs
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from engine.tools.mcp.config import MOST_BYTES
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+ENCODING = 'utf_8_of_limited_lines'
+"""UTF-8, with `CUT` in place of a line that is too long."""
+CUT = 'this line is too long'
+TOO_LONG = f'it wrote a line of more than {MOST_BYTES:,} characters'
+
+
+class LineLimiter(codecs.IncrementalDecoder):
+    """Decodes UTF-8 line by line, for the package would join the pieces of a line again and again."""
+
+    def __init__(self, errors: str = 'strict') -> None:
+        super().__init__(errors)
+        self._decoder = codecs.getincrementaldecoder('utf-8')(errors)
+        self._start()
+
+    def decode(self, data: Buffer, final: bool = False) -> str:
+        """The lines that have ended, and a sign for one that is too long; its rest is dropped."""
+        first, *others = self._decoder.decode(data, final).split('\n')
+        said = [self._add(first)]
+        for piece in others:
+            said += ['' if self._is_cut else f'{"".join(self._pieces)}\n']
+            self._start()
+            said += [self._add(piece)]
+        return ''.join(said)
+
+    def _start(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+
+    @property
+    def _is_cut(self) -> bool:
+        return self._length > MOST_BYTES
+
+    def _add(self, piece: str) -> str:
+        was_cut = self._is_cut
+        self._length += len(piece)
+        if not self._is_cut:
+            self._pieces.append(piece)
+            return ''
+        self._pieces.clear()
+        return '' if was_cut else f'{CUT}\n'
+
+
+def is_cut(message: object) -> bool:
+    """Whether what the package could not parse is the sign of a line that was cut off."""
+    return isinstance(message, ValidationError) and message.errors()[0]['input'] == CUT
+
+
+def _find(name: str) -> codecs.CodecInfo | None:
+    if name != ENCODING:
+        return None
+    plain = codecs.lookup('utf-8')
+    return codecs.CodecInfo(plain.encode, plain.decode, incrementaldecoder=LineLimiter, name=ENCODING)
+
+
+codecs.register(_find)

@@ -145,7 +145,7 @@ class StatusStrip:
             self._asks = InputRequests(conductor, info, shape)
         # It is there from the start if it may ever be: what is under it must not move.
         fields = [shape.field(panel) for panel in ('time', 'drafts', 'report')]
-        self._root.set_visibility(any(fields) or self._asks.possible)
+        self._root.set_visibility(any(fields) or (self._asks.possible and not info.status.ended))
 
     def show(self, view: View, newest: View, *, mine: bool) -> None:
         """Show the time at the step of `view`, and the input that the newest step accepts."""

@@ -16,6 +16,8 @@ ENCODING = 'utf_8_of_limited_lines'
 """UTF-8, with `CUT` in place of a line that is too long."""
 CUT = 'this line is too long'
 TOO_LONG = f'it wrote a line of more than {MOST_BYTES:,} characters'
+TOO_DEEP = 'it wrote a message that is nested too deep to be read'
+TOO_DEEP_SAID = 'recursion limit exceeded'
 
 
 class LineLimiter(codecs.IncrementalDecoder):
@@ -54,9 +56,14 @@ class LineLimiter(codecs.IncrementalDecoder):
         return '' if was_cut else f'{CUT}\n'
 
 
-def is_cut(message: object) -> bool:
-    """Whether what the package could not parse is the sign of a line that was cut off."""
-    return isinstance(message, ValidationError) and message.errors()[0]['input'] == CUT
+def line_problem(message: object) -> str:
+    """What is wrong with a line the package cannot parse, if calls would wait for it in vain; or ''."""
+    if not isinstance(message, ValidationError):
+        return ''
+    error = message.errors()[0]
+    if error['input'] == CUT:
+        return TOO_LONG
+    return TOO_DEEP if TOO_DEEP_SAID in error['msg'] else ''
 
 
 def _find(name: str) -> codecs.CodecInfo | None:

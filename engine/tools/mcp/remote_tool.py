@@ -33,6 +33,9 @@ TYPES: dict[str, Any] = {
 }
 MOST_DESCRIBED = 4_000
 """Maximum characters of a description given to a model."""
+MOST_SCHEMA, MOST_NESTED, MOST_FIELDS = 100_000, 64, 500
+"""Maximum characters, levels and arguments of a schema given to a model."""
+NO_SCHEMA = 'The schema of its arguments is too large to be given.'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +77,13 @@ def remote(server: McpServer, name: str, tool: types.Tool, call: Any) -> RemoteT
     hints = tool.annotations
     changes = not (hints and hints.read_only_hint)
     destroys = changes and (hints is None or hints.destructive_hint is not False)
-    schema = {'type': 'object', 'properties': {}, **tool.input_schema}
+    given = {} if (is_vast := _is_vast(tool.input_schema)) else tool.input_schema
+    schema = {'type': 'object', 'properties': {}, **given}
+    described = (tool.description or tool.title or tool.name)[:MOST_DESCRIBED]
     return RemoteTool(
         name=name,
         origin=tool.name,
-        description=(tool.description or tool.title or tool.name)[:MOST_DESCRIBED],
+        description=f'{described}\n{NO_SCHEMA}' if is_vast else described,
         arguments=_form(name, schema),
         schema=schema,
         call=call,
@@ -139,6 +144,17 @@ async def _keep(what: str, data: str, context: ToolContext) -> str:
     if context.workspace is not None:
         kept = f', kept as artifact {await context.workspace.store(content)}'
     return f'[{what}, {len(content):,} bytes{kept}]'
+
+
+def _is_vast(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema is larger than anybody uses: it would occupy a request, or this process."""
+    level: list[Any] = [schema]
+    for _ in range(MOST_NESTED):
+        values = [value for item in level for value in (item.values() if isinstance(item, dict) else item)]
+        level = [value for value in values if isinstance(value, dict | list)]
+    fields = schema.get('properties')
+    many = isinstance(fields, Mapping) and len(fields) > MOST_FIELDS
+    return bool(level) or many or len(json.dumps(schema)) > MOST_SCHEMA
 
 
 def _form(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:

@@ -16,7 +16,7 @@ from engine.errors import ToolError
 from engine.records.jsonable import clip, describe_error, unwrap_error
 from engine.tools.mcp.asking import CURRENT, AskingCall
 from engine.tools.mcp.config import MOST_BYTES, McpServer
-from engine.tools.mcp.line_limit import ENCODING, TOO_LONG, is_cut
+from engine.tools.mcp.line_limit import ENCODING, line_problem
 from engine.tools.mcp.lost import CLOSED, SESSION_ENDED, UNKNOWN, ConnectionLost, SessionEnded, is_closed
 from engine.tools.mcp.token_file import TokenFile
 
@@ -256,8 +256,8 @@ class McpSession:
     async def _on_message(self, message: Any) -> None:
         if getattr(message, 'method', '') == 'notifications/tools/list_changed':
             self._changed()
-        elif is_cut(message) and self._task:
-            self._broken = TOO_LONG
+        elif (problem := line_problem(message)) and self._task:
+            self._broken = problem
             self._task.cancel()
 
     @asynccontextmanager

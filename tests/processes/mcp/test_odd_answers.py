@@ -18,6 +18,7 @@ import pytest
 from engine.errors import ToolError
 from engine.tools.mcp import tasks
 from engine.tools.mcp.config import MOST_BYTES, McpServer
+from engine.tools.mcp.line_limit import TOO_DEEP
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool, ToolContext
 from tests.models.server import listening
@@ -90,6 +91,23 @@ async def test_a_server_that_begins_with_a_line_without_an_end_is_told_of(method
         assert problem.startswith('MCP server odd: ')
 
 
+async def test_a_schema_that_nests_too_deep_is_told_of() -> None:
+    server = McpServer(name='odd', command=sys.executable, args=(ODD, 'deep'), start=60)
+    async with asyncio.timeout(30), connect(server) as (servers, _):
+        assert TOO_DEEP in (await servers.test('odd')).problem
+
+
+@pytest.mark.parametrize('kind', ['application/json', 'text/event-stream'])
+async def test_a_schema_that_nests_too_deep_is_told_of_over_http(kind: str) -> None:
+    async with far() as (server, settings), connect(settings) as (servers, _):
+        server.deep = kind
+        problem = (await servers.test('odd')).problem
+        assert (
+            problem.startswith('MCP server odd: Failed to parse ') and 'recursion limit exceeded' in problem
+        )
+        assert len(problem) < 1_000
+
+
 class Far:
     """The same server over HTTP; `breaks` sets what happens to calls of `plain`."""
 
@@ -100,6 +118,8 @@ class Far:
         self.holds: dict[str, str] = {}
         """The statuses that calls of tools get, once all may go on."""
         self.lists = True
+        self.deep = ''
+        """The content type of a list of tools with too deep a schema; else it is an ordinary one."""
         self.sessions = 0
         self.called: list[str] = []
         self.free = asyncio.Event()
@@ -127,6 +147,10 @@ class Far:
             case 'initialize':
                 self.sessions += 1
                 self._result(writer, message, {'result': odd.greeting()}, f'mcp-session-id: {self.sessions}')
+            case 'tools/list' if self.deep:
+                listed = odd.deep(message['id'])
+                body = listed if 'json' in self.deep else b'data: %b\n\n' % listed
+                self._send(writer, '200 OK', body, f'content-type: {self.deep}')
             case 'tools/list':
                 if self.lists:
                     self._result(writer, message, {'result': {'tools': odd.tools()}})

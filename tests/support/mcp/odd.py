@@ -85,6 +85,13 @@ def flood() -> NoReturn:
         sys.stdout.buffer.write(b'x' * 1_000_000)
 
 
+def deep(ident: Any) -> bytes:
+    """A list of tools with a schema of 5,000 levels."""
+    schema = b'{"type": "object", "properties": {"a": ' * 5_000 + b'{}' + b'}}' * 5_000
+    tool = b'{"name": "deep", "inputSchema": %b}' % schema
+    return b'{"jsonrpc": "2.0", "id": %b, "result": {"tools": [%b]}}' % (json.dumps(ident).encode(), tool)
+
+
 def main() -> None:  # noqa: C901  (a list of methods)
     """Answer line by line."""
     waiting: list[Any] = []
@@ -114,6 +121,10 @@ def main() -> None:  # noqa: C901  (a list of methods)
             sys.stdout.buffer.write(b'<html>\n{"jsonrpc": 7}\n')
         if name == 'endless' or method in sys.argv:
             flood()
+        if method == 'tools/list' and 'deep' in sys.argv:
+            sys.stdout.buffer.write(deep(ident) + b'\n')
+            sys.stdout.buffer.flush()
+            continue
         for key, found in [(ident, answer), *(waiting if free else ())]:
             sys.stdout.buffer.write(json.dumps({'jsonrpc': '2.0', 'id': key, **found}).encode() + b'\n')
             sys.stdout.buffer.flush()

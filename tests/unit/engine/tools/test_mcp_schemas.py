@@ -1,0 +1,44 @@
+"""The schemas of MCP servers' tools: one that is too large is left out, and its tool takes any object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp import types
+
+from engine.tools.mcp import remote_tool
+from engine.tools.mcp.config import McpServer
+from engine.tools.mcp.remote_tool import NO_SCHEMA, RemoteTool, remote
+
+
+def tool_with(schema: dict[str, Any]) -> RemoteTool:
+    tool = types.Tool(name='find', description='Find it.', input_schema=schema)
+    return remote(McpServer(name='small', command='true'), 'small_find', tool, None)
+
+
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {'type': 'string'}
+    for _ in range(levels):
+        schema = {'type': 'object', 'properties': {'inside': schema}}
+    return schema
+
+
+def wide(fields: int, help: str = '') -> dict[str, Any]:
+    return {'type': 'object', 'properties': {f'a{at}': {'description': help} for at in range(fields)}}
+
+
+@pytest.mark.parametrize(
+    'schema', [nested(5_000), nested(40), wide(remote_tool.MOST_FIELDS + 1), wide(20, help='x' * 5_000)]
+)  # fmt: skip
+def test_a_schema_that_is_too_large_is_left_out(schema: dict[str, Any]) -> None:
+    tool = tool_with(schema)
+    assert tool.spec.schema == {'type': 'object', 'properties': {}}
+    assert tool.spec.description == f'Find it.\n{NO_SCHEMA}'
+    assert tool.arguments.model_validate({'a1': [1]}).model_extra == {'a1': [1]}
+
+
+@pytest.mark.parametrize('schema', [nested(20), wide(remote_tool.MOST_FIELDS), wide(20, help='x' * 4_000)])
+def test_a_large_schema_is_given_as_it_is(schema: dict[str, Any]) -> None:
+    tool = tool_with(schema)
+    assert (tool.spec.schema, tool.spec.description) == (schema, 'Find it.')

@@ -115,6 +115,7 @@ class StoredSignIn(OAuthClientProvider):
                 if asked is not request and coding != 'identity':
                     raise ToolError(f'{asked.url.host} answers compressed, which was not requested')
                 if asked is not request or response.status_code in (401, 403):
+                    response.headers.pop('content-encoding', None)  # Nobody reads it: it stays compressed.
                     assert isinstance(response.stream, httpx2.AsyncByteStream)
                     response.stream = _Bounded(response.stream)
                 asked = await flow.asend(response)

@@ -74,6 +74,12 @@ async def test_a_huge_metadata_document_is_not_read(tmp_path: Path) -> None:
         assert f'more than {oauth.MOST_DOCUMENT:,} bytes' in (await servers.sign_in('far', nobody)).problem
 
 
+async def test_a_compressed_refusal_is_not_decompressed(tmp_path: Path) -> None:
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        there.coding = 'gzip, gzip'
+        assert (await servers.sign_in('far', browse)).problem == ''
+
+
 @pytest.mark.parametrize('echoed', ['code', 'code_verifier', 'client_secret'])
 async def test_secrets_echoed_by_the_token_endpoint_are_not_shown(tmp_path: Path, echoed: str) -> None:
     file = tmp_path / 'far.json'

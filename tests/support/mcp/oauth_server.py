@@ -37,6 +37,8 @@ class Guarded:
     """In place of a token."""
     bytes: tuple[int, bytes] | None = None
     """What the token endpoint answers in place of JSON: a status and a body."""
+    coding: str = ''
+    """How the refusal says that it is compressed, twice perhaps: it is not."""
     hangs: bool = False
     """Whether the token endpoint says nothing."""
     refuses: bool = False
@@ -80,9 +82,9 @@ class Guarded:
                 return JSONResponse(self.token or {'access_token': token, **made})
         if request.headers.get('authorization', '').removeprefix('Bearer ') not in self.valid:
             where = f'{self.url}/.well-known/oauth-protected-resource/mcp'
-            return Response(
-                status_code=401, headers={'WWW-Authenticate': f'Bearer resource_metadata="{where}"'}
-            )
+            coded = {'Content-Encoding': self.coding} if self.coding else {}
+            named = {'WWW-Authenticate': f'Bearer resource_metadata="{where}"'}
+            return Response('no', status_code=401, headers={**named, **coded})
         return None
 
 

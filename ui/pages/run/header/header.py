@@ -153,7 +153,9 @@ class StatusStrip:
         has_drafts = bool(self._shape.field('drafts'))
         self._drafts.show(draft_progress(self._shape, view) or 'No draft yet')
         self._drafts.set_visibility(has_drafts)
-        self._report.set_visibility(bool(newest.memory.get(self._shape.field('report'))))
+        reported = bool(newest.memory.get(self._shape.field('report')))
+        self._report.set_visibility(reported)
+        self._root.classes(add='reported' if reported else '', remove='' if reported else 'reported')
         self._asks.show(newest, mine=mine)
 
     def tick(self, now: float) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 
-from nicegui import background_tasks, ui
+from nicegui import ui
 
 from engine import EngineError
 from engine.errors import UnknownRun
 from engine.records import RunId, RunInfo, RunQuery
+from ui.components.debounce import create_page_task
 from ui.components.dialogs import notify_errors
 from ui.components.theme import empty_state, frame
 from ui.components.widgets import Text, link
@@ -83,8 +84,7 @@ class VariantBoard:
                 follower = Follower(conductor, run, shape, self._pace)
                 lane = VariantPane(conductor, run, follower, name, on_win=self._win)
                 self._lanes.append(lane)
-                following = background_tasks.create(follower.follow(), name=f'follow {run.id}')
-                ui.context.client.on_delete(following.cancel)
+                create_page_task(self._place, follower.follow(), f'follow {run.id}')
         for lane in self._lanes:
             await lane.read(parent)
         self._letters = letters

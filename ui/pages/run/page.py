@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 
 from fastapi import Request
-from nicegui import background_tasks, ui
+from nicegui import ui
 
 from engine import EngineError
 from engine.errors import UnknownStep
 from engine.records import RunId
-from ui.components.debounce import DRAWN, PATIENCE
+from ui.components.debounce import DRAWN, PATIENCE, create_page_task
 from ui.components.theme import frame
 from ui.exports.routes import serve_exports
 from ui.pages.run.header.run_menu import KEYS
@@ -56,8 +56,7 @@ def register(backend: Backend) -> None:
                     await client.run_javascript(DRAWN, timeout=PATIENCE)
             await screen.follower.follow()
 
-        following = background_tasks.create(follow(), name=f'follow {run}')
-        client.on_delete(following.cancel)
+        create_page_task(client.layout, follow(), f'follow {run}')
         client.on_connect(viewer.join)
         client.on_disconnect(lambda: None if client.has_socket_connection else viewer.leave())
 

@@ -24,10 +24,8 @@ HINTS = {
 CODING = ('content-encoding', 'content-length', 'transfer-encoding')
 
 
-class HttpClient(httpx2.AsyncClient):
-    """Answers requests that fail with an error of the protocol.
-
-    The package would end the connection instead, and with it all calls that are made over it.
+class BoundedClient(httpx2.AsyncClient):
+    """Reads of an answer only what it needs, and no more than memory holds.
 
     Args:
         headers: sent with each request.
@@ -36,16 +34,34 @@ class HttpClient(httpx2.AsyncClient):
 
     def __init__(self, headers: dict[str, str], auth: httpx2.Auth | None = None) -> None:
         timeout = httpx2.Timeout(MCP_DEFAULT_TIMEOUT, read=MCP_DEFAULT_SSE_READ_TIMEOUT)
-        super().__init__(headers={**ASKED, **headers}, auth=auth, timeout=timeout)
+        hooks = {'response': [_leave_unread]}
+        super().__init__(headers={**ASKED, **headers}, auth=auth, timeout=timeout, event_hooks=hooks)
+
+    async def send(self, request: httpx2.Request, **ways: Any) -> httpx2.Response:
+        """Send a request, and read its answer if that is JSON."""
+        response = await super().send(request, **{**ways, 'stream': True})
+        if problem := coding_problem(response.headers):
+            await response.aclose()
+            return _error(request, problem)
+        if response.headers.get('content-type', '').lower().startswith('application/json'):
+            return await _whole(response)
+        if not ways.get('stream'):
+            await response.aread()
+        return response
+
+
+class HttpClient(BoundedClient):
+    """Answers requests that fail with an error of the protocol.
+
+    The package would end the connection instead, and with it all calls that are made over it.
+    """
 
     async def send(self, request: httpx2.Request, **ways: Any) -> httpx2.Response:
         """Send a request, and read its answer if that is JSON."""
         if request.method != 'POST':
-            return await self._send(request, ways)
+            return await super().send(request, **ways)
         try:
-            response = await self._send(request, ways)
-            if response.headers.get('content-type', '').lower().startswith('application/json'):
-                response = await _whole(response)
+            response = await super().send(request, **ways)
         except httpx2.HTTPError as error:
             asked = error.request if isinstance(error, httpx2.RequestError) else request
             if asked is not request and asked.url.host:  # Of the sign-in: the call itself was not sent.
@@ -63,14 +79,14 @@ class HttpClient(httpx2.AsyncClient):
         problem = f'it answered with {status}{HINTS.get(response.status_code, "")}'
         return _error(request, problem, NOT_FOUND if response.status_code == 404 else REFUSED)
 
-    async def _send(self, request: httpx2.Request, ways: dict[str, Any]) -> httpx2.Response:
-        response = await super().send(request, **{**ways, 'stream': True})
-        if problem := coding_problem(response.headers):
-            await response.aclose()
-            return _error(request, problem)
-        if not ways.get('stream'):
-            await response.aread()
-        return response
+
+async def _leave_unread(response: httpx2.Response) -> None:
+    """Drop the body of an answer of which only the head counts: it may be endless."""
+    if response.has_redirect_location or response.request.method == 'DELETE':
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        await response.stream.aclose()
+        response.stream = httpx2.ByteStream(b'')
+        response.headers.pop('content-encoding', None)
 
 
 async def _whole(response: httpx2.Response) -> httpx2.Response:

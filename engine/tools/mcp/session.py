@@ -299,11 +299,12 @@ async def open_once(server: McpServer, auth: StoredSignIn) -> None:
     """Connect to a server once, which signs in."""
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
-    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    from engine.tools.mcp.http_client import BoundedClient
 
     logging.getLogger('mcp').setLevel(logging.CRITICAL)
     async with (
-        create_mcp_http_client(headers=dict(server.headers), auth=auth) as http,
+        BoundedClient(dict(server.headers), auth) as http,
         Client(
             streamable_http_client(server.url, http_client=http, max_sse_event_size=MOST_BYTES), cache=None
         ) as client,

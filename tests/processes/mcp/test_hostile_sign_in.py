@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -77,6 +78,19 @@ async def test_a_huge_metadata_document_is_not_read(tmp_path: Path) -> None:
 async def test_a_compressed_refusal_is_not_decompressed(tmp_path: Path) -> None:
     async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.coding = 'gzip, gzip'
+        assert (await servers.sign_in('far', browse)).problem == ''
+
+
+async def test_the_first_answer_after_a_sign_in_may_not_be_compressed_twice(tmp_path: Path) -> None:
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        there.answers_coded = 'gzip, gzip'
+        problem = (await servers.sign_in('far', browse)).problem
+        assert problem == 'it answers compressed by gzip, gzip, which was not asked for'
+
+
+async def test_the_body_of_a_redirect_is_not_waited_for(tmp_path: Path) -> None:
+    async with asyncio.timeout(30), guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        there.redirects = True
         assert (await servers.sign_in('far', browse)).problem == ''
 
 

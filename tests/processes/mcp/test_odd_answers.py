@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from engine.errors import ToolError
-from engine.tools.mcp import tasks
+from engine.tools.mcp import session, tasks
 from engine.tools.mcp.config import MOST_BYTES, McpServer
 from engine.tools.mcp.line_limit import TOO_DEEP
 from engine.tools.mcp.servers import McpServers
@@ -108,6 +108,10 @@ async def test_a_schema_that_nests_too_deep_is_told_of_over_http(kind: str) -> N
         assert len(problem) < 1_000
 
 
+HALF = b'HTTP/1.1 %b\r\ncontent-length: 900\r\n\r\nhalf'
+"""An answer of which the rest does not come."""
+
+
 class Far:
     """The same server over HTTP; `breaks` sets what happens to calls of `plain`."""
 
@@ -130,10 +134,12 @@ class Far:
                 head = (await reader.readuntil(b'\r\n\r\n')).decode().lower()
                 length = re.search(r'content-length: (\d+)', head)
                 body = await reader.readexactly(int(length[1])) if length else b''
-                if not head.startswith('post'):
+                if head.startswith('delete'):
+                    writer.write(HALF % b'200 OK')
+                elif head.startswith('get'):
                     self._send(writer, '405 Method Not Allowed', b'')
-                    continue
-                await self._answer(json.loads(body), head, writer)
+                else:
+                    await self._answer(json.loads(body), head, writer)
 
     async def _answer(  # noqa: C901  (a list of methods)
         self, message: dict[str, Any], head: str, writer: asyncio.StreamWriter
@@ -191,6 +197,8 @@ class Far:
         match how:
             case 'hangs up':
                 writer.transport.abort()
+            case 'a redirect':
+                writer.write(HALF % b'307 Temporary Redirect\r\nlocation: /mcp')
             case 'half of its JSON':
                 head = (
                     'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{"json'
@@ -287,6 +295,19 @@ async def test_a_read_only_call_is_retried_over_http() -> None:
         server.breaks = 'hangs up'
         assert (await used(tools, 'garbage')).startswith('garbage ')
         assert server.called.count('garbage') == 2
+
+
+async def test_the_body_of_a_redirect_is_not_waited_for() -> None:
+    async with far() as (server, settings), connected(settings) as (_, tools):
+        server.breaks = 'a redirect'
+        assert (await used(tools, 'plain')).startswith('plain ')
+        assert (server.called.count('plain'), server.sessions) == (2, 1)
+
+
+async def test_the_body_of_a_farewell_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, 'LEAVE', 60)
+    async with asyncio.timeout(30), far() as (_, settings), connected(settings) as (_, tools):
+        assert (await used(tools, 'plain')).startswith('plain ')
 
 
 async def test_an_ended_session_is_reopened() -> None:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlencode
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from tests.bench.processes import free_port
 
@@ -39,6 +39,10 @@ class Guarded:
     """What the token endpoint answers in place of JSON: a status and a body."""
     coding: str = ''
     """How the refusal says that it is compressed, twice perhaps: it is not."""
+    answers_coded: str = ''
+    """How answers to those who are signed in say that they are compressed."""
+    redirects: bool = False
+    """Whether what protects the MCP server is elsewhere, which a body without an end says."""
     hangs: bool = False
     """Whether the token endpoint says nothing."""
     refuses: bool = False
@@ -47,10 +51,12 @@ class Guarded:
     registered: list[Any] = field(default_factory=list)
     grants: list[dict[str, str]] = field(default_factory=list)
 
-    async def answer(self, request: Request) -> Response | None:  # noqa: PLR0911  (a list of pages)
+    async def answer(self, request: Request) -> Response | None:  # noqa: C901, PLR0911  (a list of pages)
         """The answer of the authorization server; None for requests to the MCP server."""
         match request.url.path:
-            case '/.well-known/oauth-protected-resource/mcp':
+            case '/.well-known/oauth-protected-resource/mcp' if self.redirects:
+                return StreamingResponse(endless(), 307, {'location': '/elsewhere'})
+            case '/.well-known/oauth-protected-resource/mcp' | '/elsewhere':
                 found = {'resource': f'{self.url}/mcp', 'authorization_servers': [self.url]}
                 return JSONResponse(found | self.resource)
             case '/.well-known/oauth-authorization-server':
@@ -85,7 +91,14 @@ class Guarded:
             coded = {'Content-Encoding': self.coding} if self.coding else {}
             named = {'WWW-Authenticate': f'Bearer resource_metadata="{where}"'}
             return Response('no', status_code=401, headers={**named, **coded})
+        if self.answers_coded:
+            return Response('no', headers={'Content-Encoding': self.answers_coded})
         return None
+
+
+async def endless() -> AsyncIterator[bytes]:
+    yield b'moved'
+    await asyncio.Event().wait()
 
 
 ENDS = {'authorization': 'authorize', 'token': 'token', 'registration': 'register'}

@@ -1,11 +1,14 @@
 """Every fault of a server, from a real one on loopback, in each dialect."""
 
 import asyncio
+import contextlib
+import itertools
 import time
 from typing import Any
 
 import pytest
 
+from engine.models.http import sse_reader
 from engine.models.http.client import call
 from engine.models.protocol import TextPiece, Timeouts
 from tests.models.exchange import client, served, whole
@@ -77,6 +80,41 @@ async def test_a_connection_lost_after_the_finish_reason_is_an_end(speech: Speec
         wire.drop()
 
     assert (await served(speech, script)).end.reason == 'stop'
+
+
+async def test_a_stream_that_drips_after_the_finish_reason_ends_soon(
+    speech: Speech, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sse_reader, 'GRACE', 0.2)
+    counts = itertools.count(1)
+
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        await wire.chunk(speech.start + speech.say('all') + speech.stop)
+        with contextlib.suppress(ConnectionError):
+            for output in counts:
+                await wire.chunk(speech.used(output))
+                await asyncio.sleep(0.02)
+
+    async with asyncio.timeout(20):
+        found = await served(speech, script, Timeouts(first=60, idle=60, total=60))
+    assert (found.text, found.end.reason) == ('all', 'stop') and found.end.usage.output > 0
+
+
+async def test_text_that_goes_on_after_a_finish_reason_is_read(
+    speech: Speech, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sse_reader, 'GRACE', 0.5)  # Some servers send a reason with each piece.
+
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        await wire.chunk(speech.start + speech.say('x') + speech.stop)
+        for _ in range(15):
+            await asyncio.sleep(0.05)
+            await wire.chunk(speech.say('x'))
+        await wire.end()
+
+    assert (await served(speech, script)).text == 'x' * 16
 
 
 @pytest.mark.parametrize('cut', [False, True])

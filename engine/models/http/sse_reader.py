@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import httpx
@@ -10,12 +11,12 @@ from httpx_sse import EventSource, ServerSentEvent
 from engine.errors import ModelError
 from engine.models.http.deadline import Deadline
 from engine.models.http.dialects.dialect import Decoder
-from engine.models.protocol import ModelEvent
+from engine.models.protocol import ModelEvent, UsageReport
 
 GRACE = 5.0
-"""Seconds to wait for the rest (usage, the end mark) once the finish reason is known."""
+"""Seconds in which the rest (usage, the end mark) may come once the finish reason is known."""
 ERROR_GRACE = 1.0
-"""Seconds to wait for the rest (usage, a clearer error) after an error."""
+"""Seconds in which the rest (usage, a clearer error) may come after an error."""
 DRAIN = 0.1
 """Seconds to drain the response's end, so that its connection can be reused."""
 MAX_EVENT, MAX_ANSWER = 16_000_000, 200_000_000
@@ -58,6 +59,7 @@ class SseReader:
     def __init__(self, pieces: AsyncIterator[bytes], decoder: Decoder, deadline: Deadline) -> None:
         self._decoder, self._deadline = decoder, deadline
         self._bytes = PaddedStream(pieces)
+        self._complete_since: float | None = None
         headers = {'content-type': 'text/event-stream; charset=utf-8'}
         self._events = EventSource(httpx.Response(200, headers=headers, stream=self._bytes)).aiter_sse()
 
@@ -73,6 +75,8 @@ class SseReader:
                 break
             if events := self._decode(sent):
                 self._deadline.note_event()
+                if not all(isinstance(event, UsageReport) for event in events):
+                    self._complete_since = None  # Some servers send a finish reason with each piece.
                 return events
         if not self._decoder.complete:
             raise ModelError('its answer ended without an end marker', kind='truncated', retryable=True)
@@ -90,8 +94,7 @@ class SseReader:
 
     async def _next_event(self) -> ServerSentEvent | None:
         try:
-            grace = ERROR_GRACE if self._decoder.failure else GRACE if self._decoder.complete else None
-            async with self._deadline.wait(grace):
+            async with self._deadline.wait(self._grace()):
                 sent = await anext(self._events, None)
             self._bytes.pending = 0
             return sent
@@ -103,6 +106,14 @@ class SseReader:
             if self._decoder.complete:
                 return None
             raise
+
+    def _grace(self) -> float | None:
+        """Seconds left for the rest of a complete answer."""
+        if not self._decoder.complete:
+            return None
+        now = asyncio.get_running_loop().time()
+        since = self._complete_since = self._complete_since or now
+        return max(0.0, since + (ERROR_GRACE if self._decoder.failure else GRACE) - now)
 
     def _decode(self, sent: ServerSentEvent) -> list[ModelEvent]:
         try:

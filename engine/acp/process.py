@@ -16,7 +16,7 @@ from typing import Any
 from engine.acp.config import ExternalAgent
 from engine.errors import ModelError, ToolError, WorkspaceError
 from engine.workspace.sandbox import bubblewrap
-from engine.workspace.sandbox.limits import MEBIBYTE, Limits, watch_limits
+from engine.workspace.sandbox.limits import MEBIBYTE, TEMP_DIR, Limits, watch_limits
 from engine.workspace.sandbox.process import kill_tree
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
@@ -254,7 +254,7 @@ def _inside(agent: ExternalAgent, cookie: str, mounts: list[str]) -> dict[str, s
     plain = bubblewrap.environment(home=bubblewrap.HOME_PATH)
     places = [place for folder in mounts for place in (f'{folder}/.bin', f'{folder}/bin', folder)]
     path = ':'.join([*places, plain['PATH']])
-    more = {'TMPDIR': bubblewrap.TEMP_DIR, 'PATH': path, COOKIE: cookie}
+    more = {'TMPDIR': TEMP_DIR, 'PATH': path, COOKIE: cookie}
     if agent.simulated:
         more['PYTHONPATH'] = _source()
     return {**plain, **more, **passed_variables(agent)}

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from engine.workspace.confined_dir import SANDBOX_PATH
-from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.limits import SCRATCH_DIRS, TEMP_DIR, Limits
 
-TEMP_DIR = str(PurePosixPath('/', 'tmp'))
 HOME_PATH = '/home/agent'
 """The home of a program that keeps data between its starts, if it is given one."""
 SYSTEM_DIRS = ('bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32')
@@ -100,7 +99,7 @@ def bwrap_options(  # noqa: PLR0913
         '--dev',
         '/dev',
     ]
-    for place in ('/dev/shm', TEMP_DIR):
+    for place in SCRATCH_DIRS:
         found += ['--perms', '1777', '--size', str(limits.scratch), '--tmpfs', place]
     inside = {source: place for source, place in mounts.items() if place.startswith(f'{SANDBOX_PATH}/')}
     outside = {source: place for source, place in mounts.items() if source not in inside}

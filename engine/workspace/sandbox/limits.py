@@ -9,12 +9,17 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from engine.workspace.directories import walk
 
 MEBIBYTE = 1 << 20
+TEMP_DIR = str(PurePosixPath('/', 'tmp'))
+SCRATCH_DIRS = ('/dev/shm', TEMP_DIR)
+"""A command's folders for temporary files, which are in memory."""
+INODE_SIZE = 1024
+"""What the kernel takes for each name in such a folder, and by which it counts their attributes."""
 POLL = 0.1
 """Seconds between checks of memory and processes; the folder is checked less often."""
 
@@ -76,8 +81,12 @@ def _excess(pid: int, limits: Limits) -> EndReason | None:
     # The sandbox's own processes do not count.
     if len(pids) > limits.processes + SANDBOX_PROCESSES:
         return 'processes'
-    too_much = sum(map(_memory, pids)) > limits.memory or socket_buffers(pids) > limits.sockets
-    return 'memory' if too_much else None
+    is_too_much = (
+        sum(map(_memory, pids)) > limits.memory
+        or socket_buffers(pids) > limits.sockets
+        or _names_in_memory(pids, limits.scratch) > limits.scratch
+    )
+    return 'memory' if is_too_much else None
 
 
 SANDBOX_PROCESSES = 3
@@ -96,14 +105,39 @@ def process_tree(pid: int) -> Iterator[int]:
 
 
 def _memory(pid: int) -> int:
-    """Private and shared memory of a process in bytes, without cached files."""
+    """Private and shared memory of a process in bytes, also in swap, and its page tables; no cached files."""
     try:
         status = Path(f'/proc/{pid}/status').read_text()
     except OSError:
         return 0
     return sum(
-        1024 * int(found) for found in re.findall(r'^Rss(?:Anon|Shmem):\s+(\d+)', status, re.MULTILINE)
+        1024 * int(found)
+        for found in re.findall(r'^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+)', status, re.MULTILINE)
     )
+
+
+def _names_in_memory(pids: Iterable[int], size: int) -> int:
+    """About how many bytes names and attributes take in a folder in memory of that size.
+
+    The size only bounds what files contain.
+    """
+    inside, used = _first_apart(pids, 'mnt'), [0]
+    for place in SCRATCH_DIRS if inside else ():
+        with contextlib.suppress(OSError):
+            found = os.statvfs(f'/proc/{inside}/root{place}')
+            if found.f_blocks * found.f_frsize == size:  # Until it is mounted, the machine's own is there.
+                used.append((found.f_files - found.f_ffree) * INODE_SIZE)
+    return max(used)
+
+
+def _first_apart(pids: Iterable[int], namespace: str) -> int | None:
+    """The first of these processes that does not share a namespace with this one."""
+    own = os.readlink(f'/proc/self/ns/{namespace}')
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if os.readlink(f'/proc/{pid}/ns/{namespace}') != own:
+                return pid
+    return None
 
 
 def socket_buffers(pids: Iterable[int]) -> int:
@@ -113,11 +147,8 @@ def socket_buffers(pids: Iterable[int]) -> int:
     buffers may grow further, how much is in them.
     """
     with contextlib.suppress(OSError):
-        own = os.readlink('/proc/self/ns/net')
-        for pid in pids:
-            with contextlib.suppress(OSError):  # it has ended meanwhile
-                if os.readlink(f'/proc/{pid}/ns/net') != own:
-                    return _socket_buffers(Path(f'/proc/{pid}/net'))
+        if inside := _first_apart(pids, 'net'):
+            return _socket_buffers(Path(f'/proc/{inside}/net'))
     return 0
 
 

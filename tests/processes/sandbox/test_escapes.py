@@ -152,6 +152,8 @@ async def test_a_command_cannot_fill_the_memory_file_systems(sandbox: Sandbox, w
         )
         assert 'No space left' in ran.output
     assert 'Read-only' in (await attempt(sandbox, workspace, 'echo x > /dev/x; echo x > /x', limits)).output
+    names = 'import os, time\nfor count in range(9_000):\n os.mknod(f"/dev/shm/{count}")\ntime.sleep(20)'
+    assert (await attempt(sandbox, workspace, names, limits)).ended == 'memory'
 
 
 async def test_a_command_cannot_fill_the_memory(sandbox: Sandbox, workspace: Workspace) -> None:
@@ -165,6 +167,13 @@ x = bytearray(b'x') * (60 << 20)
 time.sleep(9)
 """
     assert (await attempt(sandbox, workspace, together)).ended == 'memory'
+    tables = """import mmap
+held = []
+while True:
+    held.append(mmap.mmap(-1, 1 << 34, prot=mmap.PROT_READ, flags=mmap.MAP_PRIVATE))
+    sum(held[-1][place] for place in range(0, 1 << 34, 2 << 20))
+"""
+    assert (await attempt(sandbox, workspace, tables, replace(SMALL, memory=50 << 20))).ended == 'memory'
     shared = 'import mmap, time\nx = mmap.mmap(-1, 400 << 20)\nx.write(bytes(100<<20)*4)\ntime.sleep(9)'
     assert (await attempt(sandbox, workspace, shared)).ended in ('memory', 'exit')
 

@@ -27,6 +27,7 @@ from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
 from engine.records.plan_step import PlanItem
 from engine.records.run_info import (
+    MAX_NOTE,
     PURGING,
     Annotation,
     Approvals,
@@ -48,6 +49,7 @@ __all__ = [
     'CONTROL',
     'ENDINGS',
     'EXHAUSTED',
+    'MAX_NOTE',
     'PURGING',
     'RULES',
     'RUN',

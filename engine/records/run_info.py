@@ -117,6 +117,10 @@ class Annotation(TypedDict, total=False):
     deleted: float
 
 
+MAX_NOTE = 10_000
+"""Characters."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
     """A person's note on one step of a run. Not part of the run's history."""

@@ -11,9 +11,9 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from engine.errors import BundleError
-from engine.history.retention.maintenance import MAX_NOTE
 from engine.models.recording.exchange import Exchange
 from engine.records import (
+    MAX_NOTE,
     Change,
     Edge,
     Event,

@@ -6,12 +6,13 @@ import asyncio
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import BinaryIO, Literal, TypeVar
 
 from engine.errors import BundleError, UnknownRun
 from engine.history.bundle.reader import BundleReader
-from engine.history.bundle.staging import StagedRun, Staging
+from engine.history.bundle.staging import StagedRun, Staging, sweep
 from engine.history.bundle.store import BundleStore
 from engine.records import RunId, RunInfo, Transition
 
@@ -52,6 +53,7 @@ async def import_bundle(
         BundleError: the file is rejected; names the line and the field. Nothing was imported.
         JournalError: the journal could not be written. Nothing was imported.
     """
+    await sweep(store.workspaces.root, partial(_exists, store))
     making = asyncio.ensure_future(asyncio.to_thread(Staging, store.workspaces.root))
     try:
         staging = await _over(making)
@@ -138,6 +140,10 @@ async def _find_here(store: BundleStore, run: RunId) -> RunInfo | None:
         return await store.reader.info(run)
     except UnknownRun:
         return None
+
+
+async def _exists(store: BundleStore, run: RunId) -> bool:
+    return await _find_here(store, run) is not None
 
 
 async def _is_same(store: BundleStore, here: RunInfo, run: StagedRun) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import fcntl
 import hashlib
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -24,14 +25,15 @@ from engine.workspace.object_store import ObjectStore
 
 STAGING_PREFIX = '.importing-'
 """No run id begins with this."""
-
+MOVED = 'moved'
+"""The folder in it that names the runs moved into place: if the process dies, they may not be kept."""
 
 SNAPSHOT_PREFIX = b'!'
 """Marks a line of the steps file that holds a snapshot, not a step."""
 
 
 class Staging:
-    """A folder next to those of the runs. Folders that a dead process left behind are removed.
+    """A folder next to those of the runs; `sweep` removes it if this process dies.
 
     Args:
         root: the folder that holds all runs' workspaces.
@@ -39,7 +41,6 @@ class Staging:
 
     def __init__(self, root: Path) -> None:
         root.mkdir(parents=True, mode=0o700, exist_ok=True)
-        _sweep(root)
         self._root, self.folder = root, root / f'{STAGING_PREFIX}{secrets.token_hex(8)}'
         self.folder.mkdir(mode=0o700)
         self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -55,11 +56,15 @@ class Staging:
         return ObjectStore(self.home(number) / 'objects')
 
     def settle(self, number: int, home: Path) -> None:
-        """Move an unpacked run into place, replacing what a dead process left there."""
+        """Move an unpacked run into place, replacing what is there."""
         if not self.home(number).is_dir():
             return
-        self._moved.append(home)
-        remove_tree(home)
+        if home.exists():
+            remove_tree(home)
+        else:
+            (self.folder / MOVED).mkdir(exist_ok=True)
+            (self.folder / MOVED / home.name).touch()
+            self._moved.append(home)
         self.home(number).rename(home)
 
     def take_back(self) -> None:
@@ -73,15 +78,23 @@ class Staging:
         os.close(self._lock)
 
 
-def _sweep(root: Path) -> None:
-    for folder in root.glob(f'{STAGING_PREFIX}*'):
+async def sweep(root: Path, exists: Callable[[RunId], Awaitable[bool]]) -> None:
+    """Remove what imports of dead processes left: their folders, and the files of runs never journaled."""
+    for folder in await asyncio.to_thread(_find, root, f'{STAGING_PREFIX}*'):
         with contextlib.suppress(OSError):
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # Raises if another process is using it.
-                remove_tree(folder)
+                moved = [RunId(path.name) for path in await asyncio.to_thread(_find, folder / MOVED, '*')]
+                lost = [root / run for run in moved if not await exists(run)]
+                for left in (*lost, folder):
+                    await asyncio.to_thread(remove_tree, left)
             finally:
                 os.close(lock)
+
+
+def _find(folder: Path, pattern: str) -> list[Path]:
+    return list(folder.glob(pattern))
 
 
 @dataclass(slots=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal, Unpack
 
 from engine.errors import EventRefused, InvalidInput, UnknownRun, UnknownStep
+from engine.history.bundle.staging import sweep
 from engine.history.retention.disk_usage import DiskUsage, DiskUsageMeter
 from engine.journal.retention_policy import DAY, ExpiredRun, Retention, expired_runs
-from engine.records import PURGING, Annotation, Note, RunId, RunInfo, RunQuery
+from engine.records import MAX_NOTE, PURGING, Annotation, Note, RunId, RunInfo, RunQuery
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_control import RunControl
 
-MAX_NOTE = 10_000
 PAGE = 500
 
 
@@ -133,7 +133,7 @@ class RunMaintenance:
         return expired_runs(chosen, sizes, self.clock.now())
 
     async def clean_up(self, policy: Retention | None = None) -> CleanupResult:
-        """Apply the policy: move runs to the trash, and purge those there long enough."""
+        """Apply the policy: move runs to the trash, purge those there long enough, and remove leftovers."""
         chosen = policy or self.retention
         found = await self.preview_cleanup(chosen)
         now = self.clock.now()
@@ -147,6 +147,7 @@ class RunMaintenance:
         overdue += [info.id async for info in self.iter_runs('purging')]  # purges interrupted by a crash
         for run in overdue:
             await self.purge(run)
+        await sweep(self.workspaces.root, self._exists)
         # What displaced workers wrote after a purge; who is about to import a run has a day to journal it.
         await self.workspaces.sweep(self._exists, now - DAY)
         return CleanupResult(taken=tuple(found), purged=tuple(overdue))

@@ -325,6 +325,35 @@ async def test_leftovers_of_a_dead_process_are_removed(here: Conductor, target: 
     living.close()
 
 
+@pytest.mark.parametrize('kept', [False, True], ids=['before', 'after'])
+async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without_a_run(
+    here: Conductor, target: Conductor, kept: bool, monkeypatch: Any
+) -> None:
+    run, root, put = await paired(here), target.workspaces.root, target.journal.put
+    made = await whole(here, run)
+
+    async def killed(runs: Any) -> None:
+        if kept:
+            await put(runs)
+        raise OSError('killed')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(target.journal, 'put', killed)
+        patch.setattr(Staging, 'take_back', lambda staging: None)
+        patch.setattr(Staging, 'close', lambda staging: os.close(staging._lock))
+        with pytest.raises(BundleError):
+            await target.import_bundle(io.BytesIO(made))
+    assert len(os.listdir(root)) == 2, 'the files, and the folder they came from'
+    await target.clean_up()
+    if kept:
+        await same(here, target, run)
+    else:
+        await nothing_in(target)
+    assert os.listdir(root) == [run] * kept
+    await target.import_bundle(io.BytesIO(made))
+    await same(here, target, run)
+
+
 async def test_imported_runs_wait_for_nobody(here: Conductor, target: Conductor) -> None:
     made = await whole(here, await paired(here))
     importing = asyncio.ensure_future(target.import_bundle(io.BytesIO(made)))

@@ -14,9 +14,11 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MAX_WAITING: Final = 16
+MAX_WAITING: Final = 12
 """Pages sent whose browser has not connected yet. One dropped too early reloads."""
-COLLECT_AFTER: Final = 16
+MAX_LOST: Final = 6
+"""Pages whose browser is gone and may come back; what was typed into one dropped too early is lost."""
+COLLECT_AFTER: Final = 4
 """Closed pages that justify a full collection, which stops the event loop for a moment."""
 COLLECT_SECONDS = 10.0
 """Seconds that fewer closed pages wait for a collection."""
@@ -74,7 +76,7 @@ class HeadRequests:
         async def sent(message: Message) -> None:
             if message['type'] == 'http.response.start':
                 if 'X-NiceGUI-Content' in Headers(scope=message):
-                    drop_waiting()
+                    drop_pages_without_browser()
             elif head:
                 message = {**message, 'body': b''}
             await send(message)
@@ -101,14 +103,14 @@ def _matches(route: BaseRoute, asked: Scope) -> bool:
     return route.matches(asked)[0] is Match.FULL
 
 
-def drop_waiting(most: int = MAX_WAITING) -> None:
-    """Drop the oldest pages that no browser has connected to, if more than `most` wait."""
-    waiting = [
-        client
-        for client in Client.instances.values()
-        if not client.has_socket_connection and not client._delete_tasks and client._response_built
-    ]
-    for client in waiting[: max(0, len(waiting) - most)]:
+def drop_pages_without_browser() -> None:
+    """Drop the oldest of many pages that no browser has connected to, or whose browser is gone."""
+    kept = [c for c in Client.instances.values() if not c.has_socket_connection and c._response_built]
+    lost = [client for client in kept if client._delete_tasks]
+    waiting = [client for client in kept if not client._delete_tasks]
+    for client in lost[:-MAX_LOST] + waiting[:-MAX_WAITING]:
+        for task in client._delete_tasks.values():
+            task.cancel()
         client.delete()
 
 

@@ -16,7 +16,14 @@ from tests.support.harness import until
 from ui.components import theme
 from ui.server import clients
 from ui.server.app import PAGES
-from ui.server.clients import COLLECT_AFTER, MAX_WAITING, HeadRequests, OwnRequests, free_closed_pages
+from ui.server.clients import (
+    COLLECT_AFTER,
+    MAX_LOST,
+    MAX_WAITING,
+    HeadRequests,
+    OwnRequests,
+    free_closed_pages,
+)
 from ui.web.backend import Backend
 
 
@@ -68,6 +75,21 @@ async def test_the_number_of_unconnected_pages_is_limited(browser: httpx.AsyncCl
     for _ in range(MAX_WAITING + 5):
         assert (await browser.get('/nowhere')).status_code == 404
     assert sum(not client.has_socket_connection for client in Client.instances.values()) <= MAX_WAITING + 1
+
+
+async def test_the_number_of_pages_whose_browser_is_gone_is_limited(browser: httpx.AsyncClient) -> None:
+    made = []
+    for number in range(MAX_LOST + 3):
+        await browser.get('/runs')
+        client = [*Client.instances.values()][-1]
+        await client.handle_handshake(f's{number}', f't{number}', None, f'd{number}', None)
+        client.handle_disconnect(f's{number}')
+        made.append(client)
+    assert [client.is_deleted for client in made] == [True] * 2 + [False] * (MAX_LOST + 1)
+    await made[-1].handle_handshake('back', 'tab', None, f'd{MAX_LOST + 2}', None)
+    for _ in range(MAX_LOST + 3):
+        await browser.get('/runs')
+    assert not made[-1].is_deleted  # its browser came back
 
 
 async def test_closed_pages_are_freed(browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,8 @@ KEYS: Keys = (
 )
 LIST_KEYS: Keys = (
     ('↑ ↓', 'Next and previous run; with Shift, select them'),
+    ('← →', "The run's checkbox, link, star and menu"),
+    ('Home End', 'First and last run'),
     ('Space', 'Select a run; with Shift, all up to it'),
     ('Esc', 'Clear the selection'),
     ('Ctrl Z', 'Undo a deletion'),
@@ -140,9 +142,10 @@ def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) ->
     header.move(target_index=0)  # NiceGUI puts what a page draws into its `main`
     _keys_dialog(keys)
     ui.add_body_html(first_words(title, here, NAVIGATION))
-    with ui.element('div').classes('window' if wide else 'page') as main:
+    main = ui.element('div').classes('window' if wide else 'page')
+    ui.skip_link(target=main)  # before those of the page
+    with main:
         yield
-    ui.skip_link(target=main)
 
 
 def _keys_dialog(keys: Keys) -> None:

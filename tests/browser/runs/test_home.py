@@ -50,6 +50,13 @@ def test_patterns_are_grouped_and_one_is_recommended(page, server):
     assert len(set(tops)) == 1  # however high the sketches above them are
 
 
+def test_a_new_run_is_a_few_keys_away(page, server):
+    page.goto(server.url)
+    for key in ('Tab', 'Tab', 'Enter', 'Tab', 'Tab', 'Enter'):
+        page.keyboard.press(key)
+    page.wait_for_url('**/launch/pipeline')
+
+
 def test_a_double_click_starts_one_run(page, new_server):
     new_server.start()
     page.goto(new_server.url)

@@ -52,6 +52,32 @@ def test_runs_are_selected_by_keyboard_and_tagged_together(page, new_server, axe
     expect(page.locator('.run .tag')).to_have_text(['weekly'] * 3)
 
 
+def test_the_list_is_one_stop_of_tab_and_arrows_move_in_it(page, new_server):
+    three_runs(page, new_server)
+    focused = page.locator(':focus')
+
+    def press(*keys):
+        for key in keys:
+            page.keyboard.press(key)
+        return focused
+
+    page.get_by_role('link', name='Skip to runs').focus()
+    press('Enter')
+    expect(press('ArrowDown')).to_have_class('run-link')
+    expect(press('Alt+ArrowRight')).to_have_class('run-link')  # the browser's own key
+    expect(press('ArrowRight')).to_have_accessible_name(re.compile('^Star'))
+    press('ArrowDown', 'ArrowDown', 'ArrowDown')
+    expect(page.get_by_role('grid', name='Runs').get_by_role('row').last.locator('.run-star')).to_be_focused()
+    expect(press('Home', 'ArrowRight', 'ArrowRight')).to_have_class(re.compile('run-menu'))
+    expect(page.locator('.run').first.locator('.run-menu')).to_be_focused()
+    press('ArrowLeft', 'ArrowLeft', 'ArrowLeft')
+    expect(page.locator('.run-tick').first).to_be_focused()
+    expect(press('Shift+Tab')).to_have_accessible_name('Compact rows')
+    expect(press('Tab')).to_have_class('run-tick')
+    press('Tab')
+    expect(page.locator('.run-list :focus')).to_have_count(0)
+
+
 def test_several_runs_are_deleted_and_restored_at_once(page, new_server, axe):
     three_runs(page, new_server)
     page.locator('.run-tick').nth(0).check()

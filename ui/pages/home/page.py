@@ -56,12 +56,14 @@ def register(backend: Backend) -> None:
                         runs = RunList(backend, Filters.read(request.query_params), path='/', size=SIZE)
                         importer.on_done = runs.look
                 with ui.element('div').classes('home-side'):
-                    new_run_card(backend)
+                    new_run = new_run_card(backend)
                     models_card(backend)
                     agents_card(backend)
-            with ui.element('section').classes('section').props('aria-labelledby="patterns"'):
+            with ui.element('section').classes('section').props('aria-labelledby="patterns"') as patterns:
                 Text('h2', 'Patterns', id='patterns')
                 pattern_cards(backend)
+            for name, target in (('new run', new_run), ('runs', runs.rows), ('patterns', patterns)):
+                ui.skip_link(f'Skip to {name}', target=target)
             await runs.load()
 
 

@@ -146,11 +146,11 @@ def _play_button(
     made.on('click', play)
 
 
-def new_run_card(backend: Backend) -> None:
-    """Draw the choice of a pattern, with the ways to start it."""
+def new_run_card(backend: Backend) -> ui.element:
+    """Draw the choice of a pattern, with the ways to start it; returns the card."""
     patterns = backend().catalog.patterns
     starter = Starter(backend)
-    with ui.element('section').classes('card home-card').props('aria-labelledby="home-new"'):
+    with ui.element('section').classes('card home-card').props('aria-labelledby="home-new"') as card:
         Text('h2', 'New run', id='home-new')
         titles = {name: made.title for name, made in sorted(patterns.items(), key=lambda item: item[1].title)}
         chosen = NativeSelect(titles, value=FIRST if FIRST in titles else next(iter(titles), ''))
@@ -170,6 +170,7 @@ def new_run_card(backend: Backend) -> None:
                 ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
 
         run.on('click', start)
+    return card
 
 
 class FirstRun:

@@ -76,7 +76,8 @@ class RunList:
             with ui.element('div').classes('skeletons').props('aria-hidden="true"') as self._skeleton:
                 for _ in range(3):
                     ui.element('div').classes('skeleton')
-            self._list = ui.element('ul').classes('run-list').on('keydown', js_handler=KEYS)
+            self.rows = ui.element('div').classes('run-list').props('role="grid" aria-label="Runs"')
+            self.rows.on('keydown', js_handler=KEYS)
             self._none = ui.element('div').classes('ghost')
         with ui.element('nav').classes('pager').props('aria-label="Pages of runs"') as self._pager:
             self._newer = button('Previous', icon='chevron_left', kind='quiet')
@@ -141,11 +142,11 @@ class RunList:
         gone = self._rows.keys() - {info.id for info in page.runs}
         if gone and self._acted and self._shown:
             place = next(n for n, info in enumerate(self._shown.runs) if info.id in gone)
-            self._list.client.run_javascript(REFOCUS % (self._list.html_id, place))
+            self.rows.client.run_javascript(REFOCUS % (self.rows.html_id, place))
         self._acted = False
         for run in gone:
             self._rows.pop(run).element.delete()
-        with self._list:
+        with self.rows:
             for place, info in enumerate(page.runs):
                 row = self._rows.get(info.id)
                 if row is None:
@@ -154,7 +155,7 @@ class RunList:
                     row.element.move(target_index=place)
                 else:
                     row.show(info, now)
-                    if self._list.default_slot.children.index(row.element) != place:  # pinned or unpinned
+                    if self.rows.default_slot.children.index(row.element) != place:  # pinned or unpinned
                         row.element.move(target_index=place)
         self._selection.show(page.runs)
         if self._shown is None or (self._shown.total, bool(self._shown.runs)) != (

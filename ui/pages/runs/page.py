@@ -35,6 +35,7 @@ def register(backend: Backend) -> None:
                         Text('span', 'Recently deleted')
                 listed = RunList(backend, Filters.read(request.query_params), path='/runs', size=SIZE)
                 importer.on_done = listed.look
+            ui.skip_link('Skip to runs', target=listed.rows)
             await listed.load()
             if deleted:
                 await listed.offer_back(RunId(deleted))
@@ -57,4 +58,5 @@ def register(backend: Backend) -> None:
                 listed = RunList(
                     backend, Filters.read(request.query_params), path='/trash', size=SIZE, trash=True
                 )
+            ui.skip_link('Skip to runs', target=listed.rows)
             await listed.load()

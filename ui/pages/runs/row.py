@@ -49,14 +49,15 @@ class RunRow:
         """Draw the row; `pattern` is its pattern's title."""
         self.info = info
         self._tags: tuple[str, ...] | None = None
-        with ui.element('li').classes('run') as self.element:
-            self._box = ui.element('input').classes('run-tick').props('type="checkbox"')
+        with ui.element('div').classes('run').props('role="row"') as self.element:
+            with _cell():
+                self._box = ui.element('input').classes('run-tick').props('type="checkbox"')
             self._box.on(
                 'click',
                 lambda event: acts.tick(self, bool(event.args[0]), bool(event.args[1])),
                 js_handler=TICK,
             )
-            with link(f'/runs/{info.id}', 'run-link') as self._link:
+            with _cell(), link(f'/runs/{info.id}', 'run-link') as self._link:
                 with ui.element('span').classes('run-status'):
                     self._pill = Text('span', '', 'pill')
                 with ui.element('span').classes('run-what'):
@@ -70,9 +71,11 @@ class RunRow:
                 self._tokens = Text('span', '', 'run-tokens num')
                 self._duration = Text('span', '', 'run-duration num')
                 self._ago = Text('time', '', 'run-ago num', title=exact(info.created))
-            self._star = button('', icon='star_outline', kind='quiet run-star', requires='annotate')
+            with _cell():
+                self._star = button('', icon='star_outline', kind='quiet run-star', requires='annotate')
             self._star.on('click', lambda: acts.star(self))
-            self.menu_button = button('', icon='more_vert', kind='quiet run-menu')
+            with _cell():
+                self.menu_button = button('', icon='more_vert', kind='quiet run-menu')
             set_attributes(self.menu_button, aria_haspopup='menu', title='Actions')
             self.menu_button.on('click', lambda: acts.menu(self))
         self.show(info, now)
@@ -88,6 +91,7 @@ class RunRow:
             self._title.show(info.title or info.id)
             said = status_text(info.status, info.error)
             set_attributes(self._link, aria_label=f'{info.title or info.id}, {said}')
+            set_attributes(self.element, aria_label=info.title or info.id)
             set_attributes(self._title, title=info.title)
             set_attributes(self._box, aria_label=f'Select {info.title or info.id}')
             set_attributes(self.menu_button, aria_label=f'Actions for {info.title or info.id}')
@@ -136,6 +140,11 @@ class RunRow:
         if self._box.props.get('checked', False) is not on:
             self._box.props['checked'] = on
             self._box.update()
+
+
+def _cell() -> ui.element:
+    """A cell of the row, for the keys and for screen readers; its control is laid out as if in the row itself."""
+    return ui.element('div').classes('run-cell').props('role="gridcell"')
 
 
 def _show_number(place: Text, number: int, unit: str) -> None:

@@ -14,26 +14,35 @@ from ui.formatting.values import count
 from ui.web.permission import may
 
 KEYS = """(event) => {
-    if (!event.target.matches('.run-link, .run-tick')) return;
-    const rows = [...event.currentTarget.querySelectorAll('.run')];
-    const here = rows.indexOf(event.target.closest('.run'));
+    if (event.altKey || event.ctrlKey || event.metaKey) return;  // such as back in the history
+    const list = event.currentTarget, rows = [...list.querySelectorAll('.run')];
+    const here = rows.indexOf(event.target.closest('.run')), last = rows.length - 1;
+    const controls = (row) => [...row.querySelectorAll('[role=gridcell] > :not(:disabled)')];
     const tick = (row) => { const box = row.querySelector('.run-tick'); if (!box.checked) box.click(); };
-    const moves = { ArrowDown: here + 1, ArrowUp: here - 1 };
-    if (event.key === ' ' && event.target.matches('.run-link')) {
+    const moves = { ArrowDown: Math.min(here + 1, last), ArrowUp: Math.max(here - 1, 0), Home: 0, End: last };
+    const turns = { ArrowRight: 1, ArrowLeft: -1 };
+    if (event.key === 'Tab') {  // all of the list is one stop: the browser now looks for the next one
+        const all = rows.flatMap(controls);
+        for (const one of all) one.tabIndex = -1;
+        setTimeout(() => { for (const one of all) one.removeAttribute('tabindex'); });
+    } else if (event.key === ' ' && event.target.matches('.run-link')) {
         event.preventDefault();
         const click = new MouseEvent('click', { bubbles: true, cancelable: true, shiftKey: event.shiftKey });
         rows[here].querySelector('.run-tick').dispatchEvent(click);
     } else if (event.key === 'Escape') {
         document.querySelector('.bulk-clear')?.click();
-    } else if (event.key in moves) {
+    } else if (event.key in turns && here >= 0) {
         event.preventDefault();
-        const next = rows[moves[event.key]];
-        if (!next) return;
-        if (event.shiftKey) { tick(rows[here]); tick(next); }
-        next.querySelector('.run-link').focus();
+        const row = controls(rows[here]);
+        row[row.indexOf(event.target) + turns[event.key]]?.focus();
+    } else if (event.key in moves && last >= 0) {
+        event.preventDefault();
+        const next = rows[moves[event.key]], place = here < 0 ? 1 : controls(rows[here]).indexOf(event.target);
+        if (event.shiftKey && here >= 0) { tick(rows[here]); tick(next); }
+        (controls(next)[place] ?? next.querySelector('.run-link')).focus();
     }
 }"""
-"""Keys of the list: arrows move, with Shift they select; Space selects, Escape clears."""
+"""Keys of the list, which is one stop of Tab: arrows move, with Shift they select; Space selects, Escape clears."""
 
 
 class Selection:

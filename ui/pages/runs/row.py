@@ -143,7 +143,7 @@ class RunRow:
 
 
 def _cell() -> ui.element:
-    """A cell of the row, for the keys and for screen readers; its control is laid out as if in the row itself."""
+    """A cell, for keys and screen readers; its control is laid out as if in the row itself."""
     return ui.element('div').classes('run-cell').props('role="gridcell"')
 
 

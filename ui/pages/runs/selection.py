@@ -37,12 +37,13 @@ KEYS = """(event) => {
         row[row.indexOf(event.target) + turns[event.key]]?.focus();
     } else if (event.key in moves && last >= 0) {
         event.preventDefault();
-        const next = rows[moves[event.key]], place = here < 0 ? 1 : controls(rows[here]).indexOf(event.target);
+        const next = rows[moves[event.key]];
+        const place = here < 0 ? 1 : controls(rows[here]).indexOf(event.target);
         if (event.shiftKey && here >= 0) { tick(rows[here]); tick(next); }
         (controls(next)[place] ?? next.querySelector('.run-link')).focus();
     }
 }"""
-"""Keys of the list, which is one stop of Tab: arrows move, with Shift they select; Space selects, Escape clears."""
+"""Keys of the list, one stop of Tab: arrows move, with Shift they select; Space selects, Escape clears."""
 
 
 class Selection:

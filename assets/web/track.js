@@ -9,7 +9,7 @@ export default {
     <div class="rail" ref="rail" role="slider" tabindex="0" aria-label="Step" aria-valuemin="0" @pointerdown="grab" @pointermove="drag" @pointerup="drop" @pointercancel="drop">
       <div class="rail-line"><div class="rail-done" ref="done"></div></div><div class="thumb" ref="thumb"></div>
     </div>
-    <div class="player-said"><span class="num player-count" ref="count"></span><slot></slot></div>
+    <div class="player-said"><span class="num player-count"><span ref="count"></span><span class="player-time" ref="time"></span></span><slot></slot></div>
   </div>`,
   props: { kinds: Array, at: Number, head: Number, said: String, link: String, marks: Object },
   emits: ["slide", "pick", "grab"],
@@ -34,12 +34,13 @@ export default {
       rail.setAttribute("aria-valuemax", head);
       rail.setAttribute("aria-valuenow", at);
       rail.setAttribute("aria-valuetext", `Step ${at} of ${head}, after ${said}`);
-      if (!this.held || Number(this.$refs.thumb.dataset.step) === at) this.$refs.count.textContent = `${at} / ${head} · ${said}`;
+      if (!this.held || Number(this.$refs.thumb.dataset.step) === at) this.count(at, head, ` · ${said}`);
       if (!this.held) this.place(at);
       if (grown) this.lay();
       this.flying.splice(0, this.flying.indexOf(at) + 1);
       this.ask();
     },
+    count(at, head, time) { this.$refs.count.textContent = `${at} / ${head}`; this.$refs.time.textContent = time; },
     add(from, marks) { this.all.splice(from, Infinity, ...marks); this.lay(); }, // those may be there already
     note(marks) { this.notes = marks; this.lay(); },
     place(at) {
@@ -78,7 +79,7 @@ export default {
     },
     tell(at) { // what has all steps shows this one at once; the server follows
       if (!this.held) return document.dispatchEvent(new CustomEvent("slid", { detail: null }));
-      this.$refs.count.textContent = `${at} / ${this.shown.head}`;
+      this.count(at, this.shown.head, "");
       document.dispatchEvent(new CustomEvent("slid", { detail: at }));
     },
     ask() { // the newest wish only: those in between are passed over

@@ -112,6 +112,16 @@ def test_the_slider_does_not_cover_the_step_number(open_page, run):
     assert said['x'] - thumb['x'] - thumb['width'] >= 6
 
 
+def test_at_twice_the_size_the_step_number_takes_one_line_and_the_chosen_stage_is_in_view(open_page, run):
+    page = open_page(480, 384)
+    page.goto(run)
+    count = page.locator('.player-count')
+    expect(count).to_contain_text('32 / 32')
+    assert count.bounding_box()['height'] < 20
+    expect(page.get_by_role('button', name='Result: done')).to_be_in_viewport(ratio=1)
+    assert page.evaluate(WIDER) <= 0
+
+
 def test_in_a_low_window_the_plan_is_collapsed(open_page, run):
     page = open_page(1024, 768)
     page.goto(f'{run}?at=12')

@@ -1,7 +1,9 @@
 """The pages over a conductor in memory."""
 
+import asyncio
 from collections.abc import Iterator
 from contextvars import ContextVar
+from typing import NoReturn
 
 import pytest
 from nicegui import ui
@@ -61,3 +63,31 @@ def pages(user: User, backend: Backend) -> User:
             page.register(backend)
     ui.page('/runs/{run}')(lambda run: ui.label(f'Here is run {run}'))
     return user
+
+
+class Endless:
+    """Work of a page that ends only by being cancelled."""
+
+    def __init__(self) -> None:
+        self.began, self.ended = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, *given: object, **more: object) -> NoReturn:
+        self.began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended.set()
+        raise AssertionError('nobody sets it')
+
+    async def ends_with(self, pages: User) -> None:
+        """Close the page once the work has begun, and wait for the work's end."""
+        async with asyncio.timeout(10):
+            await self.began.wait()
+            assert pages.client is not None and not self.ended.is_set()
+            pages.client.delete()
+            await self.ended.wait()
+
+
+@pytest.fixture
+def endless() -> Endless:
+    return Endless()

@@ -12,6 +12,7 @@ from engine.models.http.endpoint_settings import EndpointSettings, EndpointSourc
 from engine.models.registry import ModelRegistry
 from engine.records import Fault
 from engine.workspace import Sandbox
+from tests.support.clicks import click
 from ui.components.theme import warn_everywhere
 from ui.formatting.values import byte_size, short_duration
 from ui.pages.launch.models import model_groups, model_problem
@@ -45,6 +46,17 @@ async def test_an_endpoint_shows_its_limits(pages, conductor):
     conductor.catalog.registry = ModelRegistry({}, settings)
     await pages.open('/settings')
     await pages.should_see('3 calls at a time, 60 requests a minute, 90k tokens a minute')
+
+
+async def test_a_test_ends_with_its_page(pages, conductor, monkeypatch, endless):
+    endpoint = Endpoint(name='work', url='http://work.example/v1')
+    source = EndpointSource(found='file', url=endpoint.url, key='')
+    settings = EndpointSettings(endpoints={'work': endpoint}, sources={'work': source})
+    conductor.catalog.registry = ModelRegistry({}, settings)
+    monkeypatch.setattr(conductor.catalog.registry, 'test', endless)
+    await pages.open('/settings')
+    click(pages, 'Test all')
+    await endless.ends_with(pages)
 
 
 async def test_without_a_sandbox_the_page_says_how_to_install_one(pages, conductor):

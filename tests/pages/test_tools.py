@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from pydantic import BaseModel, Field
 
+from engine.agents import Scratch
 from tests.support.clicks import click
 from ui.components.forms.schemas import arguments
 from ui.components.widgets import Text
@@ -58,6 +59,13 @@ async def test_bad_arguments_are_reported_at_their_fields(pages):
     click(pages, 'Run tool')
     await pages.should_see('Fill this in.')
     await pages.should_see('The result appears here.')
+
+
+async def test_a_call_ends_with_its_page(pages, monkeypatch, endless):
+    monkeypatch.setattr(Scratch, 'use', endless)
+    await pages.open('/tools/list_files')
+    click(pages, 'Run tool')
+    await endless.ends_with(pages)
 
 
 async def test_an_unknown_tool_lists_the_known_ones(pages):

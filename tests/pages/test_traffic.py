@@ -7,6 +7,7 @@ import pytest
 from engine.records import RunQuery
 from tests.pages.test_runs import keep
 from tests.support.clicks import click
+from ui.pages.traffic import view
 
 
 @pytest.fixture
@@ -42,6 +43,13 @@ async def test_the_table_holds_the_totals_of_all_runs(pages, runs):
     await pages.should_see('2.0')  # visits of a run: the reviewer sends back once
     await pages.should_see('Compare tea and coffee, 0')
     await pages.should_see('Compare tea and coffee, 1')
+
+
+async def test_reading_ends_with_its_page(pages, runs, conductor, monkeypatch, endless):
+    monkeypatch.setattr(conductor, 'traffic', endless)
+    monkeypatch.setattr(view, 'PATIENCE', 0.01)
+    await pages.open('/patterns/pipeline/traffic')
+    await endless.ends_with(pages)
 
 
 async def test_filters_narrow_what_is_counted(pages, runs):

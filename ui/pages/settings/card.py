@@ -8,9 +8,10 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from nicegui import background_tasks, ui
+from nicegui import ui
 
 from engine.records import clip
+from ui.components.debounce import create_page_task
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import short_duration
@@ -93,7 +94,7 @@ class TestCard(Generic[T]):
         self._button.props('disabled').classes('busy')
         self._tell('Testing', 'running', meanwhile)
         started = time.monotonic()
-        self._task = background_tasks.create(asking, name=f'test {self.name}')
+        self._task = create_page_task(self._root, asking, f'test {self.name}')
         try:
             await asyncio.wait({self._task})
             found = self._task.result()

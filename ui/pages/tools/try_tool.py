@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from nicegui import app, background_tasks, ui
+from nicegui import app, ui
 
 from engine import EngineError
 from engine.agents import Scratch, ToolTrial
 from engine.tools import Tool
+from ui.components.debounce import create_page_task
 from ui.components.forms.fields import Field
 from ui.components.forms.form import Form
 from ui.components.theme import button, notice
@@ -68,7 +69,6 @@ class TryTool:
         self._stop.on('click', self.stop)
         self._timer = ui.timer(1.0, self._tick, active=False, immediate=False)
         self._seconds = 0
-        ui.context.client.on_delete(self.stop)
 
     _task: asyncio.Task[Any] | None
 
@@ -127,7 +127,7 @@ class TryTool:
         self._busy(True)
         given = arguments.model_dump(mode='json', exclude_none=True)
         call = self._scratch.use(self._tool.name, given, model=model)
-        self._task = background_tasks.create(call, name=f'try {self._tool.name}')
+        self._task = create_page_task(self._result, call, f'try {self._tool.name}')
         await asyncio.wait({self._task})
         task, self._task = self._task, None
         if self._result.is_deleted:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from nicegui import background_tasks, ui
+from nicegui import ui
 
 from engine import EngineError
 from engine.records import RunQuery, Traffic
+from ui.components.debounce import create_page_task
 from ui.components.theme import button, notice
 from ui.components.widgets import Text
 from ui.web.backend import Backend
@@ -50,7 +51,7 @@ class TrafficLoader:
             self._task.cancel()
         self.stopped = False
         self._query, self._begun = query, asyncio.get_running_loop().time()
-        self._task = background_tasks.create(self._load(query), name='survey runs')
+        self._task = create_page_task(self._place, self._load(query), 'survey runs')
         return self._task
 
     def stop(self) -> None:
@@ -68,17 +69,11 @@ class TrafficLoader:
         except EngineError as error:
             self._complain(f'Traffic cannot be loaded: {error}.')
             return
-        if self._place.is_deleted:
-            return
         self._box.set_visibility(False)
         self._complain('')
         await self._on_found(found)
 
     def _tell(self, done: int, of: int) -> None:
-        if self._place.is_deleted:  # the page was closed
-            assert self._task is not None  # for the type checker: it is what calls this
-            self._task.cancel()
-            return
         self._words.show(f'{done:,} of {of:,} runs read.')
         self._bar.props(f'value={done} max={of} aria-label="Runs read"')
         self._stop.set_visibility(True)

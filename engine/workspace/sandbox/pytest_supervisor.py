@@ -2,7 +2,8 @@
 
 The code under test shares a process with pytest: it can write any file and leave with any exit status. So
 neither is believed. Each result comes through a pipe with a token that only the plugin holds. This process,
-which nothing in the sandbox can look into, writes the report, and succeeds only when every test has.
+which nothing in the sandbox can look into, writes the report when no process of the tests is left, and
+succeeds only when every test has.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import os
 import re
 import secrets
 import select
+import signal
+import struct
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-PR_SET_DUMPABLE = 4
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
+LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
+PATH_BENEATH, MOVE_FILES = 1, 1 << 13
 ILLEGAL = re.compile(r'[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 """Characters not allowed in XML."""
 
@@ -32,9 +37,13 @@ class _Plugin:
             os.write(pipe, f'{json.dumps([token, kind, value])}\n'.encode())
 
         self._tell = tell
+        self._pytest: dict[str, Any] = {}
 
     def pytest_load_initial_conftests(self) -> None:
         sys.path.insert(0, os.getcwd())  # Only here: no file of the workspace can replace pytest or a plugin.
+
+    def pytest_collection(self) -> None:
+        self._pytest = _code_of_pytest()
 
     def pytest_collection_finish(self, session: Any) -> None:
         self._tell('collected', [item.nodeid for item in session.items])
@@ -51,7 +60,52 @@ class _Plugin:
             self._tell('ended', [report.nodeid, ''])
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
+        changed = [
+            name for name, code in _code_of_pytest().items() if self._pytest.get(name, code) is not code
+        ]
+        if changed:
+            self._tell('error', ['pytest', f'The code under test has changed pytest: {", ".join(changed)}.'])
         self._tell('finished', int(exitstatus))
+
+
+def _code_of_pytest() -> dict[str, Any]:
+    """What each function and method of pytest does, by name."""
+    found = {}
+    for module_name, module in list(sys.modules.items()):
+        if module_name.split('.')[0] in ('_pytest', 'pluggy'):
+            classes = [one for one in vars(module).values() if isinstance(one, type)]
+            for place in (module, *(one for one in classes if one.__module__ == module_name)):
+                for name, value in vars(place).items():
+                    code = getattr(getattr(value, '__func__', value), '__code__', None)
+                    if code is not None:
+                        found[f'{module_name}.{getattr(place, "__qualname__", "")}.{name}'] = code
+    return found
+
+
+def _shut_in() -> None:
+    """Keep this process out of the memory of those around it, such as the shell whose exit status counts.
+
+    That is all it does: the rule of this Landlock domain allows the one thing that the domain bounds. Older
+    kernels know no Landlock.
+    """
+    call, number = ctypes.CDLL(None).syscall, ctypes.c_long
+    rules = call(number(LANDLOCK_CREATE_RULESET), struct.pack('=Q', MOVE_FILES), number(8), number(0))
+    if rules >= 0:
+        everywhere = struct.pack('=Qi', MOVE_FILES, os.open('/', os.O_PATH))
+        call(number(LANDLOCK_ADD_RULE), rules, PATH_BENEATH, everywhere, number(0))
+        call(number(LANDLOCK_RESTRICT_SELF), rules, number(0))
+
+
+def _end_children() -> None:
+    """Kill what the tests have started: it could overwrite the report."""
+    while True:
+        try:
+            with open(f'/proc/self/task/{os.getpid()}/children') as children:
+                for child in children.read().split():
+                    os.kill(int(child), signal.SIGKILL)
+            os.waitpid(-1, 0)
+        except OSError:
+            return  # none is left
 
 
 def _run_tests(pipe: int, token: str, arguments: Sequence[str]) -> int:
@@ -103,10 +157,12 @@ def _write(report: str, cases: dict[str, tuple[str, str]], seconds: float) -> No
 def main(report: str, *arguments: str) -> int:
     """Run pytest with these arguments and write the report; returns the exit status."""
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     token, started = secrets.token_hex(16), time.monotonic()
     reading, writing = os.pipe()
     if (child := os.fork()) == 0:
         os.close(reading)
+        _shut_in()
         os._exit(_run_tests(writing, token, arguments))
     os.close(writing)
     collected: list[str] = []
@@ -114,8 +170,12 @@ def main(report: str, *arguments: str) -> int:
     ended: set[str] = set()
     status: int | None = None
     for line in _lines(reading, child):
-        said, kind, value = json.loads(line)
+        try:
+            said, kind, value = json.loads(line)
+        except (ValueError, TypeError):
+            said = None
         if said != token or status is not None:
+            print('The code under test wrote where only pytest reports.')
             return 1
         if kind == 'collected':
             collected = value
@@ -129,6 +189,7 @@ def main(report: str, *arguments: str) -> int:
     for node in collected:
         if node not in ended and (status is None or node not in cases):
             cases[node] = ('error', 'It did not run to its end: the process exited first.')
+    _end_children()
     _write(report, cases, time.monotonic() - started)
     failed = any(outcome in ('failed', 'error') for outcome, _ in cases.values())
     return 1 if failed else 2 if status is None else status

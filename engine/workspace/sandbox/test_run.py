@@ -114,9 +114,15 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
     report, counted = junit.parse_junit(xml.strip()) if found else None, True
     if report is None and command and REPORT_PLACEHOLDER not in command and ran.ended == 'exit':
         report, counted = _alone(command, ran, output), False
-    if report is not None and (ran.ended != 'exit' or not report.passed + report.failed + report.errors):
+    if report is not None and not _is_plausible(report, ran):
         report = None
     return SuiteResult(report=report, output=output if found else ran.output, ran=ran, counted=counted)
+
+
+def _is_plausible(report: junit.Report, ran: CommandResult) -> bool:
+    """Whether it fits how the command ended; a command may fail with tests that pass, or write any report."""
+    bad = report.failed + report.errors
+    return ran.ended == 'exit' and bool(bad or (report.passed and ran.code == 0))
 
 
 def _alone(command: str, ran: CommandResult, output: str) -> junit.Report:

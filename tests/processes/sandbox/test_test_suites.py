@@ -26,20 +26,52 @@ for number in range(3, 30):
     except OSError:
         pass
 """
-LATER = """
+WRONG = """
+def answer():
+    return 41
+"""
+LATER = f"""
 if os.fork() == 0:
     time.sleep(1)
     write()
     os._exit(0)
+{WRONG}"""
+ALWAYS = f"""
+if os.fork() == 0:
+    os.setsid()
+    while True:
+        write()
+{WRONG}"""
+LOOK = """
+import glob
+for path in glob.glob('/proc/[0-9]*/mem'):
+    if path.split('/')[2] != str(os.getpid()):
+        try:
+            os.open(path, os.O_RDWR)
+            os._exit(99)
+        except OSError:
+            pass
+os.mkdir('a'), os.mkdir('b'), open('a/file', 'w').close(), os.rename('a/file', 'b/file')
 def answer():
-    return 41
+    return 42
 """
+PATCH = f"""
+from _pytest import reports
+make = reports.TestReport.from_item_and_call
+def forget(item, call):
+    call.excinfo = None
+    return make(item, call)
+reports.TestReport.from_item_and_call = staticmethod(forget)
+{WRONG}"""
 FORGERIES = {
     'at once': f'{WRITE}write()\n{LEAVE}',
     'in a test': 'def answer():\n    import os\n    os._exit(0)\n',
     'without a report': f'import os\n{LEAVE}',
     'through the pipe': f'import os\n{SPEAK}{LEAVE}',
     'afterwards': f'{WRITE}{LATER}',
+    'all the time': f'{WRITE}{ALWAYS}',
+    'by a patch of pytest': PATCH,
+    'not as JSON': f'import os\n{SPEAK}{WRONG}'.replace('["x", "finished", 0]', 'x'),
 }
 
 
@@ -63,10 +95,18 @@ async def test_code_under_test_cannot_forge_results(workspace, sandbox, forged):
     await workspace.write('mod.py', forged.encode())
     await workspace.write('test_a.py', b'def test_it():\n    import mod\n    assert mod.answer() == 42\n')
     tested = await run_test_suite(workspace, sandbox)
-    assert not tested.passed
+    assert not tested.passed and 'Traceback' not in tested.text
+    assert tested.report is None or tested.report.failed + tested.report.errors > 0
     await workspace.write('test_a.py', b'import mod\ndef test_it():\n    assert mod.answer() == 42\n')
     tested = await run_test_suite(workspace, sandbox)
     assert not tested.passed
+
+
+async def test_code_under_test_cannot_reach_the_shell_that_says_how_it_ended(workspace, sandbox):
+    await workspace.write(
+        'test_a.py', f'import os\n{LOOK}\ndef test_it():\n    assert answer() == 42\n'.encode()
+    )
+    assert (await run_test_suite(workspace, sandbox)).passed
 
 
 async def test_no_tests_is_not_a_success(workspace, sandbox):
@@ -89,6 +129,13 @@ async def test_a_command_may_write_a_report(workspace, sandbox):
     xml = '<testsuite time="1"><testcase classname="c" name="t"/></testsuite>'
     tested = await run_test_suite(workspace, sandbox, command=f"printf '%s' '{xml}' > {{report}}")
     assert tested.passed and tested.report is not None and tested.report.passed == 1
+
+
+async def test_a_report_is_not_believed_when_the_command_failed(workspace, sandbox):
+    xml = '<testsuite time="1"><testcase classname="c" name="t"/></testsuite>'
+    command = f"printf '%s' '{xml}' > {{report}}; echo covers too little; exit 2"
+    tested = await run_test_suite(workspace, sandbox, command=command)
+    assert tested.report is None and tested.text.startswith('covers too little')
 
 
 async def test_a_project_gets_a_history(workspace, sandbox, tmp_path):

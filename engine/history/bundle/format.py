@@ -30,6 +30,9 @@ from engine.records.shape import StoredShape
 
 T = TypeVar('T')
 FORMAT, VERSION = 'runs', 1
+NOT_A_BUNDLE = (
+    'this is not a bundle of runs: it does not begin like one; `hemicycle export --bundle` writes one'
+)
 MAX_LINE = 16 << 20
 """Maximum bytes of a line; parsed, it takes at worst some twenty times as much memory."""
 CHUNK = 1 << 19
@@ -192,7 +195,7 @@ def parse_head(line: bytes) -> HeadLine:
     except ValueError:
         found = None
     if not isinstance(found, dict) or found.get('hemicycle') != FORMAT:
-        raise BundleError(0, 'this is not a bundle of runs: it does not begin like one')
+        raise BundleError(0, NOT_A_BUNDLE)
     version = found.get('version')
     if isinstance(version, int) and version > VERSION:
         raise BundleError(

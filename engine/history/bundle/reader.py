@@ -18,6 +18,7 @@ from engine.errors import BundleError
 from engine.history.bundle.format import (
     LOCAL_FIELDS,
     MAX_LINE,
+    NOT_A_BUNDLE,
     AnyLine,
     EndLine,
     ExchangeLine,
@@ -279,4 +280,3 @@ class BundleReader:
 
 
 TRUNCATED = 'the file is damaged or was cut off: it has no end'
-NOT_A_BUNDLE = 'this is not a bundle of runs: it does not begin like one'

@@ -29,6 +29,8 @@ hemicycle export last
 hemicycle export 3f9 --bundle --family -o family.jsonl.gz
 hemicycle export last --markdown -o - | less
 ```"""
+ENDINGS: dict[str, FormatName] = {'.jsonl.gz': 'bundle', '.jsonl': 'bundle', '.md': 'markdown'}
+"""Names of files that ask for a format."""
 
 
 def export(  # noqa: PLR0913  (options)
@@ -51,7 +53,8 @@ def export(  # noqa: PLR0913  (options)
             '--output',
             '-o',
             metavar='FILE',
-            help='The file to write; `-` is standard output. By default in this folder, named after the run.',
+            help='The file to write; `-` is standard output. By default in this folder, named after the run. '
+            '`.jsonl`, `.jsonl.gz` and `.md` choose the format if no option does.',
             show_default=False,
         ),
     ] = '',
@@ -66,7 +69,7 @@ def export(  # noqa: PLR0913  (options)
     chosen = [form for form, named in wanted.items() if named]
     if len(chosen) > 1:
         raise CommandError('choose one of --html, --bundle and --markdown')
-    form: FormatName = chosen[0] if chosen else 'html'
+    form = chosen[0] if chosen else _form_of(output)
     if family:
         if form != 'bundle':
             raise CommandError('--family needs --bundle: the other formats hold one run')
@@ -76,6 +79,10 @@ def export(  # noqa: PLR0913  (options)
     )
     if written:
         typer.echo(written)
+
+
+def _form_of(output: str) -> FormatName:
+    return next((form for ending, form in ENDINGS.items() if output.endswith(ending)), 'html')
 
 
 async def _export(storage: Storage, settings: Settings, name: str, form: FormatName, output: str) -> str:

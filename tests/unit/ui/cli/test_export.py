@@ -28,6 +28,17 @@ def test_each_format_gets_a_file_named_after_the_run(hemicycle: Hemicycle, tmp_p
     assert hemicycle('export').stdout.strip().endswith('.html')
 
 
+@pytest.mark.parametrize('name', ['run.jsonl', 'run.jsonl.gz'])
+def test_the_name_of_the_file_chooses_the_format(hemicycle: Hemicycle, tmp_path: Path, name: str) -> None:
+    assert hemicycle('export', 'last', '-o', name).exit_code == 0
+    assert 'exists already' in hemicycle('import', name).stdout
+    assert hemicycle('export', 'last', '-o', 'run.md').exit_code == 0
+    assert Path('run.md').read_text().startswith('# Compare tea and coffee')
+    assert hemicycle('export', 'last', '--html', '-o', name).exit_code == 0, 'an option comes first'
+    refused = hemicycle('import', name)
+    assert refused.exit_code == 2 and '`hemicycle export --bundle` writes one' in refused.stderr
+
+
 def test_a_bundle_is_imported_elsewhere(hemicycle: Hemicycle, tmp_path: Path) -> None:
     bundle = tmp_path / 'all.gz'
     assert hemicycle('export', 'last', '--bundle', '--family', '-o', str(bundle)).exit_code == 0

@@ -25,7 +25,7 @@ GIT_DATA = re.compile(
 `modules`) can make Git run a program, even on `git status`."""
 FORBIDDEN = re.compile(r'[\\:*?"<>|]')
 """In names on Windows, where a backslash would lead out of the folder."""
-DEVICES = re.compile(r'(CON|PRN|AUX|NUL|COM\d|LPT\d)(\..*)?', re.IGNORECASE)
+DEVICES = re.compile(r'(CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(COM|LPT)[\d¹²³])(\..*)?', re.IGNORECASE)
 
 
 def write_zip(objects: ObjectStore, snapshot: str, archive: Path) -> None:

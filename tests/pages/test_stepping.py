@@ -14,6 +14,7 @@ from tests.pages.test_run import opened, press
 from tests.support.harness import FakeModel
 from ui.components.elements import Diagram
 from ui.components.widgets import NativeSelect
+from ui.formatting.steps import path_text
 from ui.web.backend import Backend
 
 
@@ -83,6 +84,21 @@ async def test_breakpoints_of_another_process_are_read_only(user: User, backend)
     await user.should_not_see('Add breakpoint')
     await user.should_not_see('Continue')
     await other.cancel(run)
+
+
+async def test_a_run_at_a_breakpoint_says_where_it_is_and_why_in_the_header_the_stages_and_the_step(
+    user: User, backend
+):
+    conductor = await opened(backend, MemoryJournal(), FakeModel(asyncio.Event()))
+    stop = Breakpoint(enter='researching', when='step > 1')
+    run = (await conductor.start('pipeline', {'task': 'anything'}, breakpoints=[stop])).id
+    await user.open(f'/runs/{run}')
+    why = 'Stopped at breakpoint 1 at step 2: entering researching when step > 1'
+    await user.should_see(f'{why} · {path_text("researching.thinking").capitalize()}', retries=30)
+    shown = user.find(ui.element).elements
+    assert 'Researcher: paused' in [one.props.get('aria-label') for one in shown]
+    assert [getattr(one, 'text', '') for one in shown].count(why) == 2
+    await conductor.cancel(run)
 
 
 async def test_the_past_shows_todays_breakpoints_and_says_so(user: User, backend):

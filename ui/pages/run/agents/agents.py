@@ -14,6 +14,7 @@ from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import Conversation, Engagement, Splitters, one_message
 from ui.components.theme import button, empty_state, origin_chip
 from ui.components.widgets import Text
+from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import duration, path_text
 from ui.formatting.values import count, status_text
 from ui.pages.run.agents.agent import AgentPane
@@ -183,7 +184,10 @@ class AgentPanes:
             leaf = view.active[0]
             since = view.entered.get(leaf, (0, now))[1]
             more = f' and {len(view.active) - 1} more' if len(view.active) > 1 else ''
-            return f'{path_text(leaf).capitalize()}{more} · {duration(now - since)}'
+            where = f'{path_text(leaf).capitalize()}{more}'
+            if view.paused:
+                return f'{pause_sentence(view.stopped) or "Paused"} · {where}'
+            return f'{where} · {duration(now - since)}'
         return f'{path_text(view.active[0]).capitalize()} after {count(view.seq, "step")}'
 
     def _engage(self, engaged: bool) -> None:

@@ -16,10 +16,11 @@ from ui.pages.run.context import RunContext
 from ui.pages.run.review.debate_records import seats
 from ui.replay.history import History, latest
 
-GLYPHS = {'idle': '○', 'working': '●', 'asking': '◆', 'failed': '✕', 'done': '✓'}
+GLYPHS = {'idle': '○', 'working': '●', 'paused': '‖', 'asking': '◆', 'failed': '✕', 'done': '✓'}
 WORDS = {
     'idle': 'not started',
     'working': 'working',
+    'paused': 'paused',
     'asking': 'needs you',
     'failed': 'failed',
     'done': 'done',
@@ -52,8 +53,9 @@ class Stage:
         begun = [view.agents[path] for path in self.agents if path in view.agents]
         if any(leaf.endswith(('.approving', '.asking', '.person')) for leaf in at_work):
             return 'asking'
-        if any(leaf.endswith(('.thinking', '.using_tools')) for leaf in at_work):
-            return 'working'
+        if working := [leaf for leaf in at_work if leaf.endswith(('.thinking', '.using_tools'))]:
+            held = view.paused or all(any(within(leaf, at) for at in view.held) for leaf in working)
+            return 'paused' if held else 'working'
         if not begun:
             return 'idle'
         return 'failed' if all(agent.get('problem') for agent in begun) else 'done'
@@ -163,6 +165,7 @@ class StageRow:
     def say(self, text: str) -> None:
         """Show what goes on, or how the shown stage ended."""
         self._said.show(text)
+        set_attributes(self._said, title=text)
 
 
 def work_in_progress(shape: Shape, view: View) -> str:

@@ -39,6 +39,27 @@ document.addEventListener("keydown", (event) => {
   if (document.body) watch(); else document.addEventListener("DOMContentLoaded", watch);
 })();
 
+// A part that is drawn anew when something else changes (`data-redrawn`) gives the focus to what replaced its holder.
+(() => {
+  let held = null, place = null, nth = 0;
+  const name = (one) => one.ariaLabel || one.getAttribute("href") || (one.lastElementChild ?? one).textContent; // without the icon
+  const alike = () => [...place.querySelectorAll(held.tagName)].filter((one) => name(one) === name(held));
+  const watch = new MutationObserver(() => {
+    if (document.activeElement !== document.body) return;
+    const all = alike();
+    (held.isConnected ? held : all[nth] ?? all.at(-1))?.focus({ preventScroll: true });
+  });
+  document.addEventListener("focusin", ({ target }) => {
+    watch.disconnect();
+    place = target.closest("[data-redrawn]");
+    if (!place) return;
+    held = target;
+    nth = alike().indexOf(held);
+    watch.observe(place, { childList: true, subtree: true });
+  });
+  document.addEventListener("pointerdown", () => watch.disconnect(), true); // who clicks elsewhere has left
+})();
+
 // A button that its own press takes away, as Pause and Allow are, gives the focus to what stands in its place, or to its section.
 document.addEventListener("keydown", ({ key, target }) => {
   const button = (key === "Enter" || key === " ") && target.closest?.("button:not(.q-dialog *, dialog *, [role=menu] *)");

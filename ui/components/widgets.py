@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from nicegui import ui
 from nicegui.awaitable_response import AwaitableResponse, NullResponse
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 from nicegui.elements.mixins.value_element import ValueElement
+
+T = TypeVar('T')
+
+
+def draw_changes(
+    place: Element, drawn: dict[str, tuple[T, Element]], wanted: Mapping[str, T], draw: Callable[[T], Element]
+) -> None:
+    """Show `wanted` in `place`, in order. Only what is new or differs is drawn: the rest keeps its input."""
+    for key in [key for key, (one, _) in drawn.items() if wanted.get(key) != one]:
+        drawn.pop(key)[1].delete()
+    with place:
+        for index, (key, one) in enumerate(wanted.items()):
+            if key not in drawn:
+                drawn[key] = one, draw(one)
+            if place.default_slot.children.index(drawn[key][1]) != index:
+                drawn[key][1].move(target_index=index)
 
 
 class Text(TextElement):

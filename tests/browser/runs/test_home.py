@@ -57,6 +57,30 @@ def test_a_new_run_is_a_few_keys_away(page, server):
     page.wait_for_url('**/launch/pipeline')
 
 
+REDRAWN = """async (texts) => {
+    const place = document.createElement('div'), turn = () => new Promise((done) => setTimeout(done));
+    place.dataset.redrawn = '';
+    const one = (text) => `<button><i>add</i><b>${text}</b></button>`;
+    const draw = (list) => { place.innerHTML = list.map(one).join(''); };
+    document.body.append(place);
+    draw(['Drain', 'Open', 'Drain']);
+    place.lastElementChild.focus();
+    place.innerHTML = '';
+    await turn();
+    draw(texts);
+    await turn();
+    const here = [...place.children].indexOf(document.activeElement);
+    place.remove();
+    return here;
+}"""
+
+
+def test_a_part_that_is_drawn_anew_keeps_the_focus(home):
+    assert home.evaluate(REDRAWN, ['Drain', 'Open', 'Drain', 'Drain']) == 2
+    assert home.evaluate(REDRAWN, ['Open', 'Drain']) == 1
+    assert home.evaluate(REDRAWN, ['Open']) == -1
+
+
 def test_a_double_click_starts_one_run(page, new_server):
     new_server.start()
     page.goto(new_server.url)

@@ -8,11 +8,11 @@ from nicegui import ui
 
 from engine import EngineError, Status
 from engine.models.scripted import Sample
-from engine.records import RunInfo, RunQuery, Shape
+from engine.records import RunQuery, Shape
 from ui.components.diagram.fitting import Room, fit
 from ui.components.elements import Diagram
 from ui.components.theme import button, pill
-from ui.components.widgets import NativeSelect, Text, link
+from ui.components.widgets import NativeSelect, Text, draw_changes, link
 from ui.formatting.steps import duration
 from ui.formatting.values import count
 from ui.pages.launch.samples import Starter, samples
@@ -60,7 +60,7 @@ class RunningNow:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._shown: list[tuple[str, str]] | None = None
+        self._drawn: dict[str, tuple[tuple[str, str], ui.element]] = {}
         self._clocks: dict[str, Text] = {}
         with ui.element('section').classes('section').props('aria-labelledby="running"') as self._section:
             with ui.element('div').classes('section-head'):
@@ -81,23 +81,21 @@ class RunningNow:
             page = await self._backend().runs(RUNNING)
         except EngineError:
             return  # the list of runs says so
-        shown = [(str(info.id), info.title) for info in page.runs]
-        if shown != self._shown:
-            self._shown = shown
-            self._section.set_visibility(bool(shown))
-            self._title.show(f'Running now ({page.total})')
-            self._list.clear()
-            with self._list:
-                self._clocks = {info.id: self._draw(info) for info in page.runs}
+        self._section.set_visibility(bool(page.runs))
+        self._title.show(f'Running now ({page.total})')
+        titles = {str(info.id): (str(info.id), info.title or info.id) for info in page.runs}
+        draw_changes(self._list, self._drawn, titles, self._draw)
         now = self._backend().clock.now()
         for info in page.runs:
             self._clocks[info.id].show(f'step {info.seq} · {duration(now - info.created)}')
 
-    def _draw(self, info: RunInfo) -> Text:
-        with ui.element('li'), link(f'/runs/{info.id}', 'running-run'):
-            pill(info.status)
-            Text('b', info.title or info.id, 'grow')
-            return Text('span', '', 'muted num small')
+    def _draw(self, titled: tuple[str, str]) -> ui.element:
+        run, title = titled
+        with ui.element('li') as made, link(f'/runs/{run}', 'running-run'):
+            pill(Status.RUNNING)
+            Text('b', title, 'grow')
+            self._clocks[run] = Text('span', '', 'muted num small')
+        return made
 
 
 def models_card(backend: Backend) -> None:

@@ -6,7 +6,7 @@ from nicegui import ui
 
 from engine import EngineError
 from ui.components.theme import button, empty_state, frame, notice
-from ui.components.widgets import Text, label, link, set_attributes, text_input
+from ui.components.widgets import Text, draw_changes, label, link, set_attributes, text_input
 from ui.formatting.values import count
 from ui.pages.inbox.card import QuestionCard
 from ui.services.inbox import InboxItem, QuestionClosed
@@ -72,7 +72,8 @@ class Questions:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._shown: tuple[InboxItem, ...] | None = None
-        self._cards: list[QuestionCard] = []
+        self._cards: dict[str, QuestionCard] = {}
+        self._drawn: dict[str, tuple[InboxItem, ui.element]] = {}
         self._snoozed = False
         with ui.element('div').classes('filters inbox-filters'):
             self._person = text_input('', placeholder='Anyone')
@@ -86,7 +87,8 @@ class Questions:
             if may('destinations.list'):
                 with link('/notifications', 'btn small'):
                     Text('span', 'Notifications')
-        self._list = ui.element('section').classes('asks-list').props('aria-label="Questions"')
+        self._list = ui.element('section').classes('asks-list').props('aria-label="Questions" data-redrawn')
+        self._none = ui.element('div').classes('ghost')
 
     async def look(self) -> None:
         """Bring the list up to date."""
@@ -99,17 +101,21 @@ class Questions:
             return
         self._all.set_visibility(self._snoozed or bool(page.snoozed))
         now = self._backend().clock.now()
-        for card in self._cards:
-            card.tick(now)
+        draw_changes(self._list, self._drawn, {item.ask.id: item for item in page.items}, self._draw)
+        for ask in self._drawn:
+            self._cards[ask].tick(now)
         if page.items == self._shown:
             return
         self._shown = page.items
-        self._list.clear()
-        with self._list:
-            self._cards = [QuestionCard(self._backend, item, self.look) for item in page.items]
+        self._none.clear()
+        with self._none:
             if not page.items:
                 words = f'Nothing is waiting for you; {count(page.snoozed, "question")} snoozed.'
                 empty_state('check', words if page.snoozed else 'Nothing is waiting for you.')
+
+    def _draw(self, item: InboxItem) -> ui.element:
+        card = self._cards[item.ask.id] = QuestionCard(self._backend, item, self.look)
+        return card.root
 
     async def _show_snoozed(self) -> None:
         self._snoozed = not self._snoozed

@@ -53,7 +53,7 @@ class MessageLog:
                 ui.element('div').classes('grow')
                 self._state = NativeSelect(STATES, value='', on_change=self.look)
                 set_attributes(self._state, aria_label='State')
-            self._place = ui.element('div').classes('ghost')
+            self._place = ui.element('div').classes('ghost').props('data-redrawn')
 
     async def look(self) -> None:
         """Bring the list up to date."""

@@ -81,7 +81,7 @@ class StarterList(ABC, Generic[T]):
                 ui.element('div').classes('grow')
                 made = button(self.NEW, icon='add', kind='small', requires=f'{self.PART}.add')
                 made.on('click', lambda: self._edit(None))
-            self._place = ui.element('div').classes('ghost')
+            self._place = ui.element('div').classes('ghost').props('data-redrawn')
 
     @abstractmethod
     async def load(self) -> Sequence[tuple[T, Sequence[Tick]]]:

@@ -11,7 +11,7 @@ from engine.records import RunId
 from ui.access.caller import IDENTITY, Role
 from ui.components.dialogs import confirm
 from ui.components.theme import button, empty_state, frame, notice
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, link, set_attributes
 from ui.formatting.values import count
 from ui.pages.accounts.parts import moment, table
 from ui.web.backend import Backend
@@ -59,7 +59,7 @@ class Workers:
         self._shown: object = None
         self._may_see: dict[RunId, bool] = {}
         """Whether whoever looks may know of a run: others may be private."""
-        self._place = ui.element('div').classes('workers')
+        self._place = ui.element('div').classes('workers').props('data-redrawn')
 
     async def look(self) -> None:
         """Show the fleet as it is now."""
@@ -135,6 +135,7 @@ class Workers:
             Text('span', 'Draining', 'muted')
         elif not worker.problem:
             made = button('Drain…', kind='small').on('click', lambda: self._drain(worker.name))
+            set_attributes(made, aria_label=f'Drain {worker.name}…')
             require(made, DRAIN)
 
     async def _drain(self, name: str) -> None:

@@ -12,7 +12,7 @@ from engine import EngineError
 from engine.records import RunId, clip
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Text, draw_changes, link, set_attributes
 from ui.services.inbox import InboxItem, question_path
 from ui.web.backend import Backend
 
@@ -127,26 +127,24 @@ class Attentions:
 
 
 class RequestList:
-    """Requests with their answers; it is redrawn only when they change."""
+    """Requests with their answers; each is redrawn only when it changes."""
 
     def __init__(self, attention: Attention, on_change: Callable[[int], None] = lambda count: None) -> None:
         self._attention, self._on_change = attention, on_change
         self._shown: Sequence[Request] | None = None
-        self._list = ui.element('ul').classes('requests')
+        self._drawn: dict[str, tuple[Request, ui.element]] = {}
+        self._list = ui.element('ul').classes('requests').props('data-redrawn')
 
     def show(self) -> None:
         """Show the requests as they are now."""
         if self._attention.requests == self._shown:
             return
         self._shown = list(self._attention.requests)
-        self._list.clear()
-        with self._list:
-            for request in self._shown:
-                self._draw(request)
+        draw_changes(self._list, self._drawn, {one.id: one for one in self._shown}, self._draw)
         self._on_change(self._attention.total)
 
-    def _draw(self, request: Request) -> None:
-        with ui.element('li').classes('request'):
+    def _draw(self, request: Request) -> ui.element:
+        with ui.element('li').classes('request') as made:
             with link(f'/runs/{request.run}', 'request-what'):
                 Text('b', request.text)
                 Text('span', request.title, 'muted')
@@ -160,6 +158,7 @@ class RequestList:
             else:
                 with link(f'/runs/{request.run}', 'btn small'):
                     Text('span', 'Open')
+        return made
 
     def _answer(self, request: Request, text: str, name: str, kind: str) -> None:
         made = button(text, kind=f'small {kind}', requires='inbox.answer')

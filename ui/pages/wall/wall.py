@@ -39,10 +39,8 @@ class Wall:
         self._large: WallPane | None = None
         self._pace = Pace(idle=EVERY)
         self._closed = False
-        with (
-            ui.element('div').classes('wall-runs').props('role="group" aria-label="Runs shown"') as self._row
-        ):
-            pass
+        self._row = ui.element('div').classes('wall-runs')
+        self._row.props('role="group" aria-label="Runs shown" data-redrawn')
         self._said = Text('p', '', 'muted small wall-said', role='status')
         self._grid = ui.element('ul').classes('wall')
         with ui.element('div') as self._none:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -176,16 +176,18 @@ class LiveRuns:
         with self._start_of(info.id):
             await self.recordings.check(info)
             await self.journal.create(info, chart.shape)
-            await self._equip(info)
-            await self._begin(info, chart, state)
+            async with self._begun_or_gone(info.id):
+                await self._setup.equip(info)
+                await self._begin(info, chart, state)
 
     async def fork(self, info: RunInfo, chart: Chart) -> None:
         """Start a run in the middle of another's history. Raises `InvalidInput`, `JournalError`."""
         with self._start_of(info.id):
             await self.recordings.check(info)
             await self.journal.fork(info, chart.shape)
-            await self._equip(info)
-            await self._resume(info.id, {}, equipped=True)
+            async with self._begun_or_gone(info.id):
+                await self._setup.equip(info)
+                await self._resume(info.id, {}, equipped=True)
 
     async def recover(
         self, *, paused: bool = False, where: Callable[[RunInfo], bool] = lambda info: True
@@ -265,15 +267,20 @@ class LiveRuns:
         drained.cancel()
         await asyncio.gather(drained, return_exceptions=True)  # Its error is retrieved; our own passes.
 
-    async def _equip(self, info: RunInfo) -> None:
-        """Prepare a newly journaled run; if that fails, delete it."""
+    @asynccontextmanager
+    async def _begun_or_gone(self, run: RunId) -> AsyncIterator[None]:
+        """Delete a newly journaled run if it cannot begin: it would otherwise do so at the next recovery."""
         try:
-            await self._setup.equip(info)
-        except BaseException:
-            await asyncio.shield(
-                asyncio.gather(self.journal.delete(info.id), self.workspaces.delete(info.id))
-            )
+            yield
+        except (Exception, asyncio.CancelledError):
+            if run not in self.runs:
+                await asyncio.shield(self._discard(run))
             raise
+
+    async def _discard(self, run: RunId) -> None:
+        with suppress(EngineError):  # The caller learns why it could not begin.
+            await self.workspaces.delete(run)  # First, since on a full disk the journal needs the room.
+            await self.journal.delete(run)
 
     async def _resume(self, run: RunId, data: Mapping[str, Any], *, equipped: bool = False) -> None:
         with self._start_of(run):

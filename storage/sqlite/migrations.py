@@ -176,6 +176,7 @@ def copy_database(source: sqlite3.Connection, target: Path) -> None:
     """
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
     with closing(sqlite3.connect(target)) as copy:
+        copy.execute('PRAGMA journal_mode = OFF')  # A full disk would leave it behind.
         source.backup(copy)
 
 

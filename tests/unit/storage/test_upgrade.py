@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import resource
 import sqlite3
 import stat
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from engine import Catalog, Conductor, Status
 from engine.errors import JournalUnavailable
 from engine.records import Note, RunId, RunQuery
 from storage import open_journal
-from storage.sqlite.migrations import MIGRATIONS, backup_path
+from storage.sqlite.migrations import MIGRATIONS, backup_path, copy_database
 from tests.tree import ROOT
 
 pytestmark = pytest.mark.anyio
@@ -76,6 +78,30 @@ async def test_without_a_backup_there_is_no_upgrade(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute('PRAGMA user_version').fetchone() == (4,)
     assert not list(file.parent.glob('*.part'))
+
+
+async def test_a_full_disk_leaves_the_old_database_alone(file: Path) -> None:
+    before, limits = file.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limits[1]))
+    try:
+        with pytest.raises(JournalUnavailable, match='is full'):
+            await open_journal(file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute('PRAGMA user_version').fetchone() == (4,)
+    assert not list(file.parent.glob('*.version-*'))
+    await (await open_journal(file)).close()
+
+
+def test_a_copy_has_no_journal_that_a_kill_or_a_full_disk_would_leave(tmp_path: Path) -> None:
+    class Full(sqlite3.Connection):
+        def backup(self, target: sqlite3.Connection, **options: Any) -> None:
+            target.executescript('BEGIN; CREATE TABLE half (done)')
+            assert [path.name for path in tmp_path.iterdir()] == ['copy']
+
+    with closing(Full(':memory:')) as source:
+        copy_database(source, tmp_path / 'copy')
 
 
 async def test_an_upgraded_database_takes_notes_stars_pins_and_searches(file: Path) -> None:

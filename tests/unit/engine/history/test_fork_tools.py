@@ -13,10 +13,10 @@ from engine import Conductor, Pattern, Status, ToolContext
 from engine.agents.chart import agent
 from engine.errors import WorkspaceError
 from engine.history import ForkOverrides
+from engine.history.forks.fork_setup import ForkSetup
 from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
 from engine.records import RunId, RunInfo
-from engine.runtime.live_runs import LiveRuns
 from engine.tools.builtin.research.fetch_page import fetch_page
 from engine.tools.builtin.writing.blog_notion import blog_notion
 from engine.tools.protocol import tool
@@ -202,7 +202,7 @@ class Killed(BaseException):
 async def test_recovery_copies_the_files_of_an_interrupted_fork(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def die(live: LiveRuns, info: RunInfo) -> None:
+    async def die(setup: ForkSetup, info: RunInfo) -> None:
         raise Killed
 
     journal = MemoryJournal()
@@ -210,7 +210,7 @@ async def test_recovery_copies_the_files_of_an_interrupted_fork(
         run = await posted(conductor)
         second = (await batches(conductor, run))[1]
         with monkeypatch.context() as patch, pytest.raises(Killed):
-            patch.setattr(LiveRuns, '_equip', die)
+            patch.setattr(ForkSetup, 'equip', die)
             await conductor.fork(run, second)
         (fork,) = [name for name in await conductor.family(run) if name != run]
         assert on_disk(conductor, fork) == ''
@@ -236,6 +236,30 @@ async def test_a_fork_whose_files_cannot_be_copied_leaves_neither_a_run_nor_file
             await conductor.fork(run, (await batches(conductor, run))[1])
         assert await conductor.family(run) == [run]
         assert [path.name for path in tmp_path.iterdir()] == [run]
+
+
+@pytest.mark.parametrize('place', ['journal.claim', 'workspaces.restore'])
+async def test_a_fork_that_cannot_begin_is_removed_files_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    async with here(FakeModel(letters), tmp_path) as conductor:
+        run = await posted(conductor)
+        delete = conductor.journal.delete
+
+        async def fail(*given: Any) -> None:
+            raise WorkspaceError('the disk is full')
+
+        async def delete_with_room(deleted: RunId) -> None:
+            assert [path.name for path in tmp_path.iterdir()] == [run], 'a full disk has room now'
+            await delete(deleted)
+
+        owner, name = place.split('.')
+        monkeypatch.setattr(getattr(conductor, owner), name, fail)
+        monkeypatch.setattr(conductor.journal, 'delete', delete_with_room)
+        with pytest.raises(WorkspaceError, match='the disk is full'):
+            await conductor.fork(run, (await batches(conductor, run))[1])
+        assert await conductor.family(run) == [run]
+        assert not await conductor.journal.unfinished(), 'it does not begin at the next start'
 
 
 class Web(Lone):

@@ -177,6 +177,7 @@ class LiveRuns:
             await self.recordings.check(info)
             await self.journal.create(info, chart.shape)
             async with self._begun_or_gone(info.id):
+                await self.services.share.turn()  # one commit creates many runs
                 await self._setup.equip(info)
                 await self._begin(info, chart, state)
 

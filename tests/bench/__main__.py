@@ -19,7 +19,7 @@ from tests.bench.fleet import running, watching
 from tests.bench.pages import api, debugger, live, opening, panes, stepping, traffic, transcript, wall
 from tests.bench.table import Row, machine, markdown, note, text, written
 from tests.tree import README
-from ui.server.tuning import tune
+from ui.server.tuning import collect_young_objects, tune
 
 
 async def _decided(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
@@ -58,6 +58,7 @@ async def measure(names: Sequence[str], *, fast: bool) -> tuple[list[Row], list[
     """Run these topics; returns their rows and the topics that failed."""
     found: list[Row] = []
     broken: list[str] = []
+    collecting = asyncio.create_task(collect_young_objects())  # as the server does
     for name in names:
         begun = time.monotonic()
         try:
@@ -69,6 +70,7 @@ async def measure(names: Sequence[str], *, fast: bool) -> tuple[list[Row], list[
             traceback.print_exc()
             broken.append(name)
         print(f'{name}: {time.monotonic() - begun:.0f} seconds', file=sys.stderr, flush=True)
+    collecting.cancel()
     return found, broken
 
 

@@ -52,7 +52,7 @@ from ui.server.lazy_app import LazyApp
 from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
 from ui.server.signed_out import reload_signed_out, watch_sockets
-from ui.server.tuning import tune
+from ui.server.tuning import collect_young_objects, tune
 from ui.services.services import Services
 from ui.settings import Locks, ServerPaths
 from ui.web.backend import Backend
@@ -146,6 +146,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
             background_tasks.create(adopt_runs(conductor, locks), name='adopt runs')
         background_tasks.create(metrics.measure_lag(), name='measure lag')
         tune()
+        background_tasks.create(collect_young_objects(), name='collect young objects')
         free_closed_pages()
         access = await access_if_required(access_settings, Access(conductor.journal, conductor.clock))
         close_folders(access is not None, private=places.home if places else None)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,7 +12,8 @@ from typing import Any
 import pytest
 from nicegui import helpers
 
-from ui.server.tuning import memoize_signature
+from tests.support.harness import until
+from ui.server.tuning import collect_young_objects, memoize_signature
 
 
 class Hears:
@@ -36,3 +40,18 @@ def test_methods_of_other_objects_are_cached() -> None:
     for _ in range(3):
         assert answer(Hears().one) is False
     assert len(asked) == 1
+
+
+async def test_young_objects_are_collected_although_the_interpreter_counts_none() -> None:
+    gc.disable()
+    collecting = asyncio.create_task(collect_young_objects())
+    try:
+        for _ in range(2):  # after a collection as well
+            cycle = Hears()
+            cycle.itself = cycle  # type: ignore[attr-defined]
+            freed = weakref.ref(cycle)
+            del cycle
+            await until(lambda freed=freed: freed() is None)
+    finally:
+        collecting.cancel()
+        gc.enable()

@@ -72,7 +72,7 @@ class ConfinedDir:
         if make and not self.root.is_dir():
             self._make_root()
         with explain_os_errors('/'.join(names) or '.'):
-            descriptor = os.open(self.root, DIR_FLAGS)
+            descriptor = open_folder(str(self.root), None)
             try:
                 for name in names:
                     if make:
@@ -167,7 +167,7 @@ class ConfinedDir:
             os.chown(self.root, self.owner, self.owner)
 
 
-def open_folder(name: str, around: int) -> int:
+def open_folder(name: str, around: int | None) -> int:
     """Open a subfolder of an open folder, even one without permissions for its owner."""
     try:
         return os.open(name, DIR_FLAGS, dir_fd=around)
@@ -194,7 +194,7 @@ def open_file(name: str, around: int) -> BinaryIO:
     return os.fdopen(descriptor, 'rb')
 
 
-def _unlock(name: str, around: int) -> None:
+def _unlock(name: str, around: int | None) -> None:
     descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=around)
     try:
         mode = os.fstat(descriptor).st_mode

@@ -6,10 +6,11 @@ import contextlib
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.workspace.confined_dir import DIR_FLAGS, MAX_DEPTH, open_folder
+from engine.workspace.confined_dir import DIR_FLAGS, MAX_DEPTH, open_folder, status_of
 
 
 def walk(folder: Path, *, max_depth: int = MAX_DEPTH) -> Iterator[tuple[int, os.DirEntry[str] | None]]:
@@ -48,6 +49,22 @@ def link_tree(source: Path, target: Path) -> None:
         shutil.copytree(source, target, copy_function=os.link, symlinks=True)
     except (OSError, RecursionError):  # for example, nested too deep by what was installed
         remove_tree(target)
+
+
+def remove_deeper(folder: int, max_depth: int = MAX_DEPTH) -> None:
+    """Remove folders of an open folder that are nested so deep that `walk` leaves out their contents."""
+    for name in os.listdir(folder):
+        found = status_of(name, folder)
+        if found is None or not stat.S_ISDIR(found.st_mode):
+            continue
+        if max_depth == 1:
+            remove(name, folder)
+            continue
+        inner = open_folder(name, folder)
+        try:
+            remove_deeper(inner, max_depth - 1)
+        finally:
+            os.close(inner)
 
 
 def remove_tree(path: Path) -> None:

@@ -18,6 +18,7 @@ from engine.workspace.confined_dir import (
     open_folder,
     split_path,
 )
+from engine.workspace.directories import remove_deeper
 from engine.workspace.object_store import ObjectStore
 from engine.workspace.snapshots import FileVersion, Scanner, files_of, restore
 
@@ -65,14 +66,23 @@ class Workspace:
         return Workspace(self.folder.joinpath(*split_path(name)), self.objects, owner=self.owner)
 
     async def make(self) -> Path:
-        """The folder's path, for commands; created if needed."""
+        """The folder's path, for commands; created if needed, and opened if a command has closed it."""
 
         def make() -> None:
-            with self._beneath.folder(make=True):
-                pass
+            with self._beneath.folder(make=True) as folder:
+                os.fchmod(folder, 0o755)
 
         await self._do(make)
         return self.folder
+
+    async def remove_too_deep(self) -> None:
+        """Remove folders that are nested too deep for a snapshot. Raises `WorkspaceError`."""
+
+        def work() -> None:
+            with self._beneath.folder() as folder:
+                remove_deeper(folder)
+
+        await self._do(work)
 
     async def read(self, path: str, *, most: int = MAX_READ) -> bytes:
         """A file's content. Raises `ToolError`."""

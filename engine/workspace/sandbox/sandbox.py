@@ -8,10 +8,11 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.errors import ToolError
+from engine.workspace.confined_dir import MAX_DEPTH
 from engine.workspace.object_store import ObjectStore
 from engine.workspace.sandbox import bubblewrap, seccomp
 from engine.workspace.sandbox.limits import Limits
@@ -80,15 +81,30 @@ class Sandbox:
         if problem and not self.unsafe:
             raise ToolError(problem)
         chosen, folder = limits or Limits(), await workspace.make()
-        if not problem:
-            return await self._run_confined(
+        if problem:
+            ran = await self._run_unsafe(command, folder, chosen, variables, on_output)
+        else:
+            ran = await self._run_confined(
                 command, workspace, chosen, variables, mounts or {}, on_output, network=network
             )
-        prlimit = [f'--fsize={chosen.file_size}', f'--data={chosen.memory}', '--core=0']
+        if ran.ended == 'nesting':  # or it would end each further command, also one that removes it
+            await workspace.remove_too_deep()
+            ran = replace(ran, output=f'{ran.output}\n[Folders nested {MAX_DEPTH} deep have been removed.]')
+        return ran
+
+    async def _run_unsafe(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        limits: Limits,
+        variables: Mapping[str, str] | None,
+        on_output: Callable[[str], None],
+    ) -> CommandResult:
+        prlimit = [f'--fsize={limits.file_size}', f'--data={limits.memory}', '--core=0']
         bounded = [*(('prlimit', *prlimit) if shutil.which('prlimit') else ()), *command]
         with tempfile.TemporaryDirectory(prefix='hemicycle-') as home:
             outside = bubblewrap.environment(variables, home=home)
-            return await run_process(bounded, folder, chosen, on_output, environment=outside, unsafe=True)
+            return await run_process(bounded, folder, limits, on_output, environment=outside, unsafe=True)
 
     @contextmanager
     def confine(  # noqa: PLR0913  (all but four have defaults)

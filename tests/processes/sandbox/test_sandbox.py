@@ -47,6 +47,16 @@ async def test_a_result_says_how_it_ended(either: Sandbox, workspace: Workspace)
     assert many.ended == 'output'
 
 
+async def test_a_command_cannot_end_the_next(either: Sandbox, workspace: Workspace) -> None:
+    deep = 'import os, time\nfor _ in range(2_000):\n os.mkdir("d")\n os.chdir("d")\ntime.sleep(9)'
+    nested = await either.run([sys.executable, '-I', '-c', deep], workspace)
+    assert nested.ended == 'nesting' and 'Folders nested 64 deep have been removed' in nested.output
+    ran = await either.run(['sh', '-c', 'sleep 0.3; rm -r d && chmod 0 .'], workspace)
+    assert (ran.ended, ran.code) == ('exit', 0)
+    assert (await either.run(['touch', 'a'], workspace)).code == 0
+    assert await workspace.snapshot() and [entry.path for entry in await workspace.entries()] == ['a']
+
+
 async def test_output_is_streamed_and_complete(either: Sandbox, workspace: Workspace) -> None:
     pieces: list[tuple[float, str]] = []
     script = "printf 'caf\\303'; sleep 0.3; printf '\\251'; sleep 0.3; printf '\\377'"

@@ -43,7 +43,8 @@ async def search(
     by_ripgrep += ['--hidden', '--glob=!.git', f'--max-columns={MOST_WIDE}', *(['--fixed-strings'] * literal)]
     command = [*by_ripgrep, '-e', pattern, '--', place] if ripgrep else own
     ran = await context.commands.run(command, context.files, limits=Limits(seconds=30, output=1 << 20))
-    if ran.ended not in ('exit', 'output') or (ran.code > 1 and ran.ended == 'exit'):
+    nothing = ran.code == 1 and not ran.output
+    if ran.ended not in ('exit', 'output') or (ran.ended == 'exit' and ran.code and not nothing):
         raise ToolError(f'{ran.output.strip()[:1_000]} {ran.summary}')
     return _report([line.removeprefix('./') for line in ran.output.splitlines()])
 
@@ -93,8 +94,11 @@ found = False
 for path in walk(place):
     if os.path.islink(path) or not os.path.isfile(path):
         continue
-    with open(path, 'rb') as file:
-        data = file.read()
+    try:
+        with open(path, 'rb') as file:
+            data = file.read()
+    except OSError:
+        continue
     if b'\\0' in data[:8000]:
         continue
     for number, line in enumerate(data.decode(errors='replace').split('\\n'), 1):

@@ -26,7 +26,7 @@ from engine.tools.builtin.project.run_tests import run_tests
 from engine.tools.builtin.project.search import search
 from engine.tools.builtin.project.write_file import write_file
 from engine.tools.protocol import tool
-from engine.workspace import Sandbox, Workspaces
+from engine.workspace import CommandResult, Sandbox, Workspaces
 
 RUN = RunId('r')
 
@@ -121,12 +121,24 @@ async def test_both_search_backends_find_the_same_lines(context: ToolContext, se
         'd/b.txt:1:axb',
         'd/b.txt:2:a.b',
     ]
+    if searching == 'python':
+        (context.files.folder / 'd' / 'b.txt').chmod(0)
+        assert await use(search, context, pattern='^a.b$') == 'a.txt:2:a.b'
     for wrong in ({'pattern': '('}, {'pattern': 'x', 'path': 'nothing'}, {'pattern': 'x', 'path': '../..'}):
         assert await refused(search, context, **wrong)
     await context.files.write('many', b'hit\n' * 500)
     assert (await use(search, context, pattern='hit')).endswith(
         '[there is more: these are the first 200 lines]'
     )
+
+
+async def test_a_search_that_could_not_start_is_no_hit(context: ToolContext) -> None:
+    class Broken(Sandbox):
+        async def run(self, *_: object, **__: object) -> CommandResult:
+            return CommandResult(code=1, output='bwrap: no such luck', ended='exit', seconds=0)
+
+    context.sandbox = Broken(_problem='')
+    assert 'no such luck' in await refused(search, context, pattern='x')
 
 
 async def test_commands_run_in_the_folder(commands: ToolContext) -> None:

@@ -41,9 +41,10 @@ document.addEventListener("keydown", (event) => {
 
 // A part that is drawn anew when something else changes (`data-redrawn`) gives the focus to what replaced its holder.
 (() => {
-  let held = null, place = null, nth = 0;
-  const name = (one) => one.ariaLabel || one.getAttribute("href") || (one.lastElementChild ?? one).textContent; // without the icon
-  const alike = () => [...place.querySelectorAll(held.tagName)].filter((one) => name(one) === name(held));
+  let held = null, called = "", place = null, nth = 0;
+  const said = (one) => one.ariaLabel || one.getAttribute("href") || (one.lastElementChild ?? one).textContent; // without the icon
+  const name = (one) => `${one.closest("[data-ask]")?.dataset.ask} ${said(one)}`; // never another question's button
+  const alike = () => [...place.querySelectorAll(held.tagName)].filter((one) => name(one) === called);
   const watch = new MutationObserver(() => {
     if (document.activeElement !== document.body) return;
     const all = alike();
@@ -53,7 +54,7 @@ document.addEventListener("keydown", (event) => {
     watch.disconnect();
     place = target.closest("[data-redrawn]");
     if (!place) return;
-    held = target;
+    [held, called] = [target, name(target)]; // while it is in its place
     nth = alike().indexOf(held);
     watch.observe(place, { childList: true, subtree: true });
   });

@@ -57,17 +57,20 @@ def test_a_new_run_is_a_few_keys_away(page, server):
     page.wait_for_url('**/launch/pipeline')
 
 
-REDRAWN = """async (texts) => {
+REDRAWN = """async ([before, after]) => {
     const place = document.createElement('div'), turn = () => new Promise((done) => setTimeout(done));
     place.dataset.redrawn = '';
-    const one = (text) => `<button><i>add</i><b>${text}</b></button>`;
+    const one = (text) => {
+        const [name, ask] = text.split('@');
+        return `<button data-ask="${ask ?? ''}"><i>add</i><b>${name}</b></button>`;
+    };
     const draw = (list) => { place.innerHTML = list.map(one).join(''); };
     document.body.append(place);
-    draw(['Drain', 'Open', 'Drain']);
+    draw(before);
     place.lastElementChild.focus();
     place.innerHTML = '';
     await turn();
-    draw(texts);
+    draw(after);
     await turn();
     const here = [...place.children].indexOf(document.activeElement);
     place.remove();
@@ -76,9 +79,12 @@ REDRAWN = """async (texts) => {
 
 
 def test_a_part_that_is_drawn_anew_keeps_the_focus(home):
-    assert home.evaluate(REDRAWN, ['Drain', 'Open', 'Drain', 'Drain']) == 2
-    assert home.evaluate(REDRAWN, ['Open', 'Drain']) == 1
-    assert home.evaluate(REDRAWN, ['Open']) == -1
+    three = ['Drain', 'Open', 'Drain']
+    assert home.evaluate(REDRAWN, [three, [*three, 'Drain']]) == 2
+    assert home.evaluate(REDRAWN, [three, ['Open', 'Drain']]) == 1
+    assert home.evaluate(REDRAWN, [three, ['Open']]) == -1
+    questions = ['Allow@first', 'Allow@second']  # another press of Enter would answer one unread
+    assert home.evaluate(REDRAWN, [questions, ['Allow@first', 'Allow@third']]) == -1
 
 
 def test_a_double_click_starts_one_run(page, new_server):

@@ -12,6 +12,7 @@ from nicegui.testing.user_interaction import UserInteraction
 from engine import Budget, Catalog, Conductor
 from engine.errors import JournalUnavailable, StepDamaged
 from engine.journal import MemoryJournal
+from engine.models.protocol import Completed
 from tests.support.clicks import click, hide_answered
 from tests.support.harness import FakeModel, calls, pipeline_reply, until
 from tests.support.journals.damaged_journal import DamagedJournal
@@ -240,6 +241,33 @@ async def test_a_silent_agent_is_marked(user: User, backend, monkeypatch):
     await user.should_see('silent', retries=40)
     await conductor.pause(run)
     await user.should_not_see('silent', retries=40)
+
+
+class Held(FakeModel):
+    """Says what the reviewer says, and ends its reply only at a signal."""
+
+    def __init__(self) -> None:
+        super().__init__(pipeline_reply)
+        self.gate = asyncio.Event()
+
+    async def stream(self, request):
+        async for event in super().stream(request):
+            if isinstance(event, Completed) and request.hints.role == 'reviewer':
+                await self.gate.wait()
+            yield event
+
+
+async def test_tokens_of_a_reply_are_estimated_until_it_has_ended(user: User, backend):
+    model = Held()
+    conductor = await opened(backend, MemoryJournal(), model)
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
+    await user.open(f'/runs/{run}')
+    await user.should_see('≈', retries=60)
+    model.gate.set()
+    await user.should_see('Done', retries=60)
+    usage = (await conductor.info(run)).usage
+    await user.should_see(f'{usage.input + usage.output} tokens', retries=60)
+    await user.should_not_see('≈')
 
 
 async def test_deleting_an_unfinished_run_needs_confirmation(user: User, backend):

@@ -128,13 +128,17 @@ class AgentPane:
         asked = open_question(view, StatePath(leaf)) if live and mine and leaf.endswith('.asking') else None
         self._question.show(leaf if asked else '', asked)
 
-    def speak(self, view: View, agent: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Show the conversation as of `view`, and nothing else; returns its blocks."""
+    def follow(self, view: View) -> None:
+        """Be in its agent's state, shown or not: what was streamed in another one is in the usage by now."""
         leaf = next((leaf for leaf in view.active if within(leaf, self.state.path)), '')
         if leaf != self._leaf:
             self._leaf, self._heard = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
             self._waits, self.streamed = '', 0
-        blocks = agent_blocks(agent, self._calls(view.seq, leaf))
+
+    def speak(self, view: View, agent: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """Show the conversation as of `view`, and nothing else; returns its blocks."""
+        self.follow(view)
+        blocks = agent_blocks(agent, self._calls(view.seq, self._leaf))
         self._keep_newest(len(blocks))
         self.talk.show(blocks[max(0, self._first) :])
         return blocks

@@ -98,6 +98,8 @@ class AgentPanes:
                 files = self._counts.get(view.files.get(path, ''), 0)
                 words = count(files, 'file') if files else ''
                 pane.show(view, view.agents.get(path), live=live, mine=mine, files=words)
+            else:
+                pane.follow(view)
         self._cards.show(view)
         self._arrange()
         self._nobody.set_visibility(not self._beside and self._key != RESULT)

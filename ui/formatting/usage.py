@@ -47,7 +47,7 @@ def usage_summary(usage: Usage) -> str:
     """An agent's usage in a few words; '' if there is none."""
     sign = '≈' if usage.source == 'estimated' else ''
     parts = {'in': usage.input, 'out': usage.output}
-    if usage.source == 'estimated' and not usage.calls:
+    if usage.source == 'estimated' and not usage.input:
         parts.pop('in')  # the first reply is being streamed: what was sent is not known yet
     tokens = ', '.join(f'{sign}{compact(number)} {way}' for way, number in parts.items())
     if usage.source == 'missing':

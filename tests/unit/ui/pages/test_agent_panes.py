@@ -232,7 +232,7 @@ def test_sizes_are_formatted(count, said):
             Usage(output=7, calls=1, source='estimated', dollars=1.27),
             '≈7',
             '$1.27',
-            '≈0 in, ≈7 out · $1.27',
+            '≈7 out · $1.27',
         ),
         (Usage(calls=1, source='missing', unpriced=1), 'unknown', 'unknown', 'tokens unknown · cost unknown'),
         (

@@ -31,7 +31,7 @@ document.addEventListener("keydown", (event) => {
 // A dialog that is taken off the page gives the focus back to what had it: Quasar does so only where one is hidden.
 (() => {
   let last = null;
-  document.addEventListener("focusin", ({ target }) => { if (!target.closest(".q-dialog, .q-menu")) last = target; });
+  document.addEventListener("focusin", ({ target }) => { if (!target.closest(".q-menu") && !document.querySelector(".q-dialog")) last = target; });
   const gone = ({ removedNodes }) => [...removedNodes].some((node) => node.id?.startsWith("q-portal--dialog"));
   const watch = () => new MutationObserver((changes) => {
     if (document.activeElement === document.body && changes.some(gone)) last?.focus({ preventScroll: true });

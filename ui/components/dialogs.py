@@ -14,7 +14,7 @@ from engine import EngineError, InvalidInput
 from engine.records import RunInfo
 from ui.components.forms.form import Form
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import NativeSelect, Text, set_attributes
 from ui.formatting.steps import role_title
 
 T = TypeVar('T')
@@ -32,11 +32,15 @@ class RunDetails(BaseModel):
 
 @contextmanager
 def dialog_frame(title: str) -> Iterator[ui.dialog]:
-    """A dialog with a title; it outlives the element that opened it."""
+    """A dialog with a title, whose first field has the focus; it outlives the element that opened it."""
     with ui.context.client.layout, ui.dialog() as dialog, ui.element('div').classes('card dialog'):
         heading = Text('h2', title)
         set_attributes(dialog, aria_labelledby=heading.html_id)
         yield dialog
+    parts = list(dialog.descendants())
+    fields = [part for part in parts if isinstance(part, ui.input | ui.textarea | NativeSelect)]
+    if fields and not any('autofocus' in part.props for part in parts):
+        fields[0].props('data-autofocus')
 
 
 async def confirm(title: str, text: str, *, yes: str, no: str, kind: str = 'danger') -> bool:

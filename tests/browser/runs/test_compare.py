@@ -48,6 +48,9 @@ def test_the_first_divergence_is_three_clicks_from_the_list(two, axe, open_page)
     parting = picked.get_attribute('aria-label')
 
     # All of it by the keyboard: rows, ends, differences; the address follows.
+    page.keyboard.press('?')
+    expect(page.get_by_role('dialog')).to_contain_text('Next difference')
+    page.keyboard.press('Escape')
     page.keyboard.press('ArrowRight')
     expect(page.locator('.both-kind')).to_have_text(re.compile('Only A'))
     expect(page.locator('.both-side').last).to_contain_text('It did not take this step')

@@ -8,6 +8,7 @@ from engine import EngineError
 from engine.records import RunId
 from ui.components.theme import frame
 from ui.components.widgets import Text, link
+from ui.pages.compare.player import KEYS
 from ui.pages.compare.screen import CompareScreen
 from ui.pages.shared import errors
 from ui.web.backend import Backend
@@ -28,7 +29,7 @@ def register(backend: Backend) -> None:
         except EngineError as error:
             errors.read_error(error)
             return
-        with frame(f'{found.a.info.title} and {found.b.info.title}', wide=True):
+        with frame(f'{found.a.info.title} and {found.b.info.title}', wide=True, keys=KEYS):
             screen = CompareScreen(conductor, found)
             await screen.draw(int(at) - 1 if at.isdecimal() and len(at) < 9 else None)
 

@@ -11,6 +11,11 @@ from engine.history import Row
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
 
+KEYS = (
+    ('← →', 'Previous and next row'),
+    ('Home End', 'First and last row'),
+    ('D', 'Next difference; with Shift, the previous one'),
+)
 STRIPES = 240
 """At most so many stripes are drawn over the slider."""
 COLOURS = {'same': 'var(--line)', 'apart': 'var(--fail)', 'only-a': 'var(--run)', 'only-b': 'var(--wait)'}

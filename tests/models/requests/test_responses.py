@@ -142,6 +142,57 @@ async def test_a_refusal_is_not_an_answer() -> None:
     assert (found.end.reason, found.text) == ('filter', 'I cannot.')
 
 
+def event(name: str, **more: Any) -> bytes:
+    return f'data: {json.dumps({"type": f"response.{name}", **more})}\n\n'.encode()
+
+
+def opened(name: str, ident: str, **more: Any) -> bytes:
+    item = {'type': 'function_call', 'id': ident, 'call_id': f'call-{ident}', 'name': name}
+    return event('output_item.added', item=item, **more)
+
+
+def argued(kind: str, text: str, **more: Any) -> bytes:
+    return event(
+        f'function_call_arguments.{kind}', **{'delta' if kind == 'delta' else 'arguments': text}, **more
+    )
+
+
+CALL = {'type': 'function_call', 'call_id': 'c', 'name': 'notes', 'arguments': '{"a": 1}'}
+SAID = {'type': 'message', 'content': [{'type': 'output_text', 'text': 'hello'}]}
+ODD: dict[str, tuple[bytes, str, list[tuple[str, str]]]] = {
+    'output only at the end': (
+        event('completed', response={'output': [SAID, CALL]}), 'hello', [('notes', '{"a": 1}')],
+    ),
+    'arguments only when they are done': (
+        opened('notes', 'f', output_index=0)
+        + argued('done', '{"a": 1}', output_index=0)
+        + event('completed', response={}),
+        '',
+        [('notes', '{"a": 1}')],
+    ),
+    'ids in place of indexes': (
+        opened('notes', 'f')
+        + opened('write', 'g')
+        + argued('delta', '{"a": ', item_id='f')
+        + argued('delta', '{}', item_id='g')
+        + argued('delta', '1}', item_id='f')
+        + argued('done', '{"a": 1}', item_id='f')
+        + event('completed', response={'output': [CALL]}),
+        '',
+        [('notes', '{"a": 1}'), ('write', '{}')],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('odd', ODD)
+async def test_an_unusual_stream_is_understood(odd: str) -> None:
+    stream, text, calls = ODD[odd]
+    for first in (event('created', response={'id': 'r'}), b''):
+        found = await replayed(first + stream, 'responses')
+        assert (found.text, found.calls) == (text, calls)
+        assert found.end.reason == 'tools'
+
+
 async def test_a_stream_that_ends_early_is_incomplete() -> None:
     text = (CASSETTES / 'responses-text.sse').read_bytes()
     found = await replayed(text[: text.index(b'event: response.completed')], 'responses')

@@ -141,7 +141,7 @@ class ResponsesDecoder(Decoder):
         return [*([OpaquePiece(provider=self.provider, data=kept)] if kept else []), end]
 
     def _events(self, kind: str, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
-        index, name = item_index(payload.get('output_index')), kind.removeprefix('response.')
+        index, name = _item_key(payload), kind.removeprefix('response.')
         if name in SPOKEN:
             self._refused = self._refused or name == 'refusal.delta'
             yield from self._say(index, SPOKEN[name], payload.get('delta'))
@@ -155,18 +155,15 @@ class ResponsesDecoder(Decoder):
                 yield from self._say(index, 'reasoning', '\n\n')
             case 'function_call_arguments.delta':
                 yield from self._argue(index, payload.get('delta'))
+            case 'function_call_arguments.done' if index in self._items and not self._items[index].begun:
+                yield from self._argue(index, payload.get('arguments'))
             case 'output_item.done':
                 yield from self._close(index, as_mapping(payload.get('item')))
             case 'completed' | 'incomplete' | 'failed' | 'cancelled':
                 yield from self._end(as_mapping(payload.get('response')), name)
             case '' if 'output' in payload:
-                yield from self._whole(payload)
-
-    def _whole(self, response: Mapping[str, Any]) -> Iterator[ModelEvent]:
-        yield from self._start(response)
-        for index, item in enumerate(as_list(response.get('output'))):
-            yield from self._close(index, as_mapping(item))
-        yield from self._end(response, 'completed')
+                yield from self._start(payload)
+                yield from self._end(payload, 'completed')
 
     def _start(self, response: Mapping[str, Any]) -> Iterator[ModelEvent]:
         if not self.begun:
@@ -234,6 +231,11 @@ class ResponsesDecoder(Decoder):
 
     def _end(self, response: Mapping[str, Any], status: str) -> Iterator[ModelEvent]:
         self.ended = True
+        if not self._items:  # Nothing has come in pieces.
+            for index, item in enumerate(as_list(response.get('output'))):
+                yield from self._close(index, as_mapping(item))
+        if self._items:
+            yield from self._start(response)
         if isinstance(reported := response.get('usage'), dict):
             self.usage = parse_usage(reported)
             yield UsageReport(usage=self.usage)
@@ -241,6 +243,14 @@ class ResponsesDecoder(Decoder):
             self.fail(error_of_payload({'error': response['error']}))
         reason = as_mapping(response.get('incomplete_details')).get('reason')
         self.finish_with(as_word(reason) or as_word(response.get('status')) or status)
+
+
+def _item_key(payload: Mapping[str, Any]) -> int | str | None:
+    """What tells the item of an event from others: its index or, where servers leave that out, its id."""
+    index = payload.get('output_index')
+    if index is None:
+        index = payload.get('item_id') or as_mapping(payload.get('item')).get('id')
+    return item_index(index)
 
 
 def _without_ids(item: Mapping[str, Any]) -> dict[str, Any]:

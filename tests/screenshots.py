@@ -64,9 +64,9 @@ def _alone(browser: Browser, folder: Path) -> None:
     server = Server(folder, pace=0 if 'stills' in sys.argv else 110)
     server.start()
     try:
-        run = launched(browser, server, 'pipeline') if 'stills' in sys.argv else moving(browser, server)
-        others = {pattern: launched(browser, server, pattern) for pattern in PATTERNS}
-        page = opened(browser, server.url)
+        run = launch(browser, server, 'pipeline') if 'stills' in sys.argv else moving(browser, server)
+        others = {pattern: launch(browser, server, pattern) for pattern in PATTERNS}
+        page = open_page(browser, server.url)
         filled = Filler(page, server).fill()
         page.context.close()
         stills(browser, addresses(server, run, others, filled))
@@ -83,7 +83,7 @@ def _team(browser: Browser, folder: Path) -> None:
     try:
         stills(browser, {'login': f'{server.url}/login'})
         state = session(browser, server)
-        page = opened(browser, server.url, state=state)
+        page = open_page(browser, server.url, state=state)
         run = Filler(page, server).start(TASK)
         page.context.close()
         live = {'live': f'{server.url}/runs/{run}', 'wall-live': f'{server.url}/wall'}
@@ -93,7 +93,7 @@ def _team(browser: Browser, folder: Path) -> None:
         server.stop()
 
 
-def opened(
+def open_page(
     browser: Browser,
     url: str,
     *,
@@ -112,7 +112,7 @@ def opened(
 
 def moving(browser: Browser, server: Server) -> str:
     """Record a run from the form to the slider; returns its address."""
-    page, frames = opened(browser, f'{server.url}/launch/pipeline', width=1280, height=800), []
+    page, frames = open_page(browser, f'{server.url}/launch/pipeline', width=1280, height=800), []
 
     def take(count: int) -> None:
         for _ in range(count):
@@ -150,9 +150,9 @@ def animate(frames: list[bytes], path: Path) -> None:
     images[0].save(path, save_all=True, append_images=images[1:], duration=FRAME_MS, loop=0, optimize=True)
 
 
-def launched(browser: Browser, server: Server, pattern: str) -> str:
+def launch(browser: Browser, server: Server, pattern: str) -> str:
     """Run the first sample of a pattern to its end; returns its address."""
-    page = opened(browser, f'{server.url}/launch/{pattern}')
+    page = open_page(browser, f'{server.url}/launch/{pattern}')
     page.get_by_role('button', name='Samples').click()
     page.locator('[role=menuitem]').first.click()
     page.get_by_role('button', name='Run', exact=True).click()
@@ -198,7 +198,7 @@ def stills(browser: Browser, pages: dict[str, str], *, state: Any = None) -> Non
     for scheme in ('light', 'dark'):
         for size, width, height in SIZES:
             for name, url in pages.items():
-                page = opened(browser, url, width=width, height=height, scheme=scheme, state=state)
+                page = open_page(browser, url, width=width, height=height, scheme=scheme, state=state)
                 page.wait_for_timeout(SETTLED_MS)
                 picture, title = page.screenshot(), f'{name}-{size}{scheme}'
                 page.context.close()

@@ -34,7 +34,7 @@ def short(path: str, source: str) -> Iterator[str]:
 
 def introduced(path: str, source: str) -> Iterator[str]:
     """The first line of a module's docstring says what it holds, and fits on a line of the README."""
-    headline = tree.parsed(source).docstring.partition('\n')[0]
+    headline = tree.parse(source).docstring.partition('\n')[0]
     if not headline:
         yield f'{path} does not begin with a docstring'
     elif len(headline) > MAX_HEADLINE:
@@ -66,13 +66,13 @@ def engine_by_its_doors(path: str, source: str) -> Iterator[str]:
     for module, name in imports(path, source):
         if not within(module, 'engine'):
             continue
-        public = exported(module)
+        public = exported_names(module)
         if public is None or (name and name not in public):
             yield f'{path} imports {module}{name and f".{name}"}: import what a package of the engine exports'
-    for node in tree.parsed(source).nodes:
+    for node in tree.parse(source).nodes:
         match node:
             case ast.Attribute(value=ast.Name(id='engine'), attr=name) if name not in (
-                exported('engine') or ()
+                exported_names('engine') or ()
             ):
                 yield f'{path}:{node.lineno} reaches for engine.{name}: engine/__init__.py does not export it'
 
@@ -95,7 +95,7 @@ def our_ui_by_its_modules(path: str, source: str) -> Iterator[str]:
 def pages_by_one_door(path: str, source: str) -> Iterator[str]:
     """Pages may take longer to draw than the 3 s after which NiceGUI reports an error."""
     if path.startswith('ui/') and path != 'ui/web/routing.py':
-        for node in tree.parsed(source).nodes:
+        for node in tree.parse(source).nodes:
             match node:
                 case ast.Attribute(value=ast.Name(id='ui'), attr='page'):
                     yield f'{path}:{node.lineno} calls ui.page: use ui.web.routing.serve_page'
@@ -246,7 +246,7 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 def imports(path: str, source: str) -> Iterator[tuple[str, str]]:
     """Every import in a module, wherever it stands, as (module, name); no name for `import module`."""
     package = Path(path).parent.parts
-    for node in tree.parsed(source).nodes:
+    for node in tree.parse(source).nodes:
         match node:
             case ast.Import(names=names):
                 yield from ((alias.name, '') for alias in names)
@@ -261,7 +261,7 @@ def within(module: str, package: str) -> bool:
 
 
 @cache
-def exported(module: str) -> frozenset[str] | None:
+def exported_names(module: str) -> frozenset[str] | None:
     """The public names of a package of the engine, read without importing it; None if it has none."""
     if module in ('engine.errors', 'engine.clock'):
         body = ast.parse((ROOT / f'{module.replace(".", "/")}.py').read_text('utf-8')).body

@@ -30,7 +30,7 @@ class Module(NamedTuple):
 
 
 @cache
-def parsed(source: str) -> Module:
+def parse(source: str) -> Module:
     """A module, read once; its whole syntax tree would be too large to keep."""
     syntax = ast.parse(source)
     nodes = tuple(
@@ -46,7 +46,7 @@ def headline(path: Path) -> str:
     """The first line of a module's docstring, or ''."""
     if not path.exists():
         return ''
-    return parsed(path.read_text('utf-8')).docstring.partition('\n')[0]
+    return parse(path.read_text('utf-8')).docstring.partition('\n')[0]
 
 
 def folders() -> list[Path]:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from engine import Conductor
-from tests.support.harness import FakeModel, catalog, started
+from tests.support.harness import FakeModel, catalog, start_run
 from tests.support.journals.damaged_journal import DamagedJournal
 from ui.exports.formats import FormatName
 from ui.web import downloads
@@ -31,7 +31,7 @@ async def conductor(model: FakeModel, journal: DamagedJournal) -> AsyncIterator[
 async def test_an_export_of_a_damaged_run_is_the_error(
     journal: DamagedJournal, conductor: Conductor, http: httpx.AsyncClient, form: str
 ) -> None:
-    run = await started(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
+    run = await start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
     await conductor.result(run)
     journal.damaged = last = (await conductor.info(run)).seq
     for answer in (
@@ -51,7 +51,7 @@ async def test_an_export_of_a_damaged_run_is_the_error(
 async def test_a_download_for_which_there_is_no_room_is_a_sentence(
     conductor: Conductor, http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = await started(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
+    run = await start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
     await conductor.result(run)
     monkeypatch.setattr(downloads.tempfile, 'TemporaryFile', full_disk)
     answer = await http.get(f'/runs/{run}/export/bundle')

@@ -5,7 +5,7 @@ import pytest
 
 from engine import Conductor
 from engine.records import Outcome, RunInfo, View
-from tests.support.harness import started
+from tests.support.harness import start_run
 from ui.api.wire import decode
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +28,7 @@ async def test_a_chart_is_drawn_in_each_format(http: httpx.AsyncClient):
 
 
 async def test_a_run_is_read_exactly_as_the_engine_has_it(conductor: Conductor, http: httpx.AsyncClient):
-    run = await started(conductor, 'pipeline', TASK)
+    run = await start_run(conductor, 'pipeline', TASK)
     outcome = await conductor.result(run)
     answer = await http.get(f'/runs/{run}')
     info = await conductor.info(run)
@@ -42,7 +42,7 @@ async def test_a_run_is_read_exactly_as_the_engine_has_it(conductor: Conductor, 
 
 
 async def test_steps_come_in_pages_without_gaps(conductor: Conductor, http: httpx.AsyncClient):
-    run = await started(conductor, 'pipeline', TASK)
+    run = await start_run(conductor, 'pipeline', TASK)
     await conductor.result(run)
     seen, cursor = [], ''
     while cursor is not None:
@@ -53,9 +53,9 @@ async def test_steps_come_in_pages_without_gaps(conductor: Conductor, http: http
 
 
 async def test_paging_survives_runs_that_come_and_go(conductor: Conductor, http: httpx.AsyncClient):
-    old = [await started(conductor, 'lone') for _ in range(5)]
+    old = [await start_run(conductor, 'lone') for _ in range(5)]
     first = (await http.get('/runs', params={'limit': 2})).json()
-    await started(conductor, 'lone')  # With an offset this would show the second run twice.
+    await start_run(conductor, 'lone')  # With an offset this would show the second run twice.
     second = (await http.get('/runs', params={'limit': 2, 'cursor': first['next']})).json()
     last = (await http.get('/runs', params={'limit': 2, 'cursor': second['next']})).json()
     listed = [run['id'] for page in (first, second, last) for run in page['items']]
@@ -94,7 +94,7 @@ async def test_an_error_is_a_problem_that_names_the_field(
 
 
 async def test_a_missing_step_is_404(conductor: Conductor, http: httpx.AsyncClient):
-    run = await started(conductor, 'lone')
+    run = await start_run(conductor, 'lone')
     await conductor.result(run)
     answer = await http.get(f'/runs/{run}/view?at=99')
     assert (answer.status_code, answer.json()['type']) == (404, 'urn:hemicycle:unknown-step')

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from engine import Conductor
-from tests.support.harness import FakeModel, catalog, started, until
+from tests.support.harness import FakeModel, catalog, start_run, until
 from tests.unit.ui.services.test_inbox import Pair, listed, reply
 from tests.unit.ui.services.test_notifications import URL, Receiver
 from tests.unit.ui.services.test_schedules import signed
@@ -158,7 +158,7 @@ async def test_every_action_of_the_services_has_a_route(app: FastAPI):
 async def test_of_two_answers_one_counts_and_the_other_is_refused(
     conductor: Conductor, http: httpx.AsyncClient
 ):
-    run = await started(conductor, 'pair', approvals='all')
+    run = await start_run(conductor, 'pair', approvals='all')
     await listed(Inbox(conductor), 2)
     items = (await http.get('/inbox')).json()['items']
     ask = items[0]['ask']

@@ -11,7 +11,7 @@ from engine import Conductor, Status
 from engine.records import RunId
 from tests.api.test_launching import api
 from tests.processes.mcp.test_questions import Hotel, waiting
-from tests.support.harness import FakeModel, calls, catalog, in_turn, started
+from tests.support.harness import FakeModel, calls, catalog, in_turn, start_run
 
 pytestmark = pytest.mark.anyio
 
@@ -22,11 +22,11 @@ def model() -> FakeModel:
 
 
 async def paused(conductor: Conductor, pattern: str = 'lone') -> RunId:
-    return await started(conductor, pattern, paused=True)
+    return await start_run(conductor, pattern, paused=True)
 
 
 async def test_a_run_is_paused_resumed_and_cancelled(conductor: Conductor, http: httpx.AsyncClient):
-    run = await started(conductor, 'lone')
+    run = await start_run(conductor, 'lone')
     answer = await http.post(f'/runs/{run}/pause')
     assert answer.status_code == 200, answer.text
     assert answer.headers['ETag'] == f'"{(await conductor.info(run)).seq}"'
@@ -40,7 +40,7 @@ async def test_a_run_is_paused_resumed_and_cancelled(conductor: Conductor, http:
 
 
 async def test_an_answer_to_an_older_step_is_refused(conductor: Conductor, http: httpx.AsyncClient):
-    run = await started(conductor, 'lone')
+    run = await start_run(conductor, 'lone')
     seen = (await http.get(f'/runs/{run}')).headers['ETag']
     await conductor.pause(run)
     before = (await conductor.info(run)).seq
@@ -66,7 +66,7 @@ async def test_an_answer_to_an_older_step_is_refused(conductor: Conductor, http:
 
 
 async def test_of_two_answers_to_one_step_one_counts(conductor: Conductor, http: httpx.AsyncClient):
-    run = await started(conductor, 'lone')
+    run = await start_run(conductor, 'lone')
     seen = {'If-Match': (await http.get(f'/runs/{run}')).headers['ETag']}
     both = await asyncio.gather(*(http.post(f'/runs/{run}/pause', headers=seen) for _ in range(2)))
     assert sorted(answer.status_code for answer in both) == [200, 412]
@@ -86,7 +86,7 @@ async def test_a_tool_call_is_listed_and_approved_or_denied():
             return 'Work.'
 
     async with Conductor(catalog=catalog(model, Asks)) as conductor, api(conductor) as http:
-        run = await started(conductor, 'asks', approvals='all')
+        run = await start_run(conductor, 'asks', approvals='all')
         async for _ in conductor.watch(run):
             if (await conductor.info(run)).status is Status.WAITING:
                 break
@@ -111,7 +111,7 @@ async def test_breakpoints_are_set_probed_and_listed(conductor: Conductor, http:
 
 
 async def test_a_client_waits_for_a_result(conductor: Conductor, http: httpx.AsyncClient):
-    run = await started(conductor, 'lone')
+    run = await start_run(conductor, 'lone')
     early = await http.get(f'/runs/{run}/result')
     assert (early.status_code, early.json()['type']) == (409, 'urn:hemicycle:not-ended')
     await conductor.cancel(run)
@@ -121,7 +121,7 @@ async def test_a_client_waits_for_a_result(conductor: Conductor, http: httpx.Asy
 async def test_a_question_of_an_mcp_server_is_read_and_answered(tmp_path: Path):
     hotel = Hotel(tmp_path)
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor, api(conductor) as http:
-        run = await started(conductor, 'remote', approvals='none')
+        run = await start_run(conductor, 'remote', approvals='none')
         await waiting(conductor, run)
         (one,) = (await http.get(f'/runs/{run}/accepts')).json()
         assert (one['event'], one['question']['message']) == ('answer', 'Who stays?')

@@ -13,7 +13,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from engine import Conductor
 from engine.records import RunId
-from tests.support.harness import FakeModel, Lone, catalog, started, until
+from tests.support.harness import FakeModel, Lone, catalog, start_run, until
 from ui.api.app import build_api
 from ui.api.streams import sse
 from ui.api.streams.messages import StreamMessage, list_messages, run_messages
@@ -36,7 +36,7 @@ def parsed(text: str) -> list[ServerSentEvent]:
 async def test_a_stream_has_all_steps_in_order_and_ends_with_the_run(
     conductor: Conductor, http: httpx.AsyncClient
 ):
-    run = await started(conductor, 'pipeline', TASK)
+    run = await start_run(conductor, 'pipeline', TASK)
     answer = await http.get(f'/runs/{run}/events')
     assert answer.headers['Content-Type'].startswith('text/event-stream')
     events = parsed(answer.text)
@@ -49,7 +49,7 @@ async def test_a_stream_has_all_steps_in_order_and_ends_with_the_run(
 
 
 async def test_a_stream_resumes_after_the_last_event(conductor: Conductor, http: httpx.AsyncClient):
-    run = await started(conductor, 'pipeline', TASK)
+    run = await start_run(conductor, 'pipeline', TASK)
     await conductor.result(run)
     last = (await conductor.info(run)).seq
     later = parsed((await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': '5'})).text)
@@ -70,7 +70,7 @@ class TestText:
     async def test_a_late_client_first_gets_the_text_streamed_so_far(
         self, conductor: Conductor, model: FakeModel
     ):
-        run = await started(conductor, 'lone')
+        run = await start_run(conductor, 'lone')
         await until(lambda: any(True for _ in conductor.feed.partial(run)))
         messages = run_messages(conductor, run, 0)
         early = [await anext(messages) for _ in range((await conductor.info(run)).seq + 1)]
@@ -84,7 +84,7 @@ class TestText:
         self, conductor: Conductor, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr(sse, 'HEARTBEAT', 0.001)
-        run = await started(conductor, 'lone')
+        run = await start_run(conductor, 'lone')
         pieces = sse._encode(run_messages(conductor, run, 0))
         async for piece in pieces:
             if piece == b': alive\n\n':
@@ -96,7 +96,7 @@ class TestText:
         self, conductor: Conductor, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr('engine.runtime.feed.MOST_WAITING', 3)
-        run = await started(conductor, 'lone', paused=True)
+        run = await start_run(conductor, 'lone', paused=True)
         messages = run_messages(conductor, run, 0)
         seen = [await anext(messages) for _ in range(2)]
         waiting = asyncio.ensure_future(anext(messages))
@@ -114,10 +114,10 @@ class TestText:
 
 
 async def test_the_list_shows_runs_as_they_change(conductor: Conductor):
-    first = await started(conductor, 'lone', paused=True)
+    first = await start_run(conductor, 'lone', paused=True)
     messages = list_messages(conductor)
     assert await of(messages, first) == 'paused'
-    second = await started(conductor, 'lone', paused=True)
+    second = await start_run(conductor, 'lone', paused=True)
     assert await of(messages, second) == 'paused'
     await conductor.cancel(first)
     assert await of(messages, first) == 'cancelled'

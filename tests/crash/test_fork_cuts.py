@@ -13,9 +13,9 @@ from engine import Budget, Conductor, Status
 from engine.history import ForkOverrides
 from storage import open_journal
 from tests.crash.test_power_cut import Cutting, PowerCut
-from tests.support.cli import Hemicycle, ended, until
+from tests.support.cli import Hemicycle, until, wait_for_exit
 from tests.support.clocks import IdleClock
-from tests.support.forks import PLAYED, Pair, told, working
+from tests.support.forks import PLAYED, Pair, normalize, working
 from tests.support.harness import FakeModel, catalog
 from tests.support.harness import until as eventually
 
@@ -32,20 +32,20 @@ def test_a_killed_fork_continues_its_replay(tmp_path: Path) -> None:
     with hemicycle.process('fork', 'last', '--at', '3', '--play', 'recorded', *odd) as process:
         until(lambda: 40 <= hemicycle.journaled() < parent.seq, 'the fork is on its way')
         process.send_signal(signal.SIGKILL)
-        ended(process)
+        wait_for_exit(process)
     fork = hemicycle.newest()
     assert fork and fork.id != parent.id and fork.status is Status.RUNNING, 'it was killed on its way'
     before = hemicycle.steps(fork.id)
     with hemicycle.process('resume', fork.id, *odd) as process:
         hemicycle.reaches(len(before) + 20, process)
         process.kill()
-        ended(process)
+        wait_for_exit(process)
     result = hemicycle('resume', fork.id, *odd, '--quiet')
     assert (result.exit_code, result.stdout) == (0, '400\n'), result.stderr
     after = hemicycle.steps(fork.id)
     assert after[: len(before)] == before
     assert [step.event.name for step in after].count('recover') == 3
-    assert told(step for step in after if step.event.name != 'recover') == told(original)
+    assert normalize(step for step in after if step.event.name != 'recover') == normalize(original)
     assert calls.read_text() == made, 'nothing was repeated'
     assert hemicycle.steps(parent.id) == original
     assert hemicycle('audit', fork.id, *odd).exit_code == hemicycle('audit', parent.id, *odd).exit_code == 0
@@ -90,7 +90,7 @@ async def test_on_disk_the_power_fails_at_any_step_of_a_fork(
         asked = Counter(request.hints.role for request in model.requests)
         if way == PLAYED:
             assert not model.requests
-            assert told(step for step in own if step.event.name != 'recover') == told(original)
+            assert normalize(step for step in own if step.event.name != 'recover') == normalize(original)
             assert outcome.memory == whole.memory
         else:
             assert names['recover'] <= 3

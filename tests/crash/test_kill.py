@@ -18,7 +18,7 @@ import pytest
 from engine import Catalog, Conductor, Status, Transition
 from engine.records import RunId
 from storage import open_journal
-from tests.support.cli import DEADLINE, Hemicycle, ended, line, until
+from tests.support.cli import DEADLINE, Hemicycle, line, until, wait_for_exit
 
 KILLS, LONG = 6, 60
 """Of servers of ten runs, and the calls of each run."""
@@ -42,7 +42,7 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> Non
     with hemicycle.process(*PIPELINE, '--pace', '150', '--json') as process:
         hemicycle.reaches(steps, process)
         process.send_signal(signal.SIGKILL)
-        _, out, _ = ended(process)
+        _, out, _ = wait_for_exit(process)
     killed = hemicycle.newest()
     assert killed and killed.status is Status.RUNNING
     before = hemicycle.steps(killed.id)
@@ -99,7 +99,7 @@ def test_a_restarted_server_continues_its_runs(tmp_path: Path) -> None:
         assert 'http://127.0.0.1:' in line(second.stdout)
         until(lambda: status(hemicycle) is Status.DONE, 'the second server finishes the run')
         second.terminate()
-        assert ended(second)[0] == 0
+        assert wait_for_exit(second)[0] == 0
     after = hemicycle.steps(killed.id)
     assert after[: len(before)] == before
     assert [step.event.name for step in after].count('recover') == 2
@@ -186,7 +186,7 @@ def test_breakpoints_and_held_regions_survive_a_kill(tmp_path: Path) -> None:
     with hemicycle.process('step', 'last', '--over', '--pace', '2') as process:
         hemicycle.reaches(4, process)
         process.send_signal(signal.SIGKILL)
-        ended(process)
+        wait_for_exit(process)
     killed = hemicycle.newest()
     assert killed and not killed.status.ended
     before = hemicycle.steps(killed.id)

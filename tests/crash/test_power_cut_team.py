@@ -16,9 +16,14 @@ from engine.records import Outcome, RunId
 from storage import open_journal
 from tests.crash.test_power_cut import Cutting, PowerCut
 from tests.support.harness import FakeModel, calls, until
-from tests.support.teams.supervisor import planned, task_in, team, team_reply, worked
+from tests.support.teams.supervisor import plan_task, succeed, task_in, team, team_reply
 
-PLAN = [planned('a'), planned('p', 'plumber'), planned('b', 'analyst', 'a'), planned('c', 'writer', 'a', 'b')]
+PLAN = [
+    plan_task('a'),
+    plan_task('p', 'plumber'),
+    plan_task('b', 'analyst', 'a'),
+    plan_task('c', 'writer', 'a', 'b'),
+]
 ENDED = {'a': True, 'p': False, 'b': False, 'c': True}
 STEPS = {'one after another': 21, 'side by side': 20}
 
@@ -29,7 +34,7 @@ def work(request: ModelRequest) -> Any:
         return ModelError('gone', retryable=False)
     if task_in(request) == 'c' and request.hints.turn == 0:
         return calls(('get_previous', {'role': 'researcher'}))
-    return worked(request)
+    return succeed(request)
 
 
 async def start(conductor: Conductor, execution: str) -> RunId:

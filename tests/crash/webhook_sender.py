@@ -9,7 +9,7 @@ from pathlib import Path
 from engine import Budget, Conductor
 from engine.records import RunQuery
 from storage import open_journal
-from tests.support.harness import FakeModel, catalog, started
+from tests.support.harness import FakeModel, catalog, start_run
 from tests.unit.ui.services.test_inbox import Pair, reply
 from ui.services.notifications import Channels, Destination, Notifications
 
@@ -28,7 +28,7 @@ async def send(database: Path, url: str, runs: int) -> None:
         missing = runs - len((await journal.runs(RunQuery(limit=runs))).runs)
         for _ in range(0, missing, AT_ONCE):
             begun = [
-                await started(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
+                await start_run(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
                 for _ in range(AT_ONCE)
             ]
             await asyncio.gather(*map(conductor.result, begun))

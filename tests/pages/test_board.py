@@ -13,7 +13,7 @@ from nicegui.testing import User
 
 from engine import Conductor, SimulatedClock, Status
 from tests.support.clicks import answer, click
-from tests.support.harness import settled
+from tests.support.harness import wait_for_state
 from tests.support.teams.parallel_review import begin, conducting, everybody, position, writing
 from tests.support.teams.time_bounded import QUICK, conductor, good
 from ui.components.theme import serve_assets
@@ -73,7 +73,7 @@ async def test_a_choice_is_confirmed_or_abandoned(user: User, backend: Backend):
     async with conducting(everybody(BEST, coder2=writing('bad'))) as here:
         served(backend, here)
         run = await begin(here, pick='person', max_revisions=1)
-        await settled(here, run, 'picking')
+        await wait_for_state(here, run, 'picking')
         await user.open(f'/runs/{run}')
         await user.should_see('your decision', retries=30)
         await user.should_not_see('Choose an implementation')  # no tab opens by itself
@@ -102,7 +102,7 @@ async def test_a_person_picks_files_and_resolves_a_conflict(user: User, backend:
     async with conducting(everybody(BEST, merger=plan, **extra)) as here:
         served(backend, here)
         run = await begin(here, merge='files', conflicts='person', max_revisions=1)
-        await settled(here, run, 'merging.resolving')
+        await wait_for_state(here, run, 'merging.resolving')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await user.should_see('Conflicting files', retries=30)
@@ -114,7 +114,7 @@ async def test_a_person_picks_files_and_resolves_a_conflict(user: User, backend:
     async with conducting(everybody(BEST, **extra)) as here:
         backend.open(here)
         run = await begin(here, merge='files', files_by='person', max_revisions=1)
-        await settled(here, run, 'merging.listing')
+        await wait_for_state(here, run, 'merging.listing')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await user.should_see('Choose files to merge into the best implementation', retries=30)
@@ -142,7 +142,7 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: 
         hold.set()
         await user.should_see('Your turn as reviewer 2', retries=100)
         await here.send(run, 'say', data={'reviewer': 'reviewer2', 'text': 'I have read them.'})
-        await settled(here, run, 'debating.reviewer2.person')
+        await wait_for_state(here, run, 'debating.reviewer2.person')
         await user.should_see('A person is speaking', retries=100)
         await user.should_see('your turn')
         await user.should_see('Points of the others', retries=100)
@@ -156,7 +156,7 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: 
         stance.set_value('rebuts')
         why.set_value('It is small.')
         click(user, 'Send')
-        await settled(here, run, 'debating.reviewer2.person')
+        await wait_for_state(here, run, 'debating.reviewer2.person')
         await user.should_see('Not before it is tested.', retries=60)
         click(user, 'Return seat')
         outcome = await here.result(run)
@@ -177,14 +177,14 @@ async def test_the_seats_of_a_selected_stage_are_offered(user: User, backend: Ba
     async with conducting(script) as here:
         served(backend, here)
         run = await begin(here, coders=2, max_revisions=1, pick='person')
-        await settled(here, run, 'debating.reviewer1.speaking.thinking')
+        await wait_for_state(here, run, 'debating.reviewer1.speaking.thinking')
         await user.open(f'/runs/{run}')
         for stage, offered in (('Final review', 'Take seat: Reviewer 1'), ('Revising', 'Take seat: Coder 1')):
             await user.should_see(stage, retries=60)
             pick(user, stage)
             await shown(user, offered)
         hold.set()
-        await settled(here, run, 'picking')
+        await wait_for_state(here, run, 'picking')
         pick(user, 'Debating')
         await shown(user, 'Take seat: Reviewer 2')
         await here.send(run, 'choose', data={'candidate': 'coder1'})
@@ -197,7 +197,7 @@ async def test_a_person_judges_in_the_seat_of_a_supervisor(user: User, backend: 
         run = (await here.start('time-bounded', QUICK, paused=True)).id
         await here.send(run, 'take_seat', data={'seat': 'supervisor'})
         await here.resume(run)
-        await settled(here, run, 'working.planning.reviewing.person')
+        await wait_for_state(here, run, 'working.planning.reviewing.person')
         await user.open(f'/runs/{run}')
         await user.should_see('Judge', retries=60)
         await shown(user, 'Return seat: Supervisor')
@@ -262,7 +262,7 @@ async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User, backend: Bac
     async with conducting(everybody(BEST)) as here:
         served(backend, here)
         run = await begin(here, coders=2, max_revisions=1, pick='person')
-        await settled(here, run, 'picking')
+        await wait_for_state(here, run, 'picking')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await user.should_see('Read and comment', retries=60)
@@ -286,9 +286,9 @@ async def test_a_person_hands_in_files_in_a_coders_seat(user: User, backend: Bac
     async with conducting(everybody(BEST, coder1=lambda request: hold)) as here:
         served(backend, here)
         run = await begin(here, coders=2, max_revisions=0)
-        await settled(here, run, 'implementing.coder1.working.thinking')
+        await wait_for_state(here, run, 'implementing.coder1.working.thinking')
         await here.send(run, 'take_seat', data={'seat': 'coder1'})
-        await settled(here, run, 'implementing.coder1.person')
+        await wait_for_state(here, run, 'implementing.coder1.person')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await user.should_see('Your turn as coder 1', retries=60)

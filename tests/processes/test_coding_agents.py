@@ -16,7 +16,7 @@ from engine.models.scripted.model import Scripted
 from engine.records import Outcome, RunId, View
 from engine.tools.builtin.project.navigate import navigate
 from engine.workspace import Sandbox, Workspaces
-from tests.support.harness import FakeModel, calls, settled, until
+from tests.support.harness import FakeModel, calls, until, wait_for_state
 
 
 async def played(pattern: str, folder: Path = FOLDER, **changed: Any) -> tuple[Outcome, View, str, Conductor]:
@@ -142,7 +142,7 @@ async def test_cancelling_stops_a_running_command(sandbox: Sandbox) -> None:
     catalog.models['scripted'] = model  # type: ignore[assignment]
     async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
         run = (await conductor.start('builder', {'request': 'anything', 'project': 'sample:slugs'})).id
-        await settled(conductor, run, 'working.using_tools')
+        await wait_for_state(conductor, run, 'working.using_tools')
         folder = conductor.workspaces.of(run, 'work').folder
         await until((folder / 'begun').exists)
         await conductor.cancel(run, 'enough')

@@ -20,7 +20,7 @@ from engine.records import RunId
 from engine.tools.protocol import tool
 from engine.workspace import Sandbox
 from tests.support.clocks import IdleClock
-from tests.support.forks import PLAYED, forks_alike, told
+from tests.support.forks import PLAYED, forks_alike, normalize
 from tests.support.harness import FakeModel, calls, catalog
 from tests.support.mcp.pattern import SMALL, remote
 
@@ -66,7 +66,7 @@ async def test_a_fork_of_a_coding_run_has_the_files_of_its_step(sandbox: Sandbox
             played = await conductor.fork(run, at, variation=PLAYED)
             assert (await conductor.result(played)).status is Status.DONE
             begin = (await conductor.info(played)).parent_at
-            assert told((await conductor.transitions(played))[begin + 1 :]) == told(steps[begin:])
+            assert normalize((await conductor.transitions(played))[begin + 1 :]) == normalize(steps[begin:])
             assert await files(conductor, played) == end
 
             fork = await conductor.fork(run, at, paused=True)

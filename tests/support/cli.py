@@ -143,7 +143,7 @@ class Hemicycle:
         foreign = ('PYTEST', 'NICEGUI', 'COV_')
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         own = {name: value for name, value in self._environment.items() if value is not None}
-        return _killed_at_the_end(Command(list(arguments), {**inherited, **own, 'PYTHONUNBUFFERED': '1'}))
+        return _kill_at_the_end(Command(list(arguments), {**inherited, **own, 'PYTHONUNBUFFERED': '1'}))
 
     def newest(self) -> RunInfo | None:
         """The newest run, read by a separate reader; None while there is no database."""
@@ -185,7 +185,7 @@ class Hemicycle:
 
 
 @contextlib.contextmanager
-def _killed_at_the_end(command: Command) -> Iterator[Command]:
+def _kill_at_the_end(command: Command) -> Iterator[Command]:
     try:
         yield command
     finally:
@@ -201,7 +201,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.02)
 
 
-def ended(process: Command) -> tuple[int, str, str]:
+def wait_for_exit(process: Command) -> tuple[int, str, str]:
     """Wait for a process to end: its exit code and what it wrote."""
     out, err = process.communicate(timeout=DEADLINE)
     return process.returncode, out, err

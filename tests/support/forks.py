@@ -18,8 +18,8 @@ from tests.support.harness import calls
 PLAYED = ForkOverrides(after='recorded', beyond='stop')
 
 
-def told(steps: Iterable[Transition], fields: set[str] | None = None) -> list[dict[str, Any]]:
-    """What must be equal in both: everything but the run, its numbers and real times."""
+def normalize(steps: Iterable[Transition], fields: set[str] | None = None) -> list[dict[str, Any]]:
+    """Keep what must be equal in both: everything but the run, its numbers and real times."""
 
     def event(step: Transition) -> Event:
         data = dict(step.event.data)
@@ -52,7 +52,7 @@ def as_recorded(now: Any, recorded: Any) -> Any:
     return now
 
 
-async def forked_alike(conductor: Conductor, run: RunId, at: int) -> RunId:
+async def fork_and_compare(conductor: Conductor, run: RunId, at: int) -> RunId:
     """Fork at a step, replay, and compare: fails at the first differing step."""
     fork = await conductor.fork(run, at, variation=PLAYED)
     await conductor.result(fork)
@@ -61,8 +61,8 @@ async def forked_alike(conductor: Conductor, run: RunId, at: int) -> RunId:
     assert not begin or (own[begin].event.name, own[begin].changes) == ('recover', ())
     before = await conductor.transitions(run)
     fields = recorded_fields(before)  # The pattern may have gained some fields since.
-    found = told(own[:begin] + own[begin + bool(begin) :], fields)
-    wanted = told(before, fields)
+    found = normalize(own[:begin] + own[begin + bool(begin) :], fields)
+    wanted = normalize(before, fields)
     for number, (one, now) in enumerate(zip(wanted, found, strict=False), start=1):
         other = {name: as_recorded(value, one[name]) for name, value in now.items()}
         differing = [(name, one[name], other[name]) for name in one if one[name] != other[name]]
@@ -76,7 +76,7 @@ async def forks_alike(conductor: Conductor, run: RunId) -> int:
     steps = await conductor.transitions(run)
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
     for at in [0, *ends]:
-        fork = await forked_alike(conductor, run, at)
+        fork = await fork_and_compare(conductor, run, at)
         await conductor.journal.delete(fork)
         await conductor.workspaces.delete(fork)
     return 1 + len(ends)

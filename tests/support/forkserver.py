@@ -30,7 +30,7 @@ LATE = (
 
 def start(arguments: list[str], environment: dict[str, str], log: Path) -> ForkServerProcess:
     """Start it with these arguments; what it prints is appended to `log`."""
-    return _started(arguments, environment, str(log), str(log))
+    return _start(arguments, environment, str(log), str(log))
 
 
 class Command:
@@ -38,7 +38,7 @@ class Command:
 
     def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
         pipes = [Pipe(duplex=False), Pipe(duplex=False)]
-        self._process = _started(arguments, environment, *(writing for _, writing in pipes))
+        self._process = _start(arguments, environment, *(writing for _, writing in pipes))
         self.stdout, self.stderr = (
             os.fdopen(os.dup(reading.fileno()), encoding='utf-8') for reading, _ in pipes
         )
@@ -85,18 +85,18 @@ def run(arguments: list[str], environment: dict[str, str]) -> subprocess.Complet
     return subprocess.CompletedProcess(arguments, command.returncode, out, errors)
 
 
-def _started(
+def _start(
     arguments: list[str], environment: dict[str, str], *outputs: Connection | str
 ) -> ForkServerProcess:
     context = multiprocessing.get_context('forkserver')
-    context.set_forkserver_preload(preloaded())
+    context.set_forkserver_preload(list_preloads())
     # NiceGUI serves in no process that has another name.
     process = context.Process(name='MainProcess', target=_main, args=(arguments, environment, *outputs))
     process.start()
     return process
 
 
-def preloaded() -> list[str]:
+def list_preloads() -> list[str]:
     """Every module of ours, and lazily imported ones of others."""
     files = (path.relative_to(tree.ROOT).with_suffix('') for path in tree.modules())
     names = ('.'.join(file.parts).removesuffix('.__init__') for file in files)

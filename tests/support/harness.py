@@ -133,7 +133,7 @@ async def ran_pipeline(
         return outcome, passed
 
 
-async def started(conductor: Conductor, pattern: str, *parameters: Any, **options: Any) -> RunId:
+async def start_run(conductor: Conductor, pattern: str, *parameters: Any, **options: Any) -> RunId:
     """Start a run, and return its id."""
     return (await conductor.start(pattern, *parameters, **options)).id
 
@@ -179,7 +179,7 @@ async def until(condition: Callable[[], Any]) -> None:
     raise AssertionError('it never came to hold')
 
 
-async def settled(conductor: Conductor, run: RunId, leaf: str) -> View:
+async def wait_for_state(conductor: Conductor, run: RunId, leaf: str) -> View:
     """Wait until a state is active, and return the view."""
     async for _ in turns():
         view = await conductor.view(run)

@@ -10,7 +10,7 @@ from engine import Catalog, Conductor
 from engine.errors import ModelError
 from engine.journal import MemoryJournal
 from engine.workspace.sandbox.sandbox import Sandbox
-from tests.support.harness import PIPELINE_TASK, FakeModel, pipeline_reply, settled
+from tests.support.harness import PIPELINE_TASK, FakeModel, pipeline_reply, wait_for_state
 from tests.support.teams.time_bounded import QUICK, good
 from ui.components.theme import serve_assets
 from ui.pages.run import page as run_page
@@ -101,7 +101,7 @@ async def test_running_tests_are_shown(user: User, backend):
     sandbox = SlowSandbox()
     conductor = opened(backend, FakeModel(good), sandbox)
     run = (await conductor.start('time-bounded', QUICK)).id
-    await settled(conductor, run, 'working.executing.step.testing')
+    await wait_for_state(conductor, run, 'working.executing.step.testing')
     await user.open(f'/runs/{run}')
     await user.should_see('Running tests', retries=30)
     await conductor.cancel(run)

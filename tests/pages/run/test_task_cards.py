@@ -11,7 +11,7 @@ from nicegui.testing import User
 from engine import Transition
 from engine.models.protocol import ModelRequest
 from tests.support.harness import FakeModel
-from tests.support.teams.supervisor import planned, task_in, team, team_reply, worked
+from tests.support.teams.supervisor import plan_task, succeed, task_in, team, team_reply
 from ui.components.theme import serve_assets
 from ui.pages.run import page as run_page
 from ui.web.backend import Backend
@@ -23,9 +23,9 @@ async def test_each_finished_task_has_a_card_that_leads_to_its_conversation(
     hold = asyncio.Event()
 
     def work(request: ModelRequest) -> Any:
-        return hold if task_in(request) == 'b' and not hold.is_set() else worked(request)
+        return hold if task_in(request) == 'b' and not hold.is_set() else succeed(request)
 
-    async with team(FakeModel(team_reply([planned('a'), planned('b', 'writer', 'a')], work))) as here:
+    async with team(FakeModel(team_reply([plan_task('a'), plan_task('b', 'writer', 'a')], work))) as here:
         backend.open(here)
         serve_assets()
         run_page.register(backend)

@@ -12,7 +12,7 @@ from engine import Transition
 from engine.acp.process import find_marked
 from engine.models.scripted.library import scenarios
 from engine.workspace import Sandbox
-from tests.support.cli import Hemicycle, ended, until
+from tests.support.cli import Hemicycle, until, wait_for_exit
 
 RACE = next(sample for sample in scenarios('race') if sample.name == 'spans-race')
 SETS = (f'project={RACE.parameters["project"]}', f'command={RACE.parameters["command"]}', 'racers=2')
@@ -31,7 +31,7 @@ def test_a_killed_run_continues_with_its_agent(steps: int, tmp_path: Path) -> No
     with hemicycle.process(*RUN, '--model', 'agent:scripted', '--pace', '60', '-q') as process:
         hemicycle.reaches(steps, process)
         process.send_signal(signal.SIGKILL)
-        ended(process)
+        wait_for_exit(process)
     killed = hemicycle.newest()
     assert killed
     for name in ('racer1', 'racer2'):

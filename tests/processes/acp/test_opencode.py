@@ -17,9 +17,9 @@ from engine.statechart.retry import Retry
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import conductor_with, lone
 from tests.processes.acp.provider import Provider
-from tests.support.harness import settled, until
+from tests.support.harness import until, wait_for_state
 from tests.support.servers.http_server import local
-from tests.support.servers.npm import installed
+from tests.support.servers.npm import install
 
 VERSION = '1.18.33'
 BY_IT = {'': 'agent:opencode'}
@@ -29,7 +29,7 @@ WORK = 'at_work'
 @pytest.fixture(scope='module')
 def program() -> Path:
     """OpenCode."""
-    return installed('opencode-ai', VERSION) / '.bin' / 'opencode'
+    return install('opencode-ai', VERSION) / '.bin' / 'opencode'
 
 
 def opencode(program: Path, url: str, permission: str = '') -> ExternalAgent:
@@ -52,7 +52,7 @@ async def test_it_asks_and_writes_a_file(program: Path, sandbox: Sandbox) -> Non
     with local(Provider(WRITE).reply) as provider:
         async with conductor_with(opencode(program, provider.url, 'ask')) as here:
             run = (await here.start('lone', models=BY_IT)).id
-            view = await settled(here, run, f'{WORK}.approving')
+            view = await wait_for_state(here, run, f'{WORK}.approving')
             assert 'hello.txt' in view.agents[WORK]['messages'][-1]['parts'][-1]['arguments']
             await here.send(run, 'approve', at=f'{WORK}.approving')
             outcome = await asyncio.wait_for(here.result(run), 120)
@@ -69,7 +69,7 @@ async def test_a_denied_file_is_not_written(program: Path, sandbox: Sandbox) -> 
     with local(Provider(WRITE).reply) as provider:
         async with conductor_with(opencode(program, provider.url)) as here:
             run = (await here.start('lone', models=BY_IT, approvals='all')).id
-            await settled(here, run, f'{WORK}.approving')
+            await wait_for_state(here, run, f'{WORK}.approving')
             await here.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
             await asyncio.wait_for(here.result(run), 120)
             assert not (here.workspaces.of(run, WORK).folder / 'hello.txt').exists()
@@ -95,7 +95,7 @@ async def test_a_session_killed_during_a_command_is_resumed(program: Path, sandb
     with local(Provider(hangs).reply) as provider:
         async with conductor_with(opencode(program, provider.url, 'allow'), again) as here:
             run = (await here.start('lone', models=BY_IT)).id
-            await settled(here, run, f'{WORK}.using_tools')
+            await wait_for_state(here, run, f'{WORK}.using_tools')
             await until((here.workspaces.of(run, WORK).folder / 'begun.txt').exists)
             before = (await here.view(run)).agents[WORK]['session']
             kill_marked(f'{run}/{WORK}')

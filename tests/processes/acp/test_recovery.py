@@ -13,7 +13,7 @@ from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import BY_ODD, conductor_with, odd
-from tests.support.harness import first_steps, settled, until
+from tests.support.harness import first_steps, until, wait_for_state
 
 WORK = 'at_work'
 APPROVING = f'{WORK}.approving'
@@ -24,14 +24,14 @@ async def test_a_permission_open_at_a_crash_is_requested_again(tmp_path: Path) -
     journal = MemoryJournal()
     async with conductor_with(odd('asks', 'loads'), journal=journal, workspaces=tmp_path) as first:
         run = (await first.start('lone', models=BY_ODD)).id
-        view = await settled(first, run, APPROVING)
+        view = await wait_for_state(first, run, APPROVING)
         left = await first_steps(journal, run, view.seq)
     await until(lambda: not find_marked(f'{run}/{WORK}'))
     async with conductor_with(odd('asks', 'loads'), journal=left, workspaces=tmp_path) as second:
         assert await second.recover() == [run]
         await second.send(run, 'approve', at=APPROVING)
         await until(lambda: find_marked(f'{run}/{WORK}'))
-        again = await settled(second, run, APPROVING)
+        again = await wait_for_state(second, run, APPROVING)
         assert again.seq > view.seq
         lost = next(
             part

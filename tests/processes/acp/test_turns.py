@@ -13,7 +13,7 @@ from engine.agents.chart import agent
 from engine.records import RunId
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import BY_ODD, conductor_with, lone, odd
-from tests.support.harness import settled, until
+from tests.support.harness import until, wait_for_state
 from ui.formatting.tool_calls import CallContext
 from ui.replay.conversation import agent_blocks
 
@@ -108,7 +108,7 @@ async def test_output_of_the_agents_own_terminal_is_shown() -> None:
 async def test_a_permission_holds_for_exactly_one_call() -> None:
     async with conductor_with(odd('asks')) as here:
         run = (await here.start('lone', models=BY_ODD)).id
-        view = await settled(here, run, f'{WORK}.approving')
+        view = await wait_for_state(here, run, f'{WORK}.approving')
         assert view.status is Status.WAITING
         call = view.agents[WORK]['messages'][-1]['parts'][-1]
         assert call['name'] == 'execute' and 'rm -r build' in call['arguments']
@@ -124,7 +124,7 @@ async def test_a_permission_holds_for_exactly_one_call() -> None:
 async def test_denied_calls_are_not_made() -> None:
     async with conductor_with(odd('asks')) as here:
         run = (await here.start('lone', models=BY_ODD)).id
-        await settled(here, run, f'{WORK}.approving')
+        await wait_for_state(here, run, f'{WORK}.approving')
         await here.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
         outcome = await here.result(run)
         files = await here.workspaces.files(run, (await here.view(run)).files[WORK])
@@ -134,14 +134,14 @@ async def test_denied_calls_are_not_made() -> None:
 async def test_calls_without_approval_are_shown_as_running() -> None:
     async with conductor_with(odd('asks_and_hangs')) as here:
         run = (await here.start('lone', models=BY_ODD, approvals='none')).id
-        await settled(here, run, f'{WORK}.using_tools')
+        await wait_for_state(here, run, f'{WORK}.using_tools')
         await here.cancel(run, 'enough')
 
 
 async def test_a_late_permission_request_is_asked() -> None:
     async with conductor_with(odd('asks_late')) as here:
         run = (await here.start('lone', models=BY_ODD)).id
-        await settled(here, run, f'{WORK}.approving')
+        await wait_for_state(here, run, f'{WORK}.approving')
         await here.send(run, 'approve', at=f'{WORK}.approving')
         assert (await here.result(run)).answer == 'allowed: True'
 
@@ -160,7 +160,7 @@ async def test_with_all_approvals_files_and_commands_wait_too(
     async with conductor_with(odd('writes', approvals=agent_says)) as here:
         run = (await here.start('lone', models=BY_ODD, approvals=run_says)).id
         for _ in range(2):
-            view = await settled(here, run, f'{WORK}.approving')
+            view = await wait_for_state(here, run, f'{WORK}.approving')
             asked.append(view.agents[WORK]['messages'][-1]['parts'][-1]['name'])
             await here.send(run, 'approve', at=f'{WORK}.approving')
         outcome = await here.result(run)
@@ -185,7 +185,7 @@ async def test_the_agent_runs_in_the_mode_that_asks_for_approval(how: str) -> No
     manual = odd('asks_in_manual', env={'ODD_MODES': how}, **fields)
     async with conductor_with(manual) as here:
         run = (await here.start('lone', models=BY_ODD)).id
-        await settled(here, run, f'{WORK}.approving')
+        await wait_for_state(here, run, f'{WORK}.approving')
         await here.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
         assert (await here.result(run)).answer == 'manual: False, it asks'
         free = (await here.start('lone', models=BY_ODD, approvals='none')).id
@@ -229,7 +229,7 @@ async def test_an_agents_home_is_deleted_with_its_run(sandbox: Sandbox) -> None:
     """Its sign-in is copied there, and Codex writes its variables with their keys there."""
     async with conductor_with(odd('asks', sandboxed=True)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
-        await settled(here, run, f'{WORK}.approving')
+        await wait_for_state(here, run, f'{WORK}.approving')
         home = here.workspaces.agent_home(run, WORK)
         assert home.is_dir()
         await here.send(run, 'approve', at=f'{WORK}.approving')

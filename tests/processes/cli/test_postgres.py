@@ -12,7 +12,7 @@ from typer.testing import Result
 
 from engine import Conductor
 from storage import open_journal
-from tests.support.cli import DEADLINE, Hemicycle, ended, line, until
+from tests.support.cli import DEADLINE, Hemicycle, line, until, wait_for_exit
 
 SECRET = 'postgresql://somebody:wisteria@127.0.0.1:1/runs'
 
@@ -144,7 +144,7 @@ def test_a_killed_run_is_resumed_and_a_live_one_refused(
         assert refused.exit_code != 0
         assert 'is still running' in refused.stderr
         process.kill()
-        ended(process)
+        wait_for_exit(process)
     on('resume', 'last', '--quiet', '--patterns', str(hemicycle.patterns))
     on('audit', 'last', '--patterns', str(hemicycle.patterns))
     assert len(calls.read_text().splitlines()) <= 201
@@ -168,7 +168,7 @@ def test_a_command_reaches_the_server_that_executes_its_run(
         assert {json.loads(one)['status'] for one in on('runs', '--json').stdout.splitlines()} == {'done'}
         for server in (first, second):
             server.terminate()
-            assert ended(server)[0] == 0
+            assert wait_for_exit(server)[0] == 0
     with psycopg.connect(postgres_url) as connection:
         assert connection.execute("SELECT count(*) FROM entry WHERE kind = 'process'").fetchone() == (0,)
 

@@ -14,8 +14,8 @@ from engine.errors import JournalUnavailable
 from engine.journal import Fold, MemoryJournal
 from engine.records import JournalOutage, Outcome, RunInfo, Snapshot
 from tests.browser.provider import Provider, provider
-from tests.support.cli import Hemicycle, ended
-from tests.support.harness import started
+from tests.support.cli import Hemicycle, wait_for_exit
+from tests.support.harness import start_run
 from ui.cli.execution.follow import follow
 from ui.cli.exit_codes import ExitCode
 from ui.cli.output.reporters import QuietReporter
@@ -26,7 +26,7 @@ def test_ctrl_c_cancels_the_run(tmp_path: Path) -> None:
     with hemicycle.process('run', 'endless', '--patterns', str(hemicycle.patterns)) as process:
         hemicycle.reaches(1, process)
         process.send_signal(signal.SIGINT)
-        code, out, err = ended(process)
+        code, out, err = wait_for_exit(process)
     assert (code, out) == (ExitCode.CANCELLED, '')
     assert 'is cancelled: Ctrl+C in the terminal' in err
     assert 'Traceback' not in err
@@ -76,7 +76,7 @@ def test_one_ctrl_c_stops_a_stage_that_blocks(tmp_path: Path, work: str) -> None
     ) as process:
         hemicycle.reaches(2, process)
         process.send_signal(signal.SIGINT)
-        code, _, err = ended(process)
+        code, _, err = wait_for_exit(process)
     assert code == ExitCode.CANCELLED and 'is cancelled: Ctrl+C in the terminal' in err
 
 
@@ -108,7 +108,7 @@ def test_one_ctrl_c_stops_tests_that_block(tmp_path: Path, monkeypatch: pytest.M
     with hemicycle.process('run', 'sleeps', '--patterns', str(tmp_path / 'mine')) as process:
         hemicycle.reaches(1, process)
         process.send_signal(signal.SIGINT)
-        code, _, err = ended(process)
+        code, _, err = wait_for_exit(process)
     assert code == ExitCode.CANCELLED and 'is cancelled: Ctrl+C in the terminal' in err
 
 
@@ -120,7 +120,7 @@ def test_sigterm_releases_the_run_which_can_be_resumed(tmp_path: Path) -> None:
         assert refused.exit_code == ExitCode.REFUSED
         assert 'is still running' in refused.stderr
         process.terminate()
-        code, _, err = ended(process)
+        code, _, err = wait_for_exit(process)
     assert code == ExitCode.UNFINISHED
     assert '`hemicycle resume' in err
     assert '→ complete' in hemicycle('resume').stderr
@@ -167,7 +167,7 @@ def test_a_paid_call_may_end_before_the_run_is_released(
             if calls == 1:
                 assert 'may finish their calls first' in (process.stderr.readline() if process.stderr else '')
                 go_on.set()
-            ended(process)
+            wait_for_exit(process)
         go_on.set()
         if calls == 2:
             resumed = hemicycle('resume', '--patterns', str(hemicycle.patterns))
@@ -192,7 +192,7 @@ async def _twice() -> None:
     async with Conductor(Stuck(), catalog=Catalog.load()) as conductor:
         for model in conductor.catalog.models.values():
             model.pace = 200  # type: ignore[attr-defined]
-        begin = started(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
+        begin = start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
         code = await asyncio.wait_for(follow(conductor, begin, reporter), 20)
         assert (await conductor.runs()).runs[0].status is Status.RUNNING
     assert code is ExitCode.UNFINISHED

@@ -12,7 +12,7 @@ import pytest
 
 from engine.tools.mcp import oauth
 from tests.processes.mcp.test_oauth import browse, using
-from tests.support.mcp.oauth_server import TOKEN, guarded
+from tests.support.mcp.oauth_server import TOKEN, serve_guarded
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,7 @@ async def test_a_guessed_redirect_changes_nothing(tmp_path: Path) -> None:
                 assert (answer.status_code, 'signed in' in answer.text) == (400, False)
         await browse(url)
 
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         assert (await servers.sign_in('far', attacked)).problem == ''
         assert [grant['code'] for grant in there.grants] == ['a-code']
 
@@ -49,13 +49,13 @@ async def test_a_redirect_is_accepted_once(tmp_path: Path) -> None:
             back = (await http.get(url)).headers['location']
             seen.extend([(await http.get(back)).status_code, (await http.get(back)).status_code])
 
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         assert (await servers.sign_in('far', twice)).problem == ''
         assert (seen, len(there.grants)) == ([200, 400], 1)
 
 
 async def test_the_metadata_of_another_issuer_is_refused(tmp_path: Path) -> None:
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.metadata = {'issuer': 'https://elsewhere.example'}
         assert 'issuer mismatch' in (await servers.sign_in('far', nobody)).problem
         there.metadata, there.resource = {}, {'resource': 'https://elsewhere.example/mcp'}
@@ -64,32 +64,36 @@ async def test_the_metadata_of_another_issuer_is_refused(tmp_path: Path) -> None
 
 
 async def test_a_server_that_does_not_protect_the_code_is_refused(tmp_path: Path) -> None:
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.metadata = {'code_challenge_methods_supported': ['plain']}
         assert 'PKCE' in (await servers.sign_in('far', nobody)).problem
 
 
 async def test_a_huge_metadata_document_is_not_read(tmp_path: Path) -> None:
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.padding = oauth.MOST_DOCUMENT
         assert f'more than {oauth.MOST_DOCUMENT:,} bytes' in (await servers.sign_in('far', nobody)).problem
 
 
 async def test_a_compressed_refusal_is_not_decompressed(tmp_path: Path) -> None:
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.coding = 'gzip, gzip'
         assert (await servers.sign_in('far', browse)).problem == ''
 
 
 async def test_the_first_answer_after_a_sign_in_may_not_be_compressed_twice(tmp_path: Path) -> None:
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.answers_coded = 'gzip, gzip'
         problem = (await servers.sign_in('far', browse)).problem
         assert problem == 'it answers compressed by gzip, gzip, which was not asked for'
 
 
 async def test_the_body_of_a_redirect_is_not_waited_for(tmp_path: Path) -> None:
-    async with asyncio.timeout(30), guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with (
+        asyncio.timeout(30),
+        serve_guarded() as there,
+        using(there, tmp_path / 'far.json') as (servers, _),
+    ):
         there.redirects = True
         assert (await servers.sign_in('far', browse)).problem == ''
 
@@ -98,7 +102,7 @@ async def test_the_body_of_a_redirect_is_not_waited_for(tmp_path: Path) -> None:
 async def test_secrets_echoed_by_the_token_endpoint_are_not_shown(tmp_path: Path, echoed: str) -> None:
     file = tmp_path / 'far.json'
     async with (
-        guarded() as there,
+        serve_guarded() as there,
         using(there, file, client_id='mine', client_secret='a-secret-of-mine') as made,
     ):
         there.echoes = True
@@ -109,7 +113,7 @@ async def test_secrets_echoed_by_the_token_endpoint_are_not_shown(tmp_path: Path
 
 
 async def test_a_token_in_an_unreadable_answer_is_not_shown(tmp_path: Path) -> None:
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.token = {'accessToken': TOKEN}
         problem = (await servers.sign_in('far', browse)).problem
         assert problem == 'its authorization server answered with something else than a token'
@@ -117,7 +121,7 @@ async def test_a_token_in_an_unreadable_answer_is_not_shown(tmp_path: Path) -> N
 
 async def test_a_token_endpoint_that_hangs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oauth, 'EXCHANGE_SECONDS', 0.3)
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.hangs = True
         problem = (await servers.sign_in('far', browse)).problem
         assert '127.0.0.1 did not answer within 0.3 seconds' in problem
@@ -141,7 +145,7 @@ async def test_a_server_may_redirect_only_to_safe_addresses(server: str, asked: 
 
 
 async def test_an_encrypted_server_may_not_send_people_to_an_unencrypted_page(tmp_path: Path) -> None:
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.metadata = {'authorization_endpoint': 'ftp://elsewhere.example/authorize'}
         assert (await servers.sign_in('far', nobody)).problem
         there.metadata = {'authorization_endpoint': 'javascript:alert(1)'}
@@ -150,7 +154,7 @@ async def test_an_encrypted_server_may_not_send_people_to_an_unencrypted_page(tm
 
 @pytest.mark.parametrize('status', [200, 201, 400, 500])
 async def test_a_token_endpoint_that_does_not_write_utf_8_is_told_of(tmp_path: Path, status: int) -> None:
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.bytes = status, b'caf\xe9 \xff'
         problem = (await servers.sign_in('far', browse)).problem
         assert problem == oauth.NO_TOKEN

@@ -20,7 +20,7 @@ from engine.tools.mcp import oauth
 from engine.tools.mcp.config import McpServer, OAuth
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
-from tests.support.mcp.oauth_server import REFRESH, RENEWED, TOKEN, Guarded, guarded
+from tests.support.mcp.oauth_server import REFRESH, RENEWED, TOKEN, Guarded, serve_guarded
 from tests.support.mcp.pattern import connect
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ async def browse(url: str) -> None:
 
 async def test_a_person_signs_in_once_and_tokens_are_kept(tmp_path: Path) -> None:
     file = tmp_path / 'oauth' / 'far.json'
-    async with guarded() as there:
+    async with serve_guarded() as there:
         async with using(there, file) as (servers, tools):
             assert servers.last_health()[0].oauth
             before = await servers.test('far')
@@ -64,7 +64,7 @@ async def test_a_person_signs_in_once_and_tokens_are_kept(tmp_path: Path) -> Non
 
 async def test_a_token_is_renewed_after_a_restart(tmp_path: Path) -> None:
     file = tmp_path / 'far.json'
-    async with guarded() as there:
+    async with serve_guarded() as there:
         async with using(there, file) as (servers, _):
             await servers.sign_in('far', browse)
         kept = json.loads(file.read_text('utf-8'))
@@ -77,7 +77,7 @@ async def test_a_token_is_renewed_after_a_restart(tmp_path: Path) -> None:
 
 
 async def test_a_rejected_token_asks_for_a_new_sign_in_without_waiting(tmp_path: Path) -> None:
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
         await servers.sign_in('far', browse)
         there.valid = set()
         await servers.close()
@@ -86,7 +86,7 @@ async def test_a_rejected_token_asks_for_a_new_sign_in_without_waiting(tmp_path:
 
 
 async def test_an_expired_sign_in_fails_calls_but_not_the_connection(tmp_path: Path) -> None:
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
         await servers.sign_in('far', browse)
         there.valid, there.resource = set(), {'resource': 'https://elsewhere.example/mcp'}
         for says in (
@@ -103,7 +103,7 @@ async def test_an_expired_sign_in_fails_calls_but_not_the_connection(tmp_path: P
 
 
 async def test_a_refused_sign_in_is_reported_and_keeps_no_token(tmp_path: Path) -> None:
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.refuses = True
         health = await servers.sign_in('far', browse)
         assert 'signing in failed: access_denied' in health.problem
@@ -111,7 +111,7 @@ async def test_a_refused_sign_in_is_reported_and_keeps_no_token(tmp_path: Path) 
 
 
 async def test_a_preregistered_client_is_used(tmp_path: Path) -> None:
-    async with guarded() as there:
+    async with serve_guarded() as there:
         given = {'client_id': 'mine', 'client_secret': 'a-secret-of-mine'}
         async with using(there, tmp_path / 'far.json', **given) as (servers, _):
             assert not (await servers.sign_in('far', browse)).problem
@@ -162,7 +162,7 @@ async def test_a_call_whose_token_cannot_be_renewed_was_certainly_not_made(
 ) -> None:
     monkeypatch.setattr(oauth, 'EXCHANGE_SECONDS', 0.3)
     context = ToolContext(key='k')
-    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
+    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
         assert not (await servers.sign_in('far', browse)).problem
         later = SimpleNamespace(time=lambda: time.time() + 2 * there.lifetime)
         with monkeypatch.context() as patched:

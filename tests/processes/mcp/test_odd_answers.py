@@ -167,12 +167,12 @@ class Far:
                 self._send(writer, self.holds[name], b'')
             case 'tools/call' if name == 'wait':
                 await self.free.wait()
-                self._result(writer, message, odd.answered(name))
+                self._result(writer, message, odd.answer_call(name))
             case 'tools/call' if name in ('plain', 'garbage') and self.breaks:
                 breaks, self.breaks = self.breaks, ''
                 self._break(breaks, writer)
             case 'tools/call':
-                self._result(writer, message, odd.answered(name))
+                self._result(writer, message, odd.answer_call(name))
             case method:
                 if method.startswith('tasks/'):
                     self._task(method, writer, message)
@@ -181,7 +181,7 @@ class Far:
 
     def _task(self, method: str, writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
         if method != 'tasks/get':
-            self._result(writer, message, odd.answered('ended'))
+            self._result(writer, message, odd.answer_call('ended'))
             return
         self.called.append('poll')
         how = self.polls.pop(0) if self.polls[1:] else self.polls[0]

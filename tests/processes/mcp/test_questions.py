@@ -15,7 +15,7 @@ from engine import Conductor, InvalidInput, Status
 from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.records import RunId
-from tests.support.harness import FakeModel, calls, in_turn, started
+from tests.support.harness import FakeModel, calls, in_turn, start_run
 from tests.support.mcp.pattern import PROGRAM, remote
 from ui.api.acp import EditorAgent
 
@@ -62,7 +62,7 @@ def results(view: Any) -> list[str]:
 async def test_a_question_waits_for_a_persons_answer(kind: str, tmp_path: Path) -> None:
     hotel = Hotel(tmp_path, kind)
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
-        run = await started(conductor, 'remote', approvals='none')
+        run = await start_run(conductor, 'remote', approvals='none')
         (asked,) = await waiting(conductor, run)
         info = await conductor.info(run)
         assert (info.status, info.waiting) == (Status.WAITING, 'answer')
@@ -84,7 +84,7 @@ async def test_a_question_waits_for_a_persons_answer(kind: str, tmp_path: Path) 
 @pytest.mark.parametrize('action', ['decline', 'cancel'])
 async def test_a_person_may_decline_or_cancel(action: str, tmp_path: Path) -> None:
     async with Hotel(tmp_path).conductor(calls(('small_book', {})), 'so be it') as conductor:
-        run = await started(conductor, 'remote', approvals='none')
+        run = await start_run(conductor, 'remote', approvals='none')
         await waiting(conductor, run)
         await conductor.send(run, 'answer', at='working.asking', data={'action': action})
         assert (await conductor.result(run)).answer == 'so be it'
@@ -143,7 +143,7 @@ async def test_in_an_editor_a_question_is_a_form(
 
 async def test_a_url_request_shows_its_address(tmp_path: Path) -> None:
     async with Hotel(tmp_path).conductor(calls(('small_pay', {})), 'paid') as conductor:
-        run = await started(conductor, 'remote', approvals='none')
+        run = await start_run(conductor, 'remote', approvals='none')
         (asked,) = await waiting(conductor, run)
         assert asked.question.url == 'https://pay.example/1'
         await conductor.send(run, 'answer')
@@ -155,7 +155,7 @@ async def test_other_calls_of_the_batch_are_made_once(tmp_path: Path) -> None:
     hotel = Hotel(tmp_path)
     asked = calls(('small_peek', {}), ('small_book', {}), ('small_book', {'ask': 'And who else?'}))
     async with hotel.conductor(asked, 'both') as conductor:
-        run = await started(conductor, 'remote', approvals='none')
+        run = await start_run(conductor, 'remote', approvals='none')
         await waiting(conductor, run)
         await conductor.send(run, 'answer', data={'content': GUEST})
         (second,) = await waiting(conductor, run)
@@ -172,7 +172,7 @@ async def test_after_a_restart_the_call_is_repeated_with_the_answer(tmp_path: Pa
     hotel, journal = Hotel(tmp_path), MemoryJournal()
     asked = calls(('small_peek', {}), ('small_book', {}))
     async with hotel.conductor(asked, journal=journal) as conductor:
-        run = await started(conductor, 'remote', approvals='none')
+        run = await start_run(conductor, 'remote', approvals='none')
         await waiting(conductor, run)
     async with hotel.conductor('booked', journal=journal) as conductor:
         assert await conductor.recover() == [run]
@@ -204,7 +204,7 @@ async def test_a_run_asks_while_another_one_waits(tmp_path: Path) -> None:
     async with hotel.conductor(calls(('small_book', {})), calls(('small_book', {})), 'booked') as conductor:
         runs = []
         for _ in range(2):
-            runs.append(await started(conductor, 'remote', approvals='none'))
+            runs.append(await start_run(conductor, 'remote', approvals='none'))
             await waiting(conductor, runs[-1])
         for run in runs:
             await conductor.send(run, 'answer', data={'content': GUEST})
@@ -213,7 +213,7 @@ async def test_a_run_asks_while_another_one_waits(tmp_path: Path) -> None:
 
 async def settled(conductor: Conductor, *seeds: int) -> list[str]:
     """The questions asked in runs with these seeds; '' if a run continues without one."""
-    runs = [await started(conductor, 'remote', approvals='none', seed=seed) for seed in seeds]
+    runs = [await start_run(conductor, 'remote', approvals='none', seed=seed) for seed in seeds]
     async with asyncio.timeout(60):
         while any([(await conductor.info(run)).status is Status.RUNNING for run in runs]):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
@@ -231,7 +231,7 @@ async def settled(conductor: Conductor, *seeds: int) -> list[str]:
 async def test_a_fork_replays_an_answer_only_for_the_same_question(tmp_path: Path) -> None:
     hotel = Hotel(tmp_path)
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
-        run = await started(conductor, 'remote', approvals='none')
+        run = await start_run(conductor, 'remote', approvals='none')
         await waiting(conductor, run)
         await conductor.send(run, 'answer', data={'content': GUEST})
         await conductor.result(run)
@@ -244,7 +244,7 @@ async def test_a_fork_replays_an_answer_only_for_the_same_question(tmp_path: Pat
 async def test_a_cancelled_run_abandons_its_call(tmp_path: Path) -> None:
     hotel = Hotel(tmp_path)
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
-        run = await started(conductor, 'remote', approvals='none')
+        run = await start_run(conductor, 'remote', approvals='none')
         await waiting(conductor, run)
         await conductor.cancel(run)
         standing = conductor.catalog.mcp._known['small'].standing
@@ -255,7 +255,7 @@ async def test_a_task_of_the_older_protocol_is_followed_to_its_end(tmp_path: Pat
     hotel = Hotel(tmp_path, seconds=2)
     asked = calls(('small_export', {'how': 'done'}), ('small_export', {'how': 'asks'}))
     async with hotel.conductor(asked, 'done') as conductor:
-        run = await started(conductor, 'remote', approvals='none')
+        run = await start_run(conductor, 'remote', approvals='none')
         (found,) = await waiting(conductor, run)
         assert found.question.message == 'Which format?'
         await conductor.send(run, 'answer', data={'content': GUEST})

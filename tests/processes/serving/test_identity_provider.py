@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from tests.support.cli import Hemicycle, line
-from tests.support.servers.npm import installed
+from tests.support.servers.npm import install
 
 VERSION = '9.13.3'
 PROVIDER = Path(__file__).with_name('identity_provider.mjs')
@@ -41,7 +41,7 @@ class Site:
 
 @pytest.fixture(scope='module')
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    modules = installed('oidc-provider', VERSION)
+    modules = install('oidc-provider', VERSION)
     own, port = free_port(), free_port()
     address, issuer = f'http://127.0.0.1:{own}', f'http://127.0.0.1:{port}'
     command = ['node', str(PROVIDER), str(port), f'{address}/login/callback', str(modules)]

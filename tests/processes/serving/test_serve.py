@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.cli import DEADLINE, Hemicycle, ended, line, until
+from tests.support.cli import DEADLINE, Hemicycle, line, until, wait_for_exit
 from ui.server.grace import grace_of
 from ui.server.logs import OneLineFormatter
 from ui.server.serve import (
@@ -141,7 +141,7 @@ def test_a_server_tells_its_address_first_and_refuses_a_second(tmp_path: Path) -
             assert 'done' in hemicycle('runs').stdout
 
             server.send_signal(signal.SIGINT)
-            code, out, err = ended(server)
+            code, out, err = wait_for_exit(server)
     assert (code, out) == (0, '')
     assert 'Traceback' not in err
     assert not list(hemicycle.home.glob('*.locks/owner-*'))
@@ -162,7 +162,7 @@ def test_failures_of_runs_are_logged(tmp_path: Path) -> None:
         line(server.stdout)
         until(lambda: 'the well is dry' in (log.read_text() if log.exists() else ''), 'the failure is logged')
         server.terminate()
-        code, _, err = ended(server)
+        code, _, err = wait_for_exit(server)
     assert code == 0
     failure = next(said for said in err.splitlines() if 'the well is dry' in said)
     assert 'ERROR' in failure
@@ -197,7 +197,7 @@ def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:
         answered = httpx.get(f'{url}/api/v1/runs/{runs[2]}/view', timeout=DEADLINE)
         aside = httpx.get(f'{url}/api/v1/server', timeout=DEADLINE).json()['stranded']
         server.terminate()
-        code, _, _ = ended(server)
+        code, _, _ = wait_for_exit(server)
     missing = f'tep 1 of run {runs[2]} is missing; put a backup of the database in its place'
     assert shown.status_code == 500 and 'The database is damaged' in shown.text and missing in shown.text
     assert answered.status_code == 500 and missing in answered.json()['detail']
@@ -219,7 +219,7 @@ def test_a_server_whose_start_fails_ends(tmp_path: Path) -> None:
         'async def recover(*given, **more): raise MemoryError\nLiveRuns.recover = recover\n'
     )
     with hemicycle.process('serve', '--port', '0', '--patterns', str(hemicycle.patterns)) as server:
-        code, _, err = ended(server)
+        code, _, err = wait_for_exit(server)
     assert code == 2 and 'the server could not start: MemoryError' in err
 
 
@@ -246,7 +246,7 @@ def test_a_server_continues_the_run_of_a_killed_process(tmp_path: Path) -> None:
     with hemicycle.process('run', 'endless', *odd) as stopped:
         hemicycle.reaches(1, stopped)
         stopped.send_signal(signal.SIGINT)
-        ended(stopped)
+        wait_for_exit(stopped)
     left = hemicycle.newest()
     with hemicycle.process('run', 'endless', *odd) as killed:
         until(lambda: (new := hemicycle.newest()) and new != left and new.seq, 'it has begun')
@@ -259,4 +259,4 @@ def test_a_server_continues_the_run_of_a_killed_process(tmp_path: Path) -> None:
             until(lambda: f'run {run.id} continues here' in log.read_text(), 'it is adopted')
             assert f'run {left.id} continues' not in log.read_text()
             server.terminate()
-            assert ended(server)[0] == 0
+            assert wait_for_exit(server)[0] == 0

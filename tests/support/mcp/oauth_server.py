@@ -105,7 +105,7 @@ ENDS = {'authorization': 'authorize', 'token': 'token', 'registration': 'registe
 
 
 @contextlib.asynccontextmanager
-async def guarded() -> AsyncIterator[Guarded]:
+async def serve_guarded() -> AsyncIterator[Guarded]:
     """Serve until the block is left."""
     port = free_port()
     here = Guarded(f'http://127.0.0.1:{port}')

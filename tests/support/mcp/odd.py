@@ -63,7 +63,7 @@ def state(status: str) -> dict[str, Any]:
     return {**stamps, 'taskId': 't', 'status': status, 'pollInterval': 50}
 
 
-def answered(name: str) -> dict[str, Any]:
+def answer_call(name: str) -> dict[str, Any]:
     """The answer to a tool call."""
     match name:
         case 'malformed':
@@ -108,7 +108,7 @@ def main() -> None:  # noqa: C901  (a list of methods)
             case 'tools/list':
                 answer = {'result': {'tools': tools()}}
             case 'tools/call':
-                answer = answered(name)
+                answer = answer_call(name)
             case _:
                 answer = {'error': {'code': -32601, 'message': f'no {method}'}}
         free = free or name == 'free'

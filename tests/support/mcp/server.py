@@ -33,7 +33,7 @@ def who() -> Elicit[Guest]:
     return Elicit('Who stays?', Guest)
 
 
-def made(how: str) -> MCPServer:  # noqa: C901  (a list of tools)
+def make_server(how: str) -> MCPServer:  # noqa: C901  (a list of tools)
     extensions = [LongWork()] if how == 'tasks' else []
     server = MCPServer('small', log_level='CRITICAL', extensions=extensions)
     calls: list[str] = []
@@ -139,9 +139,9 @@ def main() -> None:
     if how == 'noisy':
         print('Starting up ...', flush=True)
     if kind == 'stdio':
-        made(how).run('stdio')
+        make_server(how).run('stdio')
     else:
-        made(how).run('streamable-http', host='127.0.0.1', port=int(how))
+        make_server(how).run('streamable-http', host='127.0.0.1', port=int(how))
 
 
 if __name__ == '__main__':

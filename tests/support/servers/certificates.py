@@ -19,7 +19,7 @@ def write_certificates(folder: Path) -> Path:
     authority = ec.generate_private_key(ec.SECP256R1())
     issuer = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, 'Test authority')])
 
-    def signed(name: str, key: ec.EllipticCurvePrivateKey) -> bytes:
+    def sign(name: str, key: ec.EllipticCurvePrivateKey) -> bytes:
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         now = datetime.datetime.now(datetime.UTC)
         made = (
@@ -65,8 +65,8 @@ def write_certificates(folder: Path) -> Path:
         return key.private_bytes(serialization.Encoding.PEM, form, how)
 
     server, client = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    (folder / 'ca.pem').write_bytes(signed('Test authority', authority))
-    (folder / 'server.pem').write_bytes(signed('server', server) + private(server))
-    (folder / 'client.pem').write_bytes(signed('client', client))
+    (folder / 'ca.pem').write_bytes(sign('Test authority', authority))
+    (folder / 'server.pem').write_bytes(sign('server', server) + private(server))
+    (folder / 'client.pem').write_bytes(sign('client', client))
     (folder / 'client.key').write_bytes(private(client, PASSWORD))
     return folder

@@ -59,6 +59,6 @@ def local(reply: Callable[[str, str, Any], Answer]) -> Iterator[Local]:
         server.server_close()
 
 
-def sent(value: Any, status: int = 200, **headers: str) -> Answer:
+def json_answer(value: Any, status: int = 200, **headers: str) -> Answer:
     """An answer in JSON."""
     return status, {'Content-Type': 'application/json', **headers}, json.dumps(value).encode()

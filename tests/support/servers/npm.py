@@ -12,8 +12,8 @@ import pytest
 CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'hemicycle-tests'
 
 
-def installed(package: str, version: str) -> Path:
-    """The folder `node_modules` with a package in it; without npm the test is skipped."""
+def install(package: str, version: str) -> Path:
+    """Install a package, and return its folder `node_modules`; without npm the test is skipped."""
     folder = CACHE / f'{package}-{version}'
     modules = folder / 'node_modules'
     if not (modules / package).exists():

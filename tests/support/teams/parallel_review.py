@@ -96,7 +96,7 @@ def conducting(
     )
 
 
-async def reviewed(script: Mapping[str, Any], **parameters: Any) -> tuple[Outcome, list[str]]:
+async def play_review(script: Mapping[str, Any], **parameters: Any) -> tuple[Outcome, list[str]]:
     """Play a parallel review to its end; returns the outcome and the outermost states in order."""
     async with conducting(script) as here:
         run = await begin(here, **parameters)

@@ -17,7 +17,7 @@ from tests.support.harness import FakeModel, HastyClock, catalog
 Planned = dict[str, Any]
 
 
-def planned(task_id: str, role: str = 'researcher', *after: str, priority: int = 3) -> Planned:
+def plan_task(task_id: str, role: str = 'researcher', *after: str, priority: int = 3) -> Planned:
     """A task as a model writes it into a plan."""
     return {
         'task_id': task_id,
@@ -28,8 +28,8 @@ def planned(task_id: str, role: str = 'researcher', *after: str, priority: int =
     }
 
 
-def delegated(task_id: str, role: str = 'researcher', *after: str) -> DelegatedTask:
-    return DelegatedTask.model_validate(planned(task_id, role, *after))
+def delegate(task_id: str, role: str = 'researcher', *after: str) -> DelegatedTask:
+    return DelegatedTask.model_validate(plan_task(task_id, role, *after))
 
 
 def task_in(request: ModelRequest) -> str:
@@ -37,13 +37,13 @@ def task_in(request: ModelRequest) -> str:
     return request.messages[1].text.partition('Your task (')[2].partition(')')[0]
 
 
-def worked(request: ModelRequest) -> Any:
+def succeed(request: ModelRequest) -> Any:
     """A worker's answer: it succeeds."""
     return {'success': True, 'output': f'{task_in(request)} by {request.hints.role}'}
 
 
 def team_reply(
-    tasks: Sequence[Planned], work: Callable[[ModelRequest], Any] = worked
+    tasks: Sequence[Planned], work: Callable[[ModelRequest], Any] = succeed
 ) -> Callable[[ModelRequest], Any]:
     """The supervisor plans `tasks`, workers answer with `work`, the synthesizer lists the results."""
 

@@ -17,7 +17,7 @@ from engine.journal import MemoryJournal
 from engine.models.protocol import Completed, ModelEvent, ModelRequest
 from engine.records import Outcome, message_of
 from engine.tools.protocol import tool
-from tests.support.harness import FakeModel, calls, catalog, in_turn, settled
+from tests.support.harness import FakeModel, calls, catalog, in_turn, wait_for_state
 
 SEEN: list[tuple[str, str]] = []
 
@@ -243,7 +243,7 @@ class Waiting:
         )
 
     async def waits(self) -> None:
-        await settled(self.conductor, self.run, 'working.approving')
+        await wait_for_state(self.conductor, self.run, 'working.approving')
 
     async def send(self, name: str, **data: Any) -> None:
         await self.conductor.send(self.run, name, data=data)
@@ -319,7 +319,7 @@ async def test_a_second_visit_answers_the_calls_that_were_never_run() -> None:
     model = FakeModel(in_turn(calls(('danger', {'text': 'x'})), 'the end'))
     async with Conductor(catalog=catalog(model, Stopped, tools=(good, bad, danger))) as conductor:
         run_id = (await conductor.start('stopped')).id
-        await settled(conductor, run_id, 'working.approving')
+        await wait_for_state(conductor, run_id, 'working.approving')
         await conductor.send(run_id, 'again')
         await conductor.result(run_id)
     assert [item.role for item in model.requests[1].messages] == ['user', 'assistant', 'tool', 'user']

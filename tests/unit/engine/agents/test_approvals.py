@@ -8,7 +8,7 @@ import pytest
 
 from engine import Conductor, InvalidInput, Status
 from engine.journal import MemoryJournal
-from tests.support.harness import FakeModel, calls, catalog, in_turn, settled
+from tests.support.harness import FakeModel, calls, catalog, in_turn, wait_for_state
 from tests.unit.engine.agents.test_agent_chart import SEEN, bad, danger, good, lone
 
 TOOLS = (good, bad, danger)
@@ -28,7 +28,7 @@ async def test_a_run_says_which_tools_wait(approvals: Any, waiting: list[str]) -
     async with conductor(journal, in_turn(ASKED, 'the end')) as running:
         run = (await running.start('one', approvals=approvals)).id
         if waiting:
-            await settled(running, run, 'working.approving')
+            await wait_for_state(running, run, 'working.approving')
             assert SEEN == [] and (await running.info(run)).status is Status.WAITING
             await running.send(run, 'approve')
         assert (await running.result(run)).answer == 'the end'
@@ -43,14 +43,14 @@ async def test_approvals_are_stored_with_the_run_and_its_forks() -> None:
     journal = MemoryJournal()
     first = conductor(journal, in_turn(ASKED, ASKED, 'the end'))
     run = (await first.start('one', approvals='all')).id
-    await settled(first, run, 'working.approving')
+    await wait_for_state(first, run, 'working.approving')
     await first.close()
     async with conductor(journal, calls(('good', {'text': 'more'}))) as second:
         await second.recover()
         await second.send(run, 'approve')
-        await settled(second, run, 'working.approving')
+        await wait_for_state(second, run, 'working.approving')
         fork = await second.fork(run, 1)
-        await settled(second, fork, 'working.approving')
+        await wait_for_state(second, fork, 'working.approving')
         assert (await second.info(fork)).options['approvals'] == 'all'
 
 

@@ -31,8 +31,8 @@ from tests.support.harness import (
     calls,
     catalog,
     pipeline_reply,
-    settled,
     to_the_end,
+    wait_for_state,
 )
 from tests.unit.engine.workspace.test_run_files import Pair, jot
 
@@ -212,7 +212,7 @@ async def test_an_imported_unfinished_run_is_at_rest_and_can_be_forked(
     here: Conductor, there: Conductor
 ) -> None:
     run = (await here.start('pipeline', {'task': 'Which database?'})).id
-    await settled(here, run, 'reviewing.thinking')
+    await wait_for_state(here, run, 'reviewing.thinking')
     await here.pause(run)
     made = await whole(here, run)
     seq = next(line['info']['seq'] for line in lines_of(made) if line.get('kind') == 'run')

@@ -17,7 +17,7 @@ from engine.errors import BundleError
 from engine.history import ForkOverrides, LineageNode
 from engine.history.forks.overrides import WINNER
 from engine.records import Change, RunId, RunQuery
-from tests.support.harness import settled, to_the_end, until
+from tests.support.harness import to_the_end, until, wait_for_state
 from tests.unit.engine.history.test_bundle import (
     TAKE,
     here,
@@ -63,7 +63,7 @@ async def debugged(here: Conductor) -> Debugged:
         Breakpoint(enter='reviewing', when='loops >= 0', once=True),
         Breakpoint(edge='reviewing>analyzing', enabled=False),
     ])).id  # fmt: skip
-    await settled(here, root, 'reviewing.thinking')
+    await wait_for_state(here, root, 'reviewing.thinking')
     assert (await here.view(root)).stopped
     await here.step(root, 'over')
     await until(lambda: here._live.runs[root].projection.paused)
@@ -127,7 +127,7 @@ async def test_a_debugged_family_is_imported_completely(
 async def test_a_held_region_is_imported_as_held(here: Conductor, there: Conductor) -> None:
     stop = Breakpoint(enter='both.one.using_tools', stop='region')
     run = (await here.start('pair', breakpoints=[stop])).id
-    await settled(here, run, 'both.two.done')
+    await wait_for_state(here, run, 'both.two.done')
     view = await here.view(run)
     assert (
         list(view.held) == ['both.one'] and 'breakpoint 1' in view.held[view.held and next(iter(view.held))]

@@ -22,8 +22,8 @@ from engine.tools.builtin.writing.blog_notion import blog_notion
 from engine.tools.protocol import tool
 from tests.support.clocks import IdleClock
 from tests.support.forks import PLAYED, forks_alike
-from tests.support.harness import FakeModel, Lone, calls, catalog, settled, to_the_end, until
-from tests.support.servers.http_server import local, sent
+from tests.support.harness import FakeModel, Lone, calls, catalog, to_the_end, until, wait_for_state
+from tests.support.servers.http_server import json_answer, local
 from tests.unit.engine.tools.test_notion import Stand
 
 pytestmark = pytest.mark.anyio
@@ -281,7 +281,7 @@ async def test_only_live_forks_call_the_web_and_notion(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stand = Stand(keyed=True)
-    with local(lambda *asked: sent({'page': 1}) if asked[1] == '/page' else stand(*asked)) as server:
+    with local(lambda *asked: json_answer({'page': 1}) if asked[1] == '/page' else stand(*asked)) as server:
         for name, value in (('TOKEN', 'secret'), ('DATABASE_ID', 'd1')):
             monkeypatch.setenv(f'NOTION_{name}', value)
         monkeypatch.setenv('HEMICYCLE_NOTION_URL', server.url)
@@ -296,7 +296,7 @@ async def test_only_live_forks_call_the_web_and_notion(
             reading, published = await batches(conductor, run)
             for at in (reading - 1, reading):
                 fork = await conductor.fork(run, at)
-                await settled(conductor, fork, 'working.approving')
+                await wait_for_state(conductor, fork, 'working.approving')
                 fetched = len(server.asked) - asked
                 assert (fetched, len(stand.pages)) == (int(at < reading), 1), 'it waits for its own approval'
                 await conductor.cancel(fork)

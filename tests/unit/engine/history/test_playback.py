@@ -15,7 +15,7 @@ from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.records import RunId
 from tests.support.clocks import IdleClock
-from tests.support.forks import PLAYED, forks_alike, told
+from tests.support.forks import PLAYED, forks_alike, normalize
 from tests.support.harness import FakeModel, Lone, calls, catalog, pipeline_reply, to_the_end, until
 
 pytestmark = pytest.mark.anyio
@@ -128,7 +128,7 @@ async def test_an_interrupted_replay_continues() -> None:
     model, journal = FakeModel(pipeline_reply), MemoryJournal()
     async with here(model, journal) as conductor:
         run, _ = await piped(conductor)
-        wanted = told(await conductor.transitions(run))
+        wanted = normalize(await conductor.transitions(run))
         asked = len(model.requests)
         fork = await conductor.fork(run, 1, variation=PLAYED)
         async for item in conductor.watch(fork):
@@ -138,7 +138,7 @@ async def test_an_interrupted_replay_continues() -> None:
         assert await heir.recover() == [fork]
         assert (await heir.result(fork)).status is Status.DONE
         steps = [step for step in await heir.transitions(fork) if step.event.name != 'recover']
-        assert told(steps) == wanted and len(model.requests) == asked
+        assert normalize(steps) == wanted and len(model.requests) == asked
 
 
 async def waiting(conductor: Conductor, fork: RunId) -> list[Transition]:
@@ -174,7 +174,7 @@ async def test_a_replaying_fork_can_be_stepped() -> None:
             assert stepped.name == 'step' and len(played) == 1
             known = len(steps)
         played = [step for step in steps if step.event.name not in ('recover', 'step')]
-        assert told(played) == told(wanted) and len(model.requests) == asked
+        assert normalize(played) == normalize(wanted) and len(model.requests) == asked
 
 
 async def test_a_step_over_replays_until_the_workflow_moves() -> None:

@@ -15,7 +15,7 @@ from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.records import Change, RunId
 from tests.support.clocks import IdleClock
-from tests.support.forks import PLAYED, Pair, forks_alike, told, working
+from tests.support.forks import PLAYED, Pair, forks_alike, normalize, working
 from tests.support.harness import FakeModel, Lone, calls, catalog, pipeline_reply, to_the_end, until
 
 pytestmark = pytest.mark.anyio
@@ -112,7 +112,7 @@ async def test_a_fork_interrupted_at_any_step_reaches_the_same_end(begun: Any, a
     async with here(model, journal, Counting, Pair) as conductor:
         fork = await conductor.fork(run, at, variation=PLAYED)
         whole = await conductor.result(fork)
-        wanted, original = told(await conductor.transitions(run)), await conductor.transitions(run)
+        wanted, original = normalize(await conductor.transitions(run)), await conductor.transitions(run)
     begin, asked = (await journal.info(fork)).parent_at, len(model.requests)
     steps = await journal.transitions(fork, after=begin)
     for count in (step.seq - 1 for step in steps if not step.raised):  # a turn is written as a whole
@@ -122,7 +122,7 @@ async def test_a_fork_interrupted_at_any_step_reaches_the_same_end(begun: Any, a
             outcome = await heir.result(fork)
             assert (outcome.status, outcome.memory) == (whole.status, whole.memory), count
             steps = [step for step in await heir.transitions(fork) if step.event.name != 'recover']
-            assert told(steps) == wanted, count
+            assert normalize(steps) == wanted, count
             assert await heir.transitions(run) == original
             assert await heir.audit(fork)
             view, as_was = await heir.view(fork), await heir.view(run)
@@ -182,7 +182,7 @@ async def test_a_paused_fork_replays_nothing_before_it_is_resumed(at: int) -> No
         assert (await heir.result(fork)).status is Status.DONE
         unplayed = ('recover', 'resume')
         steps = [step for step in await heir.transitions(fork) if step.event.name not in unplayed]
-        found, wanted = told(steps), told(await heir.transitions(run))
+        found, wanted = normalize(steps), normalize(await heir.transitions(run))
         assert found[1:] == wanted[1:] and len(model.requests) == 7
 
 

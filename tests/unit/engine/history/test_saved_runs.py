@@ -14,7 +14,7 @@ from engine.journal import MemoryJournal
 from engine.patterns.pipeline.pattern import Pipeline
 from tests.support.cli import Hemicycle
 from tests.support.clocks import IdleClock
-from tests.support.harness import FakeModel, catalog, pipeline_reply, settled
+from tests.support.harness import FakeModel, catalog, pipeline_reply, wait_for_state
 from tests.unit.engine.history.test_fork_tools import Post, letters, send
 
 pytestmark = pytest.mark.anyio
@@ -71,9 +71,9 @@ async def test_a_waiting_run_with_files_can_be_saved_as_a_test() -> None:
     made = catalog(FakeModel(letters), Post, tools=(send,))
     async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock()) as conductor:
         run = (await conductor.start('post', approvals='all')).id
-        await settled(conductor, run, 'writing.approving')
+        await wait_for_state(conductor, run, 'writing.approving')
         await conductor.send(run, 'approve')
-        await settled(conductor, run, 'writing.approving')
+        await wait_for_state(conductor, run, 'writing.approving')
         test = RegressionTest.model_validate((await conductor.save_test(run)).model_dump(mode='json'))
         assert test.expect.status is Status.WAITING
     async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock()) as conductor:

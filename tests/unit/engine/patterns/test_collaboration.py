@@ -16,7 +16,7 @@ from engine.patterns.supervisor.collaboration import order_tasks
 from engine.patterns.supervisor.pattern import Supervisor
 from engine.tools.builtin.research.get_previous import get_previous
 from tests.support.harness import FakeModel, catalog
-from tests.support.teams.supervisor import delegated, planned, task_in, team_reply, worked
+from tests.support.teams.supervisor import delegate, plan_task, succeed, task_in, team_reply
 
 pytestmark = pytest.mark.anyio
 
@@ -41,9 +41,9 @@ async def test_one_call_returns_the_result(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 async def test_the_result_says_whether_it_is_simulated() -> None:
-    simulated = await run_collaborative_task('A bath', catalog=playing(team_reply([planned('a')])))
+    simulated = await run_collaborative_task('A bath', catalog=playing(team_reply([plan_task('a')])))
     assert simulated.simulated and simulated.origins == ('simulated',)
-    model = FakeModel(team_reply([planned('a')]), simulated=False)
+    model = FakeModel(team_reply([plan_task('a')]), simulated=False)
     live = await run_collaborative_task('A bath', catalog=catalog(model, Supervisor, tools=(get_previous,)))
     assert not live.simulated and live.origins == ('live',)
 
@@ -72,7 +72,7 @@ async def test_an_empty_plan_has_an_empty_result() -> None:
 
 
 async def test_success_means_that_every_task_succeeded() -> None:
-    tasks = [planned('a'), planned('b', 'plumber')]
+    tasks = [plan_task('a'), plan_task('b', 'plumber')]
     result = await run_collaborative_task('A bath', catalog=playing(team_reply(tasks)))
     assert not result.success and [found.success for found in result.task_results] == [True, False]
     assert result.final_output.strip() == 'all in all'
@@ -92,7 +92,7 @@ async def test_a_given_plan_is_carried_out_task_by_task(execution: str) -> None:
     found = catalog(model, Supervisor, tools=(get_previous,))
     state = CollaborationState(
         objective='Test',
-        pending_tasks=[delegated('a'), delegated('b', 'writer', 'a'), delegated('c', 'reviewer')],
+        pending_tasks=[delegate('a'), delegate('b', 'writer', 'a'), delegate('c', 'reviewer')],
     )
     after = await execute_plan(state, catalog=found, execution=execution)
     assert sorted(result.task_id for result in after.completed_results) == ['a', 'b', 'c']
@@ -106,14 +106,12 @@ async def test_a_given_plan_is_carried_out_task_by_task(execution: str) -> None:
 async def test_a_partly_done_plan_continues() -> None:
     done = TaskResult(task_id='a', agent_role='researcher', success=True, output='facts')
     state = CollaborationState(
-        objective='Test', pending_tasks=[delegated('b', 'writer', 'a')], completed_results=[done]
+        objective='Test', pending_tasks=[delegate('b', 'writer', 'a')], completed_results=[done]
     )
-    after = await execute_plan(state, catalog=playing(team_reply([], worked)))
+    after = await execute_plan(state, catalog=playing(team_reply([], succeed)))
     assert [result.task_id for result in after.completed_results] == ['a', 'b']
     with pytest.raises(ValueError, match='circle'):
-        await execute_plan(
-            CollaborationState(objective='Test', pending_tasks=[delegated('a', 'writer', 'a')])
-        )
+        await execute_plan(CollaborationState(objective='Test', pending_tasks=[delegate('a', 'writer', 'a')]))
 
 
 async def test_a_plan_with_nothing_left_is_synthesized() -> None:
@@ -129,8 +127,8 @@ def result_of(task_id: str, *, success: bool = True) -> TaskResult:
 def test_completing_a_task_moves_it_to_the_results() -> None:
     state = CollaborationState(objective='Test')
     assert state.current_task is None and state.ready_task is None
-    state.pending_tasks = [delegated('a'), delegated('b')]
-    assert state.current_task == delegated('a')
+    state.pending_tasks = [delegate('a'), delegate('b')]
+    assert state.current_task == delegate('a')
     state.complete_task(result_of('a'))
     assert [task.task_id for task in state.pending_tasks] == ['b'] and len(state.completed_results) == 1
     assert not state.result.success
@@ -140,7 +138,7 @@ def test_completing_a_task_moves_it_to_the_results() -> None:
 
 def test_the_checklist_follows_started_and_ended_tasks() -> None:
     state = CollaborationState(objective='Test')
-    state.delegate([delegated('a'), delegated('b', 'writer', 'a')])
+    state.delegate([delegate('a'), delegate('b', 'writer', 'a')])
     assert [step.state for step in state.steps] == ['pending', 'blocked']
     assert state.assign_next('one').task_id == 'a'
     assert [step.state for step in state.steps] == ['in progress', 'blocked']
@@ -154,7 +152,7 @@ def test_the_checklist_follows_started_and_ended_tasks() -> None:
 @given(st.lists(st.tuples(st.integers(1, 5), st.sets(st.integers(0, 7))), max_size=8))
 def test_any_plan_is_put_in_order_or_refused(drawn: list[tuple[int, set[int]]]) -> None:
     tasks = [
-        delegated(str(number)).model_copy(
+        delegate(str(number)).model_copy(
             update={
                 'priority': priority,
                 'depends_on': tuple(str(other) for other in needs if other < len(drawn)),

@@ -16,7 +16,7 @@ from engine.models.scripted.library import scenarios
 from engine.models.scripted.model import Scripted
 from engine.patterns import Agent, BlogOrchestratorAgent
 from engine.records import Outcome
-from tests.support.harness import FakeModel, HastyClock, calls, in_turn, settled, to_the_end
+from tests.support.harness import FakeModel, HastyClock, calls, in_turn, to_the_end, wait_for_state
 from tests.support.servers.http_server import local
 from tests.unit.engine.tools.test_notion import Stand
 
@@ -114,7 +114,7 @@ async def test_a_fixed_phase_waits_for_approval_of_its_tool(
         monkeypatch.setenv('HEMICYCLE_NOTION_URL', server.url)
         async with conductor() as running:
             run = (await running.start('blog', {**NEWSLETTER, 'mode': 'fixed', 'publish': True})).id
-            await settled(running, run, 'working.approving')
+            await wait_for_state(running, run, 'working.approving')
             assert stand.pages == []
             await running.send(run, answer, data={'reason': 'not now'} if answer == 'deny' else {})
             assert (await running.result(run)).status is Status.DONE
@@ -158,7 +158,7 @@ async def test_the_agent_publishes_only_if_requested(publish: bool, monkeypatch:
 async def test_with_all_approvals_each_phase_waits() -> None:
     async with conductor() as running:
         run = (await running.start('blog', {**NEWSLETTER, 'mode': 'fixed'}, approvals='all')).id
-        await settled(running, run, 'working.approving')
+        await wait_for_state(running, run, 'working.approving')
         assert (await to_the_end(running, run)).status is Status.DONE
 
 
@@ -290,7 +290,7 @@ async def test_a_job_can_be_listed_watched_cancelled_and_read() -> None:
         assert not (await job.info()).status.ended
         assert [known.id for known in await blog.jobs()] == [job.id]
         assert [known.id for known in await Agent(running, 'podcast').jobs()] == []
-        await settled(running, job.id, 'working.thinking')
+        await wait_for_state(running, job.id, 'working.thinking')
         await job.cancel('enough')
         assert (await job.result()).status is Status.CANCELLED
         assert [item.event.name async for item in job.watch() if isinstance(item, Transition)][-1] == 'cancel'

@@ -12,8 +12,8 @@ from engine.errors import ModelError
 from engine.models.protocol import ModelRequest
 from engine.patterns.supervisor.pattern import Supervisor
 from engine.records import Outcome
-from tests.support.harness import FakeModel, calls, catalog, in_turn, settled, until
-from tests.support.teams.supervisor import planned, task_in, team, team_reply, worked
+from tests.support.harness import FakeModel, calls, catalog, in_turn, until, wait_for_state
+from tests.support.teams.supervisor import plan_task, succeed, task_in, team, team_reply
 
 pytestmark = pytest.mark.anyio
 
@@ -55,7 +55,7 @@ def notes(outcome: Outcome, kind: str) -> list[str]:
 
 async def test_each_task_is_one_visit_of_executing() -> None:
     outcome, steps, model = await run(
-        team_reply([planned('a'), planned('b', 'analyst'), planned('c', 'writer')])
+        team_reply([plan_task('a'), plan_task('b', 'analyst'), plan_task('c', 'writer')])
     )
     assert outcome.status is Status.DONE and outcome.answer.strip() == 'all in all'
     assert ways(steps) == [
@@ -81,14 +81,14 @@ async def test_an_empty_plan_ends_at_once_with_an_empty_result() -> None:
 
 
 async def test_one_task_leads_directly_to_the_synthesis() -> None:
-    outcome, steps, _ = await run(team_reply([planned('a')]))
+    outcome, steps, _ = await run(team_reply([plan_task('a')]))
     assert ways(steps) == ['planning>executing', 'executing>synthesizing', 'synthesizing>complete']
     assert results(outcome) == [('a', 'researcher', True)]
 
 
 @pytest.mark.parametrize(('most', 'kept'), [(1, ['b']), (2, ['b', 'a']), (3, ['b', 'a', 'c'])])
 async def test_a_plan_that_is_too_long_is_cut_with_a_message(most: int, kept: list[str]) -> None:
-    plan = [planned('a', 'writer', 'b'), planned('b'), planned('c', 'writer', 'a')]
+    plan = [plan_task('a', 'writer', 'b'), plan_task('b'), plan_task('c', 'writer', 'a')]
     outcome, _, model = await run(team_reply(plan), max_tasks=most)
     assert [task for task, _, _ in results(outcome)] == kept
     said = notes(outcome, 'limit')
@@ -97,13 +97,13 @@ async def test_a_plan_that_is_too_long_is_cut_with_a_message(most: int, kept: li
 
 
 async def test_tasks_wait_for_dependencies_and_urgent_ones_go_first() -> None:
-    plan = [planned('a', 'writer', 'b'), planned('b'), planned('c'), planned('d', priority=1)]
+    plan = [plan_task('a', 'writer', 'b'), plan_task('b'), plan_task('c'), plan_task('d', priority=1)]
     outcome, _, _ = await run(team_reply(plan))
     assert [task for task, _, _ in results(outcome)] == ['d', 'b', 'a', 'c']
 
 
 async def test_a_task_for_an_unknown_role_fails_and_the_run_continues() -> None:
-    outcome, steps, model = await run(team_reply([planned('a', 'plumber'), planned('b', ' Writer ')]))
+    outcome, steps, model = await run(team_reply([plan_task('a', 'plumber'), plan_task('b', ' Writer ')]))
     assert outcome.status is Status.DONE
     assert results(outcome) == [('a', 'plumber', False), ('b', 'writer', True)]
     assert outcome.memory['completed_results'][0]['output'] == "No worker has the role 'plumber'"
@@ -115,11 +115,13 @@ async def test_a_task_for_an_unknown_role_fails_and_the_run_continues() -> None:
 def broken(request: ModelRequest) -> Any:
     if request.hints.role == 'analyst':
         return ModelError('the key was refused', kind='auth', retryable=False)
-    return worked(request)
+    return succeed(request)
 
 
 async def test_a_failed_worker_becomes_a_failed_result() -> None:
-    outcome, steps, _ = await run(team_reply([planned('a', 'analyst'), planned('b', 'writer', 'a')], broken))
+    outcome, steps, _ = await run(
+        team_reply([plan_task('a', 'analyst'), plan_task('b', 'writer', 'a')], broken)
+    )
     assert outcome.status is Status.DONE
     assert results(outcome) == [('a', 'analyst', False), ('b', 'writer', True)]
     assert 'the key was refused' in outcome.memory['completed_results'][0]['output']
@@ -128,14 +130,16 @@ async def test_a_failed_worker_becomes_a_failed_result() -> None:
 
 
 async def test_a_worker_may_report_its_own_failure() -> None:
-    outcome, _, _ = await run(team_reply([planned('a')], lambda request: {'success': False, 'output': 'no'}))
+    outcome, _, _ = await run(
+        team_reply([plan_task('a')], lambda request: {'success': False, 'output': 'no'})
+    )
     assert results(outcome) == [('a', 'researcher', False)] and notes(outcome, 'failure') == ['no']
     assert outcome.status is Status.FAILED and outcome.error == 'the task has not succeeded: a: no'
 
 
 async def test_an_empty_synthesis_is_a_failure() -> None:
     def reply(request: ModelRequest) -> Any:
-        return ' ' if request.hints.role == 'synthesizer' else team_reply([planned('a')])(request)
+        return ' ' if request.hints.role == 'synthesizer' else team_reply([plan_task('a')])(request)
 
     outcome, _, _ = await run(reply)
     assert outcome.status is Status.FAILED and outcome.error == 'the synthesizer wrote nothing'
@@ -143,7 +147,7 @@ async def test_an_empty_synthesis_is_a_failure() -> None:
 
 async def test_prose_from_a_worker_is_its_result() -> None:
     answers = in_turn('x', 'y', {'success': True, 'output': 'b'})
-    outcome, _, model = await run(team_reply([planned('a'), planned('b', 'writer')], answers))
+    outcome, _, model = await run(team_reply([plan_task('a'), plan_task('b', 'writer')], answers))
     assert results(outcome) == [('a', 'researcher', True), ('b', 'writer', True)]
     assert outcome.memory['completed_results'][0]['output'] == 'y'
     assert len(model.requests) == 5
@@ -152,10 +156,10 @@ async def test_prose_from_a_worker_is_its_result() -> None:
 @pytest.mark.parametrize(
     ('tasks', 'problem'),
     [
-        ([planned('a', 'writer', 'b'), planned('b', 'writer', 'a')], "in a circle: 'a', 'b'"),
-        ([planned('a', 'writer', 'a')], "in a circle: 'a'"),
-        ([planned('a', 'writer', 'z')], "depends on 'z', and there is no such task"),
-        ([planned('a'), planned('a')], "two tasks have the task_id 'a'"),
+        ([plan_task('a', 'writer', 'b'), plan_task('b', 'writer', 'a')], "in a circle: 'a', 'b'"),
+        ([plan_task('a', 'writer', 'a')], "in a circle: 'a'"),
+        ([plan_task('a', 'writer', 'z')], "depends on 'z', and there is no such task"),
+        ([plan_task('a'), plan_task('a')], "two tasks have the task_id 'a'"),
         ([{'task_id': 'a'}], 'tasks.0.assigned_to: Field required'),
     ],
 )
@@ -167,14 +171,14 @@ async def test_an_invalid_plan_is_requested_once_more(tasks: list[Any], problem:
 
 
 async def test_a_plan_that_is_malformed_twice_ends_the_run_and_says_why() -> None:
-    outcome, steps, model = await run(in_turn('a plan!', {'tasks': [planned('a', 'writer', 'z')]}))
+    outcome, steps, model = await run(in_turn('a plan!', {'tasks': [plan_task('a', 'writer', 'z')]}))
     assert outcome.status is Status.FAILED and 'there is no such task' in outcome.error
     assert ways(steps) == ['planning>failed'] and len(model.requests) == 2
     assert 'there is no such task' in notes(outcome, 'error')[0]
 
 
 async def test_ids_that_are_numbers_are_names() -> None:
-    plan = [{**planned('x'), 'task_id': 1}, {**planned('y', 'writer'), 'task_id': 2, 'depends_on': [1]}]
+    plan = [{**plan_task('x'), 'task_id': 1}, {**plan_task('y', 'writer'), 'task_id': 2, 'depends_on': [1]}]
     outcome, _, _ = await run(team_reply(plan))
     assert [task for task, _, _ in results(outcome)] == ['1', '2']
 
@@ -183,7 +187,7 @@ async def test_a_failed_synthesis_ends_the_run() -> None:
     def reply(request: ModelRequest) -> Any:
         if request.hints.role == 'synthesizer':
             return ModelError('gone', retryable=False)
-        return team_reply([planned('a')])(request)
+        return team_reply([plan_task('a')])(request)
 
     outcome, steps, _ = await run(reply)
     assert outcome.status is Status.FAILED and 'gone' in outcome.error
@@ -192,7 +196,7 @@ async def test_a_failed_synthesis_ends_the_run() -> None:
 
 async def test_each_task_is_a_separate_conversation_in_its_role() -> None:
     _, _, model = await run(
-        team_reply([planned('a'), planned('b'), planned('c', 'writer')]), models={'writer': 'scripted'}
+        team_reply([plan_task('a'), plan_task('b'), plan_task('c', 'writer')]), models={'writer': 'scripted'}
     )
     workers = model.requests[1:4]
     assert [len(request.messages) for request in workers] == [2, 2, 2]
@@ -203,7 +207,7 @@ async def test_each_task_is_a_separate_conversation_in_its_role() -> None:
 
 
 async def test_each_role_has_its_own_model() -> None:
-    usual, special = FakeModel(team_reply([planned('a'), planned('b', 'writer')])), FakeModel(worked)
+    usual, special = FakeModel(team_reply([plan_task('a'), plan_task('b', 'writer')])), FakeModel(succeed)
     found = team(usual)
     found.catalog.models['special'] = special  # type: ignore[assignment]
     async with found as conductor:
@@ -216,7 +220,7 @@ async def test_each_role_has_its_own_model() -> None:
 
 
 async def test_a_run_can_be_cancelled_in_the_middle_of_a_task() -> None:
-    model = FakeModel(team_reply([planned('a'), planned('b')], lambda request: asyncio.Event()))
+    model = FakeModel(team_reply([plan_task('a'), plan_task('b')], lambda request: asyncio.Event()))
     async with team(model) as conductor:
         started = (await conductor.start('supervisor', {'objective': 'a bridge'})).id
         await until(lambda: len(model.requests) == 2)
@@ -228,12 +232,12 @@ async def test_a_run_can_be_cancelled_in_the_middle_of_a_task() -> None:
 
 async def test_stopping_one_worker_leaves_other_tasks_running() -> None:
     def reply(request: ModelRequest) -> Any:
-        return asyncio.Event() if task_in(request) == 'a' else worked(request)
+        return asyncio.Event() if task_in(request) == 'a' else succeed(request)
 
-    model = FakeModel(team_reply([planned('a'), planned('b')], reply))
+    model = FakeModel(team_reply([plan_task('a'), plan_task('b')], reply))
     async with team(model) as conductor:
         started = (await conductor.start('supervisor', {'objective': 'a bridge'})).id
-        await settled(conductor, started, 'executing.working.thinking')
+        await wait_for_state(conductor, started, 'executing.working.thinking')
         await conductor.send(started, 'failed', at='executing.working', data={'error': 'stopped by hand'})
         outcome = await conductor.result(started)
     assert results(outcome) == [('a', 'researcher', False), ('b', 'researcher', True)]
@@ -274,7 +278,8 @@ def test_four_tasks_are_allowed_by_default() -> None:
 
 async def test_the_form_can_add_a_role() -> None:
     outcome, _, model = await run(
-        team_reply([planned('a', 'translator')]), more_roles=['Translator: You translate into plain French.']
+        team_reply([plan_task('a', 'translator')]),
+        more_roles=['Translator: You translate into plain French.'],
     )
     assert results(outcome) == [('a', 'translator', True)]
     assert model.requests[1].messages[0].text == 'You translate into plain French.'
@@ -291,7 +296,7 @@ class Newsroom(Supervisor):
 
 
 async def test_a_custom_pattern_can_have_other_roles() -> None:
-    model = FakeModel(team_reply([planned('a', 'checker')]))
+    model = FakeModel(team_reply([plan_task('a', 'checker')]))
     found = team(model)
     found.catalog.add(Newsroom)
     async with found as conductor:
@@ -314,10 +319,10 @@ async def test_workers_read_earlier_results_by_role() -> None:
             roles = ('Researcher', 'reviewer', 'plumber')
             return calls(*(('get_previous', {'role': role}) for role in roles))
         seen.extend(part.text for part in request.messages[-1].parts if part.kind == 'result')
-        return worked(request)
+        return succeed(request)
 
     outcome, _, _ = await run(
-        team_reply([planned('p', 'plumber'), planned('a'), planned('b', 'writer')], work)
+        team_reply([plan_task('p', 'plumber'), plan_task('a'), plan_task('b', 'writer')], work)
     )
     assert outcome.status is Status.DONE
     assert seen == [

@@ -15,7 +15,7 @@ from engine.models.protocol import ModelRequest
 from engine.patterns.supervisor.pattern import Supervisor
 from engine.tools.protocol import tool
 from tests.support.harness import FakeModel, calls, first_steps, until
-from tests.support.teams.supervisor import Planned, planned, task_in, team, team_reply, worked
+from tests.support.teams.supervisor import Planned, plan_task, succeed, task_in, team, team_reply
 
 pytestmark = pytest.mark.anyio
 MANY = {'objective': 'a bridge', 'execution': 'side by side'}
@@ -35,14 +35,14 @@ class Held:
         if request.hints.turn == 0 and len(request.messages) == 2:
             self.begun.append(task)
             return self.gates.setdefault(task, asyncio.Event())
-        return worked(request)
+        return succeed(request)
 
     async def let_go(self, task: str) -> None:
         self.gates[task].set()
 
 
 async def test_independent_tasks_run_in_parallel_up_to_the_number_of_workers() -> None:
-    held = Held([planned(name) for name in 'abcd'], workers=3)
+    held = Held([plan_task(name) for name in 'abcd'], workers=3)
     async with team(held.model) as conductor:
         started = (await conductor.start('supervisor', held.parameters)).id
         await until(lambda: len(held.begun) == 3)
@@ -64,7 +64,7 @@ async def test_independent_tasks_run_in_parallel_up_to_the_number_of_workers() -
 
 
 async def test_a_task_waits_for_its_dependencies_even_if_workers_are_idle() -> None:
-    held = Held([planned('a'), planned('b'), planned('c', 'writer', 'a', 'b')], workers=6)
+    held = Held([plan_task('a'), plan_task('b'), plan_task('c', 'writer', 'a', 'b')], workers=6)
     async with team(held.model) as conductor:
         started = (await conductor.start('supervisor', held.parameters)).id
         await until(lambda: held.begun == ['a', 'b'])
@@ -80,9 +80,14 @@ async def test_a_task_waits_for_its_dependencies_even_if_workers_are_idle() -> N
 
 async def test_a_worker_that_fails_takes_the_next_task() -> None:
     def work(request: ModelRequest) -> Any:
-        return ValueError('broken') if task_in(request) == 'a' else worked(request)
+        return ValueError('broken') if task_in(request) == 'a' else succeed(request)
 
-    plan = [planned('a'), planned('b', 'writer', 'a'), planned('c', 'plumber'), planned('d', 'writer', 'c')]
+    plan = [
+        plan_task('a'),
+        plan_task('b', 'writer', 'a'),
+        plan_task('c', 'plumber'),
+        plan_task('d', 'writer', 'c'),
+    ]
     model = FakeModel(team_reply(plan, work))
     async with team(model) as conductor:
         outcome = await conductor.result((await conductor.start('supervisor', {**MANY, 'workers': 1})).id)
@@ -92,7 +97,7 @@ async def test_a_worker_that_fails_takes_the_next_task() -> None:
 
 
 async def test_a_plan_of_unknown_roles_alone_fails_and_says_why() -> None:
-    model = FakeModel(team_reply([planned(f't{number}', 'plumber') for number in range(20)]))
+    model = FakeModel(team_reply([plan_task(f't{number}', 'plumber') for number in range(20)]))
     async with team(model) as conductor:
         outcome = await conductor.result(
             (await conductor.start('supervisor', {**MANY, 'workers': 6, 'max_tasks': 20})).id
@@ -103,7 +108,7 @@ async def test_a_plan_of_unknown_roles_alone_fails_and_says_why() -> None:
 
 
 async def test_cancelling_stops_every_worker() -> None:
-    held = Held([planned(name) for name in 'abc'])
+    held = Held([plan_task(name) for name in 'abc'])
     async with team(held.model) as conductor:
         started = (await conductor.start('supervisor', held.parameters)).id
         await until(lambda: held.model.running == 3)
@@ -113,7 +118,12 @@ async def test_cancelling_stops_every_worker() -> None:
 
 
 async def test_recovery_after_any_step_carries_out_every_task_once() -> None:
-    plan = [planned('a'), planned('b', 'analyst'), planned('p', 'plumber'), planned('c', 'writer', 'a', 'b')]
+    plan = [
+        plan_task('a'),
+        plan_task('b', 'analyst'),
+        plan_task('p', 'plumber'),
+        plan_task('c', 'writer', 'a', 'b'),
+    ]
     journal = MemoryJournal()
     async with team(FakeModel(team_reply(plan)), journal=journal) as conductor:
         started = (await conductor.start('supervisor', {**MANY, 'workers': 2})).id
@@ -168,7 +178,7 @@ async def test_hanging_failing_and_flooding_tools_are_reported_to_the_worker() -
                 told[part.name] = (part.ok, part.text)
         return {'success': True, 'output': 'done all the same'}
 
-    model = FakeModel(team_reply([planned('a', 'tinker')], work))
+    model = FakeModel(team_reply([plan_task('a', 'tinker')], work))
     found = team(model, tools=(hangs, breaks, floods))
     found.catalog.add(Handy)
     async with found as conductor:

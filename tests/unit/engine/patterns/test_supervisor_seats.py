@@ -9,8 +9,8 @@ import pytest
 
 from engine import Conductor, EventRefused, InvalidInput, Status
 from engine.models.protocol import ModelRequest
-from tests.support.harness import FakeModel, settled
-from tests.support.teams.supervisor import planned, team, team_reply, worked
+from tests.support.harness import FakeModel, wait_for_state
+from tests.support.teams.supervisor import plan_task, succeed, team, team_reply
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ async def sit(here: Conductor, **parameters: Any) -> Any:
     run = (await here.start('supervisor', {'objective': 'a bridge', **parameters}, paused=True)).id
     await here.send(run, 'take_seat', data={'seat': 'supervisor'})
     await here.resume(run)
-    assert (await settled(here, run, 'planning.person')).waiting == 'plan'
+    assert (await wait_for_state(here, run, 'planning.person')).waiting == 'plan'
     return run
 
 
@@ -67,13 +67,13 @@ async def test_a_seat_is_taken_during_the_call_and_handed_back() -> None:
     def reply(request: ModelRequest) -> Any:
         nonlocal called
         called += request.hints.role == 'supervisor'
-        return asyncio.Event() if called == 1 else team_reply([planned('a')], worked)(request)
+        return asyncio.Event() if called == 1 else team_reply([plan_task('a')], succeed)(request)
 
     async with team(FakeModel(reply)) as here:
         run = (await here.start('supervisor', {'objective': 'a bridge'})).id
-        await settled(here, run, 'planning.thinking')
+        await wait_for_state(here, run, 'planning.thinking')
         await here.send(run, 'take_seat', data={'seat': 'supervisor'})
-        await settled(here, run, 'planning.person')
+        await wait_for_state(here, run, 'planning.person')
         await here.send(run, 'hand_back', data={'seat': 'supervisor'})
         outcome = await here.result(run)
         assert await here.audit(run)

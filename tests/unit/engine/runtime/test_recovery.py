@@ -17,7 +17,7 @@ from engine.records import JournalOutage, RunId, RunInfo
 from engine.records.jsonable import describe_error
 from engine.runtime.activity_runner import ActivityRunner
 from engine.runtime.live_runs import AT_ONCE
-from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_reply, settled, until
+from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_reply, until, wait_for_state
 
 
 class Two(Pattern):
@@ -44,7 +44,7 @@ async def left_behind(journal: MemoryJournal, pattern: str = 'two', **options: A
     """A run whose process died during its first model call."""
     async with conductor(journal, hanging(), **options) as gone:
         run = (await gone.start(pattern)).id
-        await settled(gone, run, 'first.thinking' if pattern == 'two' else 'working.thinking')
+        await wait_for_state(gone, run, 'first.thinking' if pattern == 'two' else 'working.thinking')
     return run
 
 
@@ -89,7 +89,7 @@ async def test_a_paid_call_may_end_before_its_process_closes() -> None:
     model, grace = FakeModel(lambda request: answer, simulated=False), asyncio.Future[None]()
     gone = conductor(journal, model)
     run = (await gone.start('two')).id
-    await settled(gone, run, 'first.thinking')
+    await wait_for_state(gone, run, 'first.thinking')
     closing = asyncio.create_task(gone.close(grace))
     await settle()
     assert not closing.done() and model.running
@@ -109,7 +109,7 @@ async def test_a_call_is_cut_off_after_the_grace_or_if_it_is_free(simulated: boo
     model = FakeModel(lambda request: asyncio.Event(), simulated=simulated)
     gone = conductor(journal, model)
     run = (await gone.start('two')).id
-    await settled(gone, run, 'first.thinking')
+    await wait_for_state(gone, run, 'first.thinking')
     closing = asyncio.create_task(gone.close(grace))
     await settle()
     assert bool(model.running) is not simulated
@@ -292,7 +292,7 @@ async def test_a_run_stopped_by_a_journal_bug_continues_from_its_last_step(
 
     async with conductor(journal, model) as here:
         run = (await here.start('two')).id
-        await settled(here, run, 'second.thinking')
+        await wait_for_state(here, run, 'second.thinking')
         items = asyncio.ensure_future(_all(here, run))
         await until(lambda: here.feed._readers)
         monkeypatch.setattr(*place, broken)

@@ -12,7 +12,7 @@ from engine.errors import ToolError
 from engine.tools import ToolRegistry
 from engine.tools.builtin.writing.blog_notion import blog_notion
 from engine.tools.sources.notion_blocks import blocks_of
-from tests.support.servers.http_server import local, sent
+from tests.support.servers.http_server import json_answer, local
 
 MARKDOWN = """# Title
 
@@ -40,11 +40,11 @@ class Stand:
     def __call__(self, method: str, path: str, body: Any) -> Any:  # noqa: PLR0911
         if self.busy:
             self.busy -= 1
-            return sent({'message': 'slow down'}, 429, **{'Retry-After': '0'})
+            return json_answer({'message': 'slow down'}, 429, **{'Retry-After': '0'})
         match method, path:
             case 'GET', '/databases/d1':
                 key = {'Key': {'type': 'rich_text'}} if self.keyed else {}
-                return sent({'properties': {'Name': {'type': 'title'}, **key}})
+                return json_answer({'properties': {'Name': {'type': 'title'}, **key}})
             case 'POST', '/databases/d1/query':
                 wanted = body['filter']
                 kind = 'rich_text' if 'rich_text' in wanted else 'title'
@@ -54,7 +54,7 @@ class Stand:
                     if page['properties'][wanted['property']][kind][0]['text']['content']
                     == wanted[kind]['equals']
                 ]
-                return sent({'results': found})
+                return json_answer({'results': found})
             case 'POST', '/pages':
                 page = {
                     'id': f'p{len(self.pages)}',
@@ -63,14 +63,14 @@ class Stand:
                 }
                 self.pages.append(page)
                 self.blocks += body['children']
-                return sent(page)
+                return json_answer(page)
             case 'GET', _ if path.startswith('/blocks/'):
                 page = self.pages[int(path.split('/')[2].removeprefix('p'))]
-                return sent({'results': page['children'][:1]})
+                return json_answer({'results': page['children'][:1]})
             case 'PATCH', '/blocks/p0/children':
                 self.blocks += body['children']
-                return sent({})
-        return sent({'message': 'there is no such database'}, 404)
+                return json_answer({})
+        return json_answer({'message': 'there is no such database'}, 404)
 
 
 @pytest.fixture

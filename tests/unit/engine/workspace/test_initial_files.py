@@ -13,7 +13,7 @@ from engine.errors import JournalUnavailable
 from engine.journal import MemoryJournal
 from engine.records import RunId
 from engine.workspace.object_store import ObjectStore
-from tests.support.harness import FakeModel, settled
+from tests.support.harness import FakeModel, wait_for_state
 from tests.unit.engine.models.test_recordings import FAR, Place
 from tests.unit.engine.workspace.test_run_files import at_step, conductor, writing
 
@@ -115,7 +115,7 @@ async def test_a_fork_without_its_parent_continues_with_its_files(
     journal, run, at = parent
     async with conductor(journal, FakeModel(), tmp_path) as gone:
         made = await gone.fork(run, at, paused=True)
-        await settled(gone, made, (await gone.view(made)).active[0])
+        await wait_for_state(gone, made, (await gone.view(made)).active[0])
         await gone.delete(run)
         await gone.purge(run)
     journal._transitions[made] = journal._transitions[made][:at]

@@ -19,7 +19,7 @@ from engine.records import RunId
 from engine.tools.protocol import tool
 from engine.workspace import Sandbox
 from storage import open_journal
-from tests.support.harness import FakeModel, calls, catalog, in_turn, nest, settled, until
+from tests.support.harness import FakeModel, calls, catalog, in_turn, nest, until, wait_for_state
 
 
 @tool()
@@ -230,7 +230,7 @@ async def test_files_of_a_journal_in_memory_are_temporary() -> None:
         run = await hanging(here, 1)
         root = here.workspaces.root
         assert held(here, run, 'two') == ['two-0'] and (root / run).is_dir()
-        assert 'both.two.thinking' in (await settled(here, run, 'both.two.thinking')).active
+        assert 'both.two.thinking' in (await wait_for_state(here, run, 'both.two.thinking')).active
     assert not root.exists()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from engine import Breakpoint, Conductor, InvalidInput, SimulatedClock, Status
 from engine.journal import Fold
-from tests.support.harness import FakeModel, catalog, pipeline_reply, started, until
+from tests.support.harness import FakeModel, catalog, pipeline_reply, start_run, until
 from ui.cli.execution.breakpoints import format_breakpoint, parse_breakpoint
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import HELP, SHORT, Prompt
@@ -64,7 +64,7 @@ async def typed(*lines: str, **start: Any) -> tuple[Typist, Fold]:
     typist = Typist(*lines)
     model = FakeModel(pipeline_reply)
     async with Conductor(catalog=catalog(model), clock=SimulatedClock()) as conductor:
-        begin = started(conductor, 'pipeline', {'task': 'Compare tea and coffee'}, paused=True, **start)
+        begin = start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'}, paused=True, **start)
         await follow(conductor, begin, QuietReporter(), ask=typist.prompt)
         (info,) = (await conductor.runs()).runs
         return typist, await conductor.fold(info.id)
@@ -105,7 +105,7 @@ async def test_errors_are_printed_and_the_prompt_repeated() -> None:
 async def test_a_run_can_be_cancelled_at_the_prompt() -> None:
     typist, cancelled = Typist(), asyncio.Event()
     async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()) as conductor:
-        begin = started(conductor, 'pipeline', {'task': 'Compare tea and coffee'}, paused=True)
+        begin = start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'}, paused=True)
 
         class Told(QuietReporter):
             def notice(self, text: str) -> None:

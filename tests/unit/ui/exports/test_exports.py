@@ -19,7 +19,15 @@ from engine.errors import UnknownRun
 from engine.history import ForkOverrides, Redaction
 from engine.records import Change, RunId, RunInfo
 from engine.records.document import apply_patch
-from tests.support.harness import FakeModel, HastyClock, Lone, catalog, pipeline_reply, settled, to_the_end
+from tests.support.harness import (
+    FakeModel,
+    HastyClock,
+    Lone,
+    catalog,
+    pipeline_reply,
+    to_the_end,
+    wait_for_state,
+)
 from ui.exports import run_history
 from ui.exports.formats import FORMATS, stream_export
 from ui.exports.markdown import escape_markdown, fence, write_transcript
@@ -171,7 +179,7 @@ async def test_a_transcript_says_who_said_what_and_how_it_ended(conductor: Condu
 
 async def test_human_actions_are_marked(conductor: Conductor) -> None:
     run = (await conductor.start('pipeline', {'task': 'Which database?'})).id
-    await settled(conductor, run, 'researching.thinking')
+    await wait_for_state(conductor, run, 'researching.thinking')
     await conductor.cancel(run, 'enough')
     text = await said(conductor, run)
     assert re.search(r'\*\*A person\*\* \(step \d+.*: cancelled the run: enough', text)
@@ -180,7 +188,7 @@ async def test_human_actions_are_marked(conductor: Conductor) -> None:
 
 async def test_the_origin_and_end_of_a_forks_replay_are_shown(conductor: Conductor) -> None:
     run = (await conductor.start('pipeline', {'task': 'Which database?'})).id
-    await settled(conductor, run, 'reviewing.thinking')
+    await wait_for_state(conductor, run, 'reviewing.thinking')
     await conductor.pause(run)
     fork = await conductor.fork(run, 5, variation=ForkOverrides(after='recorded'))
     await to_the_end(conductor, fork)

@@ -14,7 +14,7 @@ from engine.errors import JournalDamaged
 from engine.journal import Fold
 from engine.records import RunId
 from tests.processes.mcp.test_questions import Hotel
-from tests.support.harness import FakeModel, calls, catalog, started, turns
+from tests.support.harness import FakeModel, calls, catalog, start_run, turns
 from ui.services.inbox import Inbox, InboxItem, QuestionClosed, UnknownQuestion
 
 pytestmark = pytest.mark.anyio
@@ -51,7 +51,7 @@ async def conductor() -> AsyncIterator[Conductor]:
 
 async def asking(conductor: Conductor, count: int = 2) -> RunId:
     """A run whose agents both wait for an approval."""
-    run = await started(conductor, 'pair', approvals='all')
+    run = await start_run(conductor, 'pair', approvals='all')
     await listed(Inbox(conductor), count, run=run)
     return run
 
@@ -181,7 +181,7 @@ async def test_a_question_is_assigned_and_snoozed(conductor: Conductor):
 async def test_a_question_of_an_mcp_server_is_answered(tmp_path: Path):
     hotel = Hotel(tmp_path)
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
-        run = await started(conductor, 'remote', approvals='none')
+        run = await start_run(conductor, 'remote', approvals='none')
         inbox = Inbox(conductor)
         ask = (await listed(inbox, 1))[0].ask
         assert ask.question is not None and ask.text.endswith('asks: Who stays?')

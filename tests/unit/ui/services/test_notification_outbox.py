@@ -17,7 +17,7 @@ from engine.clock import settle
 from engine.errors import EntryChanged
 from engine.journal import Journal
 from storage import open_journal
-from tests.support.harness import started, turns
+from tests.support.harness import start_run, turns
 from tests.unit.ui.services.test_notifications import (
     Receiver,
     conductor_of,
@@ -121,7 +121,7 @@ async def test_nothing_is_lost_wherever_the_process_is_killed(tmp_path: Path, at
         await receiver.notifications(conductor).destinations.add(hook())
         runs = []
         for _ in range(3):
-            runs.append(await started(conductor, 'pair', budget=Budget(tokens=35), approvals='none'))
+            runs.append(await start_run(conductor, 'pair', budget=Budget(tokens=35), approvals='none'))
             await conductor.result(runs[-1])
         conductor.journal = CutJournal(journal, at, after)
         first = receiver.notifications(conductor)
@@ -161,7 +161,7 @@ async def deliver_many(folder: Path, *, runs: int, at_least: int) -> int:
         team = await receiver.notifications(conductor).destinations.add(hook())
         for _ in range(runs):
             await conductor.result(
-                await started(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
+                await start_run(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
             )
         while True:
             sender = receiver.notifications(conductor, delays=(0.01,) * 60)

@@ -19,7 +19,7 @@ from engine.errors import JournalDamaged
 from engine.journal import Journal, MemoryJournal
 from engine.records import RunId, Transition
 from tests.bench.processes import free_port
-from tests.support.harness import FakeModel, HastyClock, Lone, catalog, pipeline_reply, started
+from tests.support.harness import FakeModel, HastyClock, Lone, catalog, pipeline_reply, start_run
 from tests.unit.ui.services.test_inbox import Pair, listed, reply
 from ui.services.inbox import Inbox
 from ui.services.notifications import Channels, Destination, MailServer, Notifications, UnknownDestination
@@ -69,7 +69,7 @@ def hook(**fields: Any) -> Destination:
 
 
 async def ended(conductor: Conductor) -> RunId:
-    run = await started(conductor, 'lone', title='A run')
+    run = await start_run(conductor, 'lone', title='A run')
     await conductor.result(run)
     return run
 
@@ -116,7 +116,7 @@ async def test_a_question_is_notified_with_a_link(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook())
-    run = await started(conductor, 'pair', approvals='all')
+    run = await start_run(conductor, 'pair', approvals='all')
     inbox = Inbox(conductor)
     items = await listed(inbox, 2)
     await sent_all(notifications)
@@ -138,7 +138,7 @@ async def test_failures_and_budgets_are_notified():
     async with Conductor(catalog=catalog(model, Lone), clock=HastyClock()) as conductor:
         notifications = receiver.notifications(conductor)
         await notifications.destinations.add(hook(events=('run.failed',)))
-        await conductor.result(await started(conductor, 'lone'))
+        await conductor.result(await start_run(conductor, 'lone'))
         await sent_all(notifications)
     assert [one['type'] for one in receiver.accepted] == ['run.failed']
     assert 'broken' in receiver.accepted[0]['data']['error']
@@ -146,7 +146,7 @@ async def test_failures_and_budgets_are_notified():
     async with conductor_of() as conductor:
         notifications = receiver.notifications(conductor)
         await notifications.destinations.add(hook(events=('run.budget_warned',)))
-        run = await started(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
+        run = await start_run(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
         await conductor.result(run)
         await sent_all(notifications)
     assert receiver.accepted and 'budget' in receiver.accepted[0]['data']['text']
@@ -157,7 +157,7 @@ async def test_an_incomplete_result_is_notified_as_such():
     async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=HastyClock()) as conductor:
         notifications = receiver.notifications(conductor)
         await notifications.destinations.add(hook())
-        await conductor.result(await started(conductor, 'pipeline', {'task': 'Tea?', 'max_iterations': 0}))
+        await conductor.result(await start_run(conductor, 'pipeline', {'task': 'Tea?', 'max_iterations': 0}))
         await sent_all(notifications)
     told = receiver.accepted[-1]
     assert told['type'] == 'run.ended'
@@ -174,7 +174,7 @@ async def test_a_destination_gets_its_chosen_events(conductor: Conductor, fields
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(**fields))
-    await conductor.result(await started(conductor, 'lone', tags=('nightly',)))
+    await conductor.result(await start_run(conductor, 'lone', tags=('nightly',)))
     await sent_all(notifications)
     assert bool(receiver.accepted) is told
 
@@ -183,7 +183,7 @@ async def test_people_are_notified_of_assignments(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(person='Ada'))
-    await started(conductor, 'pair', approvals='all')
+    await start_run(conductor, 'pair', approvals='all')
     inbox = Inbox(conductor)
     items = await listed(inbox, 2)
     await sent_all(notifications)
@@ -321,7 +321,7 @@ async def test_text_is_escaped_for_slack(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(channel='slack'))
-    await conductor.result(await started(conductor, 'lone', title='<!channel> | <https://bad|x>\n& more'))
+    await conductor.result(await start_run(conductor, 'lone', title='<!channel> | <https://bad|x>\n& more'))
     await sent_all(notifications)
     text = receiver.accepted[0]['text']
     assert '<!channel>' not in text and '&lt;!channel&gt;' in text and text.count('|') == 1
@@ -351,7 +351,7 @@ async def test_mail_reaches_a_real_server(conductor: Conductor):
         notifications = Notifications(conductor, Channels(mail), url='https://us.example')
         await notifications.destinations.add(hook(channel='email', address='ada@team.example'))
         title = 'Grüße\r\nBcc: eve@evil.example'
-        run = await started(conductor, 'lone', title=title)
+        run = await start_run(conductor, 'lone', title=title)
         await conductor.result(run)
         await sent_all(notifications)
     finally:

@@ -6,7 +6,7 @@ import pytest
 
 from engine import Conductor
 from engine.runtime import acting_as
-from tests.support.harness import started
+from tests.support.harness import start_run
 from tests.unit.ui.services.test_inbox import listed
 from tests.unit.ui.services.test_notifications import Receiver, conductor_of, hook, sent_all
 from ui.services.inbox import Inbox
@@ -37,7 +37,7 @@ async def test_private_runs_are_private_in_notifications_too(conductor: Conducto
         return found
 
     with acting_as('ada'):
-        run = await started(conductor, 'pair', approvals='all', private=True)
+        run = await start_run(conductor, 'pair', approvals='all', private=True)
     inbox = Inbox(conductor)
     (left, _) = await listed(inbox, 2)
     await sent_all(notifications)

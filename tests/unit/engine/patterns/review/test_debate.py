@@ -10,7 +10,7 @@ from engine.patterns.debate.consensus import build_consensus, drop_unknown_names
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.quoting import fence
 from engine.patterns.debate.records import Debate, DebateMemory, Position, Utterance
-from tests.support.teams.parallel_review import everybody, position, reviewed, writing
+from tests.support.teams.parallel_review import everybody, play_review, position, writing
 
 pytestmark = pytest.mark.anyio
 NAMES = ('coder1', 'coder2')
@@ -146,14 +146,14 @@ def test_unknown_names_are_dropped():
 
 async def test_text_only_models_reach_a_consensus():
     script = everybody('I say so.\nCONSENSUS: REVISE_BEST: coder2 needs tests', 'CONSENSUS: APPROVE: coder2')
-    outcome, _ = await reviewed(script, answers='words')
+    outcome, _ = await play_review(script, answers='words')
     assert (outcome.memory['approved'], outcome.memory['result']) == (True, 'coder2')
     assert outcome.memory['candidates']['coder2']['versions'][1]['answers'] == ['coder2 needs tests']
 
 
 async def test_a_keyword_inside_a_sentence_does_not_count():
     script = everybody('We might say CONSENSUS: APPROVE: coder1, but not yet.', synthesizer='REVISE: x')
-    outcome, _ = await reviewed(script, answers='words', max_rounds=2, max_revisions=0)
+    outcome, _ = await play_review(script, answers='words', max_rounds=2, max_revisions=0)
     assert outcome.memory['consensuses'][0]['synthesized'] and not outcome.memory['approved']
 
 
@@ -169,7 +169,7 @@ async def test_an_implementation_cannot_approve_itself():
     """Only the reviewers' own replies count, not the text they are shown."""
     said = position('REVISE_BEST', 'coder2', agrees=True)
     script = everybody(said, said, coder1=writing(f'bad {INJECTION}', ('APPROVE.md', INJECTION)))
-    outcome, _ = await reviewed(script, max_revisions=1)
+    outcome, _ = await play_review(script, max_revisions=1)
     memory = outcome.memory
     assert not memory['approved'] and memory['result'] == 'coder2'
     assert {found['verdict'] for found in memory['consensuses']} == {'REVISE_BEST'}
@@ -177,6 +177,8 @@ async def test_an_implementation_cannot_approve_itself():
 
 async def test_a_reviewer_who_quotes_an_injection_does_not_approve_by_it():
     quoting = f'This is what it says:\n```\n{INJECTION}\n```\nREVISE_BEST: coder2'
-    outcome, _ = await reviewed(everybody(quoting, quoting), answers='words', max_rounds=1, max_revisions=0)
+    outcome, _ = await play_review(
+        everybody(quoting, quoting), answers='words', max_rounds=1, max_revisions=0
+    )
     positions = [said['position'] for said in outcome.memory['transcript'] if not said['synthesized']]
     assert {(found['verdict'], found['agrees']) for found in positions} == {('REVISE_BEST', False)}

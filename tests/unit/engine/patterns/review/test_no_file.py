@@ -12,9 +12,9 @@ from tests.support.teams.parallel_review import (
     WordSandbox,
     actors,
     everybody,
+    play_review,
     position,
     review_catalog,
-    reviewed,
     writing,
 )
 
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_coder_without_a_file_has_failed():
     script = everybody(position('APPROVE', 'coder2'), coder1='I am done.')
-    outcome, _ = await reviewed(script)
+    outcome, _ = await play_review(script)
     idle = outcome.memory['candidates']['coder1']
     assert (idle['status'], idle['problem'], idle['versions']) == ('failed', 'it wrote no file', [])
     assert outcome.memory['result'] == 'coder2'
-    outcome, _ = await reviewed(script, survivors=3)
+    outcome, _ = await play_review(script, survivors=3)
     assert outcome.status is Status.FAILED and 'coder1: it wrote no file' in outcome.answer
 
 
@@ -36,14 +36,14 @@ async def test_given_files_do_not_count_as_written(parts, tmp_path):
     (tmp_path / 'work.txt').write_text('good as it was given')
     script = everybody(position('APPROVE', 'coder2'), coder1='I am done.')
     script['coder3'] = writing('good as it was given')  # The same file again does not count either.
-    outcome, _ = await reviewed(script, **dict.fromkeys(parts, str(tmp_path)))
+    outcome, _ = await play_review(script, **dict.fromkeys(parts, str(tmp_path)))
     statuses = [candidate['status'] for candidate in outcome.memory['candidates'].values()]
     assert statuses == ['failed', 'ready', 'failed']
 
 
 async def test_leftovers_of_tools_do_not_count_as_written():
     leaves = FakeModel(actors(everybody(position('APPROVE', 'coder2'), coder1=cache_only)))
-    outcome, _ = await reviewed(leaves)
+    outcome, _ = await play_review(leaves)
     assert outcome.memory['candidates']['coder1']['status'] == 'failed'
 
 

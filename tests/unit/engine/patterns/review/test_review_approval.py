@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine import Status
-from tests.support.harness import settled, to_the_end
-from tests.support.teams.parallel_review import begin, conducting, everybody, position, reviewed, writing
+from tests.support.harness import to_the_end, wait_for_state
+from tests.support.teams.parallel_review import begin, conducting, everybody, play_review, position, writing
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ NOT_IT = 'Not approved: the reviewers approved coder1. Delivered: coder2, versio
 async def test_a_person_can_deliver_another_candidate_unapproved(candidate, approved):
     async with conducting(everybody(APPROVES_FIRST)) as here:
         run = await begin(here, pick='person', max_revisions=0)
-        await settled(here, run, 'picking')
+        await wait_for_state(here, run, 'picking')
         await here.send(run, 'choose', data={'candidate': candidate})
         outcome = await to_the_end(here, run)
         assert await here.audit(run)
@@ -29,27 +29,27 @@ async def test_a_person_can_deliver_another_candidate_unapproved(candidate, appr
 @pytest.mark.parametrize('must_pass', [True, False])
 async def test_a_model_can_deliver_another_candidate_unapproved(must_pass):
     script = everybody(APPROVES_FIRST, chooser={'candidate': 'coder2'}, coder2=writing('bad'))
-    outcome, _ = await reviewed(script, pick='model', max_revisions=0, must_pass=must_pass)
+    outcome, _ = await play_review(script, pick='model', max_revisions=0, must_pass=must_pass)
     assert (outcome.memory['result'], outcome.memory['approved']) == ('coder2', False)
     assert outcome.answer.startswith(NOT_IT)
 
 
 async def test_tests_can_deliver_another_candidate_unapproved():
     script = everybody(APPROVES_FIRST, coder1=writing('bad'), coder3=writing('bad'))
-    outcome, _ = await reviewed(script, pick='tests', max_revisions=0)
+    outcome, _ = await play_review(script, pick='tests', max_revisions=0)
     assert (outcome.memory['result'], outcome.memory['approved']) == ('coder2', False)
     assert outcome.answer.startswith(NOT_IT)
 
 
 async def test_the_ranking_delivers_the_approved_candidate():
     ranked = APPROVES_FIRST | {'ranking': ['coder2', 'coder1', 'coder3']}
-    outcome, _ = await reviewed(everybody(ranked), max_revisions=0)
+    outcome, _ = await play_review(everybody(ranked), max_revisions=0)
     assert (outcome.memory['result'], outcome.memory['approved']) == ('coder1', True)
 
 
 async def test_a_candidate_ranked_first_by_all_is_approved():
     ranked = position('APPROVE', ranking=['coder1', 'coder2', 'coder3'])
-    outcome, _ = await reviewed(
+    outcome, _ = await play_review(
         everybody(ranked, chooser={'candidate': 'coder2'}), pick='model', max_revisions=0
     )
     assert outcome.answer.startswith(NOT_IT)
@@ -57,7 +57,7 @@ async def test_a_candidate_ranked_first_by_all_is_approved():
 
 async def test_a_candidate_other_than_the_approved_is_revised_and_reviewed():
     script = everybody(APPROVES_FIRST, position('APPROVE', 'coder2'), chooser={'candidate': 'coder2'})
-    outcome, states = await reviewed(script, pick='model')
+    outcome, states = await play_review(script, pick='model')
     assert outcome.status is Status.DONE and 'final_review' in states
     assert outcome.answer.startswith('Approved: coder2, version 2, after 1 revision.')
     assert 'the reviewers approved coder1' in outcome.memory['refusals'][0]
@@ -74,7 +74,7 @@ UNNAMED = 'Not approved: the reviewers did not say which one they approve. Deliv
 @pytest.mark.parametrize('pick', ['ranking', 'tests', 'model'])
 async def test_an_approval_without_a_name_counts_for_none_of_several(pick, first):
     script = everybody(position('APPROVE'), chooser={'candidate': 'coder3'}) | first
-    outcome, _ = await reviewed(script, pick=pick, max_revisions=0)
+    outcome, _ = await play_review(script, pick=pick, max_revisions=0)
     assert not outcome.memory['approved'] and outcome.answer.startswith(UNNAMED)
     assert outcome.error == 'not approved: the reviewers did not say which one they approve'
 
@@ -82,7 +82,7 @@ async def test_an_approval_without_a_name_counts_for_none_of_several(pick, first
 async def test_a_person_cannot_deliver_an_unnamed_candidate_as_approved():
     async with conducting(everybody(position('APPROVE')) | DIVIDED) as here:
         run = await begin(here, pick='person', max_revisions=0)
-        await settled(here, run, 'picking')
+        await wait_for_state(here, run, 'picking')
         await here.send(run, 'choose', data={'candidate': 'coder3'})
         outcome = await to_the_end(here, run)
         assert await here.audit(run)
@@ -90,22 +90,24 @@ async def test_a_person_cannot_deliver_an_unnamed_candidate_as_approved():
 
 
 async def test_an_unnamed_candidate_is_revised_and_reviewed_alone():
-    outcome, _ = await reviewed(everybody(position('APPROVE')) | DIVIDED)
+    outcome, _ = await play_review(everybody(position('APPROVE')) | DIVIDED)
     assert outcome.answer.startswith('Approved: coder1, version 2, after 1 revision.')
 
 
 async def test_only_the_candidate_reviewed_alone_is_approved():
     script = everybody(position('REVISE_BEST', 'coder1'), position('APPROVE'))
-    outcome, _ = await reviewed(script | {'chooser': {'candidate': 'coder1'}}, pick='model', max_revisions=1)
+    outcome, _ = await play_review(
+        script | {'chooser': {'candidate': 'coder1'}}, pick='model', max_revisions=1
+    )
     assert outcome.answer.startswith('Approved: coder1, version 2')
     assert outcome.memory['subjects'] == ['coder1']
 
 
 async def test_the_only_reviewers_first_choice_is_approved():
     ranked = position('APPROVE', ranking=['coder2', 'coder1', 'coder3'])
-    outcome, _ = await reviewed(everybody(ranked, reviewers=1), reviewers=1, max_revisions=0)
+    outcome, _ = await play_review(everybody(ranked, reviewers=1), reviewers=1, max_revisions=0)
     assert outcome.answer.startswith('Approved: coder2')
-    outcome, _ = await reviewed(
+    outcome, _ = await play_review(
         everybody(ranked, reviewers=1, chooser={'candidate': 'coder3'}), reviewers=1, pick='model',
         max_revisions=0,
     )  # fmt: skip

@@ -8,15 +8,15 @@ import pytest
 
 from engine import SimulatedClock, Status
 from engine.errors import ModelError
-from tests.support.harness import FakeModel, settled, to_the_end, until
+from tests.support.harness import FakeModel, to_the_end, until, wait_for_state
 from tests.support.teams.parallel_review import (
     actors,
     begin,
     conducting,
     everybody,
     phases,
+    play_review,
     position,
-    reviewed,
 )
 
 pytestmark = pytest.mark.anyio
@@ -39,20 +39,22 @@ async def test_one_coder_fails_and_the_others_continue():
 
 async def test_one_surviving_coder_is_enough():
     script = everybody(position('APPROVE'), coder1=BROKEN, coder3=BROKEN)
-    outcome, states = await reviewed(script)
+    outcome, states = await play_review(script)
     assert outcome.memory['approved'] and outcome.memory['result'] == 'coder2'
     assert 'picking' not in states
 
 
 async def test_the_run_fails_when_all_coders_fail():
-    outcome, states = await reviewed(everybody(position('APPROVE'), coder1=BROKEN, coder2=BROKEN), coders=2)
+    outcome, states = await play_review(
+        everybody(position('APPROVE'), coder1=BROKEN, coder2=BROKEN), coders=2
+    )
     assert outcome.status is Status.FAILED
     assert states == ['preparing', 'implementing', 'failed']
     assert outcome.answer.count('no such key') >= 2
 
 
 async def test_too_few_survivors_fail_the_run():
-    outcome, _ = await reviewed(everybody(position('APPROVE'), coder1=BROKEN), survivors=3)
+    outcome, _ = await play_review(everybody(position('APPROVE'), coder1=BROKEN), survivors=3)
     assert outcome.status is Status.FAILED
     assert '- coder1: no such key' in outcome.answer
 
@@ -64,7 +66,7 @@ async def test_a_coder_that_times_out_is_dropped():
     )
     async with conducting(model, clock=clock) as here:
         run = await begin(here, coders=2, coder_seconds=50)
-        await settled(here, run, 'implementing.coder2.done')
+        await wait_for_state(here, run, 'implementing.coder2.done')
         assert 'implementing.coder1.working.thinking' in (await here.view(run)).active
         await clock.advance(51)
         outcome = await here.result(run)
@@ -79,7 +81,7 @@ async def test_stopping_one_coder_stops_no_other():
     )
     async with conducting(model) as here:
         run = await begin(here, coders=2)
-        await settled(here, run, 'implementing.coder2.done')
+        await wait_for_state(here, run, 'implementing.coder2.done')
         await here.send(run, 'failed', at='implementing.coder1.working', data={'error': 'stopped by Ada'})
         outcome = await to_the_end(here, run)
         assert model.running == 0
@@ -91,7 +93,7 @@ async def test_stopping_one_coder_stops_no_other():
 async def test_a_failed_revision_keeps_the_previous_version():
     script = everybody(position('REVISE_BEST', 'coder1'))
     script['revising.coder1.working'] = BROKEN
-    outcome, states = await reviewed(script, max_revisions=2)
+    outcome, states = await play_review(script, max_revisions=2)
     memory = outcome.memory
     assert states[-5:] == ['revising', 'iterating', 'revising', 'iterating', 'complete']
     assert (memory['approved'], memory['revision_count']) == (False, 2)
@@ -103,7 +105,7 @@ async def test_a_failed_reviewer_is_dropped_and_one_is_no_consensus():
     script = everybody(position('APPROVE', 'coder1'), position('APPROVE', 'coder1'))
     script['debating.reviewer1.speaking'] = BROKEN
     script['synthesizer'] = position('REVISE_BEST', 'coder1')
-    outcome, _ = await reviewed(script, max_rounds=2)
+    outcome, _ = await play_review(script, max_rounds=2)
     memory = outcome.memory
     absent = [said for said in memory['transcript'] if said['problem']]
     assert [(said['speaker'], said['round']) for said in absent] == [('reviewer1', 1)]
@@ -115,7 +117,7 @@ async def test_a_failed_reviewer_is_dropped_and_one_is_no_consensus():
 async def test_of_three_reviewers_two_may_agree():
     script = everybody(position('APPROVE', 'coder1'), reviewers=3)
     script['debating.reviewer2.speaking'] = BROKEN
-    outcome, _ = await reviewed(script, reviewers=3)
+    outcome, _ = await play_review(script, reviewers=3)
     assert outcome.memory['approved']
     assert outcome.memory['consensuses'][0]['by'] == ['reviewer1', 'reviewer3']
 
@@ -123,7 +125,7 @@ async def test_of_three_reviewers_two_may_agree():
 async def test_a_failed_review_does_not_end_the_debate():
     script = everybody(position('APPROVE', 'coder1'))
     script['reviewing.reviewer1.reading'] = BROKEN
-    outcome, _ = await reviewed(script)
+    outcome, _ = await play_review(script)
     assert outcome.memory['approved']
     assert outcome.memory['transcript'][0]['problem'] == 'no such key'
 
@@ -132,7 +134,7 @@ async def test_a_failed_review_does_not_end_the_debate():
 async def test_without_any_reviewer_the_run_fails(state):
     script = everybody(position('REVISE_BEST', 'coder1'))
     script |= {f'{state}.reviewer{n}.speaking': BROKEN for n in (1, 2)}
-    outcome, states = await reviewed(script)
+    outcome, states = await play_review(script)
     assert outcome.status is Status.FAILED
     assert states[-2:] == [state, 'failed']
     assert 'reviewer2: no such key' in outcome.answer
@@ -153,7 +155,7 @@ async def test_a_reviewer_times_out():
 
 
 async def test_a_missing_project_fails_the_run_with_its_name():
-    outcome, states = await reviewed({}, project='/nowhere/at/all')
+    outcome, states = await play_review({}, project='/nowhere/at/all')
     assert outcome.status is Status.FAILED and states == ['preparing', 'failed']
     assert "project: there is no folder '/nowhere/at/all'" in outcome.answer
 

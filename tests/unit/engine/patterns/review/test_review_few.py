@@ -6,8 +6,8 @@ import pytest
 
 from engine import Status
 from engine.errors import ModelError
-from tests.support.harness import settled, to_the_end
-from tests.support.teams.parallel_review import begin, conducting, everybody, position, reviewed, writing
+from tests.support.harness import to_the_end, wait_for_state
+from tests.support.teams.parallel_review import begin, conducting, everybody, play_review, position, writing
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +17,7 @@ MORE = position('REVISE_BEST', 'coder1', changes=['be quick'])
 
 async def test_one_coder_and_one_reviewer_need_no_debate():
     script = everybody(MORE, position('APPROVE', 'coder1', agrees=False), reviewers=1)
-    outcome, states = await reviewed(script, coders=1, reviewers=1)
+    outcome, states = await play_review(script, coders=1, reviewers=1)
     memory = outcome.memory
     assert states == [
         'preparing', 'implementing', 'consolidating', 'reviewing', 'choosing',
@@ -32,20 +32,20 @@ async def test_one_coder_and_one_reviewer_need_no_debate():
 
 
 async def test_one_reviewer_may_approve_one_of_several_at_once():
-    outcome, states = await reviewed(everybody(position('APPROVE', 'coder2'), reviewers=1), reviewers=1)
+    outcome, states = await play_review(everybody(position('APPROVE', 'coder2'), reviewers=1), reviewers=1)
     assert outcome.answer.startswith('Approved: coder2, version 1, after 0 revisions.')
     assert states[-4:] == ['choosing', 'picking', 'iterating', 'complete']
 
 
 async def test_one_reviewer_cannot_approve_failing_tests():
     script = everybody(position('APPROVE', 'coder1'), reviewers=1, coder1=writing('bad'))
-    outcome, _ = await reviewed(script, coders=1, reviewers=1, max_revisions=0)
+    outcome, _ = await play_review(script, coders=1, reviewers=1, max_revisions=0)
     assert not outcome.memory['approved'] and 'the required tests' in outcome.memory['refusals'][0]
 
 
 async def test_when_the_only_reviewer_fails_the_run_says_why():
     script = everybody(MORE, reviewers=1) | {'reviewing.reviewer1.reading': BROKEN}
-    outcome, states = await reviewed(script, coders=1, reviewers=1)
+    outcome, states = await play_review(script, coders=1, reviewers=1)
     assert outcome.status is Status.FAILED and states[-1] == 'failed'
     assert 'no such key' in outcome.answer
 
@@ -53,7 +53,7 @@ async def test_when_the_only_reviewer_fails_the_run_says_why():
 async def test_an_undecided_only_reviewer_is_not_asked_again():
     unsure = position('UNDECIDED', 'coder1', agrees=False)
     script = everybody(unsure, unsure, reviewers=1, synthesizer=MORE)
-    outcome, _ = await reviewed(script, coders=1, reviewers=1, max_revisions=1)
+    outcome, _ = await play_review(script, coders=1, reviewers=1, max_revisions=1)
     final = [said['speaker'] for said in outcome.memory['transcript'] if said['phase'] == 'final']
     assert final == ['reviewer1', 'synthesizer']
 
@@ -62,9 +62,9 @@ async def test_the_only_reviewers_seat_can_be_taken():
     async with conducting(everybody(MORE, reviewers=1)) as here:
         run = await begin(here, coders=1, reviewers=1, max_revisions=1, tests='', pick='person')
         await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
-        await settled(here, run, 'reviewing.reviewer1.person')
+        await wait_for_state(here, run, 'reviewing.reviewer1.person')
         await here.send(run, 'say', data={'text': 'Not yet.', 'verdict': 'REVISE_BEST', 'best': 'coder1'})
-        await settled(here, run, 'final_review.reviewer1.person')
+        await wait_for_state(here, run, 'final_review.reviewer1.person')
         await here.send(run, 'say', data={'text': 'It is good.', 'verdict': 'APPROVE'})
         outcome = await to_the_end(here, run)
         assert await here.audit(run)
@@ -74,7 +74,7 @@ async def test_the_only_reviewers_seat_can_be_taken():
 async def test_a_result_is_synthesized_once_one_reviewer_is_left():
     script = everybody(position('REVISE_BEST', 'coder1', agrees=False), synthesizer=MORE)
     script['debating.reviewer2.speaking'] = BROKEN
-    outcome, _ = await reviewed(script, max_rounds=10, max_revisions=0)
+    outcome, _ = await play_review(script, max_rounds=10, max_revisions=0)
     debate = [said for said in outcome.memory['transcript'] if said['phase'] == 'debate']
     assert [(said['speaker'], said['round']) for said in debate] == [
         ('reviewer1', 1), ('reviewer2', 1), ('synthesizer', 2),
@@ -84,7 +84,7 @@ async def test_a_result_is_synthesized_once_one_reviewer_is_left():
 async def test_the_remaining_reviewer_speaks_before_the_synthesis():
     script = everybody(position('REVISE_BEST', 'coder1', agrees=False), synthesizer=MORE)
     script['debating.reviewer1.speaking'] = BROKEN
-    outcome, _ = await reviewed(script, max_rounds=10, max_revisions=0)
+    outcome, _ = await play_review(script, max_rounds=10, max_revisions=0)
     debate = [said for said in outcome.memory['transcript'] if said['phase'] == 'debate']
     assert [said['speaker'] for said in debate] == ['reviewer1', 'reviewer2', 'synthesizer']
 
@@ -92,7 +92,7 @@ async def test_the_remaining_reviewer_speaks_before_the_synthesis():
 async def test_a_synthesized_approval_keeps_the_reviewers_demands():
     script = everybody(position('REVISE_BEST', 'coder1', agrees=False, changes=['be quick', 'be safe']))
     script['synthesizer'] = position('APPROVE', 'coder1', changes=['be safe', 'be short'])
-    outcome, _ = await reviewed(script, max_rounds=1)
+    outcome, _ = await play_review(script, max_rounds=1)
     first = outcome.memory['consensuses'][0]
     assert (first['verdict'], first['changes']) == ('UNDECIDED', ['be safe', 'be short', 'be quick'])
     assert outcome.memory['candidates']['coder1']['versions'][1]['answers'] == first['changes']

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import InvalidInput, Status
-from tests.support.teams.parallel_review import everybody, position, reviewed, writing
+from tests.support.teams.parallel_review import everybody, play_review, position, writing
 
 pytestmark = pytest.mark.anyio
 
@@ -14,7 +14,7 @@ AGAIN = ['iterating', 'revising', 'gathering', 'final_review', 'weighing']
 
 
 async def test_an_immediate_approval_completes_the_run():
-    outcome, states = await reviewed(everybody(position('APPROVE', 'coder2')))
+    outcome, states = await play_review(everybody(position('APPROVE', 'coder2')))
     memory = outcome.memory
     assert states == [*START, 'picking', 'iterating', 'complete']
     assert (outcome.status, memory['approved'], memory['result']) == (Status.DONE, True, 'coder2')
@@ -23,7 +23,7 @@ async def test_an_immediate_approval_completes_the_run():
 
 
 async def test_only_the_best_is_revised():
-    outcome, states = await reviewed(everybody(position('REVISE_BEST', 'coder2', changes=['be quick'])))
+    outcome, states = await play_review(everybody(position('REVISE_BEST', 'coder2', changes=['be quick'])))
     memory = outcome.memory
     assert states == [*START, 'picking', *AGAIN, 'iterating', 'complete']
     assert [len(memory['candidates'][f'coder{n}']['versions']) for n in (1, 2, 3)] == [1, 2, 1]
@@ -33,7 +33,7 @@ async def test_only_the_best_is_revised():
 
 async def test_all_are_revised_before_the_best_is_picked():
     ranked = position('APPROVE', ranking=['coder3', 'coder1', 'coder2'])
-    outcome, states = await reviewed(everybody(position('REVISE_ALL'), ranked))
+    outcome, states = await play_review(everybody(position('REVISE_ALL'), ranked))
     memory = outcome.memory
     assert states == [*START, *AGAIN, 'picking', 'iterating', 'complete']
     assert {len(found['versions']) for found in memory['candidates'].values()} == {2}
@@ -46,7 +46,7 @@ async def test_without_a_strategy_the_best_is_revised_and_that_is_marked():
         position('UNDECIDED', 'coder2', ranking=['coder3', 'coder2', 'coder1']),
         synthesizer=position('UNDECIDED', changes=['do it']),
     )
-    outcome, _ = await reviewed(script, max_rounds=2)
+    outcome, _ = await play_review(script, max_rounds=2)
     memory = outcome.memory
     assert memory['consensuses'][0]['synthesized'] and memory['consensuses'][0]['by'] == []
     assert memory['transcript'][-3]['synthesized']
@@ -58,7 +58,7 @@ async def test_without_a_strategy_the_best_is_revised_and_that_is_marked():
 
 async def test_revisions_are_counted_once_and_the_last_one_is_reviewed_too():
     no = position('REVISE_BEST', 'coder1', changes=['more'])
-    outcome, states = await reviewed(everybody(no, no), max_revisions=2)
+    outcome, states = await play_review(everybody(no, no), max_revisions=2)
     memory = outcome.memory
     assert states == [*START, 'picking', *AGAIN, *AGAIN, 'iterating', 'complete']
     assert (outcome.status, memory['approved'], memory['revision_count']) == (Status.DONE, False, 2)
@@ -70,19 +70,19 @@ async def test_revisions_are_counted_once_and_the_last_one_is_reviewed_too():
 
 async def test_the_second_revision_may_be_approved():
     no = position('REVISE_BEST', 'coder1', changes=['more'])
-    outcome, _ = await reviewed(everybody(no, no, position('APPROVE', 'coder1')))
+    outcome, _ = await play_review(everybody(no, no, position('APPROVE', 'coder1')))
     assert (outcome.memory['approved'], outcome.memory['revision_count']) == (True, 2)
 
 
 async def test_zero_revisions_are_allowed():
-    outcome, states = await reviewed(everybody(position('REVISE_ALL')), max_revisions=0)
+    outcome, states = await play_review(everybody(position('REVISE_ALL')), max_revisions=0)
     assert states == [*START, 'iterating', 'complete']
     assert (outcome.status, outcome.memory['approved']) == (Status.DONE, False)
 
 
 async def test_approval_requires_passing_required_tests():
     script = everybody(position('APPROVE', 'coder1'), coder1=writing('bad'))
-    outcome, states = await reviewed(script, max_revisions=1)
+    outcome, states = await play_review(script, max_revisions=1)
     memory = outcome.memory
     assert states == [*START, 'picking', *AGAIN, 'iterating', 'complete']
     assert not memory['approved'] and len(memory['refusals']) == 2
@@ -94,18 +94,18 @@ async def test_approval_requires_passing_required_tests():
 async def test_a_revision_that_passes_is_approved():
     script = everybody(position('APPROVE', 'coder1'), coder1=writing('bad'))
     script['revising.coder1.working'] = writing('good now')
-    outcome, _ = await reviewed(script)
+    outcome, _ = await play_review(script)
     assert (outcome.memory['approved'], outcome.memory['revision_count']) == (True, 1)
 
 
 async def test_tests_can_be_ignored():
     script = everybody(position('APPROVE', 'coder1'), coder1=writing('bad'))
-    outcome, _ = await reviewed(script, must_pass=False)
+    outcome, _ = await play_review(script, must_pass=False)
     assert outcome.memory['approved']
 
 
 async def test_work_without_tests_has_no_evidence():
-    outcome, _ = await reviewed(everybody(position('APPROVE', 'coder1')), command='', max_revisions=0)
+    outcome, _ = await play_review(everybody(position('APPROVE', 'coder1')), command='', max_revisions=0)
     assert not outcome.memory['approved']
     assert 'no test was written' in outcome.memory['refusals'][0]
 
@@ -115,7 +115,7 @@ async def test_without_agreement_rounds_end_unapproved():
     script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False)
     script['final_review.reviewer2.speaking'] = position('REVISE_ALL', agrees=False)
     script['synthesizer'] = position('APPROVE', 'coder1')
-    outcome, _ = await reviewed(script, max_rounds=3, final_rounds=2, max_revisions=1)
+    outcome, _ = await play_review(script, max_rounds=3, final_rounds=2, max_revisions=1)
     memory = outcome.memory
     assert not memory['approved']
     # A synthesis may not approve: it counts as none of the strategies, so the best is revised.
@@ -131,7 +131,7 @@ async def test_all_demands_stand_if_the_synthesis_fails():
     script = everybody(position('REVISE_ALL', agrees=False, changes=['one']))
     script['debating.reviewer2.speaking'] = position('UNDECIDED', agrees=False, changes=['two'])
     script['synthesizer'] = 'no record'
-    outcome, _ = await reviewed(script, max_rounds=1)
+    outcome, _ = await play_review(script, max_rounds=1)
     found = outcome.memory['consensuses'][0]
     assert (found['synthesized'], found['verdict'], found['changes']) == (True, 'REVISE_BEST', ['one', 'two'])
 
@@ -139,7 +139,7 @@ async def test_all_demands_stand_if_the_synthesis_fails():
 @pytest.mark.parametrize(('coders', 'reviewers'), [(2, 2), (6, 3), (2, 5)])
 async def test_any_number_of_agents_can_take_part(coders, reviewers):
     script = everybody(position('REVISE_ALL'), position('APPROVE', 'coder2'), reviewers=reviewers)
-    outcome, _ = await reviewed(script, coders=coders, reviewers=reviewers)
+    outcome, _ = await play_review(script, coders=coders, reviewers=reviewers)
     memory = outcome.memory
     assert memory['approved'] and len(memory['candidates']) == coders
     assert {len(found['versions']) for found in memory['candidates'].values()} == {2}
@@ -159,5 +159,5 @@ async def test_any_number_of_agents_can_take_part(coders, reviewers):
 )
 async def test_bad_parameters_are_refused_by_name(wrong, field):
     with pytest.raises(InvalidInput) as refused:
-        await reviewed({}, **wrong)
+        await play_review({}, **wrong)
     assert field in refused.value.problems

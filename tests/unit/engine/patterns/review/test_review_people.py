@@ -8,14 +8,14 @@ import pytest
 
 from engine import EventRefused, InvalidInput, Status
 from engine.errors import ModelError
-from tests.support.harness import FakeModel, settled, to_the_end, until
+from tests.support.harness import FakeModel, to_the_end, until, wait_for_state
 from tests.support.teams.parallel_review import (
     actors,
     begin,
     conducting,
     everybody,
+    play_review,
     position,
-    reviewed,
     writing,
 )
 
@@ -35,14 +35,16 @@ async def test_a_seat_is_taken_before_the_turn_and_handed_back():
         with pytest.raises(EventRefused):
             await here.send(run, 'take_seat', data={'reviewer': 'reviewer2'})
         hold.set()
-        await settled(here, run, 'reviewing.reviewer2.person')
+        await wait_for_state(here, run, 'reviewing.reviewer2.person')
         await here.send(run, 'say', data={'text': 'I have read them.'})
-        view = await settled(here, run, 'debating.reviewer2.person')
+        view = await wait_for_state(here, run, 'debating.reviewer2.person')
         assert view.status is Status.WAITING and view.waiting == 'word'
         await here.send(
             run, 'say', data={'text': 'Not before it is tested.', 'verdict': 'REVISE_ALL', 'agrees': False}
         )
-        await settled(here, run, 'debating.reviewer2.person')  # The seat is still taken in the next round.
+        await wait_for_state(
+            here, run, 'debating.reviewer2.person'
+        )  # The seat is still taken in the next round.
         await here.send(run, 'hand_back', data={'reviewer': 'reviewer2'})
         outcome = await to_the_end(here, run)
         assert await here.audit(run)
@@ -62,10 +64,10 @@ async def test_a_seat_is_taken_while_the_agent_is_thinking():
     model = FakeModel(actors(script))
     async with conducting(model) as here:
         run = await begin(here, max_revisions=0)
-        await settled(here, run, 'debating.reviewer1.speaking.thinking')
+        await wait_for_state(here, run, 'debating.reviewer1.speaking.thinking')
         await until(lambda: model.running == 1)
         await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
-        await settled(here, run, 'debating.reviewer1.person')
+        await wait_for_state(here, run, 'debating.reviewer1.person')
         await until(lambda: model.running == 0)
         with pytest.raises(InvalidInput):
             await here.send(run, 'say', data={'text': ''})
@@ -90,7 +92,7 @@ async def test_an_unknown_seat_is_refused():
 async def test_a_person_chooses_the_best():
     async with conducting(everybody(BEST)) as here:
         run = await begin(here, pick='person', max_revisions=1)
-        view = await settled(here, run, 'picking')
+        view = await wait_for_state(here, run, 'picking')
         assert (view.status, view.waiting) == (Status.WAITING, 'choice')
         with pytest.raises(EventRefused):
             await here.send(run, 'choose', data={'candidate': 'coder9'})
@@ -104,7 +106,7 @@ async def test_a_person_chooses_the_best():
 
 async def test_the_tests_choose_the_best():
     script = everybody(position('REVISE_BEST', 'coder1'), coder1=writing('bad'), coder2=writing('bad'))
-    outcome, _ = await reviewed(script, pick='tests')
+    outcome, _ = await play_review(script, pick='tests')
     assert (outcome.memory['result'], outcome.memory['choices'][0]['by']) == ('coder3', 'tests')
 
 
@@ -117,12 +119,12 @@ async def test_the_tests_choose_the_best():
     ],
 )
 async def test_a_model_or_else_the_reviewers_choose_the_best(said, result, by):
-    outcome, _ = await reviewed(everybody(BEST, chooser=said), pick='model')
+    outcome, _ = await play_review(everybody(BEST, chooser=said), pick='model')
     assert (outcome.memory['result'], outcome.memory['choices'][0]['by']) == (result, by)
 
 
 async def test_other_candidates_are_set_aside():
-    outcome, _ = await reviewed(everybody(BEST), merge='one')
+    outcome, _ = await play_review(everybody(BEST), merge='one')
     found = outcome.memory['candidates'].values()
     assert [candidate['status'] for candidate in found] == ['ready', 'set aside', 'set aside']
 
@@ -137,7 +139,7 @@ def merging(**script: object) -> dict[str, object]:
 
 
 async def test_merged_files_become_a_new_version():
-    outcome, _ = await reviewed(merging(merger=plan(('extra.py', 'coder2'))), merge='files')
+    outcome, _ = await play_review(merging(merger=plan(('extra.py', 'coder2'))), merge='files')
     first, merged, *_ = outcome.memory['candidates']['coder1']['versions']
     assert merged['merged'] == {'extra.py': 'coder2'}
     theirs = outcome.memory['candidates']['coder2']['versions'][0]
@@ -157,7 +159,7 @@ async def test_conflicts_go_to_the_best_ranked():
         for n in (1, 2)
         for state, leaf in (('reviewing', 'reading'), ('debating', 'speaking'))
     }
-    outcome, _ = await reviewed(script, merge='files')
+    outcome, _ = await play_review(script, merge='files')
     (conflict,) = outcome.memory['file_conflicts']
     assert (conflict['coders'], conflict['taken'], conflict['rule']) == (
         ['coder3', 'coder2'],
@@ -167,18 +169,18 @@ async def test_conflicts_go_to_the_best_ranked():
 
 
 async def test_a_conflict_may_fail_the_run():
-    outcome, _ = await reviewed(merging(merger=TWICE), merge='files', conflicts='fail')
+    outcome, _ = await play_review(merging(merger=TWICE), merge='files', conflicts='fail')
     assert outcome.status is Status.FAILED
 
 
 async def test_a_person_picks_files_and_resolves_conflicts():
     async with conducting(merging()) as here:
         run = await begin(here, merge='files', files_by='person', conflicts='person')
-        await settled(here, run, 'merging.listing')
+        await wait_for_state(here, run, 'merging.listing')
         with pytest.raises(EventRefused):
             await here.send(run, 'take_files', data=plan(('nothing.py', 'coder2')))
         await here.send(run, 'take_files', data=TWICE)
-        assert (await settled(here, run, 'merging.resolving')).waiting == 'conflicts'
+        assert (await wait_for_state(here, run, 'merging.resolving')).waiting == 'conflicts'
         for wrong in ({}, {'extra.py': 'coder1'}):
             with pytest.raises(EventRefused):
                 await here.send(run, 'resolve', data={'files': wrong})
@@ -190,7 +192,7 @@ async def test_a_person_picks_files_and_resolves_conflicts():
 
 @pytest.mark.parametrize('said', [plan(('none.py', 'coder2')), ModelError('gone', kind='auth')])
 async def test_an_invalid_merge_leaves_the_best_unchanged(said):
-    outcome, _ = await reviewed(merging(merger=said), merge='files')
+    outcome, _ = await play_review(merging(merger=said), merge='files')
     assert outcome.memory['plan_problem'] and outcome.memory['approved']
     assert {version['merged'] is None for version in outcome.memory['candidates']['coder1']['versions']} == {
         True

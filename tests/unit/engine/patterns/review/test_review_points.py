@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine import EventRefused, InvalidInput
-from tests.support.harness import FakeModel, settled, to_the_end
-from tests.support.teams.parallel_review import actors, begin, conducting, everybody, position, reviewed
+from tests.support.harness import FakeModel, to_the_end, wait_for_state
+from tests.support.teams.parallel_review import actors, begin, conducting, everybody, play_review, position
 
 pytestmark = pytest.mark.anyio
 BEST = position('REVISE_BEST', 'coder1')
@@ -58,7 +58,7 @@ async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():
     comment = {'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
     async with conducting(model) as here:
         run = await begin(here, coders=2, max_revisions=2, pick='person')
-        await settled(here, run, 'picking')
+        await wait_for_state(here, run, 'picking')
         for wrong in ({'path': 'other.txt'}, {'candidate': 'coder9'}):
             with pytest.raises(EventRefused):
                 await here.send(run, 'comment', data=comment | wrong)
@@ -80,7 +80,7 @@ async def test_unaddressed_comments_block_approval():
     script = everybody(position('APPROVE', 'coder1'))
     async with conducting(script) as here:
         run = await begin(here, coders=2, max_revisions=1, pick='person')
-        await settled(here, run, 'picking')
+        await wait_for_state(here, run, 'picking')
         comment = {'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
         await here.send(run, 'comment', data=comment)
         await here.send(run, 'choose', data={'candidate': 'coder1'})
@@ -92,7 +92,7 @@ async def test_unaddressed_comments_block_approval():
 async def test_undelivered_comments_are_in_the_outcome():
     async with conducting(everybody(position('APPROVE', 'coder1'))) as here:
         run = await begin(here, coders=2, max_revisions=1, pick='person')
-        await settled(here, run, 'picking')
+        await wait_for_state(here, run, 'picking')
         comment = {'candidate': 'coder2', 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
         await here.send(run, 'comment', data=comment)
         await here.send(run, 'choose', data={'candidate': 'coder1'})
@@ -108,7 +108,7 @@ async def test_a_reviewers_comments_go_to_the_coder_once():
     comment = {'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Shorter.'}
     lost = {'candidate': 'coder1', 'path': 'nowhere.txt', 'line': 1, 'text': 'Gone.'}
     script = everybody(position('REVISE_BEST', 'coder1', comments=[comment, lost]), reviewers=1)
-    outcome, _ = await reviewed(script, coders=1, reviewers=1, max_revisions=2)
+    outcome, _ = await play_review(script, coders=1, reviewers=1, max_revisions=2)
     assert [(one['text'], one['by'], one['sent']) for one in outcome.memory['comments']] == [
         ('Shorter.', 'reviewer1', 1)
     ]

@@ -8,8 +8,8 @@ import pytest
 
 from engine import EventRefused, Status
 from engine.errors import ModelError
-from tests.support.harness import FakeModel, settled
-from tests.support.teams.parallel_review import begin, conducting, everybody, position, reviewed, writing
+from tests.support.harness import FakeModel, wait_for_state
+from tests.support.teams.parallel_review import begin, conducting, everybody, play_review, position, writing
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ async def refusal(here, run, name, **data) -> str:
 async def test_a_refused_choice_names_the_guard_and_its_values():
     async with conducting(everybody(BEST)) as here:
         run = await begin(here, pick='person', max_revisions=0)
-        await settled(here, run, 'picking')
+        await wait_for_state(here, run, 'picking')
         told = await refusal(here, run, 'choose', candidate='coder9')
     assert "does not take 'choose' now: is_candidate is false: The candidate is still in play" in told
     assert "event.candidate = 'coder9'" in told and 'candidates = coder1, coder2, coder3' in told
@@ -52,12 +52,12 @@ async def test_a_refused_settlement_says_why():
     extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
     async with conducting(everybody(BEST, **extra)) as here:
         run = await begin(here, merge='files', files_by='person', conflicts='person')
-        await settled(here, run, 'merging.listing')
+        await wait_for_state(here, run, 'merging.listing')
         told = await refusal(here, run, 'take_files', **plan(('nothing.py', 'coder2')))
         assert 'is_plan is false: Each file is in the newest version of a candidate' in told
         assert 'nothing.py' in told
         await here.send(run, 'take_files', data=plan(('extra.py', 'coder3'), ('extra.py', 'coder2')))
-        await settled(here, run, 'merging.resolving')
+        await wait_for_state(here, run, 'merging.resolving')
         told = await refusal(here, run, 'resolve', files={'extra.py': 'coder1'})
     assert 'settles is false: Each conflict is settled by one of the candidates' in told
     assert "'extra.py': 'coder1'" in told
@@ -65,7 +65,7 @@ async def test_a_refused_settlement_says_why():
 
 async def test_a_run_with_too_few_candidates_says_how_many_there_are():
     script = everybody(BEST, coder1=BROKEN)
-    outcome, _ = await reviewed(script, coders=2, survivors=2)
+    outcome, _ = await play_review(script, coders=2, survivors=2)
     assert outcome.status is Status.FAILED
     assert outcome.error == '1 of 2 coders survived, and 2 must'
     assert outcome.answer.splitlines() == [
@@ -76,17 +76,17 @@ async def test_a_run_with_too_few_candidates_says_how_many_there_are():
 async def test_a_conflict_that_fails_the_run_is_named():
     extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
     script = everybody(BEST, **extra, merger=plan(('extra.py', 'coder3'), ('extra.py', 'coder2')))
-    outcome, _ = await reviewed(script, merge='files', conflicts='fail')
+    outcome, _ = await play_review(script, merge='files', conflicts='fail')
     assert '- extra.py differs between coder3 and coder2' in outcome.answer
 
 
 async def test_a_path_that_cannot_be_merged_is_named():
     script = everybody(BEST, coder1=writing('good', ('a/b.py', '')), coder2=writing('good', ('a', 'x')))
-    outcome, _ = await reviewed(script | {'merger': plan(('a', 'coder2'))}, merge='files')
+    outcome, _ = await play_review(script | {'merger': plan(('a', 'coder2'))}, merge='files')
     assert outcome.memory['plan_problem'].startswith('a of coder2 could not be merged: ')
     assert 'Nothing was merged: a of coder2 could not be merged' in outcome.answer
 
 
 async def test_an_unapproved_result_is_incomplete():
-    outcome, _ = await reviewed(everybody(BEST, BEST), max_revisions=1)
+    outcome, _ = await play_review(everybody(BEST, BEST), max_revisions=1)
     assert (outcome.status, outcome.error) == (Status.DONE, 'not approved after 1 revision')

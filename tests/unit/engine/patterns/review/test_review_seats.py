@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine import EventRefused, InvalidInput
-from tests.support.harness import FakeModel, settled, to_the_end, until
+from tests.support.harness import FakeModel, to_the_end, until, wait_for_state
 from tests.support.teams.parallel_review import actors, begin, conducting, everybody, position
 
 pytestmark = pytest.mark.anyio
@@ -22,10 +22,10 @@ async def test_a_seat_can_be_taken_before_the_first_review():
         await until(lambda: model.running)
         await here.send(run, 'take_seat', data={'seat': 'reviewer2'})
         hold.set()
-        view = await settled(here, run, 'reviewing.reviewer2.person')
+        view = await wait_for_state(here, run, 'reviewing.reviewer2.person')
         assert view.waiting == 'word'
         await here.send(run, 'say', data={'text': 'REVISE_BEST: coder1 is mine', 'reviewer': 'reviewer2'})
-        await settled(here, run, 'debating.reviewer2.person')
+        await wait_for_state(here, run, 'debating.reviewer2.person')
         await here.send(run, 'hand_back', data={'seat': 'reviewer2'})
         outcome = await to_the_end(here, run)
         assert await here.audit(run)
@@ -43,10 +43,10 @@ async def test_a_seat_is_taken_during_the_first_review_and_handed_back():
     model = FakeModel(actors(script))
     async with conducting(model) as here:
         run = await begin(here, coders=2, max_revisions=0)
-        await settled(here, run, 'reviewing.reviewer1.reading.thinking')
+        await wait_for_state(here, run, 'reviewing.reviewer1.reading.thinking')
         await until(lambda: model.running == 1)
         await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
-        await settled(here, run, 'reviewing.reviewer1.person')
+        await wait_for_state(here, run, 'reviewing.reviewer1.person')
         await here.send(run, 'hand_back', data={'seat': 'reviewer1'})
         outcome = await to_the_end(here, run)
         assert await here.audit(run)
@@ -60,7 +60,7 @@ async def test_a_person_codes_in_a_coders_seat():
         run = await begin(here, coders=2, max_revisions=0)
         await until(lambda: model.running)
         await here.send(run, 'take_seat', data={'seat': 'coder1'})
-        view = await settled(here, run, 'implementing.coder1.person')
+        view = await wait_for_state(here, run, 'implementing.coder1.person')
         assert view.waiting == 'work'
         with pytest.raises(InvalidInput):
             await here.send(run, 'hand_in', data={'seat': 'coder1', 'files': [{'path': '../x', 'text': ''}]})
@@ -84,10 +84,10 @@ async def test_a_person_in_a_coders_seat_revises_and_removes_a_file():
     async with conducting(script) as here:
         run = await begin(here, coders=1, max_revisions=1, pick='person')
         await here.send(run, 'take_seat', data={'seat': 'coder1'})
-        await settled(here, run, 'implementing.coder1.person')
+        await wait_for_state(here, run, 'implementing.coder1.person')
         files = [{'path': 'work.txt', 'text': 'good'}, {'path': 'old.txt', 'text': 'x'}]
         await here.send(run, 'hand_in', data={'seat': 'coder1', 'files': files})
-        await settled(here, run, 'revising.coder1.person')
+        await wait_for_state(here, run, 'revising.coder1.person')
         files = [{'path': 'work.txt', 'text': 'good 2'}, {'path': 'old.txt'}]
         await here.send(run, 'hand_in', data={'seat': 'coder1', 'files': files})
         outcome = await to_the_end(here, run)
@@ -100,10 +100,10 @@ async def test_an_invalid_file_keeps_the_person_in_the_seat():
     async with conducting(everybody(BEST)) as here:
         run = await begin(here, coders=1, max_revisions=0)
         await here.send(run, 'take_seat', data={'seat': 'coder1'})
-        await settled(here, run, 'implementing.coder1.person')
+        await wait_for_state(here, run, 'implementing.coder1.person')
         files = [{'path': 'work.txt', 'text': 'good'}, {'path': 'work.txt/inside', 'text': 'x'}]
         await here.send(run, 'hand_in', data={'seat': 'coder1', 'files': files})
-        view = await settled(here, run, 'implementing.coder1.person')
+        view = await wait_for_state(here, run, 'implementing.coder1.person')
         assert 'work.txt' in view.memory['candidates']['coder1']['problem']
         await here.send(run, 'hand_back', data={'seat': 'coder1'})
         outcome = await to_the_end(here, run)

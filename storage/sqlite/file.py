@@ -84,7 +84,7 @@ def identify(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def moved(path: Path) -> JournalUnavailable:
+def moved_error(path: Path) -> JournalUnavailable:
     """The error for a database whose name no longer leads to it: what is written would be lost with it."""
     return JournalUnavailable(
         f'{path} was moved, removed or replaced while it was in use: put it back, or export what is needed'

@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 from engine.errors import EngineError, JournalUnavailable
 from storage.settings import Settings
 from storage.sqlite.alchemy import alchemy
-from storage.sqlite.file import connect, explain, identify, moved, translate_errors
+from storage.sqlite.file import connect, explain, identify, moved_error, translate_errors
 from storage.sqlite.gil_yield import GilYielder
 
 T = TypeVar('T')
@@ -110,7 +110,7 @@ class Writer:
         """Commit the jobs of this round, or queue them for the thread."""
         jobs = self._gathered.pop(loop, [])
         with self._lock:
-            done = self._may_be_done_here(jobs) and self._done_here(jobs)
+            done = self._may_commit_here(jobs) and self._commit_here(jobs)
         if not done:
             self._queue(jobs)
 
@@ -120,7 +120,7 @@ class Writer:
                 self._queued += len(jobs)
             self._jobs.put(jobs)
 
-    def _may_be_done_here(self, jobs: list[Job[Any]]) -> bool:
+    def _may_commit_here(self, jobs: list[Job[Any]]) -> bool:
         self._alone = (self._alone + 1) % ALONE
         return (
             0 < len(jobs) <= FEW
@@ -131,7 +131,7 @@ class Writer:
             and all(job.short is not None and job.short() for job in jobs)
         )
 
-    def _done_here(self, jobs: list[Job[Any]]) -> bool:
+    def _commit_here(self, jobs: list[Job[Any]]) -> bool:
         """Commit on the loop's thread. False: a lock or a full disk prevented it; nothing was done."""
         begun = time.monotonic()
         self._let_wait(False)
@@ -184,7 +184,7 @@ class Writer:
     def _commit(self, batch: list[Job[Any]]) -> None:
         try:
             if identify(self._settings.path) != self._file:  # SQLite would write to a file without a name.
-                raise moved(self._settings.path)
+                raise moved_error(self._settings.path)
             self._connection.execute('BEGIN IMMEDIATE')
         except (sqlite3.Error, JournalUnavailable) as error:
             for job in batch:

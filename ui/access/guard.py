@@ -235,7 +235,7 @@ def runs_of(path: str, method: Callable[..., Any]) -> Callable[..., list[RunId |
         and (name, parameter.name) not in NEW_IDS
     ]
 
-    def found(*args: Any, **options: Any) -> list[RunId | RunInfo]:
+    def find_runs(*args: Any, **options: Any) -> list[RunId | RunInfo]:
         if not naming:
             return []
         given = signature.bind(*args, **options).arguments
@@ -248,7 +248,7 @@ def runs_of(path: str, method: Callable[..., Any]) -> Callable[..., list[RunId |
                 runs.extend(value)
         return runs
 
-    return found
+    return find_runs
 
 
 def _signature(method: Callable[..., Any]) -> inspect.Signature:

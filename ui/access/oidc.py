@@ -53,29 +53,29 @@ class ProviderSettings:
     def of(cls, environment: Mapping[str, str]) -> ProviderSettings | None:
         """The settings, or None if there is no issuer. Raises `InvalidInput`, naming the variable."""
 
-        def given(name: str) -> str:
+        def setting(name: str) -> str:
             return environment.get(f'HEMICYCLE_OIDC_{name}', '').strip()
 
-        issuer = given('ISSUER')
+        issuer = setting('ISSUER')
         if not issuer:
             return None
         parts = urlsplit(issuer)
         if parts.scheme != 'https' and parts.hostname not in ('localhost', '127.0.0.1', '::1'):
             raise InvalidInput({'HEMICYCLE_OIDC_ISSUER': f'must be an https address, not {issuer!r}'})
-        if not given('CLIENT_ID'):
+        if not setting('CLIENT_ID'):
             raise InvalidInput({'HEMICYCLE_OIDC_CLIENT_ID': 'is missing'})
         mapped = {}
-        for pair in filter(None, (one.strip() for one in given('ROLES').split(','))):
+        for pair in filter(None, (one.strip() for one in setting('ROLES').split(','))):
             value, _, role = pair.rpartition('=')
             mapped[value.strip()] = _role('ROLES', role)
-        first = given('ROLE') or 'viewer'
+        first = setting('ROLE') or 'viewer'
         return cls(
             issuer=issuer,
-            client_id=given('CLIENT_ID'),
-            client_secret=given('CLIENT_SECRET'),
-            name=given('NAME') or 'OpenID Connect',
+            client_id=setting('CLIENT_ID'),
+            client_secret=setting('CLIENT_SECRET'),
+            name=setting('NAME') or 'OpenID Connect',
             role=None if first == 'none' else _role('ROLE', first),
-            claim=given('CLAIM') or 'groups',
+            claim=setting('CLAIM') or 'groups',
             roles=mapped,
         )
 

@@ -151,7 +151,7 @@ class _Narrator:
         async with aclosing(self._conductor.watch(self._run, after=after)) as items:
             async for item in items:
                 if isinstance(item, Delta):
-                    for event in self._heard(item):
+                    for event in self._on_delta(item):
                         yield event
                 elif isinstance(item, Transition):
                     for event in self._step(item):
@@ -165,7 +165,7 @@ class _Narrator:
             yield event
         yield await self._end(info, ids)
 
-    def _heard(self, delta: Delta) -> Iterator[BaseEvent]:
+    def _on_delta(self, delta: Delta) -> Iterator[BaseEvent]:
         self._streamed.add(delta)
         if delta.kind == 'reset':
             for path in [delta.path] if delta.path else {*self._spoken, *self._thought}:

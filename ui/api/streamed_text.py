@@ -34,8 +34,8 @@ class StreamedText:
         Nothing of a kind whose streamed text is not how the reply begins: it was shown in other words.
         """
         reasoning = ''.join(part.text for part in message.parts if part.kind == 'reasoning')
-        return self._left(agent, 'reasoning', reasoning), self._left(agent, 'text', message.text)
+        return self._rest(agent, 'reasoning', reasoning), self._rest(agent, 'text', message.text)
 
-    def _left(self, agent: StatePath, kind: str, whole: str) -> str:
+    def _rest(self, agent: StatePath, kind: str, whole: str) -> str:
         streamed = ''.join(self._pieces.get((agent, kind), ()))
         return whole[len(streamed) :] if whole.startswith(streamed) else ''

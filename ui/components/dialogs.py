@@ -58,7 +58,7 @@ def draw_form_actions(dialog: ui.dialog, form: Form, keep: str) -> None:
     """Draw the buttons of a dialog with a form: Save submits its content, the `keep` button None."""
 
     def save() -> None:
-        if (given := form.given()) is not None:
+        if (given := form.submit()) is not None:
             dialog.submit(given)
 
     with ui.element('div').classes('dialog-actions'):
@@ -93,7 +93,7 @@ async def ask_event(
         form = Form(model, on_change=lambda: None)
 
         async def submit() -> None:
-            if (given := form.given()) is None:
+            if (given := form.submit()) is None:
                 return
             try:
                 await send(given.model_dump(mode='json'))

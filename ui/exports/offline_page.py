@@ -53,7 +53,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
             'title': info.title,
             'facts': _facts(past),
             'words': {status.value: word for status, word in STATUS_TEXT.items()},
-            'constants': wordings(_changed(past.steps)),
+            'constants': wordings(_written_values(past.steps)),
             'steps': past.steps,
             'files': past.files,
             'debate': past.shape.field('debate'),
@@ -80,7 +80,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
     )
 
 
-def _changed(steps: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _written_values(steps: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """All that was written, each value by the name of its field."""
     changes = (change for step in steps for change in step.get('changes', ()))
     return [{pointer.rpartition('/')[2]: value} for _, pointer, value in changes]

@@ -145,14 +145,14 @@ class Relays:
         run = info.id
         connection = self._connect(address_of(info.owner))
 
-        def told(rests: int | None) -> None:
+        def on_rest(rests: int | None) -> None:
             if run not in self._live:
                 self._live.add(run)
                 self._say(run, '')
             if rests is not None:
                 self._rests[run] = rests
 
-        async with aclosing(stream_items(connection, run, info.seq, told)) as items:
+        async with aclosing(stream_items(connection, run, info.seq, on_rest)) as items:
             coming = asyncio.ensure_future(anext(items, None))
             try:
                 while await self._comes(coming, info):

@@ -97,7 +97,7 @@ def _event_mark(transition: Transition) -> tuple[Kind, str] | None:
     if transition.raised:
         return None
     if name in PAUSES | HUMAN or name not in OWN:
-        return 'pause' if name in PAUSES else 'human', _done(transition)
+        return 'pause' if name in PAUSES else 'human', _describe_action(transition)
     if name == 'recover':
         return 'restart', _describe_recovery(data)
     if name == 'warn':
@@ -124,7 +124,7 @@ def _describe_recovery(data: Mapping[str, Any]) -> str:
     return f'{said}; paused' if data.get('paused') else said
 
 
-def _done(transition: Transition) -> str:
+def _describe_action(transition: Transition) -> str:
     """What a person did, in their words if they gave any."""
     event = transition.event
     if 'problems' in event.data and event.name == 'breakpoints':

@@ -22,10 +22,10 @@ class LazyApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request or a socket."""
-        app = await self._built()
+        app = await self._build_once()
         await app(scope, receive, send)
 
-    async def _built(self) -> ASGIApp:
+    async def _build_once(self) -> ASGIApp:
         async with self._turn:
             if self._app is None:
                 self._app = await asyncio.to_thread(self._build)

@@ -136,7 +136,7 @@ class StepPlanner:
                 continue
             if point.chat and point.chat.error and point.kind == 'reply':
                 if rest:
-                    again = {'error': point.chat.error, 'delay': 0.0, **_spent(point.chat)}
+                    again = {'error': point.chat.error, 'delay': 0.0, **_failed_usage(point.chat)}
                     changes = self._ask(agent, asked)
                     dest = NOWHERE if after == leaf else agent.leaf(after)
                     yield PlannedStep(time=point.time, name='retry', at=here, dest=dest, data=again,
@@ -149,7 +149,7 @@ class StepPlanner:
             yield PlannedStep(time=point.time, name='done', at=here, dest=dest, data=data, changes=changes)
             leaf = after
         if failed:
-            lost = _spent(last) if last and last.error else {}
+            lost = _failed_usage(last) if last and last.error else {}
             yield PlannedStep(
                 time=visit.end, name='failed', at=agent.leaf(leaf), dest=agent.leaf(FAILED),
                 data={'error': failed, **lost}, changes=talk.fail(failed),
@@ -243,7 +243,7 @@ def _look_ahead(points: Sequence[_Point]) -> None:
         point.before, point.next_chat = act or THINKING, chat
 
 
-def _spent(chat: Span) -> dict[str, Any]:
+def _failed_usage(chat: Span) -> dict[str, Any]:
     """The usage of a model call that failed, if it has any."""
     usage, model = usage_of(chat), model_name(chat)
     return {'model': model, 'usage': usage_to_dict(usage)} if usage.source == SOURCES[0] else {}

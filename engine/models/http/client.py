@@ -15,7 +15,7 @@ import httpx
 import orjson
 
 from engine.errors import ModelError
-from engine.models.http.content_coding import ASKED, bounded
+from engine.models.http.content_coding import ASKED, bound_body
 from engine.models.http.deadline import Deadline
 from engine.models.http.dialects.anthropic import Anthropic
 from engine.models.http.dialects.dialect import (
@@ -183,7 +183,7 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
             timeout=None,
         )
         async with deadline.wait():
-            return await bounded(await send(request))
+            return await bound_body(await send(request))
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError, httpx.LocalProtocolError) as error:
         problem = f'its address or a header is not valid: {type(error).__name__}'
         raise ModelError(problem, kind='bad request') from None

@@ -21,7 +21,7 @@ def coding_problem(headers: Mapping[str, str]) -> str:
     )
 
 
-async def bounded(response: httpx.Response) -> httpx.Response:
+async def bound_body(response: httpx.Response) -> httpx.Response:
     """A response, whose body is left out if it is compressed too well and it tells of an error.
 
     Raises:

@@ -13,7 +13,7 @@ import httpx
 import orjson
 
 from engine.errors import ModelError
-from engine.models.http.content_coding import bounded
+from engine.models.http.content_coding import bound_body
 from engine.models.recording.exchange import (
     CallLabel,
     Exchange,
@@ -130,7 +130,7 @@ class _RecordingTransport(httpx.AsyncBaseTransport):
         made = Exchange(**self._label, **await describe_request(request, self._hide), status=0, headers={})
         began = asyncio.get_running_loop().time()
         try:
-            response = await bounded(await self._transport.handle_async_request(request))
+            response = await bound_body(await self._transport.handle_async_request(request))
         except httpx.TransportError as error:
             await self._cassette.append(replace(made, end=self._hide(_error_text(error))))
             raise

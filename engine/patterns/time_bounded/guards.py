@@ -158,7 +158,7 @@ class Guards:
 
     def no_time_for_a_round_is_left(self, memory: Memory, event: Event) -> bool:
         """The time left is too short to replan, carry out and verify."""
-        return memory.clock.left(event.ran) < SHORTEST_ROUND * memory.clock.limit
+        return memory.clock.seconds_left(event.ran) < SHORTEST_ROUND * memory.clock.limit
 
     def another_round_is_left(self, memory: Memory, event: Event) -> bool:
         """The goal is not reached, and there may be another plan for what is missing."""

@@ -238,9 +238,9 @@ def nest_plans(memory: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     """
     steps = memory['steps']
 
-    def nested(names: Any) -> Iterator[dict[str, Any]]:
+    def nest(names: Any) -> Iterator[dict[str, Any]]:
         for name in names:
-            yield {**steps[name], 'sub_steps': list(nested(steps[name]['sub_steps']))}
+            yield {**steps[name], 'sub_steps': list(nest(steps[name]['sub_steps']))}
 
     outer = [plan for plan in memory['plans'].values() if plan['depth'] == 0]
-    return tuple({**plan, 'steps': list(nested(plan['steps']))} for plan in outer)
+    return tuple({**plan, 'steps': list(nest(plan['steps']))} for plan in outer)

@@ -130,7 +130,7 @@ def _settle(memory: Mapping[str, Any], status: Status, error: str) -> dict[str, 
     """The memory of a run that was ended from outside: nothing is under way, and nothing waits."""
     said = f'The run was {status}' + (f': {error.rstrip(".")}.' if error else '.')
 
-    def stopped(records: Mapping[str, Any]) -> dict[str, Any]:
+    def mark_stopped(records: Mapping[str, Any]) -> dict[str, Any]:
         under_way = {'in_progress': 'stopped', 'blocked': 'stopped'}
         return {
             name: {**record, 'status': under_way.get(record['status'], record['status'])}
@@ -142,8 +142,8 @@ def _settle(memory: Mapping[str, Any], status: Status, error: str) -> dict[str, 
         'status': str(status),
         'reason': ' '.join(filter(None, [said, memory['reason']])),
         'resumable': False,
-        'plans': stopped(memory['plans']),
-        'steps': stopped(memory['steps']),
+        'plans': mark_stopped(memory['plans']),
+        'steps': mark_stopped(memory['steps']),
     }
 
 

@@ -127,7 +127,7 @@ class PhaseBudget(Memory):
         """Seconds of the step's budget available for fix cycles."""
         return seconds_for_fixes(self.step_budget)
 
-    def left(self, ran: float) -> float:
+    def seconds_left(self, ran: float) -> float:
         """Seconds until time is up; negative during the grace period."""
         return self.ends - ran
 
@@ -138,7 +138,7 @@ class PhaseBudget(Memory):
 
     def begin_round(self, ran: float) -> None:
         """Divide what is left."""
-        self.round_started, self.round_budget = ran, max(0.0, self.left(ran))
+        self.round_started, self.round_budget = ran, max(0.0, self.seconds_left(ran))
         self.steps = self.done = 0
 
     def begin_phase(self, phase: str, ran: float, round_: int) -> None:

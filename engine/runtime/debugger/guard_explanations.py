@@ -306,7 +306,7 @@ class _Body:
             case ast.Constant(value=value):
                 return Constant(value)
             case ast.Name(id=name):
-                return self._known(name)
+                return self._look_up(name)
             case ast.Attribute(value=value, attr=name):
                 return self._reader.attribute(self._see(value), name, self._depth)
             case ast.Subscript(value=value, slice=key):
@@ -323,7 +323,7 @@ class _Body:
                         self._use(child)
         return None
 
-    def _known(self, name: str) -> PathRef | Constant | None:
+    def _look_up(self, name: str) -> PathRef | Constant | None:
         if name in self._env:
             return self._env[name]
         return Constant(self._around.get(name), name if name.isupper() else '')

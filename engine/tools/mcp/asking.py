@@ -62,7 +62,7 @@ class AskingCall:
     def start(self, work: Callable[[], Awaitable[types.CallToolResult]]) -> None:
         """Begin the call."""
 
-        async def begun() -> types.CallToolResult:
+        async def begin() -> types.CallToolResult:
             CURRENT.set(self)
             self._session.calls.append(self)
             try:
@@ -70,7 +70,7 @@ class AskingCall:
             finally:
                 self._session.calls.remove(self)
 
-        self._task = asyncio.create_task(begun(), name=f'mcp:{self._session.name}:{self._call}')
+        self._task = asyncio.create_task(begin(), name=f'mcp:{self._session.name}:{self._call}')
 
     async def result(
         self, questions: Sequence[Question] | None, limit: asyncio.Timeout
@@ -87,7 +87,7 @@ class AskingCall:
         assert self._task is not None
         self._may_ask, self._limit = questions is not None, limit
         self._answers = [known for known in questions or () if known.action]
-        if self.question and (found := self._known(self.question)) and self._answer:
+        if self.question and (found := self._find_known(self.question)) and self._answer:
             self.question = None
             self._stands.clear()
             self._answer.set_result(found)
@@ -128,7 +128,7 @@ class AskingCall:
             question = self._question(asked)
             if question is None or not self._may_ask:
                 return types.ElicitResult(action='cancel')
-            found = self._known(question)
+            found = self._find_known(question)
             if found is None:
                 self._answer = asyncio.get_running_loop().create_future()
                 self.question = question
@@ -138,7 +138,7 @@ class AskingCall:
             self._answers.remove(found)
             return types.ElicitResult(action=found.action or 'cancel', content=_plain(found.content))
 
-    def _known(self, question: Question) -> Question | None:
+    def _find_known(self, question: Question) -> Question | None:
         return next((known for known in self._answers if known.is_same(question)), None)
 
     def _question(self, asked: types.ElicitRequestParams) -> Question | None:

@@ -184,7 +184,7 @@ async def _poll(session: ClientSession, asked: types.Request[Any, Any], kind: ty
             if is_closed(error):
                 raise
             if error.code != BROKEN_OFF or not left:
-                raise _lost(error) from None
+                raise _lost_error(error) from None
         await asyncio.sleep(POLL_SECONDS)
     raise AssertionError
 
@@ -196,10 +196,10 @@ async def _ask(session: ClientSession, asked: types.Request[Any, Any], kind: typ
     except MCPError as error:
         if error.message != SESSION_ENDED:
             raise
-        raise _lost(error) from None
+        raise _lost_error(error) from None
 
 
-def _lost(error: MCPError) -> ConnectionLost:
+def _lost_error(error: MCPError) -> ConnectionLost:
     return ConnectionLost(f'its task is lost: {clip(error.message, MOST_SAID)}; {UNKNOWN}')
 
 

@@ -128,7 +128,7 @@ class GitMerge:
                 branch=branch,
                 onto=onto,
                 is_new=not tip,
-                checked_out=str(await self._repository.checked_out(branch) or ''),
+                checked_out=str(await self._repository.worktree_of(branch) or ''),
                 paths=tuple(await self._names(onto, result.tree, beside)),
                 conflicts=tuple([await self._conflict(path, branch, onto, result, beside)
                                  for path in result.left]),
@@ -166,7 +166,7 @@ class GitMerge:
         if result.tree == (await self._git('rev-parse', f'{onto}^{{tree}}')).decode().strip():
             raise WorkspaceError(f'there is nothing to merge: {branch} already has this work')
         made = await self._commit_tree(result.tree, message, {}, parent=onto)
-        folder = await self._repository.checked_out(branch)
+        folder = await self._repository.worktree_of(branch)
         if folder is not None:
             try:
                 await git(folder, 'merge', '-q', '--ff-only', '--no-autostash', made)

@@ -123,7 +123,7 @@ class Repository:
             return ''
         return said.decode().strip()
 
-    async def checked_out(self, branch: str) -> Path | None:
+    async def worktree_of(self, branch: str) -> Path | None:
         """The working tree that has a branch checked out, if one does."""
         listed = (await git(self.root, 'worktree', 'list', '--porcelain')).decode('utf-8', 'surrogateescape')
         for block in listed.split('\n\n'):

@@ -80,7 +80,7 @@ async def models(user, registry):
 )
 async def test_chosen_models_are_shown_and_live_ones_marked(models, raw, chosen, live, words):
     models.fill(raw)
-    assert (models.chosen, models.told(), models.check()) == (chosen, (live, words), True)
+    assert (models.chosen, models.describe(), models.check()) == (chosen, (live, words), True)
     models.fill({})
     models.again(chosen)
     assert models.chosen == {role: names for role, names in chosen.items() if names != 'scripted' or role}
@@ -151,7 +151,7 @@ async def test_the_models_of_a_run_are_reused(pages, conductor, offered):
 async def test_an_agents_permissions_are_shown_before_the_start(models, registry):
     registry.agents = ExternalAgents({'mine': ExternalAgent(name='mine', command='sh', variables=('HOME',))})
     models.fill({'role:analyzer': 'agent:mine'})
-    live, words = models.told()
+    live, words = models.describe()
     assert live and words.startswith(
         'Live: analyzer by agent:mine. Calls to agent:mine cost money. agent:mine: '
     )

@@ -55,12 +55,12 @@ class Prompt:
             if name == 'quit':
                 return False
             try:
-                if await self._done(conductor, fold, name, rest.strip()):
+                if await self._execute(conductor, fold, name, rest.strip()):
                     return True
             except EngineError as error:
                 self.say(strip_control(str(error)))
 
-    async def _done(self, conductor: Conductor, fold: Fold, name: str, rest: str) -> bool:
+    async def _execute(self, conductor: Conductor, fold: Fold, name: str, rest: str) -> bool:
         """Execute a command; returns whether the run continues."""
         run = fold.run
         hows: dict[str, StepMode] = {'in': 'in', 'over': 'over', 'out': 'out'}

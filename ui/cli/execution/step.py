@@ -68,7 +68,7 @@ def step(  # noqa: PLR0913  (its arguments are the command's)
     )
     how: StepMode = 'over' if over else 'out' if out else 'in'
 
-    async def begun(conductor: Conductor, found: RunId) -> RunId:
+    async def begin(conductor: Conductor, found: RunId) -> RunId:
         await conductor.step(found, how, at)
         return found
 
@@ -78,7 +78,7 @@ def step(  # noqa: PLR0913  (its arguments are the command's)
             after = (await conductor.info(found)).seq
         async with claim(storage, settings, catalog, found, what='step') as conductor:
             return await follow(
-                conductor, begun(conductor, found), reporter, after=after, ask=prompt_for(reporter)
+                conductor, begin(conductor, found), reporter, after=after, ask=prompt_for(reporter)
             )
 
     raise typer.Exit(asyncio.run(work()))

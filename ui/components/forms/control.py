@@ -55,7 +55,7 @@ class Control:
                 set_attributes(head, for_=self._control.html_id)
             self._draw_words()
         self._control.on_value_change(lambda _: self._notify())
-        self._control.on('blur', self._left)
+        self._control.on('blur', self._on_blur)
 
     def _draw(self) -> ValueElement[Any]:
         field, start = self.field, self.field.write(self.field.default)
@@ -150,7 +150,7 @@ class Control:
         if not self._quiet:
             self._on_change()
 
-    def _left(self) -> None:
+    def _on_blur(self) -> None:
         if self.raw != '' and not self.visited:
             self.visited = True
             self._on_leave()

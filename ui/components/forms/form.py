@@ -38,7 +38,7 @@ class Form:
 
     def _draw(self, members: Iterable[Field]) -> None:
         for field in members:
-            self.controls[field.name] = Control(field, on_change=self._notify, on_leave=self._left)
+            self.controls[field.name] = Control(field, on_change=self._notify, on_leave=self._check_gently)
 
     @property
     def raw(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Form:
                 )
             )
 
-    def given(self) -> BaseModel | None:
+    def submit(self) -> BaseModel | None:
         """The parsed model; None if something is invalid, focusing the first problem."""
         parsed = self.check()
         if parsed is None:
@@ -134,7 +134,7 @@ class Form:
         self.check(gently=True)
         self._on_change()
 
-    def _left(self) -> None:
+    def _check_gently(self) -> None:
         self.check(gently=True)
 
 

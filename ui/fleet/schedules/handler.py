@@ -36,7 +36,7 @@ class ScheduleHandler:
             Whether one waits for the run before it; `waiting` if that was said already.
         """
         async with heartbeat():
-            found = await self._made()
+            found = await self._open_schedules()
             return await found.handle(schedule, moment, waiting=waiting, again=activity.info().attempt > 1)
 
     async def close(self) -> None:
@@ -44,7 +44,7 @@ class ScheduleHandler:
         if self._conductor:
             await self._conductor.close()
 
-    async def _made(self) -> Schedules:
+    async def _open_schedules(self) -> Schedules:
         async with self._opening:
             if self._schedules is None:
                 self._conductor = conductor = await self._open()

@@ -71,7 +71,7 @@ class FilesPane:
         self._read: object = None
         with ui.element('div').classes('files') as self._body:
             with ui.element('div').classes('files-head'):
-                self._agent = NativeSelect({'': ''}, value='', on_change=self._chosen)
+                self._agent = NativeSelect({'': ''}, value='', on_change=self._on_choice)
                 set_attributes(self._agent, aria_label='Agent')
                 self._where = Text('span', '', 'muted small')
             self._changes = FileChanges()
@@ -92,7 +92,7 @@ class FilesPane:
         self._agent.offer({agent: path_text(agent) for agent in agents})
         await self._load()
 
-    async def _chosen(self) -> None:
+    async def _on_choice(self) -> None:
         if self._views and self._agent.value:
             await self._load()
 

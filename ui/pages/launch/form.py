@@ -106,7 +106,7 @@ class LaunchForm:
         self._size.update()
 
     def _say_models(self) -> None:
-        live, words = (False, REPLAYED) if self._replay.run else self._models.told(known=self._is_known())
+        live, words = (False, REPLAYED) if self._replay.run else self._models.describe(known=self._is_known())
         if live:
             limits, _ = self._limits.parse()
             budget = limits.budget if isinstance(limits, BudgetLimits) else None

@@ -122,7 +122,7 @@ class Models(RoleFields[ModelControl]):
         self._tell()
         self._on_change()
 
-    def told(self, *, known: bool = True) -> tuple[bool, str]:
+    def describe(self, *, known: bool = True) -> tuple[bool, str]:
         """Whether some of the run is live, and a sentence on what is live and what is simulated.
 
         Args:

@@ -150,7 +150,7 @@ class DestinationList:
                 form.set(_fields(one))
 
             async def save() -> None:
-                if (given := form.given()) is None:
+                if (given := form.submit()) is None:
                     return
                 try:
                     dialog.submit(await self._store(one, _values(given.model_dump())))

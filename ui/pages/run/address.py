@@ -36,7 +36,7 @@ class Address:
             ui.run_javascript(f'history.{method}(null, "", {json.dumps(address)})')
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Say nothing while the page goes to an address: half of the way there is nowhere to reload."""
         self._held = True
         try:

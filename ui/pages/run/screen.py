@@ -117,7 +117,7 @@ class Screen:
         self._said = live_region()
         await self._reasons.load()
         self._watched = await self._trouble.check_owner(self._conductor, self._info.id)
-        with self._address.held():
+        with self._address.hold():
             await self._show_recorded(self._info.seq if at is None else at, at)
             if ENDS.get(tab) in tabs.titles:
                 tabs.open(ENDS[tab])
@@ -171,7 +171,7 @@ class Screen:
     async def _visit(self, end: str, at: int | None, inspected: str) -> None:
         """Follow the browser's back button."""
         title = ENDS.get(end, self._tabs.titles[0])
-        with self._address.held():
+        with self._address.hold():
             if title in self._tabs.titles and title != self._tabs.shown:
                 self._tabs.open(title)
             self._inspector.open(inspected)

@@ -58,7 +58,7 @@ class RunList:
         self._shown: RunPage | None = None
         self._titles = {name: made.title for name, made in backend().catalog.patterns.items()}
         self._looking = asyncio.Lock()
-        self._actions, self._acted = RunActions(backend, on_done=self._done), False
+        self._actions, self._acted = RunActions(backend, on_done=self._after_action), False
         self._menu = RunMenu(backend, self._actions)
         self._acts = RowActions(menu=self._menu.open, tick=self._tick, star=self._star)
         self._selection = Selection(on_change=self._on_tick)
@@ -99,7 +99,7 @@ class RunList:
         with self._card:
             ui.timer(EVERY, self.look, immediate=False)
 
-    async def _done(self) -> None:
+    async def _after_action(self) -> None:
         self._acted = True
         await self.look()
 

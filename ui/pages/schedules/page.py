@@ -181,7 +181,7 @@ class StarterList(ABC, Generic[T]):
             problem = Text('p', '', 'problem', role='alert')
 
             async def save() -> None:
-                if (given := form.given()) is None:
+                if (given := form.submit()) is None:
                     return
                 try:
                     dialog.submit((await self.store(one, given.model_dump()),))

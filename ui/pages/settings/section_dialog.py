@@ -59,7 +59,7 @@ class SectionDialog(ABC):
             said = Text('p', '', 'problem', role='status')
 
             async def save() -> None:
-                given = form.given()
+                given = form.submit()
                 if given is None:
                     return
                 try:

@@ -39,7 +39,7 @@ def register(backend: Backend) -> None:
             unknown_address(request.url.path)
         return client.build_response(request, 404)
 
-    def failed(error: Exception) -> None:
+    def on_failure(error: Exception) -> None:
         log.error('a page failed', exc_info=error)
         if isinstance(error, JournalDamaged):
             read_error(error)
@@ -52,7 +52,7 @@ def register(backend: Backend) -> None:
             Text('p', f'{type(error).__name__}: {str(error)[:500]}', 'mono muted')
             _ways()
 
-    app.on_page_exception(failed)
+    app.on_page_exception(on_failure)
 
 
 def unknown_address(path: str) -> None:

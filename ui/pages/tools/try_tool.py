@@ -117,7 +117,7 @@ class TryTool:
         """Call the tool with the form's arguments, or show problems."""
         if self._task is not None:
             return
-        arguments = self._form.given()
+        arguments = self._form.submit()
         model = self._named_model()
         problem = model_problem(self._registry, model) if model else ''
         if self._model:

@@ -247,7 +247,7 @@ class WallRun:
         for path, pieces in news.text.items():
             shown = next((shown for own, shown in self.panes.items() if within(path, own)), None)
             if shown is not None:
-                shown.pane.heard(pieces)
+                shown.pane.append(pieces)
 
     async def _send(self, name: str, at: str, data: dict[str, Any]) -> None:
         await notify_errors(self._conductor.send(self.info.id, name, at=at, data=data))

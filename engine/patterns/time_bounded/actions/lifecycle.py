@@ -31,7 +31,7 @@ class LifecycleActions(PlanActions):
             memory.time_limit = clock.limit = seconds
             clock.ends, clock.grace = event.ran + seconds, float(self.parameters.grace)
             clock.begin_round(event.ran)
-        memory.log('time check', f'{max(0.0, clock.left(event.ran)):.0f} seconds are left.', event)
+        memory.log('time check', f'{max(0.0, clock.seconds_left(event.ran)):.0f} seconds are left.', event)
 
     def keep_project(self, memory: Memory, event: Event) -> None:
         """Store the project's initial state once it is in the folder."""
@@ -226,7 +226,8 @@ class LifecycleActions(PlanActions):
 
     def expire_between_rounds(self, memory: Memory, event: Event) -> None:
         """The goal is not reached, and too little time is left for another round."""
-        said, left, limit = memory.verdict.explanation, memory.clock.left(event.ran), memory.clock.limit
+        said, limit = memory.verdict.explanation, memory.clock.limit
+        left = memory.clock.seconds_left(event.ran)
         self.begin_round(memory, event)
         if memory.rules < 5 or memory.finishing:
             self.expire(memory, event)

@@ -48,7 +48,7 @@ def test_no_bound_is_ever_later_than_the_end(events: list[tuple[str, float]]) ->
             clock.begin_phase(name, ran, 1)
         ran += seconds
         assert max(clock.phase_ends, clock.step_ends, clock.fixes_end) <= clock.ends
-        assert clock.left(ran) == clock.ends - ran
+        assert clock.seconds_left(ran) == clock.ends - ran
     clock.stop(ran, 1)
     assert all(span.ended >= span.started for span in clock.spans)
     assert clock.limit == pytest.approx(600 + sum(grant.seconds for grant in clock.grants))

@@ -67,7 +67,7 @@ class Stage:
 
     async def held(self) -> list[bool]:
         stepper = await self.look()
-        return [stepper.held(f'both.{side}') for side in ('left', 'right')]
+        return [stepper.is_held(f'both.{side}') for side in ('left', 'right')]
 
 
 @pytest.fixture

@@ -280,6 +280,6 @@ def test_answers_are_linked_to_points_and_unanswered_points_are_open():
         'reviewer2', 'reviewer1', 'a', 8,
     )  # fmt: skip
     assert points.replies['reviewer1/1.1/3'][0].point == 'more'
-    assert points.made(turns[2])[0].whose == ''  # there is no such point
+    assert points.replies_in(turns[2])[0].whose == ''  # there is no such point
     assert points.open == {'reviewer1/1.2/1'}  # nobody could answer the last statement
     assert link_points(turns, answerable=False).open == frozenset()

@@ -152,7 +152,7 @@ class AgentPane:
             self.talk.drop_first(newest - self._first)
             self._first = newest
 
-    def heard(self, pieces: Sequence[tuple[str, str]]) -> None:
+    def append(self, pieces: Sequence[tuple[str, str]]) -> None:
         """Append streamed text."""
         self._heard = time.time()
         for kind, piece in pieces:

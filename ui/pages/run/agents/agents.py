@@ -128,7 +128,7 @@ class AgentPanes:
         with one_message():
             for path, pieces in text.items():
                 if path in self._panes:
-                    self._panes[path].heard(pieces)
+                    self._panes[path].append(pieces)
 
     def still(self) -> None:
         """Remove all streamed text: a past step is shown."""

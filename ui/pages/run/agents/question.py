@@ -59,7 +59,7 @@ class QuestionForm:
     async def _accept(self) -> None:
         if self._form is None:
             await self._send(action='accept')
-        elif (given := self._form.given()) is not None:
+        elif (given := self._form.submit()) is not None:
             content = given.model_dump(mode='json', by_alias=True, exclude_none=True)
             await self._send(action='accept', content=content)
 

@@ -93,7 +93,7 @@ class ContextMenu:
         region = region_of(stepper.shape, path)
         if not region or region not in stepper.view.entered:
             return found
-        actions: Sequence[DebugAction] = ('resume', *STEPS) if stepper.held(region) else ('pause',)
+        actions: Sequence[DebugAction] = ('resume', *STEPS) if stepper.is_held(region) else ('pause',)
         return found + [
             MenuEntry(
                 CONTROLS[action].icon,

@@ -70,7 +70,7 @@ class DebugController:
         for changed in self._changed:
             changed()
 
-    def held(self, at: str = '') -> bool:
+    def is_held(self, at: str = '') -> bool:
         """Whether a region is paused; for the whole run, whether anything is."""
         if self._fold is None or self.view is None or self.view.status.ended:
             return False
@@ -116,7 +116,7 @@ class DebugController:
                 await notify_errors(self._conductor.pause(self._run, at))
             case 'resume':
                 await self._others(at)
-                if self.held(at) or not at:
+                if self.is_held(at) or not at:
                     await notify_errors(self._conductor.resume(self._run, at))
             case how:
                 await self._others(at)
@@ -140,7 +140,9 @@ class DebugController:
             if not self.view.paused and any(not within(leaf, at) for leaf in self.view.active):
                 await notify_errors(self._conductor.pause(self._run))
         elif self.view.paused and any(
-            self.held(leaf) and not self._has_ended(leaf) for leaf in self.view.active if not within(leaf, at)
+            self.is_held(leaf) and not self._has_ended(leaf)
+            for leaf in self.view.active
+            if not within(leaf, at)
         ):
             if at not in self.view.held:
                 await notify_errors(self._conductor.pause(self._run, at))

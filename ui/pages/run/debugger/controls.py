@@ -86,7 +86,7 @@ class Controls:
         """As the run is now."""
         stepper, view = self._stepper, self._stepper.view
         running = stepper.steerable and view is not None
-        held = running and stepper.held()
+        held = running and stepper.is_held()
         self._going.set_visibility(bool(running and view and not view.paused))
         self._held.set_visibility(held)
         several = bool(view and len(active_regions(stepper.shape, view.active)) > 1)
@@ -102,7 +102,7 @@ class Controls:
             return
         with self._regions:
             for path, at in active_regions(self._stepper.shape, view.active).items():
-                action: DebugAction = 'resume' if self._stepper.held(path) else 'pause'
+                action: DebugAction = 'resume' if self._stepper.is_held(path) else 'pause'
                 with ui.element('button').classes('menu-item two').props('type="button"') as entry:
                     set_attributes(entry, role='menuitem')
                     Text('b', f'{CONTROLS[action].name}: {path_text(path)}')
@@ -148,7 +148,7 @@ class PauseReason:
 def _describe_held_parts(stepper: DebugController) -> str:
     """Which regions are paused while others continue."""
     view = stepper.view
-    if view is None or view.paused or not stepper.held():
+    if view is None or view.paused or not stepper.is_held():
         return ''
-    held = [path_text(path) for path in active_regions(stepper.shape, view.active) if stepper.held(path)]
+    held = [path_text(path) for path in active_regions(stepper.shape, view.active) if stepper.is_held(path)]
     return f'Paused: {", ".join(held)}' if held else ''

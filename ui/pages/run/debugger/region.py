@@ -59,7 +59,7 @@ class RegionControls:
             return
         view = stepper.view
         active = view is not None and self.region in view.entered and not view.status.ended
-        held, busy = active and stepper.held(self.region), stepper.busy(self.region)
+        held, busy = active and stepper.is_held(self.region), stepper.busy(self.region)
         steerable = active and stepper.steerable
         going = bool(active and view and not region_has_ended(stepper.shape, view, self.region))
         away = '' if going and steerable and not held and not busy else 'away'

@@ -51,9 +51,9 @@ class EdgeExplanation:
     def of(self, drawing: Diagram) -> None:
         """Attach to the edges of this drawing."""
         self._drawing = drawing
-        drawing.on_edge(self.heard)
+        drawing.on_edge(self._on_edge)
 
-    def heard(self, name: str, how: str) -> None:
+    def _on_edge(self, name: str, how: str) -> None:
         """Handle an event of an edge (`ui.components.elements.Diagram`)."""
         if how == 'close' or (how == 'leave' and not self._pinned):
             self.close()

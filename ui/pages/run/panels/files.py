@@ -43,7 +43,7 @@ class Files:
         self._entries: dict[str, FileVersion | FileChange] = {}
         with ui.element('div').classes('files') as self._root:
             with ui.element('div').classes('files-head'):
-                self._agent = NativeSelect({'': ''}, value='', on_change=self._chosen)
+                self._agent = NativeSelect({'': ''}, value='', on_change=self._on_choice)
                 set_attributes(self._agent, aria_label='Agent')
                 self._compare = button('Compare', icon='difference').props('aria-pressed="false"')
                 self._compare.on('click', self._turn_over)
@@ -169,7 +169,7 @@ class Files:
         set_attributes(choice, aria_label=f'Compare {name.lower()}')
         return choice
 
-    def _chosen(self) -> None:
+    def _on_choice(self) -> None:
         if self._open:
             self._refresh()
 

@@ -224,7 +224,7 @@ def time_left(clock: PhaseBudget, ran: float, status: Status) -> str:
         how = 'ended' if status.ended else 'stopped'
         is_over = left < NOTHING
         return f'used up: {duration(clock.limit)}' if is_over else f'{how} with {duration(left)} left'
-    left = clock.left(ran)
+    left = clock.seconds_left(ran)
     return (
         f'{duration(left)} of {duration(clock.limit)} left'
         if left >= NOTHING

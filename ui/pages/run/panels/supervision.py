@@ -82,9 +82,9 @@ class Supervision(LazyPanel):
                     if own:
                         with self._fold(f'rung {step.value}', f'{count(len(own), "message")} sent'):
                             for one in reversed(own):
-                                self._sent(one)
+                                self._draw_sent(one)
 
-    def _sent(self, one: Intervention) -> None:
+    def _draw_sent(self, one: Intervention) -> None:
         with ui.element('div').classes('sent'):
             with ui.element('div').classes('sent-head'):
                 Text('b', f'To {role_title(one.agent)}')

@@ -33,7 +33,7 @@ class PointAnswers:
                     set_attributes(why, aria_label=f'Why, for point {number}')
                 self._rows[name] = (stance, why)
 
-    def given(self) -> list[dict[str, str]]:
+    def read(self) -> list[dict[str, str]]:
         """The answers, as a turn carries them."""
         return [
             {'to': name, 'stance': str(stance.value), 'why': str(why.value or '').strip()}

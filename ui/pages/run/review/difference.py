@@ -63,10 +63,10 @@ class VersionDiff:
             Text('span', name, 'muted small', aria_hidden='true')
             choice = NativeSelect({'': ''}, value='')
         set_attributes(choice, aria_label=f'Differences {name.lower()}')
-        choice.on('change', self._chosen)
+        choice.on('change', self._on_choice)
         return choice
 
-    def _chosen(self) -> None:
+    def _on_choice(self) -> None:
         self._touched = True
         self._refresh()
 

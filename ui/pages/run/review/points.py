@@ -35,7 +35,7 @@ class Points:
     open: frozenset[str] = frozenset()
     """Points that their speaker still insisted on last, and that nobody answered though others spoke."""
 
-    def made(self, turn: Turn) -> tuple[Reply, ...]:
+    def replies_in(self, turn: Turn) -> tuple[Reply, ...]:
         """The answers given in a turn."""
         place = _place(turn)
         given = (reply for replies in self.replies.values() for reply in replies)
@@ -45,7 +45,7 @@ class Points:
         """What is to be shown with a turn: the answers in it and to it, and its open points."""
         ids = {name for name, _ in point_ids(turn)}
         to_it = (reply for name in ids for reply in self.replies.get(name, ()))
-        return (*self.made(turn), *to_it), self.open & ids
+        return (*self.replies_in(turn), *to_it), self.open & ids
 
 
 def point_ids(turn: Turn) -> list[tuple[str, str]]:

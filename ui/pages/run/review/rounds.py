@@ -195,7 +195,7 @@ def draw_turn(turn: Turn, link: Callable[[int], None], points: Points) -> None:
         ids = [name for name, _ in point_ids(turn)]
         first = len(as_list(position.get('insists')))
         _points(position, 'insists', 'push_pin', 'Insists', ids[:first], points)
-        _answers(points.made(turn))
+        _answers(points.replies_in(turn))
         with ui.element('div').classes('turn-more'):
             _points(position, 'changes', 'build', 'Requests', ids[first:], points)
             _points(position, 'rests_on', 'fact_check', 'Evidence')

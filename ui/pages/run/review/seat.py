@@ -117,11 +117,11 @@ class Seats:
                 Text('span', ' sends')
 
     async def _say(self) -> None:
-        said = self._form.given() if self._form else None
+        said = self._form.submit() if self._form else None
         if said is None:
             return
         data = said.model_dump(mode='json', exclude_unset=False)
-        answers = self._answers.given() if self._answers else []
+        answers = self._answers.read() if self._answers else []
         await self._context.send('say', '', data | {'reviewer': self._name, 'answers': answers})
 
 

@@ -340,6 +340,26 @@ async def test_token_counts_of_any_type_are_read(usage: dict[str, Any], numbers:
     assert (found.end.usage.input, found.end.usage.output) == numbers
 
 
+COUNTED_APART = {
+    'openai': finish('stop', usage={**USED, 'prompt_tokens_details': {'cached_tokens': 50}}),
+    'responses': openai(
+        type='response.completed',
+        response={'usage': {'input_tokens': 3, 'input_tokens_details': {'cached_tokens': 50}}},
+    ),
+    'gemini': openai(
+        candidates=[{'finishReason': 'STOP'}],
+        usageMetadata={'promptTokenCount': 3, 'cachedContentTokenCount': 50},
+    ),
+}
+
+
+@pytest.mark.parametrize('dialect', COUNTED_APART)
+async def test_more_cached_tokens_than_tokens_do_not_lower_the_cost(dialect: str) -> None:
+    first = openai(type='response.created', response={}) if dialect == 'responses' else b''
+    usage = (await read(first, COUNTED_APART[dialect], dialect=dialect)).end.usage
+    assert (usage.input, usage.cached) == (53, 50)
+
+
 @pytest.mark.parametrize(
     ('usage', 'numbers'),
     [

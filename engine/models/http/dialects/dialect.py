@@ -272,6 +272,15 @@ def token_count(value: Any) -> int:
     return int(number) if number is not None and number <= MOST_TOKENS else 0
 
 
+def count_input(read: Any, cached: int) -> int:
+    """The tokens of the input, those from the cache among them.
+
+    More of these than of all means that a proxy counts them apart; the rest would cost less than nothing.
+    """
+    found = token_count(read)
+    return found + cached if cached > found else found
+
+
 def amount(value: Any) -> float | None:
     """A non-negative number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):

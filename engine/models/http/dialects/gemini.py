@@ -15,6 +15,7 @@ from engine.models.http.dialects.dialect import (
     as_list,
     as_mapping,
     as_word,
+    count_input,
     join_surrogates,
     parse_object,
     refuse_many,
@@ -189,11 +190,12 @@ def parse_usage(counted: Mapping[str, Any]) -> Usage:
     """Token usage as Google counts it: cached tokens are part of the prompt, thoughts not of the answer."""
     thoughts = token_count(counted.get('thoughtsTokenCount'))
     prompt, tools = counted.get('promptTokenCount'), counted.get('toolUsePromptTokenCount')
+    cached = token_count(counted.get('cachedContentTokenCount'))
     return Usage(
-        input=token_count(prompt) + token_count(tools),
+        input=count_input(prompt, cached) + token_count(tools),
         output=token_count(counted.get('candidatesTokenCount')) + thoughts,
         calls=1,
-        cached=token_count(counted.get('cachedContentTokenCount')),
+        cached=cached,
         reasoning=thoughts,
     )
 

@@ -16,6 +16,7 @@ from engine.models.http.dialects.dialect import (
     as_list,
     as_mapping,
     as_word,
+    count_input,
     is_failure,
     join_surrogates,
     parse_object,
@@ -239,7 +240,8 @@ def parse_usage(reported: dict[str, Any]) -> Usage:
     apart = token_count(reported.get('total_tokens')) - read - written
     if apart > 0 and apart != cached and reasoning in (0, apart):
         written, reasoning = written + apart, apart
-    kept = max(0, min(kept, read - cached))
+    read = count_input(read, cached)
+    kept = min(kept, read - cached)
     return Usage(input=read, output=written, calls=1, cached=cached, written=kept, reasoning=reasoning)
 
 

@@ -13,6 +13,7 @@ from engine.models.http.dialects.dialect import (
     as_list,
     as_mapping,
     as_word,
+    count_input,
     item_index,
     join_surrogates,
     parse_object,
@@ -261,11 +262,12 @@ def _without_ids(item: Mapping[str, Any]) -> dict[str, Any]:
 def parse_usage(reported: Mapping[str, Any]) -> Usage:
     """Token usage as Responses counts it: cached and reasoning tokens are included in the others."""
     asked, said = (as_mapping(reported.get(f'{name}_tokens_details')) for name in ('input', 'output'))
+    cached = token_count(asked.get('cached_tokens'))
     return Usage(
-        input=token_count(reported.get('input_tokens')),
+        input=count_input(reported.get('input_tokens'), cached),
         output=token_count(reported.get('output_tokens')),
         calls=1,
-        cached=token_count(asked.get('cached_tokens')),
+        cached=cached,
         reasoning=token_count(said.get('reasoning_tokens')),
     )
 

@@ -423,3 +423,12 @@ async def test_hourly_cache_writes_are_counted_separately() -> None:
     start = anthropic('message_start', message={'id': '1', 'model': 'm', 'usage': usage})
     found = await read(start, SPEECHES[1].say('x'), SPEECHES[1].stop, SPEECHES[1].end, dialect='anthropic')
     assert (found.end.usage.written, found.end.written_hour) == (30, 20)
+
+
+@pytest.mark.parametrize(
+    ('status', 'headers'),
+    [(307, {'location': f'http://x/{"x" * 60_000}'}), (200, {'content-type': 'x' * 60_000})],
+)
+async def test_an_error_that_quotes_a_header_is_short(status: int, headers: dict[str, str]) -> None:
+    found = await replayed(b'<html>', status=status, headers=headers)
+    assert found.error is not None and len(str(found.error)) < 2_100

@@ -33,7 +33,7 @@ from engine.models.http.dialects.structured_output import AnswerUnwrapper
 from engine.models.http.endpoint import Endpoint
 from engine.models.http.sse_reader import SseReader, lost_connection
 from engine.models.protocol import ModelEvent, ModelRequest, Timeouts
-from engine.records.jsonable import unwrap_error
+from engine.records.jsonable import clip, unwrap_error
 
 DIALECTS: dict[str, Dialect] = {
     'openai': OpenAI(),
@@ -321,9 +321,13 @@ def _not_a_stream(body: bytes, kind: str) -> ModelError:
     return ModelError(problem, kind='bad response', status=200)
 
 
+MOST_SAID = 2_000
+"""Maximum characters of an error; some quote a whole header."""
+
+
 def _annotate_error(error: ModelError, endpoint: Endpoint, decoder: Decoder | None) -> ModelError:
-    """Prefix the error with the endpoint's name and remove its secrets."""
-    said = endpoint.hide(error.problem)
+    """Prefix the error with the endpoint's name, remove its secrets, and shorten it."""
+    said = clip(endpoint.hide(error.problem), MOST_SAID)
     return ModelError(
         f'{endpoint.name}: {said}' if endpoint.name else said,
         kind=error.kind,

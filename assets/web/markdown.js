@@ -64,6 +64,7 @@ function fill(box, text, above) {
   box.setHTML(marked.parse(text));
   outline(box, above);
   for (const cell of box.querySelectorAll("th, td")) breakable(cell);
+  for (const block of box.querySelectorAll(":scope > :not(pre)")) block.dir = "auto"; // Hebrew begins at the right
   for (const cell of box.querySelectorAll("th:empty")) cell.replaceWith(document.createElement("td")); // it heads nothing
 }
 

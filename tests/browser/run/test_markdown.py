@@ -80,3 +80,13 @@ def test_a_very_long_word_does_not_push_table_columns_away(said):
     assert table.locator('td').last.bounding_box()['height'] < 60
     words = said('| A | B |\n|---|---|\n| Characteristically | ordinary words |')
     assert words.locator('wbr').count() == 0
+
+
+def test_right_to_left_text_begins_at_the_right(said):
+    hello = '\u05e9\u05dc\u05d5\u05dd'
+    found = said(f'# {hello} (2)\n\n- {hello}\n\nSo {hello} it is.\n\n```\n{hello}\n```')
+    found.locator('pre').wait_for()
+    directions = found.evaluate('(box) => [...box.children].map((one) => getComputedStyle(one).direction)')
+    assert directions == ['rtl', 'rtl', 'ltr', 'ltr']
+    entry, around = (found.locator(one).bounding_box() for one in ('li', 'ul'))
+    assert entry['x'] == around['x']

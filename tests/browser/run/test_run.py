@@ -285,3 +285,14 @@ def test_a_step_beyond_the_end(page, finished, console):
     expect(page.locator('.page')).to_contain_text('9999')
     page.goto(f'{finished}?at=minusone')
     expect(page.locator('.page')).to_contain_text(re.compile('step', re.IGNORECASE))
+
+
+def test_a_long_title_leaves_room_for_the_facts_and_is_cut_at_its_end(page, server):
+    title = 'مرحبا بالعالم ' * 12
+    page.goto(server.launch('pipeline', task=TASK, ended=True, options={'title': title}))
+    tokens = page.locator('.spent > .num')
+    expect(tokens).to_contain_text('calls')
+    assert page.locator('.run-facts').evaluate('(one) => one.scrollWidth <= one.clientWidth')
+    shown = page.locator('.run-name h1 > *')
+    assert shown.evaluate('(one) => getComputedStyle(one).direction') == 'rtl'
+    assert shown.evaluate('(one) => one.scrollWidth > one.clientWidth')

@@ -27,7 +27,7 @@ class RunTitle:
         with ui.element('div').classes('run-naming'):
             self._heading = ui.element('h1')
             with self._heading:
-                self._name = ui.label(info.title)
+                self._name = ui.label(info.title).props('dir=auto')
             self._place = ui.element('div').classes('ghost')
             self._marks = ui.element('div').classes('run-marks')
             with self._marks:

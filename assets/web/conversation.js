@@ -4,6 +4,7 @@ import { JsonText } from "/hemicycle/json_text.js";
 import { describe } from "/hemicycle/tool.js";
 
 const MOST_STALE = 200; // blocks that are kept for somebody who reads them
+const SETTLING = 2000; // milliseconds in which a page that opens may still give a pane its size
 const waiting = new Set(); // conversations that have grown since the last frame
 
 function grow() { // all that is measured is measured at once: each layout in between would cost one of the page
@@ -31,7 +32,12 @@ export default {
     const held = this.hold();
     this.put(0, this.blocks || []);
     this.pin(held);
+    if (!this.follow) return;
+    this.sizes = new ResizeObserver(() => this.scroller()?.scrollTop || this.pin({ box: null, atEnd: true }));
+    for (const one of [this.$el, this.$el.parentElement]) this.sizes.observe(one);
+    setTimeout(() => this.sizes.disconnect(), SETTLING);
   },
+  unmounted() { this.sizes?.disconnect(); },
   methods: {
     scroller() { // the pane, or in a narrow window what holds all panes
       let box = this.$el.parentElement;

@@ -158,3 +158,22 @@ def test_call_arguments_are_not_shown_as_json(home):
     assert found[:6] == ['mastodon, linkedin', 'none', 'yes', 'none', '0.123457', 'x: 1 · dry: no']
     assert found[6].splitlines()[:2] == ['a word 0', 'a word 1']
     assert found[7:] == ['{"a":{"b":1}}', '{"kept": "as written"}']
+
+
+LATE = """async (blocks) => {
+  const talk = (await import('/hemicycle/conversation.js')).default;
+  const pane = document.body.appendChild(document.createElement('div'));
+  pane.style = 'overflow: auto; height: 9000px';
+  const made = { ...talk.methods, blocks, follow: true, $el: document.createElement('div') };
+  pane.append(made.$el);
+  talk.mounted.call(made);
+  pane.style.height = '100px';  // as the page around it gets its size
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const left = pane.scrollHeight - pane.scrollTop - pane.clientHeight;
+  pane.remove();
+  return left;
+}"""
+
+
+def test_a_pane_that_gets_its_size_late_shows_the_newest_text(home):
+    assert home.evaluate(LATE, [{'kind': 'text', 'text': 'A line.\n\n' * 40}]) <= 1

@@ -163,6 +163,8 @@ class McpSession:
         except BaseException as error:
             if not ready.done():
                 said = self._broken or describe(error)
+                if isinstance(unwrap_error(error), FileNotFoundError) and not self._server.url:
+                    said = f'there is no program {self._server.command!r}'
                 ready.set_exception(
                     self.connection_error(
                         said if said.startswith(WANTED) else f'it cannot be reached: {said}'

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, create_model, field_validator
 
 from engine.models import PROVIDERS
 from ui.formatting.values import as_sentence, count
-from ui.pages.settings.section_dialog import SectionDialog
+from ui.pages.settings.section_dialog import Address, Name, SectionDialog, must_match
 
 ADDRESS = 'everything before /chat/completions, /responses, /messages or /models'
 OTHER = 'other'
@@ -17,6 +17,11 @@ KEY_HELP = (
     'A reference, never the key itself: env:NAME for an environment variable, or '
     'keyring:SERVICE/USER. Leave empty for the provider’s default.'
 )
+
+Reference = Annotated[
+    str,
+    must_match(r'env:\w+|keyring:[^/]+/.+', 'Enter env:NAME or keyring:SERVICE/USER, not the key itself.'),
+]
 
 
 class ConnectDialog(SectionDialog):
@@ -35,10 +40,11 @@ class ConnectDialog(SectionDialog):
         return create_model(
             'Connection',
             __config__=ConfigDict(str_strip_whitespace=True),
+            __validators__={'need': field_validator('name', 'url')(_require_for_other)},
             provider=(names, Field(next(iter(PROVIDERS)), title='Provider', description=other)),
-            key=(str, Field('', title='Key', description=KEY_HELP)),
-            name=(str, Field('', title='Name', description=called, max_length=32)),
-            url=(str, Field('', title='Address', description=address)),
+            key=(Reference, Field('', title='Key', description=KEY_HELP)),
+            name=(Name, Field('', title='Name', description=called, max_length=32)),
+            url=(Address, Field('', title='Address', description=address)),
             models=(
                 list[str],
                 Field([], title='Models', description=offered, json_schema_extra={'inline': True}),
@@ -69,3 +75,10 @@ class ConnectDialog(SectionDialog):
         """What is wrong with it, or ''; and what it offers."""
         health = await self._backend().catalog.registry.test(name)
         return health.problem, f'{name} answers and offers {count(len(health.models), "model")}.'
+
+
+def _require_for_other(text: str, info: ValidationInfo) -> str:
+    """An endpoint of no known provider has no default name and address."""
+    if info.data.get('provider') == OTHER and not text:
+        raise ValueError('Fill this in.')
+    return text

@@ -6,14 +6,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from engine import EngineError
 from ui.formatting.values import count
-from ui.pages.settings.section_dialog import SectionDialog
+from ui.pages.settings.section_dialog import Address, Name, SectionDialog
 
 PROGRAM: Any = {'when': {'way': ['program']}}
-ADDRESS: Any = {'when': {'way': ['address']}}
+BY_ADDRESS: Any = {'when': {'way': ['address']}}
 REFERENCE = 'For a secret, enter a reference: env:NAME or keyring:SERVICE/USER'
 
 
@@ -22,7 +21,7 @@ class ServerFields(BaseModel):
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
-    name: str = Field(
+    name: Name = Field(
         min_length=1,
         max_length=32,
         title='Name',
@@ -44,15 +43,15 @@ class ServerFields(BaseModel):
     env: list[str] = Field(
         [], title='Variables', description=f'NAME=value. {REFERENCE}', json_schema_extra=PROGRAM
     )
-    url: str = Field('', title='Address', description='https://…/mcp', json_schema_extra=ADDRESS)
+    url: Address = Field('', title='Address', description='https://…/mcp', json_schema_extra=BY_ADDRESS)
     headers: list[str] = Field(
-        [], title='Headers', description=f'Name: value. {REFERENCE}', json_schema_extra=ADDRESS
+        [], title='Headers', description=f'Name: value. {REFERENCE}', json_schema_extra=BY_ADDRESS
     )
     oauth: bool = Field(
         False,
         title='Sign in with OAuth',
         description='A browser asks you to sign in; tokens are kept beside the configuration',
-        json_schema_extra=ADDRESS,
+        json_schema_extra=BY_ADDRESS,
     )
     tools: list[str] = Field(
         [],
@@ -71,6 +70,24 @@ class ServerFields(BaseModel):
             }
         },
     )
+
+    @field_validator('command', 'url')
+    @classmethod
+    def _require(cls, text: str, info: ValidationInfo) -> str:
+        """The one that the chosen way needs; a command must be readable."""
+        needed = 'program' if info.field_name == 'command' else 'address'
+        if info.data.get('way') == needed and not (shlex.split(text) if needed == 'program' else text):
+            raise ValueError('Fill this in.')
+        return text
+
+    @field_validator('env', 'headers')
+    @classmethod
+    def _check_pairs(cls, lines: list[str], info: ValidationInfo) -> list[str]:
+        between = '=' if info.field_name == 'env' else ':'
+        for line in lines:
+            if not line.partition(between)[0].strip() or between not in line:
+                raise ValueError(f'“{line}” must be name{between}value.')
+        return lines
 
 
 class ConnectServerDialog(SectionDialog):
@@ -101,17 +118,14 @@ class ConnectServerDialog(SectionDialog):
     def values(self, given: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """The name and the entries to write: those of the other way of reaching it are removed."""
         program = given.way == 'program'
-        try:
-            command, *arguments = shlex.split(given.command) if program and given.command else ['']
-        except ValueError as error:
-            raise EngineError(f'Command: {error}') from None
+        command, *arguments = shlex.split(given.command) if program else ['']
         oauth = section.get('oauth') if given.oauth and section.get('oauth') else given.oauth
         return given.name, {
             'command': command,
             'args': arguments,
-            'env': _pairs('Variables', given.env, '=') if program else {},
+            'env': _pairs(given.env, '=') if program else {},
             'url': '' if program else given.url,
-            'headers': {} if program else _pairs('Headers', given.headers, ':'),
+            'headers': {} if program else _pairs(given.headers, ':'),
             'oauth': False if program else oauth,
             'tools': given.tools,
             'approvals': '' if given.approvals == 'marked' else given.approvals,
@@ -127,11 +141,6 @@ def _lines(pairs: Mapping[str, str], between: str) -> list[str]:
     return [f'{name}{between}{value}' for name, value in pairs.items()]
 
 
-def _pairs(field: str, lines: Sequence[str], between: str) -> dict[str, str]:
-    found = {}
-    for line in lines:
-        name, sign, value = line.partition(between)
-        if not sign or not name.strip():
-            raise EngineError(f'{field}: “{line}” must be name{between}value')
-        found[name.strip()] = value.strip()
-    return found
+def _pairs(lines: Sequence[str], between: str) -> dict[str, str]:
+    pairs = (line.partition(between) for line in lines)
+    return {name.strip(): value.strip() for name, _, value in pairs}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from nicegui import ui
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 
 from engine import EngineError
 from ui.components.dialogs import await_answer, confirm, dialog_frame
@@ -15,6 +16,21 @@ from ui.components.forms.form import Form
 from ui.components.theme import button
 from ui.components.widgets import Text
 from ui.web.backend import Backend
+
+
+def must_match(pattern: str, problem: str) -> AfterValidator:
+    """Accepts an empty text and one that matches; of any other, the form says the problem at its field."""
+
+    def check(text: str) -> str:
+        if text and not re.fullmatch(pattern, text):
+            raise ValueError(problem)
+        return text
+
+    return AfterValidator(check)
+
+
+Name = Annotated[str, must_match(r'[a-z0-9_-]+', 'Use lower-case letters, digits, - and _ only.')]
+Address = Annotated[str, must_match(r'https?://.+', 'Must begin with http:// or https://.')]
 
 
 class SectionDialog(ABC):
@@ -39,7 +55,7 @@ class SectionDialog(ABC):
 
     @abstractmethod
     def values(self, given: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        """The name and the entries to write; raises `EngineError` if they make no sense."""
+        """The name and the entries to write."""
 
     @abstractmethod
     async def test(self, name: str) -> tuple[str, str]:
@@ -62,8 +78,8 @@ class SectionDialog(ABC):
                 given = form.submit()
                 if given is None:
                     return
+                wanted, values = self.values(given, section)
                 try:
-                    wanted, values = self.values(given, section)
                     await self._backend().catalog.connect(self.KIND, name or wanted, values)
                 except EngineError as error:
                     said.show(str(error))

@@ -161,7 +161,7 @@ class CodingAgent(DynamicAgent, abstract=True):
                 await find_left_out(self.parameters.project),
             )
         except WorkspaceError as error:
-            return {'test_command': str(error)}
+            return {'project': str(error)}
         notes = {
             'project': f'Not copied, since they are links, devices or pipes: {", ".join(others)}'
             if others

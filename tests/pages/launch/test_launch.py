@@ -227,6 +227,17 @@ async def test_a_field_for_a_project_offers_the_samples(pages, conductor, launch
     assert launchers[-1]._form.raw['project'] == 'sample:prices'
 
 
+async def test_a_project_that_is_not_there_is_refused_at_its_field(pages, conductor, launchers, tmp_path):
+    await pages.open('/launch/time-bounded')
+    controls = launchers[-1]._form.controls
+    with pages:
+        controls['primary_goal'].put('Fix the parser', by_user=True)
+        controls['project'].put(str(tmp_path / 'gone'), by_user=True)
+    click(pages, 'Run')
+    await until(lambda: controls['project'].problem.startswith('There is no folder'))
+    assert not (await conductor.runs(RunQuery())).runs
+
+
 async def test_a_diagram_can_fill_the_page(pages, conductor, launchers):
     await pages.open('/launch/pipeline')
     form = launchers[-1]

@@ -108,7 +108,8 @@ def test_a_fork_in_a_parallel_state_starts_with_edited_text(page: Page, run: str
 
 def test_variants_are_compared_blind_until_one_wins(page: Page, run: str, axe) -> None:
     page.goto(f'{run}/fork?at={MIDDLE}')
-    page.get_by_role('button', name='Add variant').click()
+    page.get_by_role('button', name='Add variant').press('Enter')
+    expect(page.get_by_role('button', name='Add variant')).to_be_focused()
     expect(page.get_by_role('button', name='Variant B')).to_have_attribute('aria-pressed', 'true')
     change(page, 'Motion', 'Milk is better than water')
     page.get_by_role('button', name='Variant A').click()

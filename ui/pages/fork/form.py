@@ -41,7 +41,7 @@ class ForkForm:
             with ui.element('div').classes('form'):
                 self._title_field()
                 self._heads = ui.element('div').classes('fork-heads')
-                set_attributes(self._heads, role='group', aria_label='Variants')
+                set_attributes(self._heads, role='group', aria_label='Variants', data_redrawn='')
                 self._places = ui.element('div').classes('ghost')
                 self._limits = Form(BudgetLimits, on_change=self._touch)
                 self._limits.set(budget_values(origin.info.budget))

@@ -38,6 +38,10 @@ USAGE = tuple(field.name for field in fields(Usage))
 """Columns of `run`, named like the record's fields."""
 used_by = attrgetter(*USAGE)
 """Their values, in this order."""
+times_of = attrgetter('created', 'updated', 'deleted')
+numbers_of = attrgetter('seq', 'parent_at', 'epoch', 'bytes', *(name for name in USAGE if name != 'source'))
+texts_of = attrgetter('id', 'pattern', 'title', 'error', 'waiting', 'note', 'source', 'owner', 'author')
+YEAR_10000 = 253_402_300_800.0
 
 
 def infos() -> Select[Any]:
@@ -79,14 +83,18 @@ def list_info(row: Row[Any]) -> RunInfo:
 
 
 def _info(row: Row[Any]) -> RunInfo:
+    # SQLite keeps any value in any column, and what is calculated with these must not fail for all runs.
+    sum(numbers_of(row)), ''.join(texts_of(row))
+    if not 0 <= min(times_of(row)) <= max(times_of(row)) < YEAR_10000:
+        raise ValueError('one of its times is none')
     return RunInfo(
         id=RunId(row.id),
         pattern=row.pattern,
         title=row.title,
-        parameters=json.loads(row.parameters),
-        models=json.loads(row.models),
+        parameters=dict(json.loads(row.parameters)),
+        models=dict(json.loads(row.models)),
         seed=int(row.seed),
-        options=json.loads(row.options),
+        options=dict(json.loads(row.options)),
         status=Status(row.status),
         created=row.created,
         updated=row.updated,

@@ -63,21 +63,25 @@ def test_a_damaged_page_is_reported_in_one_line(
 
 
 DAMAGES = {
-    'parameters': b'{"task": "tea \xff\xfe"}',
-    'options': b'\x80\x81',
-    'models': b'{',
-    'shape': b'{"pattern": "pipeline"}',
+    'launch.parameters': b'{"task": "tea \xff\xfe"}',
+    'launch.options': b'\x80\x81',
+    'launch.models': b'7',
+    'launch.shape': b'{"pattern": "pipeline"}',
+    'run.created': b'yesterday',
+    'run.updated': b'9e99',
+    'run.input': b'many',
 }
 
 
 @pytest.mark.parametrize('column', DAMAGES)
 @pytest.mark.parametrize('command', READING[:-1], ids=' '.join)
-def test_a_damaged_text_affects_one_run_only(
+def test_a_damaged_value_affects_one_run_only(
     tmp_path: Path, done: Hemicycle, column: str, command: tuple[str, ...]
 ) -> None:
     hemicycle = Hemicycle(tmp_path, like=done)
+    table, name = column.split('.')
     with closing(sqlite3.connect(hemicycle.database)) as file:
-        file.execute(f'UPDATE launch SET {column} = CAST(? AS TEXT)', (DAMAGES[column],))
+        file.execute(f'UPDATE {table} SET {name} = CAST(? AS TEXT)', (DAMAGES[column],))
         file.commit()
     result = hemicycle(*command)
     assert isinstance(result.exception, SystemExit | None), result.exception

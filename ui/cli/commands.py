@@ -290,7 +290,8 @@ class CommandGroup(TyperGroup):
         except BrokenPipeError:
             raise  # Typer handles it: the reader of our output has closed the pipe.
         except OSError as error:
-            print_error(f'{error.filename}: {error.strerror}' if error.filename else str(error))
+            problem = error.strerror or str(error)
+            print_error(f'{error.filename}: {problem}' if error.filename else problem)
             raise typer.Exit(ExitCode.STORAGE) from None
 
 

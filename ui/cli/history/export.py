@@ -113,7 +113,9 @@ async def _write(path: Path, made: AsyncIterator[bytes]) -> None:
                 await asyncio.to_thread(file.write, piece)
         os.chmod(scratch, 0o644)
         os.replace(scratch, path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError):
+            error.filename = error.filename or str(path)  # A full disk names none.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(scratch)
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import resource
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,19 @@ def test_the_name_of_the_file_chooses_the_format(hemicycle: Hemicycle, tmp_path:
     assert hemicycle('export', 'last', '--html', '-o', name).exit_code == 0, 'an option comes first'
     refused = hemicycle('import', name)
     assert refused.exit_code == 2 and '`hemicycle export --bundle` writes one' in refused.stderr
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    page, limits = tmp_path / 'run.html', resource.getrlimit(resource.RLIMIT_FSIZE)
+    page.write_text('as it was')
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        result = hemicycle('export', '-o', str(page))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (result.exit_code, result.stderr) == (5, f'hemicycle: {page}: File too large\n')
+    assert page.read_text() == 'as it was' and not list(tmp_path.glob('.run.html*'))
+    assert hemicycle('export', '-o', str(page)).exit_code == 0 and len(page.read_bytes()) > 100_000
 
 
 def test_a_bundle_is_imported_elsewhere(hemicycle: Hemicycle, tmp_path: Path) -> None:

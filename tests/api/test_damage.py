@@ -59,5 +59,14 @@ async def test_a_download_for_which_there_is_no_room_is_a_sentence(
     assert answer.json()['detail'] == 'the file cannot be made: No space left on device'
 
 
+async def test_an_import_for_which_there_is_no_room_is_a_sentence(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads.tempfile, 'TemporaryFile', full_disk)
+    answer = await http.post('/imports', content=b'{}', headers={'Content-Type': 'application/gzip'})
+    assert answer.status_code == 409
+    assert answer.json()['detail'] == 'the file cannot be made: No space left on device'
+
+
 def full_disk() -> BinaryIO:
     return Path('/dev/full').open('r+b', buffering=0)

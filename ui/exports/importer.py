@@ -16,6 +16,7 @@ from ui.components.theme import button, notice
 from ui.components.widgets import Text, link, set_attributes
 from ui.exports.text import import_message
 from ui.web.backend import Backend
+from ui.web.downloads import disk_errors
 
 LARGEST = 1 << 30
 """Maximum size of a file, in bytes."""
@@ -91,7 +92,8 @@ class ImportDialog:
         try:
             with tempfile.TemporaryDirectory(prefix='hemicycle-') as folder:
                 path = Path(folder) / 'bundle'
-                await event.file.save(path)
+                with disk_errors():
+                    await event.file.save(path)
                 with await asyncio.to_thread(path.open, 'rb') as file:
                     found = await self._backend().import_bundle(
                         file, progress=lambda at: read.__setitem__(0, at)

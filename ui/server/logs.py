@@ -6,6 +6,7 @@ import copy
 import logging
 import os
 import re
+import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -86,6 +87,14 @@ class PrivateFileHandler(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         return open(descriptor, 'a', encoding=self.encoding, errors=self.errors)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Say on one line that the disk is full, not in a traceback for each event."""
+        error = sys.exc_info()[1]
+        if isinstance(error, OSError):
+            print(f'hemicycle: {self.baseFilename}: {error.strerror}', file=sys.stderr)
+        else:
+            super().handleError(record)
 
 
 class SafeFormatter(logging.Formatter):

@@ -81,7 +81,7 @@ async def zip_download(conductor: Conductor, run: RunId, snapshot: str, name: st
     """The files of a snapshot as a ZIP file. Raises `EngineError`."""
     path = await asyncio.to_thread(_scratch)
     try:
-        with _disk_errors():
+        with disk_errors():
             await conductor.workspaces.export(run, snapshot, path)
     except BaseException:
         await asyncio.to_thread(path.unlink, missing_ok=True)
@@ -100,7 +100,7 @@ async def complete_download(made: AsyncIterator[bytes], media: str, name: str) -
     Raises:
         EngineError: it cannot be made, or there is no room for it.
     """
-    with _disk_errors(), ExitStack() as closing:
+    with disk_errors(), ExitStack() as closing:
         file: BinaryIO = closing.enter_context(await asyncio.to_thread(tempfile.TemporaryFile))
         async for piece in made:
             await asyncio.to_thread(file.write, piece)
@@ -112,7 +112,8 @@ async def complete_download(made: AsyncIterator[bytes], media: str, name: str) -
 
 
 @contextmanager
-def _disk_errors() -> Iterator[None]:
+def disk_errors() -> Iterator[None]:
+    """Raise `EngineError` for errors of the system, such as a full disk."""
     try:
         yield
     except OSError as error:

@@ -15,7 +15,7 @@ from ui.api.dependencies import Engine, Run, ids, many
 from ui.api.problems import Refusal, problems
 from ui.exports.formats import FORMATS, FormatName, stream_export
 from ui.exports.text import file_name
-from ui.web.downloads import complete_download
+from ui.web.downloads import complete_download, disk_errors
 
 router = APIRouter(tags=['Sharing'])
 LARGEST = 1 << 30
@@ -76,9 +76,10 @@ async def import_bundle(conductor: Engine, request: Request) -> list[Imported]:
     async with IMPORTS:
         file: BinaryIO = await asyncio.to_thread(tempfile.TemporaryFile)
         try:
-            async for piece in request.stream():
-                await asyncio.to_thread(file.write, piece)
-            await asyncio.to_thread(file.seek, 0)
+            with disk_errors():
+                async for piece in request.stream():
+                    await asyncio.to_thread(file.write, piece)
+                await asyncio.to_thread(file.seek, 0)
             return await conductor.import_bundle(file)
         finally:
             await asyncio.to_thread(file.close)

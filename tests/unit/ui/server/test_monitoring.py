@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
@@ -28,7 +29,7 @@ from tests.models.speech import OpenAISpeech
 from tests.support.harness import turns, until
 from ui.access.access import Access
 from ui.server import metrics
-from ui.server.logs import RunLog, is_request_id, json_formatter, set_up_logging
+from ui.server.logs import PrivateFileHandler, RunLog, is_request_id, json_formatter, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
 from ui.server.observed_journal import observe
@@ -216,6 +217,19 @@ async def test_one_id_links_request_run_and_log(served: Served, logged: Path) ->
     assert 'start' in ours[0]['message'] and ours[0]['step'] == 1
     assert 'is done' in ours[1]['message']
     assert {line['request'] for line in ours} == {'deploy-7:42'}
+
+
+def test_a_log_on_a_full_disk_says_so_on_one_line(
+    logged: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(28, 'No space left on device')
+
+    [file] = [one for one in logging.getLogger().handlers if isinstance(one, PrivateFileHandler)]
+    monkeypatch.setattr(file, 'stream', Full())
+    file.handle(logging.makeLogRecord({'msg': 'it broke'}))
+    assert capsys.readouterr().err == f'hemicycle: {logged}: No space left on device\n'
 
 
 @pytest.mark.parametrize('logged', ['text'], indirect=True)

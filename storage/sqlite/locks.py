@@ -68,7 +68,7 @@ class Claims:
         """Remove the file of a dead owner, unless it is so recent that it may be about to be locked."""
         path = self._owner(owner)
         with suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > YOUNG and not _is_held(path):
+            if abs(time.time() - path.stat().st_mtime) > YOUNG and not _is_held(path):
                 path.unlink()
 
     def begin_adoption(self) -> None:

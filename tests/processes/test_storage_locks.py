@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from engine.errors import JournalUnavailable
 from storage import Claims, Served
+from storage.sqlite.locks import YOUNG
 from tests import tree
 
 ROOT = tree.ROOT
@@ -57,6 +59,24 @@ def test_an_owner_is_alive_until_its_process_is_killed(tmp_path: Path) -> None:
         claims.acquire('worker')
         assert claims.is_alive('worker')
     claims.release()
+
+
+@pytest.mark.parametrize('clock', [2 * YOUNG, -2 * YOUNG], ids=['later', 'set back since'])
+def test_the_lock_of_a_dead_process_goes_but_not_a_young_or_held_one(tmp_path: Path, clock: float) -> None:
+    claims, now = Claims(tmp_path), time.time()
+    with process(tmp_path, "claims.acquire('worker')") as child:
+        [lock] = tmp_path.iterdir()
+        os.utime(lock, (now - clock, now - clock))
+        claims.bury('worker')
+        assert claims.alive() == ['worker'], 'it is held'
+        child.kill()
+        child.wait()
+    os.utime(lock)
+    claims.bury('worker')
+    assert claims.dead() == ['worker'], 'a starting process may be about to lock it'
+    os.utime(lock, (now - clock, now - clock))
+    claims.bury('worker')
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_owner_is_alive_to_itself_until_released(tmp_path: Path) -> None:

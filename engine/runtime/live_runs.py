@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from engine.catalog import Catalog
-from engine.errors import EngineError, EventRefused, JournalError, RunElsewhere
+from engine.errors import EngineError, EventRefused, JournalError, RunElsewhere, WorkspaceError
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
@@ -273,9 +273,11 @@ class LiveRuns:
         """Delete a newly journaled run if it cannot begin: it would otherwise do so at the next recovery."""
         try:
             yield
-        except (Exception, asyncio.CancelledError):
+        except (Exception, asyncio.CancelledError) as error:
             if run not in self.runs:
                 await asyncio.shield(self._discard(run))
+            if isinstance(error, OSError):
+                raise WorkspaceError(f"the run's files cannot be made: {error.strerror or error}") from error
             raise
 
     async def _discard(self, run: RunId) -> None:

@@ -225,7 +225,7 @@ def explain_os_errors(path: str) -> Iterator[None]:
             problem = 'a file or a link is in the way where a folder should be'
         else:
             problem = error.strerror or str(error)
-        raise ToolError(f'{_short(path)}: {problem}') from None
+        raise ToolError(f'{"the folder" if path == "." else _short(path)}: {problem}') from None
 
 
 def status_of(name: str, around: int) -> os.stat_result | None:

@@ -238,7 +238,7 @@ async def test_a_fork_whose_files_cannot_be_copied_leaves_neither_a_run_nor_file
         assert [path.name for path in tmp_path.iterdir()] == [run]
 
 
-@pytest.mark.parametrize('place', ['journal.claim', 'workspaces.restore'])
+@pytest.mark.parametrize('place', ['workspaces.fork', 'journal.claim', 'workspaces.restore'])
 async def test_a_fork_that_cannot_begin_is_removed_files_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -247,7 +247,7 @@ async def test_a_fork_that_cannot_begin_is_removed_files_first(
         delete = conductor.journal.delete
 
         async def fail(*given: Any) -> None:
-            raise WorkspaceError('the disk is full')
+            raise OSError(28, 'No space left on device')
 
         async def delete_with_room(deleted: RunId) -> None:
             assert [path.name for path in tmp_path.iterdir()] == [run], 'a full disk has room now'
@@ -256,7 +256,7 @@ async def test_a_fork_that_cannot_begin_is_removed_files_first(
         owner, name = place.split('.')
         monkeypatch.setattr(getattr(conductor, owner), name, fail)
         monkeypatch.setattr(conductor.journal, 'delete', delete_with_room)
-        with pytest.raises(WorkspaceError, match='the disk is full'):
+        with pytest.raises(WorkspaceError, match="the run's files cannot be made: No space left on device"):
             await conductor.fork(run, (await batches(conductor, run))[1])
         assert await conductor.family(run) == [run]
         assert not await conductor.journal.unfinished(), 'it does not begin at the next start'

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine import Status
-from engine.errors import JournalUnavailable
+from engine.errors import JournalUnavailable, WorkspaceError
 from engine.journal import MemoryJournal
 from engine.records import RunId
 from engine.workspace.object_store import ObjectStore
@@ -88,7 +88,7 @@ async def test_a_fork_without_its_files_is_not_kept(
 
     monkeypatch.setattr(ObjectStore, 'link_one', break_off)
     async with conductor(journal, writing(2), tmp_path) as here:
-        with pytest.raises(OSError, match='disk full'):
+        with pytest.raises(WorkspaceError, match='disk full'):
             await here.fork(run, at)
         assert folders(tmp_path) == {run} and (await here.runs()).total == 1
 

@@ -14,7 +14,7 @@ from engine import Conductor
 from engine.errors import NotAllowed
 from tests.api.conftest import BASE
 from tests.support.api import serve_api
-from tests.unit.ui.services.test_schedules import signed
+from tests.unit.ui.services.test_schedules import sign
 from ui.access.access import Access
 from ui.access.caller import IDENTITY, Role
 from ui.access.http import COOKIE, SignedIn
@@ -136,7 +136,7 @@ async def test_each_operation_is_refused_to_lower_roles(
 async def test_a_signed_webhook_needs_no_login(http: httpx.AsyncClient, access: Access) -> None:
     body = {'name': 'Issues', 'action': {'pattern': 'lone'}}
     made = (await http.post(f'{PREFIX}/triggers', json=body, headers=await bearer(access, Role.ADMIN))).json()
-    headers = signed(Trigger(**{**made, 'created': 0.0, 'action': None, 'mapping': {}}), '{}')
+    headers = sign(Trigger(**{**made, 'created': 0.0, 'action': None, 'mapping': {}}), '{}')
     headers['Content-Type'] = 'application/json'
     path = f'{PREFIX}/triggers/{made["id"]}/webhook'
     assert (await http.get(path, headers=headers)).status_code == 401

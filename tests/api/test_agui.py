@@ -21,7 +21,7 @@ from ui.api.agui import _Narrator
 pytestmark = pytest.mark.anyio
 
 
-def asked(text: str = 'Compare tea and coffee', **more: Any) -> dict[str, Any]:
+def make_input(text: str = 'Compare tea and coffee', **more: Any) -> dict[str, Any]:
     return {
         'threadId': 't1',
         'runId': 'r1',
@@ -34,7 +34,7 @@ def asked(text: str = 'Compare tea and coffee', **more: Any) -> dict[str, Any]:
     }
 
 
-def checked(answer: httpx.Response) -> list[dict[str, Any]]:
+def check_events(answer: httpx.Response) -> list[dict[str, Any]]:
     """The events of an answer, checked by the validator."""
     assert answer.status_code == 200, answer.text
     assert answer.headers['Content-Type'].startswith('text/event-stream')
@@ -49,7 +49,7 @@ def checked(answer: httpx.Response) -> list[dict[str, Any]]:
 
 
 async def test_a_run_streams_the_protocols_events(http: httpx.AsyncClient):
-    events = checked(await http.post('/agui/pipeline', json=asked()))
+    events = check_events(await http.post('/agui/pipeline', json=make_input()))
     kinds = [event['type'] for event in events]
     assert (kinds[0], kinds[-1]) == ('RUN_STARTED', 'RUN_FINISHED')
     assert {'STATE_SNAPSHOT', 'STATE_DELTA', 'STEP_STARTED', 'TEXT_MESSAGE_CONTENT'} <= set(kinds)
@@ -60,10 +60,10 @@ async def test_a_run_streams_the_protocols_events(http: httpx.AsyncClient):
 
 async def test_incomplete_and_simulated_results_are_marked(http: httpx.AsyncClient):
     props = {'parameters': {'max_iterations': 0}}
-    events = checked(await http.post('/agui/pipeline', json=asked(forwardedProps=props)))
+    events = check_events(await http.post('/agui/pipeline', json=make_input(forwardedProps=props)))
     assert events[-2]['type'] == 'TEXT_MESSAGE_END'
     last = [event for event in events if event.get('messageId') == events[-2]['messageId']]
-    note = said(last, 'TEXT_MESSAGE_CONTENT')
+    note = join_deltas(last, 'TEXT_MESSAGE_CONTENT')
     assert note.startswith('Done with issues: not approved after 0 revisions.\n\nSimulated: ')
 
 
@@ -82,7 +82,7 @@ async def test_reasoning_is_streamed_before_the_answer():
         Conductor(catalog=catalog(Thinks('It is.', simulated=False), Lone)) as conductor,
         api(conductor) as http,
     ):
-        events = checked(await http.post('/agui/lone', json=asked()))
+        events = check_events(await http.post('/agui/lone', json=make_input()))
         told = [event for event in events if event['type'].startswith(('REASONING', 'TEXT'))]
         kinds = list(dict.fromkeys(event['type'] for event in told))
         assert kinds == [
@@ -95,15 +95,15 @@ async def test_reasoning_is_streamed_before_the_answer():
             'TEXT_MESSAGE_CONTENT',
             'TEXT_MESSAGE_END',
         ]
-        assert said(told, 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
-        assert said(told, 'TEXT_MESSAGE_CONTENT') == 'It is. '
+        assert join_deltas(told, 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
+        assert join_deltas(told, 'TEXT_MESSAGE_CONTENT') == 'It is. '
         [run] = (await conductor.runs()).runs
         again = Narrated(conductor, run.id)
-        assert said(await again.told(), 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
-        assert said(await again.told(), 'TEXT_MESSAGE_CONTENT') == 'It is. '
+        assert join_deltas(await again.narrate(), 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
+        assert join_deltas(await again.narrate(), 'TEXT_MESSAGE_CONTENT') == 'It is. '
 
 
-def said(events: list[dict[str, Any]], kind: str) -> str:
+def join_deltas(events: list[dict[str, Any]], kind: str) -> str:
     return ''.join(event['delta'] for event in events if event['type'] == kind)
 
 
@@ -114,22 +114,22 @@ class Narrated:
     conductor: Conductor
     run: RunId
 
-    async def told(self) -> list[dict[str, Any]]:
-        narrator = _Narrator(self.conductor, self.run, RunAgentInput.model_validate(asked()))
+    async def narrate(self) -> list[dict[str, Any]]:
+        narrator = _Narrator(self.conductor, self.run, RunAgentInput.model_validate(make_input()))
         return [event.model_dump(by_alias=True) async for event in narrator.events(0)]
 
 
 async def test_a_repeated_request_streams_the_same_run(conductor: Conductor, http: httpx.AsyncClient):
     key = {'Idempotency-Key': 'once'}
-    first = checked(await http.post('/agui/pipeline', json=asked(), headers=key))
-    second = checked(await http.post('/agui/pipeline', json=asked(), headers=key))
+    first = check_events(await http.post('/agui/pipeline', json=make_input(), headers=key))
+    second = check_events(await http.post('/agui/pipeline', json=make_input(), headers=key))
     assert (await conductor.runs()).total == 1
     assert second[-1]['result'] == first[-1]['result']
 
 
 async def test_bad_input_returns_a_problem_instead_of_a_stream(http: httpx.AsyncClient):
-    assert (await http.post('/agui/nothing', json=asked())).status_code == 404
-    assert (await http.post('/agui/pipeline', json=asked('x'))).status_code == 422
+    assert (await http.post('/agui/nothing', json=make_input())).status_code == 404
+    assert (await http.post('/agui/pipeline', json=make_input('x'))).status_code == 422
     assert (await http.post('/agui/pipeline', json={})).status_code == 422
 
 
@@ -138,12 +138,12 @@ async def test_a_run_that_waits_ends_the_stream_with_an_interrupt():
     made = catalog(model, Asks)
     made.tools['calculator'] = replace(made.tools['calculator'], approval=True)
     async with Conductor(catalog=made) as conductor, api(conductor) as http:
-        events = checked(await http.post('/agui/asks', json=asked()))
+        events = check_events(await http.post('/agui/asks', json=make_input()))
         [interrupt] = events[-1]['outcome']['interrupts']
         accepts = {one['event'] for one in interrupt['metadata']['accepts']}
         assert accepts == {'approve', 'deny'}
         answer = {'interruptId': interrupt['id'], 'status': 'resolved', 'payload': {'event': 'deny'}}
-        events = checked(await http.post('/agui/asks', json=asked(resume=[answer])))
+        events = check_events(await http.post('/agui/asks', json=make_input(resume=[answer])))
         assert events[-1]['outcome']['type'] == 'success'
-        again = await http.post('/agui/asks', json=asked(resume=[answer]))
+        again = await http.post('/agui/asks', json=make_input(resume=[answer]))
         assert again.status_code == 409  # It has ended.

@@ -60,7 +60,7 @@ async def token(access: Access, role: Role, account: str = 'admin') -> dict[str,
 
 
 @asynccontextmanager
-async def connected(url: str, headers: dict[str, str]) -> AsyncIterator[Client]:
+async def connect(url: str, headers: dict[str, str]) -> AsyncIterator[Client]:
     async with (
         httpx2.AsyncClient(headers=headers) as http,
         Client(streamable_http_client(url, http_client=http)) as client,
@@ -80,7 +80,7 @@ async def test_each_tool_requires_its_role(
 ) -> None:
     run = (await conductor.start('lone', paused=True)).id
     before, refused = (await conductor.runs()).total, set()
-    async with connected(url, await token(access, role)) as client:
+    async with connect(url, await token(access, role)) as client:
         tools = (await client.list_tools()).tools
         names = {tool.name for tool in tools}
         assert names == READS | STEERS | {'lone', 'pipeline'}, 'say here who may use the new tool'

@@ -9,9 +9,9 @@ from fastapi import FastAPI
 
 from engine import Conductor
 from tests.support.harness import FakeModel, catalog, start_run, until
-from tests.unit.ui.services.test_inbox import Pair, listed, reply
+from tests.unit.ui.services.test_inbox import Pair, reply, wait_for_questions
 from tests.unit.ui.services.test_notifications import URL, Receiver
-from tests.unit.ui.services.test_schedules import signed
+from tests.unit.ui.services.test_schedules import sign
 from ui.api.client.connection import Connection
 from ui.api.client.schedules import HttpSchedules
 from ui.services.inbox import Inbox
@@ -123,7 +123,7 @@ async def test_a_trigger_fires_over_http(http: httpx.AsyncClient):
     body = {'name': 'Issues', 'action': {'pattern': 'pipeline'}, 'mapping': {'task': '/title'}}
     made = (await http.post('/triggers', json=body)).json()
     sent = json.dumps({'title': 'Compare tea and coffee'})
-    headers = signed(Trigger(**{**made, 'created': 0.0, 'action': None, 'mapping': {}}), sent)
+    headers = sign(Trigger(**{**made, 'created': 0.0, 'action': None, 'mapping': {}}), sent)
     path, json_type = f'/triggers/{made["id"]}/webhook', {'Content-Type': 'application/json'}
     both = [await http.post(path, content=sent, headers={**headers, **json_type}) for _ in range(2)]
     assert [one.status_code for one in both] == [200, 200] and both[0].json()['run'] == both[1].json()['run']
@@ -159,7 +159,7 @@ async def test_of_two_answers_one_counts_and_the_other_is_refused(
     conductor: Conductor, http: httpx.AsyncClient
 ):
     run = await start_run(conductor, 'pair', approvals='all')
-    await listed(Inbox(conductor), 2)
+    await wait_for_questions(Inbox(conductor), 2)
     items = (await http.get('/inbox')).json()['items']
     ask = items[0]['ask']
     assert ask['calls'][0]['name'] == 'calculator'

@@ -21,7 +21,7 @@ def model() -> FakeModel:
     return FakeModel(lambda request: asyncio.Event())
 
 
-async def paused(conductor: Conductor, pattern: str = 'lone') -> RunId:
+async def start_paused(conductor: Conductor, pattern: str = 'lone') -> RunId:
     return await start_run(conductor, pattern, paused=True)
 
 
@@ -100,7 +100,7 @@ async def test_a_tool_call_is_listed_and_approved_or_denied():
 
 
 async def test_breakpoints_are_set_probed_and_listed(conductor: Conductor, http: httpx.AsyncClient):
-    run = await paused(conductor)
+    run = await start_paused(conductor)
     answer = await http.put(f'/runs/{run}/breakpoints', json={'breakpoints': [{'enter': 'over'}]})
     assert [one['id'] for one in answer.json()] == ['1']
     assert (await http.get(f'/runs/{run}/breakpoints')).json()[0]['enter'] == 'over'

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 TASK = {'task': 'Compare tea and coffee'}
 
 
-def parsed(text: str) -> list[ServerSentEvent]:
+def parse_events(text: str) -> list[ServerSentEvent]:
     found = []
     for block in text.split('\n\n'):
         fields = dict(line.split(': ', 1) for line in block.split('\n') if ': ' in line and line[0] != ':')
@@ -39,7 +39,7 @@ async def test_a_stream_has_all_steps_in_order_and_ends_with_the_run(
     run = await start_run(conductor, 'pipeline', TASK)
     answer = await http.get(f'/runs/{run}/events')
     assert answer.headers['Content-Type'].startswith('text/event-stream')
-    events = parsed(answer.text)
+    events = parse_events(answer.text)
     steps = [event for event in events if event.event == 'step']
     last = (await conductor.info(run)).seq
     assert [int(event.id) for event in steps] == list(range(1, last + 1))
@@ -52,7 +52,7 @@ async def test_a_stream_resumes_after_the_last_event(conductor: Conductor, http:
     run = await start_run(conductor, 'pipeline', TASK)
     await conductor.result(run)
     last = (await conductor.info(run)).seq
-    later = parsed((await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': '5'})).text)
+    later = parse_events((await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': '5'})).text)
     assert [event.id for event in later if event.event == 'step'] == [str(n) for n in range(6, last + 1)]
     over = await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': str(last)})
     assert over.status_code == 204  # A browser stops reconnecting.

@@ -84,13 +84,13 @@ class served:
         await self.task
 
 
-async def done(conductor: Conductor, pattern: str = 'lone', **more: Any) -> RunId:
+async def run_to_end(conductor: Conductor, pattern: str = 'lone', **more: Any) -> RunId:
     run = (await conductor.start(pattern, TASK if pattern == 'pipeline' else None, **more)).id
     await conductor.result(run)
     return run
 
 
-async def held(conductor: Conductor, **more: Any) -> RunId:
+async def start_paused(conductor: Conductor, **more: Any) -> RunId:
     return (await conductor.start('lone', paused=True, **more)).id
 
 
@@ -186,7 +186,7 @@ async def test_bad_input_names_the_field(conductor: Conductor):
     with pytest.raises(InvalidInput) as told:
         await conductor.start('lone', models={'': 'nobody'})
     assert set(told.value.problems) == {'models'}
-    run = await done(conductor)
+    run = await run_to_end(conductor)
     with pytest.raises(UnknownStep) as step:
         await conductor.view(run, 99)
     assert (step.value.run, step.value.step) == (run, 99)
@@ -220,7 +220,7 @@ class TestSteering:
         assert (refused.value.run, refused.value.event) == (run, 'pause')
 
     async def test_a_paused_run_is_reported_at_rest(self, conductor: Conductor):
-        run = await held(conductor)
+        run = await start_paused(conductor)
         async for item in conductor.watch(run):
             if isinstance(item, Transition) and 0 < conductor.at_rest(run) <= item.seq:
                 break
@@ -228,7 +228,7 @@ class TestSteering:
         await conductor.cancel(run)
 
     async def test_a_region_or_run_is_edited(self, conductor: Conductor, here: Conductor):
-        run = await held(conductor)
+        run = await start_paused(conductor)
         change = {'op': 'replace', 'path': '/agents/working/instructions', 'value': 'Be brief.'}
         accepted = await conductor.accepts(run)
         assert accepted == await here.accepts(run)
@@ -238,7 +238,9 @@ class TestSteering:
 
 
 async def test_runs_are_listed_and_found(conductor: Conductor, here: Conductor):
-    made = [await done(conductor, title=f'run {number}', tags=['t'] * (number % 2)) for number in range(5)]
+    made = [
+        await run_to_end(conductor, title=f'run {number}', tags=['t'] * (number % 2)) for number in range(5)
+    ]
     assert (await conductor.runs()).runs == (await here.runs()).runs
     page = await conductor.runs(RunQuery(limit=2, offset=1))
     assert page == await here.runs(RunQuery(limit=2, offset=1))
@@ -252,7 +254,7 @@ async def test_runs_are_listed_and_found(conductor: Conductor, here: Conductor):
 
 
 async def test_runs_are_forked_compared_and_related(conductor: Conductor, here: Conductor):
-    run = await done(conductor, 'pipeline')
+    run = await run_to_end(conductor, 'pipeline')
     fork = await conductor.fork(
         run, 3, title='other', variation=ForkOverrides(instructions={'reviewer': 'Be kind.'})
     )
@@ -285,7 +287,7 @@ async def test_runs_are_forked_compared_and_related(conductor: Conductor, here: 
 
 
 async def test_a_cancelled_run_is_retried(conductor: Conductor, here: Conductor):
-    run = await held(conductor)
+    run = await start_paused(conductor)
     await conductor.cancel(run)
     assert await conductor.retry_at(run) == await here.retry_at(run)
     retried = await conductor.retry(run, title='again')
@@ -293,7 +295,7 @@ async def test_a_cancelled_run_is_retried(conductor: Conductor, here: Conductor)
 
 
 async def test_runs_are_annotated_deleted_and_kept(conductor: Conductor, here: Conductor):
-    run = await done(conductor)
+    run = await run_to_end(conductor)
     info = await conductor.annotate(run, title='Tea', tags=['a'], starred=True)
     assert info == await here.info(run)
     note = await conductor.write_note(run, 'hm', at=1)
@@ -334,7 +336,7 @@ async def test_a_trace_is_imported_and_what_needs_a_pattern_is_refused(conductor
 
 
 async def test_runs_are_exported_and_imported(conductor: Conductor, here: Conductor):
-    run = await done(conductor)
+    run = await run_to_end(conductor)
     bundle = b''.join([piece async for piece in conductor.export_bundle([run])])
     [known] = await conductor.import_bundle(io.BytesIO(bundle))
     assert (known.outcome, known.run) == ('known', run)
@@ -349,7 +351,7 @@ async def test_runs_are_exported_and_imported(conductor: Conductor, here: Conduc
 
 
 async def test_a_run_is_saved_as_a_test(conductor: Conductor, here: Conductor):
-    run = await done(conductor, 'pipeline')
+    run = await run_to_end(conductor, 'pipeline')
     test = await conductor.save_test(run)
     assert test == await here.save_test(run)
     aside = Conductor(catalog=here.catalog)
@@ -359,7 +361,7 @@ async def test_a_run_is_saved_as_a_test(conductor: Conductor, here: Conductor):
 
 
 async def test_files_are_read(conductor: Conductor, here: Conductor):
-    run = await done(conductor)
+    run = await run_to_end(conductor)
     with pytest.raises(WorkspaceError):
         await conductor.workspaces.content(run, '0' * 64)
     assert await conductor.workspaces.diff(run, '', '') == []

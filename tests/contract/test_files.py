@@ -30,7 +30,7 @@ def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
     return lambda: Workspaces(tmp_path / str(next(folders)), S3Files(url))
 
 
-async def kept(spaces: Workspaces, *contents: bytes) -> list[str]:
+async def upload(spaces: Workspaces, *contents: bytes) -> list[str]:
     digests = [spaces.objects(RUN).put(data) for data in contents]
     await spaces.upload(RUN)
     return digests
@@ -38,7 +38,7 @@ async def kept(spaces: Workspaces, *contents: bytes) -> list[str]:
 
 async def test_stored_files_are_found_by_another_process(machine: Machine) -> None:
     first = machine()
-    short, empty = await kept(first, b'short', b'')
+    short, empty = await upload(first, b'short', b'')
     long = first.objects(RUN).put_file(io.BytesIO(LONG))
     await first.upload(RUN)
     assert short == hashlib.sha256(b'short').hexdigest()
@@ -92,7 +92,7 @@ async def test_a_fork_keeps_its_files_when_its_parent_is_deleted(machine: Machin
     first = machine()
     await first.of(RUN, 'one').write('a.txt', b'said')
     snapshot = await first.of(RUN, 'one').snapshot()
-    (artifact,) = await kept(first, b'an artifact')
+    (artifact,) = await upload(first, b'an artifact')
     second = machine()
     await second.fork(RUN, FORK, [snapshot])
     await second.upload(FORK)
@@ -109,8 +109,8 @@ async def test_a_fork_keeps_its_files_when_its_parent_is_deleted(machine: Machin
 
 async def test_an_object_is_stored_once(machine: Machine) -> None:
     first = machine()
-    assert await kept(first, b'same') == await kept(first, b'same')
-    assert await kept(machine(), b'same') == [hashlib.sha256(b'same').hexdigest()]
+    assert await upload(first, b'same') == await upload(first, b'same')
+    assert await upload(machine(), b'same') == [hashlib.sha256(b'same').hexdigest()]
 
 
 async def test_a_plain_folder_has_the_layout_of_old_homes(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def step(seq: int, name: str = 'one', **fields: Any) -> Transition:
     return Transition(**(plain | fields))
 
 
-async def claimed(journal: Journal, name: str = 'one', steps: int = 0, **fields: Any) -> RunInfo:
+async def claim_run(journal: Journal, name: str = 'one', steps: int = 0, **fields: Any) -> RunInfo:
     """A run of ours with some history."""
     await journal.create(run(name, **fields), SHAPE)
     info = await journal.claim(RunId(name), 'me')
@@ -75,7 +75,7 @@ async def claimed(journal: Journal, name: str = 'one', steps: int = 0, **fields:
     return await journal.info(info.id)
 
 
-async def listed(journal: Journal, **fields: Any) -> list[str]:
+async def list_runs(journal: Journal, **fields: Any) -> list[str]:
     return [info.id for info in (await journal.runs(RunQuery(**fields))).runs]
 
 
@@ -140,7 +140,7 @@ async def test_an_unknown_run_is_named(journal: Journal) -> None:
     ):
         with pytest.raises(UnknownRun, match='nobody'):
             await call
-    assert await listed(journal) == []
+    assert await list_runs(journal) == []
 
 
 # Whole runs
@@ -166,16 +166,16 @@ async def test_whole_runs_are_kept(journal: Journal) -> None:
     info = await journal.info(RunId('one'))
     [note] = await journal.notes(info.id)
     assert note == Note(id=note.id, run=info.id, seq=2, text='noted', created=5.0) and note.id
-    assert await listed(journal, text='noted') == ['one']
+    assert await list_runs(journal, text='noted') == ['one']
     assert info.bytes > 0
     assert info == run('one', status=Status.DONE, tags=('b', 'a'), parent='gone', seq=3, bytes=info.bytes)
     assert await journal.transitions(info.id) == [step(1), step(2), step(3)]
     assert await journal.snapshot(info.id, 2) == picture and await journal.snapshot(info.id, 1) is None
     assert await seqs(journal, 'two') == [1]
-    assert await listed(journal, text='debate', tag='a') == ['one']
+    assert await list_runs(journal, text='debate', tag='a') == ['one']
     assert await journal.unfinished() == []
     await journal.delete(info.id)
-    assert await listed(journal) == ['two']
+    assert await list_runs(journal) == ['two']
 
 
 async def test_a_whole_run_without_steps_is_kept(journal: Journal) -> None:
@@ -190,29 +190,29 @@ async def test_a_whole_run_without_steps_is_kept(journal: Journal) -> None:
 )
 async def test_whole_runs_are_kept_all_or_none(journal: Journal, name: str, steps: tuple[int, ...]) -> None:
     second = of_elsewhere(name, *(step(seq, name) for seq in steps))
-    await claimed(journal, 'there', steps=2)
+    await claim_run(journal, 'there', steps=2)
     with pytest.raises(JournalConflict):
         await journal.put([of_elsewhere('one', step(1)), second])
-    assert await listed(journal) == ['there']
+    assert await list_runs(journal) == ['there']
     assert await seqs(journal, 'there') == [1, 2]
 
 
 async def test_an_incomplete_history_leaves_nothing(journal: Journal) -> None:
-    def broken() -> Iterator[Transition]:
+    def break_off() -> Iterator[Transition]:
         yield step(1)
         raise ValueError('cut off')
 
-    whole = WholeRun(info=run(), shape=SHAPE, history=broken())
+    whole = WholeRun(info=run(), shape=SHAPE, history=break_off())
     with pytest.raises(ValueError, match='cut off'):
         await journal.put([whole])
-    assert await listed(journal) == []
+    assert await list_runs(journal) == []
 
 
 # Appending
 
 
 async def test_only_changed_fields_are_updated(journal: Journal) -> None:
-    info = await claimed(journal, parameters={'a': 1})
+    info = await claim_run(journal, parameters={'a': 1})
     await journal.annotate(info.id, title='Renamed', tags=['x'], note='n')
     moved = replace(
         info,
@@ -237,7 +237,7 @@ async def test_only_changed_fields_are_updated(journal: Journal) -> None:
 
 
 async def test_bytes_are_counted(journal: Journal) -> None:
-    info = await claimed(journal)
+    info = await claim_run(journal)
     sizes = [
         await journal.append(replace(info, seq=2), [step(1), step(2)]),
         await journal.append(replace(info, seq=3), [step(3)]),
@@ -247,7 +247,7 @@ async def test_bytes_are_counted(journal: Journal) -> None:
 
 
 async def test_a_stale_owner_writes_nothing(journal: Journal) -> None:
-    old = await claimed(journal)
+    old = await claim_run(journal)
     new = await journal.claim(old.id, 'another')
     assert (new.owner, new.epoch) == ('another', old.epoch + 1)
     with pytest.raises(StaleOwner, match='one') as caught:
@@ -264,7 +264,7 @@ async def test_a_stale_owner_writes_nothing(journal: Journal) -> None:
 
 @pytest.mark.parametrize('wrong', [1, 2, 4, 5], ids=['again', 'last', 'gap', 'leap'])
 async def test_a_wrong_seq_writes_nothing(journal: Journal, wrong: int) -> None:
-    info = await claimed(journal, steps=2)
+    info = await claim_run(journal, steps=2)
     with pytest.raises(JournalConflict) as caught:
         await journal.append(replace(info, status=Status.DONE), [step(wrong)])
     assert (caught.value.run, caught.value.seq) == ('one', wrong)
@@ -273,7 +273,7 @@ async def test_a_wrong_seq_writes_nothing(journal: Journal, wrong: int) -> None:
 
 
 async def test_transitions_are_appended_all_or_none(journal: Journal) -> None:
-    info = await claimed(journal, steps=1)
+    info = await claim_run(journal, steps=1)
     with pytest.raises(JournalConflict):
         await journal.append(info, [step(2), step(3), step(3)], Snapshot(run=info.id, seq=2, state={}))
     assert await seqs(journal) == [1]
@@ -283,7 +283,7 @@ async def test_transitions_are_appended_all_or_none(journal: Journal) -> None:
 
 
 async def test_many_runs_at_once_and_stale_ones_among_them(journal: Journal) -> None:
-    infos = [await claimed(journal, f'run{number}') for number in range(50)]
+    infos = [await claim_run(journal, f'run{number}') for number in range(50)]
     stale = {info.id for info in infos[::7]}
     for name in stale:
         await journal.claim(name, 'another')
@@ -300,7 +300,7 @@ async def test_many_runs_at_once_and_stale_ones_among_them(journal: Journal) -> 
 
 
 async def test_two_writers_of_one_step_cannot_both_win(journal: Journal) -> None:
-    info = await claimed(journal)
+    info = await claim_run(journal)
     tries = (journal.append(info, [step(1, event=Event(name=f'by{n}'))]) for n in range(9))
     ends = await asyncio.gather(*tries, return_exceptions=True)
     assert sum(isinstance(end, JournalConflict) for end in ends) == 8
@@ -311,7 +311,7 @@ async def test_two_writers_of_one_step_cannot_both_win(journal: Journal) -> None
 
 
 async def test_steps_are_read_in_ranges(journal: Journal) -> None:
-    await claimed(journal, steps=5)
+    await claim_run(journal, steps=5)
     assert await seqs(journal) == [1, 2, 3, 4, 5]
     assert await seqs(journal, after=2) == [3, 4, 5]
     assert await seqs(journal, until=2) == [1, 2]
@@ -323,7 +323,7 @@ async def test_steps_are_read_in_ranges(journal: Journal) -> None:
 
 
 async def test_the_latest_snapshot_before_a_step(journal: Journal) -> None:
-    info = await claimed(journal)
+    info = await claim_run(journal)
     for seq in range(1, 7):
         picture = Snapshot(run=info.id, seq=seq, state={'at': seq, 'x': ['☂']}) if seq % 2 == 0 else None
         await journal.append(info, [step(seq)], picture)
@@ -350,7 +350,7 @@ async def test_a_transition_keeps_every_field(journal: Journal) -> None:
             Change(op='replace', path='', value=None),
         ),
     )
-    info = await claimed(journal)
+    info = await claim_run(journal)
     await journal.append(info, [full, step(2)])
     assert await journal.transitions(info.id) == [full, step(2)]
 
@@ -380,7 +380,7 @@ async def test_json_survives_a_round_trip(journal: Journal, data: Any, value: An
     sent = step(
         1, name, event=Event(name='e', data=data), changes=(Change(op='add', path='/x', value=value),)
     )
-    info = await claimed(journal, name)
+    info = await claim_run(journal, name)
     await journal.append(info, [sent], Snapshot(run=info.id, seq=1, state=data))
     (got,) = await journal.transitions(info.id)
     picture = await journal.snapshot(info.id, 1)
@@ -393,7 +393,7 @@ async def test_json_survives_a_round_trip(journal: Journal, data: Any, value: An
 
 
 async def test_a_fork_starts_with_its_parents_steps(journal: Journal) -> None:
-    parent = await claimed(journal)
+    parent = await claim_run(journal)
     for seq in range(1, 5):
         await journal.append(parent, [step(seq)], Snapshot(run=parent.id, seq=seq, state={'at': seq}))
     child = run('child', parent=parent.id, parent_at=3, seq=3, tags=('forked',))
@@ -436,34 +436,34 @@ async def test_a_family_is_found_from_each_member(journal: Journal) -> None:
 
 
 async def test_the_replayed_step_is_recorded(journal: Journal) -> None:
-    info = await claimed(journal)
+    info = await claim_run(journal)
     sent = step(1, event=Event(name='done', at=StatePath('judging'), since=1, played=17))
     await journal.append(info, [sent])
     assert await journal.transitions(info.id) == [sent]
 
 
 async def test_annotating_changes_only_the_given_fields(journal: Journal) -> None:
-    info = await claimed(journal, tags=('a', 'b'), note='old')
+    info = await claim_run(journal, tags=('a', 'b'), note='old')
     assert await journal.annotate(info.id, title='New') == replace(info, title='New')
     assert await journal.annotate(info.id, tags=['c'], note='') == replace(
         info, title='New', tags=('c',), note=''
     )
     assert await journal.annotate(info.id, tags=[]) == replace(info, title='New', tags=(), note='')
-    assert await listed(journal, tag='c') == []
+    assert await list_runs(journal, tag='c') == []
     await journal.append(info, [step(1)])  # a person's changes do not fence the owner
 
 
 async def test_a_deleted_run_is_gone(journal: Journal) -> None:
-    info = await claimed(journal, steps=3, tags=('t',))
-    other = await claimed(journal, 'other', steps=1)
+    info = await claim_run(journal, steps=3, tags=('t',))
+    other = await claim_run(journal, 'other', steps=1)
     await journal.delete(info.id)
     with pytest.raises(UnknownRun):
         await journal.info(info.id)
     with pytest.raises(UnknownRun):
         await journal.append(info, [step(4)])
-    assert await listed(journal) == ['other']
-    assert await listed(journal, tag='t') == []
+    assert await list_runs(journal) == ['other']
+    assert await list_runs(journal, tag='t') == []
     assert await seqs(journal, 'other') == [1]
-    again = await claimed(journal)
+    again = await claim_run(journal)
     assert (await seqs(journal), again.tags, again.seq) == ([], (), 0)
     assert (await journal.info(other.id)).seq == 1

@@ -16,7 +16,7 @@ from engine.records import (
     Status,
     Usage,
 )
-from tests.contract.test_journal import SHAPE, claimed, listed, run, step
+from tests.contract.test_journal import SHAPE, claim_run, list_runs, run, step
 
 
 async def test_runs_are_filtered(journal: Journal) -> None:
@@ -24,22 +24,22 @@ async def test_runs_are_filtered(journal: Journal) -> None:
     await journal.create(run('b', created=2.0, pattern='loop', tags=('y',)), SHAPE)
     await journal.create(run('c', created=3.0, status=Status.FAILED), SHAPE)
     await journal.create(run('d', created=3.0, status=Status.WAITING), SHAPE)
-    assert await listed(journal) == ['d', 'c', 'b', 'a']
-    assert await listed(journal, pattern='loop') == ['b']
-    assert await listed(journal, status=(Status.DONE, Status.FAILED)) == ['c', 'a']
-    assert await listed(journal, tag='y') == ['b', 'a']
-    assert await listed(journal, tag='z') == []
-    assert await listed(journal, since=2.0) == ['d', 'c', 'b']
-    assert await listed(journal, until=2.0) == ['a']
-    assert await listed(journal, since=1.5, until=3.0, pattern='loop', tag='y') == ['b']
+    assert await list_runs(journal) == ['d', 'c', 'b', 'a']
+    assert await list_runs(journal, pattern='loop') == ['b']
+    assert await list_runs(journal, status=(Status.DONE, Status.FAILED)) == ['c', 'a']
+    assert await list_runs(journal, tag='y') == ['b', 'a']
+    assert await list_runs(journal, tag='z') == []
+    assert await list_runs(journal, since=2.0) == ['d', 'c', 'b']
+    assert await list_runs(journal, until=2.0) == ['a']
+    assert await list_runs(journal, since=1.5, until=3.0, pattern='loop', tag='y') == ['b']
 
 
 async def test_a_page_of_runs_says_how_many_there_are(journal: Journal) -> None:
     for number in range(5):
         await journal.create(run(f'r{number}', created=float(number)), SHAPE)
-    assert await listed(journal, limit=2) == ['r4', 'r3']
-    assert await listed(journal, limit=2, offset=4) == ['r0']
-    assert await listed(journal, limit=2, offset=9) == []
+    assert await list_runs(journal, limit=2) == ['r4', 'r3']
+    assert await list_runs(journal, limit=2, offset=4) == ['r0']
+    assert await list_runs(journal, limit=2, offset=9) == []
     assert (await journal.runs(RunQuery(limit=0))).total == 5
     assert (await journal.runs(RunQuery(since=3.0, limit=1))).total == 2
 
@@ -61,12 +61,12 @@ async def test_a_list_is_sorted_and_totaled(journal: Journal, sort: Any, largest
         ('b', 'Zebras', 2.0, 9.0, 3, Usage(input=1, output=2, unpriced=1)),
         ('c', 'bears', 3.0, 6.0, 1, Usage(output=1, dollars=0.25)),
     ):
-        await claimed(journal, name, steps, title=title, created=created)
+        await claim_run(journal, name, steps, title=title, created=created)
         info = replace(await journal.info(RunId(name)), updated=updated, usage=usage)
         await journal.append(replace(info, seq=steps + 1), [step(steps + 1, name)])
-    assert await listed(journal, sort=sort) == largest_first
-    assert await listed(journal, sort=sort, ascending=True) == largest_first[::-1]
-    assert await listed(journal, sort=sort, offset=1, limit=1) == largest_first[1:2]
+    assert await list_runs(journal, sort=sort) == largest_first
+    assert await list_runs(journal, sort=sort, ascending=True) == largest_first[::-1]
+    assert await list_runs(journal, sort=sort, offset=1, limit=1) == largest_first[1:2]
     page = await journal.runs(RunQuery(limit=1, totals=True, since=2.0))
     assert page.usage == Usage(input=1, output=3, dollars=0.25, unpriced=1)
     assert (await journal.runs(RunQuery())).usage is None
@@ -75,24 +75,24 @@ async def test_a_list_is_sorted_and_totaled(journal: Journal, sort: Any, largest
 async def test_search_matches_prefixes_of_words(journal: Journal) -> None:
     await journal.create(run('a', title='Zebras are striped', parameters={'motion': 'Ban the café'}), SHAPE)
     await journal.create(run('b', title='Horses', tags=('four-legged',), note='see zebras_too'), SHAPE)
-    assert await listed(journal, text='zebra') == ['b', 'a']
-    assert await listed(journal, text='STRIPED zeb') == ['a']
-    assert await listed(journal, text='ebra') == []
-    assert await listed(journal, text='zebra unicorn') == []
-    assert await listed(journal, text='ban café') == ['a']
-    assert await listed(journal, text='legged') == ['b']
-    assert await listed(journal, text='too') == ['b']
-    assert await listed(journal, text='debate') == ['b', 'a']
-    assert await listed(journal, text='horses', tag='four-legged') == ['b']
+    assert await list_runs(journal, text='zebra') == ['b', 'a']
+    assert await list_runs(journal, text='STRIPED zeb') == ['a']
+    assert await list_runs(journal, text='ebra') == []
+    assert await list_runs(journal, text='zebra unicorn') == []
+    assert await list_runs(journal, text='ban café') == ['a']
+    assert await list_runs(journal, text='legged') == ['b']
+    assert await list_runs(journal, text='too') == ['b']
+    assert await list_runs(journal, text='debate') == ['b', 'a']
+    assert await list_runs(journal, text='horses', tag='four-legged') == ['b']
 
 
 async def test_search_follows_edits(journal: Journal) -> None:
-    info = await claimed(journal, title='before', tags=('old',))
+    info = await claim_run(journal, title='before', tags=('old',))
     await journal.annotate(info.id, title='after', tags=['new'])
-    assert await listed(journal, text='before') == await listed(journal, text='old') == []
-    assert await listed(journal, text='after new') == ['one']
+    assert await list_runs(journal, text='before') == await list_runs(journal, text='old') == []
+    assert await list_runs(journal, text='after new') == ['one']
     await journal.delete(info.id)
-    assert await listed(journal, text='after') == []
+    assert await list_runs(journal, text='after') == []
 
 
 OPERATORS = [
@@ -114,13 +114,13 @@ NO_WORDS = ['"', "'", '""', '*', '-', '(', '\0', '🎉', '\\', '', '   ', '\ud80
 async def test_no_character_is_a_search_operator(journal: Journal, text: str) -> None:
     await journal.create(run(title='umbrella'), SHAPE)
     await journal.create(run('other', title=text), SHAPE)
-    assert await listed(journal, text=text) == ['other']
+    assert await list_runs(journal, text=text) == ['other']
 
 
 @pytest.mark.parametrize('text', NO_WORDS)
 async def test_a_text_without_words_restricts_nothing(journal: Journal, text: str) -> None:
     await journal.create(run(title='umbrella'), SHAPE)
-    assert await listed(journal, text=text) == ['one']
+    assert await list_runs(journal, text=text) == ['one']
 
 
 async def test_unfinished_runs_are_listed_oldest_first(journal: Journal) -> None:
@@ -223,7 +223,7 @@ async def test_entries_are_selected_and_sorted(journal: Journal):
 
 async def test_runs_newer_than_an_entry_are_found(journal: Journal):
     for number, name in enumerate(('one', 'two', 'none')):
-        info = await claimed(journal, name)
+        info = await claim_run(journal, name)
         if name != 'none':
             steps = [step(seq, name) for seq in (1, 2)]
             await journal.append(replace(info, seq=2, updated=200.0 - number), steps)

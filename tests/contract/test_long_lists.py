@@ -96,7 +96,7 @@ def conducting(journal: Journal) -> Conductor:
     return Conductor(kept, catalog=CATALOG)
 
 
-async def grown(journal: Journal) -> RunId:
+async def grow_lists(journal: Journal) -> RunId:
     """A run with every kind of list change, continued midway by a second process."""
     run = None
     for part in (HISTORY[:25], HISTORY[25:]):
@@ -117,7 +117,7 @@ async def snapshots(journal: Journal, run: RunId, last: int) -> dict[int, Snapsh
 
 
 async def test_each_step_reads_back_identically(journal: Journal) -> None:
-    run = await grown(journal)
+    run = await grow_lists(journal)
     async with conducting(journal) as reader:
         steps, shape = await reader.transitions(run), await reader.shape(run)
         taken = await snapshots(journal, run, len(steps))
@@ -134,7 +134,7 @@ async def test_each_step_reads_back_identically(journal: Journal) -> None:
 
 
 async def test_a_fork_reads_its_parents_lists(journal: Journal) -> None:
-    run = await grown(journal)
+    run = await grow_lists(journal)
     async with conducting(journal) as conductor:
         await conductor.recover()
         child = await conductor.fork(run, at=20)
@@ -145,7 +145,7 @@ async def test_a_fork_reads_its_parents_lists(journal: Journal) -> None:
 
 
 async def test_a_list_that_was_read_does_not_change(journal: Journal) -> None:
-    run = await grown(journal)
+    run = await grow_lists(journal)
     steps, shape = await journal.transitions(run), await journal.shape(run)
     snapshot = await journal.snapshot(run, len(steps) - 1)
     assert snapshot and 'tails' in snapshot.state
@@ -166,7 +166,7 @@ def fold_document(run: RunId, shape: Any, steps: list[Transition]) -> Any:
 
 async def test_lists_are_loaded_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
     journal = MemoryJournal()
-    run = await grown(journal)
+    run = await grow_lists(journal)
     asked: list[str] = []
 
     def noting(field: str, found: Any) -> list[Any]:

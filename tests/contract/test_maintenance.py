@@ -9,7 +9,7 @@ import pytest
 from engine.errors import UnknownNote, UnknownRun
 from engine.journal.protocol import Journal
 from engine.records import PURGING, Note, RunId, RunQuery, Status
-from tests.contract.test_journal import SHAPE, claimed, listed, run, seqs, step
+from tests.contract.test_journal import SHAPE, claim_run, list_runs, run, seqs, step
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +25,7 @@ async def texts(journal: Journal, name: str = 'one') -> list[tuple[int, str]]:
 
 
 async def test_a_new_run_has_neither_star_nor_pin_and_is_in_the_list(journal: Journal) -> None:
-    info = await claimed(journal)
+    info = await claim_run(journal)
     assert (info.starred, info.pinned, info.deleted) == (False, False, 0.0)
     kept = run('two', starred=True, pinned=True, deleted=5.5)
     await journal.create(kept, SHAPE)
@@ -33,7 +33,7 @@ async def test_a_new_run_has_neither_star_nor_pin_and_is_in_the_list(journal: Jo
 
 
 async def test_stars_and_pins_persist_and_do_not_disturb_the_owner(journal: Journal) -> None:
-    info = await claimed(journal)
+    info = await claim_run(journal)
     assert await journal.annotate(ONE, starred=True) == replace(info, starred=True)
     assert await journal.annotate(ONE, pinned=True, title='x') == replace(
         info, starred=True, pinned=True, title='x'
@@ -49,12 +49,12 @@ async def test_lists_of_starred_and_of_pinned_runs(journal: Journal) -> None:
         await journal.create(run(name, created=float(number)), SHAPE)
     await journal.annotate(RunId('a'), pinned=True)
     await journal.annotate(RunId('c'), pinned=True, starred=True)
-    assert await listed(journal) == ['d', 'c', 'b', 'a']
-    assert await listed(journal, pins_first=True) == ['c', 'a', 'd', 'b']
-    assert await listed(journal, pins_first=True, limit=2, offset=1) == ['a', 'd']
-    assert await listed(journal, starred=True) == ['c']
-    assert await listed(journal, pinned=True) == ['c', 'a']
-    assert await listed(journal, pinned=True, text='nothing') == []
+    assert await list_runs(journal) == ['d', 'c', 'b', 'a']
+    assert await list_runs(journal, pins_first=True) == ['c', 'a', 'd', 'b']
+    assert await list_runs(journal, pins_first=True, limit=2, offset=1) == ['a', 'd']
+    assert await list_runs(journal, starred=True) == ['c']
+    assert await list_runs(journal, pinned=True) == ['c', 'a']
+    assert await list_runs(journal, pinned=True, text='nothing') == []
     assert (await journal.runs(RunQuery(pinned=True, limit=1))).total == 2
 
 
@@ -64,28 +64,28 @@ async def test_the_trash_is_a_list_of_its_own(journal: Journal) -> None:
     await journal.annotate(RunId('a'), deleted=20.0)
     await journal.annotate(RunId('c'), deleted=10.0)
     await journal.annotate(RunId('d'), deleted=PURGING)
-    assert await listed(journal) == await listed(journal, tag='t', text='debate') == ['b']
-    assert await listed(journal, place='trash') == ['a', 'c']
-    assert await listed(journal, place='purging') == ['d']
+    assert await list_runs(journal) == await list_runs(journal, tag='t', text='debate') == ['b']
+    assert await list_runs(journal, place='trash') == ['a', 'c']
+    assert await list_runs(journal, place='purging') == ['d']
     assert [info.id for info in await journal.unfinished()] == ['b']
     assert (await journal.info(RunId('a'))).deleted == 20.0
     await journal.annotate(RunId('a'), deleted=0.0)
-    assert await listed(journal) == ['b', 'a']
+    assert await list_runs(journal) == ['b', 'a']
 
 
 async def test_a_fork_survives_the_deletion_of_its_parent(journal: Journal) -> None:
-    parent = await claimed(journal, steps=4)
+    parent = await claim_run(journal, steps=4)
     await journal.annotate(ONE, pinned=True)
     await journal.fork(run('child', parent=parent.id, parent_at=3, seq=3), SHAPE)
     await journal.annotate(ONE, deleted=9.0)
-    assert await listed(journal) == ['child']
+    assert await list_runs(journal) == ['child']
     await journal.delete(ONE)
     assert await seqs(journal, 'child') == [1, 2, 3]
     assert (await journal.info(RunId('child'))).parent == 'one'
 
 
 async def test_notes_are_ordered_by_step(journal: Journal) -> None:
-    await claimed(journal, steps=3)
+    await claim_run(journal, steps=3)
     first = await note(journal, 'on the third', 3, created=5.0)
     second = await note(journal, 'on the first', created=6.0)
     third = await note(journal, 'another on the first', created=7.0)
@@ -99,7 +99,7 @@ async def test_notes_are_ordered_by_step(journal: Journal) -> None:
 
 
 async def test_notes_do_not_change_the_history(journal: Journal) -> None:
-    info = await claimed(journal, steps=2)
+    info = await claim_run(journal, steps=2)
     before = await journal.transitions(ONE)
     await note(journal, 'a remark')
     assert await journal.transitions(ONE) == before
@@ -108,8 +108,8 @@ async def test_notes_do_not_change_the_history(journal: Journal) -> None:
 
 
 async def test_a_missing_note_is_named(journal: Journal) -> None:
-    await claimed(journal)
-    await claimed(journal, 'two')
+    await claim_run(journal)
+    await claim_run(journal, 'two')
     kept = await note(journal, 'mine')
     for number in (kept.id + 1, -1):
         with pytest.raises(UnknownNote, match=f'one has no note {number}'):
@@ -131,25 +131,25 @@ async def test_a_missing_note_is_named(journal: Journal) -> None:
 
 
 async def test_search_finds_notes(journal: Journal) -> None:
-    await claimed(journal, title='Horses', note='for Monday')
+    await claim_run(journal, title='Horses', note='for Monday')
     kept = await note(journal, 'a Zebra appears')
     await note(journal, 'the café closes')
-    assert await listed(journal, text='zeb') == await listed(journal, text='café horses') == ['one']
-    assert await listed(journal, text='monday zebra') == ['one']
+    assert await list_runs(journal, text='zeb') == await list_runs(journal, text='café horses') == ['one']
+    assert await list_runs(journal, text='monday zebra') == ['one']
     await journal.write_note(replace(kept, text='a donkey appears'))
-    assert await listed(journal, text='zebra') == []
+    assert await list_runs(journal, text='zebra') == []
     await journal.annotate(ONE, title='Ponies')
-    assert await listed(journal, text='donkey ponies') == ['one']
+    assert await list_runs(journal, text='donkey ponies') == ['one']
     await journal.delete_note(ONE, kept.id)
-    assert await listed(journal, text='donkey') == []
+    assert await list_runs(journal, text='donkey') == []
 
 
 async def test_notes_are_deleted_with_their_run_and_not_forked(journal: Journal) -> None:
-    await claimed(journal, steps=2)
+    await claim_run(journal, steps=2)
     await note(journal, 'of the parent')
     await journal.fork(run('child', parent=ONE, parent_at=2, seq=2), SHAPE)
     assert await texts(journal, 'child') == []
     await journal.delete(ONE)
-    await claimed(journal)
+    await claim_run(journal)
     assert await texts(journal) == []
-    assert await listed(journal, text='parent') == []
+    assert await list_runs(journal, text='parent') == []

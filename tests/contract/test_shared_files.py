@@ -22,8 +22,8 @@ from engine.workspace import Workspaces
 from storage.s3.files import S3Files
 from tests.support.harness import FakeModel, HastyClock, catalog, until
 from tests.support.servers.s3 import S3Server
-from tests.unit.engine.models.test_recordings import FAR, Provider, made, sources
-from tests.unit.engine.workspace.test_run_files import Pair, at_step, held, jot, writing
+from tests.unit.engine.models.test_recordings import FAR, Provider, make_catalog, sources
+from tests.unit.engine.workspace.test_run_files import Pair, at_step, jot, list_files, writing
 
 
 class Machines:
@@ -43,7 +43,7 @@ def machines(s3: S3Server, tmp_path: Path) -> Machines:
     return Machines(tmp_path, s3.bucket())
 
 
-async def written(conductor: Conductor, run: RunId, snapshots: int) -> None:
+async def wait_for_snapshots(conductor: Conductor, run: RunId, snapshots: int) -> None:
     """Wait until this many steps name a snapshot."""
     async for item in conductor.watch(run):
         snapshots -= isinstance(item, Transition) and 'snapshots' in item.event.data
@@ -54,12 +54,12 @@ async def written(conductor: Conductor, run: RunId, snapshots: int) -> None:
 async def test_a_run_continues_elsewhere_with_its_files(machines: Machines) -> None:
     async with machines.open('first', writing(2, hangs=True)) as first:
         run = (await first.start('pair')).id
-        await written(first, run, 4)
+        await wait_for_snapshots(first, run, 4)
     async with machines.open('second', writing(3)) as second:
         assert await second.recover() == [run]
         assert (await second.result(run)).status is Status.DONE
-        assert held(second, run, 'one') == ['one-0', 'one-1', 'one-2']
-        assert held(second, run, 'two') == ['two-0', 'two-1', 'two-2']
+        assert list_files(second, run, 'one') == ['one-0', 'one-1', 'one-2']
+        assert list_files(second, run, 'two') == ['two-0', 'two-1', 'two-2']
         assert await second.audit(run)
     async with machines.open('web') as web:
         last = (await web.info(run)).seq
@@ -112,7 +112,7 @@ async def test_a_run_waits_while_files_are_unavailable(machines: Machines, s3: S
 async def test_a_takeover_waits_for_the_files(machines: Machines, s3: S3Server) -> None:
     async with machines.open('first', writing(1, hangs=True)) as first:
         run = (await first.start('pair')).id
-        await written(first, run, 2)
+        await wait_for_snapshots(first, run, 2)
     async with machines.open('second', writing(2), clock=HastyClock()) as second:
         s3.stop()
         recovering = asyncio.ensure_future(second.recover())
@@ -263,38 +263,38 @@ async def test_a_bundle_is_exported_and_imported_on_another_machine(machines: Ma
 
 async def test_a_recording_continues_elsewhere_and_replays_on_a_third_machine(machines: Machines) -> None:
     provider = Provider()
-    async with machines.open('first', made(provider), clock=HastyClock()) as first:
+    async with machines.open('first', make_catalog(provider), clock=HastyClock()) as first:
         run = (await first.start('lone', models={'': FAR}, record=True)).id
         told = await first.result(run)
         assert told.status is Status.DONE
         recorded = read_exchanges(first.recordings.path(run))
     machines.files.send(f'{run}/recording/0000000000-{0:015}', b'{"late": "of a displaced worker"}\n')
-    async with machines.open('web', made(None), clock=HastyClock()) as web:
+    async with machines.open('web', make_catalog(None), clock=HastyClock()) as web:
         again = (await web.start('lone', replay=run)).id
         assert sources(await web.transitions(again)) <= {'replayed'}
         outcome = await web.result(again)
         assert outcome.status is Status.DONE, outcome.error
         assert read_exchanges(web.recordings.path(run)) == recorded
-    async with machines.open('third', made(None), clock=HastyClock()) as third:
+    async with machines.open('third', make_catalog(None), clock=HastyClock()) as third:
         await third.recordings.fetch(again)
         assert read_exchanges(third.recordings.replayed_path(again)) == recorded
 
 
 async def test_a_new_owner_keeps_the_recordings_of_finished_calls(machines: Machines) -> None:
     provider = Provider()
-    async with machines.open('first', made(provider), clock=HastyClock()) as first:
+    async with machines.open('first', make_catalog(provider), clock=HastyClock()) as first:
         run = (await first.start('pair', models={'': FAR}, record=True)).id
         await until(lambda: provider.asked == 2)
         provider.gate = asyncio.Event()  # no later call is answered here
         await until(lambda: provider.asked >= 3)
     provider.gate = None
-    async with machines.open('second', made(provider), clock=HastyClock()) as second:
+    async with machines.open('second', make_catalog(provider), clock=HastyClock()) as second:
         assert await second.recover() == [run]
         assert (await second.result(run)).status is Status.DONE
         ended = [step for step in await second.transitions(run) if step.event.data.get('source') == 'live']
         assert len(read_exchanges(second.recordings.path(run))) == len(ended) == 4
         kept = second.recordings.path(run).read_bytes()
-    async with machines.open('web', made(None)) as web:
+    async with machines.open('web', make_catalog(None)) as web:
         await web.recordings.fetch(run)
         assert web.recordings.path(run).read_bytes() == kept
 

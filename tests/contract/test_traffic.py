@@ -99,13 +99,13 @@ def _and_around(path: str) -> tuple[StatePath, ...]:
     return (StatePath(path), *_and_around(path.rpartition('.')[0])) if path else ()
 
 
-async def surveyed(journal: Journal, **query: Any) -> Traffic:
+async def survey(journal: Journal, **query: Any) -> Traffic:
     assert await refresh_paths(journal, RunQuery(**query)) == {}
     assert await journal.due(RunQuery(**query)) == []
     return await journal.traffic(RunQuery(**query))
 
 
-async def looped(journal: Journal, name: str, *, rounds: int = 1, **fields: Any) -> History:
+async def run_loop(journal: Journal, name: str, *, rounds: int = 1, **fields: Any) -> History:
     """A run that went from a to b.x and back some times, and then to its end."""
     run = await History.begin(journal, name, **fields)
     await run.go('start', '', 'a')
@@ -123,13 +123,13 @@ def edges(traffic: Traffic) -> dict[str, tuple[int, int]]:
 
 
 async def test_without_runs_there_is_no_traffic(journal: Journal) -> None:
-    assert await surveyed(journal) == Traffic()
+    assert await survey(journal) == Traffic()
 
 
 async def test_edges_visits_and_seconds_are_added_up(journal: Journal) -> None:
-    await looped(journal, 'one')
-    await looped(journal, 'three', rounds=3)
-    found = await surveyed(journal)
+    await run_loop(journal, 'one')
+    await run_loop(journal, 'three', rounds=3)
+    found = await survey(journal)
     assert (found.runs, found.statuses, found.shapes) == (2, {'done': 2}, ((SHAPE, 2),))
     assert edges(found) == {'[*]>a': (2, 2), 'a>b.x': (4, 2), 'a>end': (2, 2), 'b.x>a': (4, 2)}
     inner = next(one for one in found.states if one.path == 'b.x')
@@ -147,7 +147,7 @@ async def test_pauses_and_time_without_a_process_are_not_counted(journal: Journa
     await run.go('resume', after=50.0)
     await run.go('recover', after=70.0)
     await run.go('done', 'a', 'end', after=4.0, status=Status.DONE)
-    (place, _) = (await surveyed(journal)).states
+    (place, _) = (await survey(journal)).states
     assert (place.path, place.seconds) == ('a', 6.0)
 
 
@@ -158,7 +158,7 @@ async def test_failures_are_counted_where_they_happened(journal: Journal) -> Non
     await run.go('failed', 'b.x', 'a')
     await run.go('done', 'a', 'b.x')
     await run.go('failed', 'b.x', 'bad', status=Status.FAILED)
-    found = {place.path: place for place in (await surveyed(journal)).states}
+    found = {place.path: place for place in (await survey(journal)).states}
     told = {path: (one.failed, one.expired, one.fell, one.troubled) for path, one in found.items()}
     assert told == {'a': (0, 1, 0, 1), 'b.x': (2, 0, 1, 1), 'b': (0, 0, 1, 1), 'bad': (0, 0, 0, 0)}
 
@@ -168,18 +168,18 @@ async def test_a_failure_that_ends_the_run_is_counted_in_its_state(journal: Jour
     await run.go('start', '', 'b.x')
     await run.go('failed', 'b.x', 'a')
     await run.go('always', 'a', 'bad', raised=True, status=Status.FAILED)
-    found = {place.path: place.fell for place in (await surveyed(journal)).states}
+    found = {place.path: place.fell for place in (await survey(journal)).states}
     assert found == {'a': 1, 'b': 1, 'b.x': 1, 'bad': 0}
 
 
 async def test_a_fork_counts_from_where_it_left_its_parent(journal: Journal) -> None:
-    parent = await looped(journal, 'parent')
+    parent = await run_loop(journal, 'parent')
     child = RunInfo(id=RunId('child'), pattern='loop', title='', parent=parent.info.id, parent_at=2)
     await journal.fork(child, SHAPE)
     fork = History(journal, await journal.claim(child.id, 'me'), time=102.0, active=(StatePath('b.x'),))
     await fork.go('recover')
     await fork.go('done', 'b.x', 'end', after=5.0, status=Status.DONE)
-    found = await surveyed(journal)
+    found = await survey(journal)
     assert edges(found) | {'[*]>a': (1, 1), 'b.x>end': (1, 1), 'a>b.x': (1, 1)} == edges(found)
     inner = next(one for one in found.states if one.path == 'b.x')
     assert (inner.runs, inner.visits, inner.seconds) == (2, 1, 3.0 + 5.0)
@@ -189,10 +189,10 @@ async def test_a_fork_counts_from_where_it_left_its_parent(journal: Journal) -> 
 
 
 async def test_the_usual_chart_comes_first(journal: Journal) -> None:
-    await looped(journal, 'b', shape=OTHER, created=9.0)
+    await run_loop(journal, 'b', shape=OTHER, created=9.0)
     for name in ('a', 'c'):
-        await looped(journal, name)
-    assert (await surveyed(journal)).shapes == ((SHAPE, 2), (OTHER, 1))
+        await run_loop(journal, name)
+    assert (await survey(journal)).shapes == ((SHAPE, 2), (OTHER, 1))
 
 
 # Trails
@@ -202,23 +202,23 @@ async def test_a_trail_is_extended_incrementally(journal: Journal) -> None:
     run = await History.begin(journal, 'one')
     await run.go('start', '', 'a')
     await run.go('failed', 'a', 'b.x')
-    await surveyed(journal)
+    await survey(journal)
     kept = await journal.trail(run.info.id)
     assert kept is not None and kept.seq == 2 and kept.rest
     await run.go('always', 'b.x', 'bad', raised=True, after=4.0, status=Status.FAILED)
     assert await journal.due(RunQuery()) == ['one']
-    piecewise = await surveyed(journal)
+    piecewise = await survey(journal)
     (whole,) = [await journal.trail(run.info.id)]
     again = MemoryJournal()
     await again.create(replace(run.info, seq=0, epoch=0, status=Status.RUNNING), SHAPE)
     await again.append(replace(run.info, epoch=0), run.steps)
-    assert replace(await surveyed(again), unread={}) == piecewise
+    assert replace(await survey(again), unread={}) == piecewise
     assert whole == await again.trail(run.info.id)
     assert whole is not None and not whole.rest  # nothing follows an end
 
 
 async def test_only_what_is_new_is_due(journal: Journal) -> None:
-    first, second = await looped(journal, 'first'), await History.begin(journal, 'second', created=2.0)
+    first, second = await run_loop(journal, 'first'), await History.begin(journal, 'second', created=2.0)
     assert await journal.due(RunQuery()) == ['first']  # the second has no step yet
     await second.go('start', '', 'a')
     assert await journal.due(RunQuery()) == ['second', 'first']
@@ -231,17 +231,17 @@ async def test_only_what_is_new_is_due(journal: Journal) -> None:
 
 
 async def test_trails_of_other_rules_are_recomputed(journal: Journal) -> None:
-    run = await looped(journal, 'one')
+    run = await run_loop(journal, 'one')
     old = PathStats(seq=9, edges={(StatePath('no'), 'more'): 1}, rules=RULES - 1)
     await journal.keep_trails({run.info.id: old})
     assert await journal.trail(run.info.id) is None
     assert await journal.due(RunQuery()) == ['one']
-    assert 'no>more' not in edges(await surveyed(journal))
+    assert 'no>more' not in edges(await survey(journal))
 
 
 async def test_a_trail_is_never_shortened_nor_kept_without_its_run(journal: Journal) -> None:
-    run = await looped(journal, 'one')
-    await surveyed(journal)
+    run = await run_loop(journal, 'one')
+    await survey(journal)
     kept = await journal.trail(run.info.id)
     await journal.keep_trails({run.info.id: PathStats(seq=1), RunId('nobody'): PathStats(seq=1)})
     assert await journal.trail(run.info.id) == kept
@@ -250,18 +250,18 @@ async def test_a_trail_is_never_shortened_nor_kept_without_its_run(journal: Jour
 
 
 async def test_a_deleted_run_takes_its_trail_with_it(journal: Journal) -> None:
-    run, _ = await looped(journal, 'one'), await looped(journal, 'other')
-    await surveyed(journal)
+    run, _ = await run_loop(journal, 'one'), await run_loop(journal, 'other')
+    await survey(journal)
     await journal.delete(run.info.id)
     assert (await journal.traffic(RunQuery())).runs == 1
     assert edges(await journal.traffic(RunQuery()))['a>end'] == (1, 1)
-    await looped(journal, 'one', rounds=2)
+    await run_loop(journal, 'one', rounds=2)
     assert await journal.due(RunQuery()) == ['one']
 
 
 async def test_a_survey_reports_progress_and_keeps_its_results(journal: Journal) -> None:
     for number in range(45):
-        await looped(journal, f'run{number}', created=float(number))
+        await run_loop(journal, f'run{number}', created=float(number))
 
     class Enough(Exception):
         """Stops the survey."""
@@ -285,33 +285,33 @@ async def test_a_survey_reports_progress_and_keeps_its_results(journal: Journal)
 
 
 async def test_runs_are_listed_by_edge_and_state(journal: Journal) -> None:
-    await looped(journal, 'straight', rounds=0)
-    await looped(journal, 'round', created=2.0)
+    await run_loop(journal, 'straight', rounds=0)
+    await run_loop(journal, 'round', created=2.0)
     failed = await History.begin(journal, 'failed', created=3.0)
     await failed.go('start', '', 'a')
     await failed.go('failed', 'a', 'bad', status=Status.FAILED)
-    await surveyed(journal)
+    await survey(journal)
 
-    async def listed(**query: Any) -> list[str]:
+    async def list_runs(**query: Any) -> list[str]:
         return [info.id for info in (await journal.runs(RunQuery(**query))).runs]
 
-    assert await listed(edges=('a>end',)) == ['round', 'straight']
-    assert await listed(edges=('b.x>a',)) == ['round']
-    assert await listed(edges=('b.x',)) == []
-    assert await listed(edges=('b.x>a', 'a>bad')) == ['failed', 'round']
-    assert await listed(state='b') == ['round']
-    assert await listed(state='a') == ['failed', 'round', 'straight']
-    assert await listed(state='a', trouble=True) == ['failed']
-    assert await listed(state='a', edges=('a>end',), limit=1) == ['round']
+    assert await list_runs(edges=('a>end',)) == ['round', 'straight']
+    assert await list_runs(edges=('b.x>a',)) == ['round']
+    assert await list_runs(edges=('b.x',)) == []
+    assert await list_runs(edges=('b.x>a', 'a>bad')) == ['failed', 'round']
+    assert await list_runs(state='b') == ['round']
+    assert await list_runs(state='a') == ['failed', 'round', 'straight']
+    assert await list_runs(state='a', trouble=True) == ['failed']
+    assert await list_runs(state='a', edges=('a>end',), limit=1) == ['round']
     assert (await journal.runs(RunQuery(state='a', limit=1))).total == 3
     assert (await journal.traffic(RunQuery(edges=('b.x>a',)))).runs == 1
 
 
 async def test_traffic_is_of_the_runs_that_match(journal: Journal) -> None:
-    await looped(journal, 'a', created=1.0, tags=('x',))
-    await looped(journal, 'b', created=2.0, rounds=5, tags=('y',))
-    await looped(journal, 'c', created=3.0, rounds=2, tags=('x',), title='Zebra')
-    await surveyed(journal)
+    await run_loop(journal, 'a', created=1.0, tags=('x',))
+    await run_loop(journal, 'b', created=2.0, rounds=5, tags=('y',))
+    await run_loop(journal, 'c', created=3.0, rounds=2, tags=('x',), title='Zebra')
+    await survey(journal)
 
     async def loops(**query: Any) -> int:
         return edges(await journal.traffic(RunQuery(**query))).get('b.x>a', (0, 0))[0]
@@ -348,10 +348,10 @@ async def test_traffic_matches_a_manual_count(journal: Journal, runs: Any) -> No
     histories = [await History.begin(journal, f'r{number}') for number in range(len(runs))]
     for part in (0, 1):
         for history, parts in zip(histories, runs, strict=True):
-            await written(history, parts[part])
-        await surveyed(journal)
+            await write_steps(history, parts[part])
+        await survey(journal)
     found = await journal.traffic(RunQuery())
-    by_hand = [counted(history.steps) for history in histories]
+    by_hand = [count_by_hand(history.steps) for history in histories]
     assert edges(found) == {
         name: (sum(one[0][name] for one in by_hand), sum(name in one[0] for one in by_hand))
         for name in {name for one in by_hand for name in one[0]}
@@ -367,7 +367,7 @@ async def test_traffic_matches_a_manual_count(journal: Journal, runs: Any) -> No
     assert {place.path for place in found.states} == {path for one in by_hand for path in one[1]}
 
 
-async def written(history: History, steps: Sequence[tuple[str, str, float, bool]]) -> None:
+async def write_steps(history: History, steps: Sequence[tuple[str, str, float, bool]]) -> None:
     for name, dest, after, raised in steps:
         if history.active == ('bad',):
             return  # it has failed permanently
@@ -381,7 +381,7 @@ async def written(history: History, steps: Sequence[tuple[str, str, float, bool]
             await history.go(name, source, after=after, at='')
 
 
-def counted(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, Dwell]]:
+def count_by_hand(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, Dwell]]:
     """Edges and visits of a history, counted naively."""
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seconds: defaultdict[str, float] = defaultdict(float)

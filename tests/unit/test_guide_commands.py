@@ -21,7 +21,7 @@ BLOCK = re.compile(r'```(?:sh|console)?\n(.*?)```', re.DOTALL)
 CALL = re.compile(r'(?:^|&& |\| |[A-Z_]+=\S+ |\$ )(?:\.venv/bin/)?hemicycle ((?!&&).+?)(?= && | \| |$)')
 
 
-def shown() -> Iterator[tuple[str, list[str]]]:
+def find_commands() -> Iterator[tuple[str, list[str]]]:
     """The page of each command in a code block, and its words."""
     for page in PAGES:
         for block in BLOCK.findall(page.read_text('utf-8')):
@@ -30,7 +30,7 @@ def shown() -> Iterator[tuple[str, list[str]]]:
                     yield page.name, shlex.split(words, comments=True)
 
 
-def deployed() -> Iterator[tuple[str, list[str]]]:
+def find_deployed_commands() -> Iterator[tuple[str, list[str]]]:
     """The command of each unit for systemd, and of each container."""
     for unit in sorted(DEPLOY.glob('*.service')):
         (line,) = re.findall(r'^ExecStart=\S+/hemicycle (.+)$', unit.read_text(), re.MULTILINE)
@@ -60,7 +60,10 @@ def parse(words: list[str]) -> None:
     assert not left, f'{words[0]} takes no {left[0]!r}'
 
 
-CALLS = [pytest.param(words, id=f'{page}: {" ".join(words)}') for page, words in [*shown(), *deployed()]]
+CALLS = [
+    pytest.param(words, id=f'{page}: {" ".join(words)}')
+    for page, words in [*find_commands(), *find_deployed_commands()]
+]
 
 
 @pytest.mark.parametrize('words', CALLS)

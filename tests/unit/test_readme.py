@@ -13,7 +13,7 @@ PAGES = [README, *(guide.read_text('utf-8') for guide in GUIDES)]
 BLOCKS = [block for page in PAGES for block in re.findall(r'```python\n(.*?)```', page, flags=re.DOTALL)]
 
 
-def defined(block: str) -> type[Pattern]:
+def define_pattern(block: str) -> type[Pattern]:
     names: dict[str, object] = {'__name__': 'readme'}
     exec(compile(block, 'README.md', 'exec'), names)
     found = [value for value in names.values() if isinstance(value, type) and value.__module__ == 'readme']
@@ -33,7 +33,7 @@ def test_the_program_prints_every_step_and_the_outcome(capsys, monkeypatch):
 async def test_each_pattern_runs_to_its_end(name, monkeypatch):
     monkeypatch.setenv('HEMICYCLE_PACE', '0')
     pattern = next(
-        made for block in BLOCKS if 'class ' in block for made in [defined(block)] if made.name == name
+        made for block in BLOCKS if 'class ' in block for made in [define_pattern(block)] if made.name == name
     )
     catalog = Catalog.load()
     catalog.add(pattern)
@@ -61,7 +61,7 @@ def test_every_pattern_guide_and_decision_is_named():
 
 async def test_a_person_answers_the_pattern_that_waits(monkeypatch):
     monkeypatch.setenv('HEMICYCLE_PACE', '0')
-    (panel,) = (made for block in BLOCKS if 'class Panel' in block for made in [defined(block)])
+    (panel,) = (made for block in BLOCKS if 'class Panel' in block for made in [define_pattern(block)])
     async with Conductor() as conductor:
         run = await conductor.start(panel, experts=3)
         answers = [{'again': True}, {'again': True, 'verdict': 'Not on Sundays.'}]

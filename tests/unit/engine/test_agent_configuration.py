@@ -15,14 +15,14 @@ from engine.errors import EngineError
 KEY = 'k-very-secret-1234'
 
 
-def written(tmp_path: Path, text: str) -> Path:
+def write_configuration(tmp_path: Path, text: str) -> Path:
     file = tmp_path / 'endpoints.toml'
     file.write_text(text)
     return file
 
 
 def test_agents_are_configured_next_to_endpoints(tmp_path: Path) -> None:
-    file = written(
+    file = write_configuration(
         tmp_path,
         '[agents.claude]\nenv = {ANTHROPIC_MODEL = "big"}\nvariables = ["WORK_KEY"]\napprovals = "all"\n'
         '[agents.mine]\ncommand = "my-agent"\nargs = ["acp"]\nenv = {TOKEN = "env:MINE"}\nsandboxed = false\n'
@@ -61,7 +61,7 @@ def test_agents_are_configured_next_to_endpoints(tmp_path: Path) -> None:
 )
 def test_problems_name_the_field(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(EngineError, match=says):
-        load_configuration(written(tmp_path, text), {})
+        load_configuration(write_configuration(tmp_path, text), {})
 
 
 def test_known_agents_need_no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

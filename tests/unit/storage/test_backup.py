@@ -143,34 +143,34 @@ def no_archive(archive: Path) -> None:
 
 
 def other_database(archive: Path) -> None:
-    members = unpacked(archive)
+    members = unpack(archive)
     members[DATABASE] = members[DATABASE].replace(TASK.encode(), TASK.upper().encode())
     pack(archive, members)
 
 
 def no_manifest(archive: Path) -> None:
-    members = unpacked(archive)
+    members = unpack(archive)
     del members[MANIFEST]
     pack(archive, members)
 
 
 def newer(archive: Path) -> None:
-    members = unpacked(archive)
+    members = unpack(archive)
     members[MANIFEST] = members[MANIFEST].replace(b'"format": 1', b'"format": 2')
     pack(archive, members)
 
 
 def outside(archive: Path) -> None:
-    pack(archive, unpacked(archive) | {f'{FILES}/../../../outside': b'x'})
+    pack(archive, unpack(archive) | {f'{FILES}/../../../outside': b'x'})
 
 
 def link(archive: Path) -> None:
     target = tarfile.TarInfo(f'{FILES}/link')
     target.type, target.linkname = tarfile.SYMTYPE, '/etc/passwd'
-    pack(archive, unpacked(archive), target)
+    pack(archive, unpack(archive), target)
 
 
-def unpacked(archive: Path) -> dict[str, bytes]:
+def unpack(archive: Path) -> dict[str, bytes]:
     with tarfile.open(archive) as backup:
         found = {member.name: backup.extractfile(member) for member in backup if member.isreg()}
         return {name: file.read() for name, file in found.items() if file}

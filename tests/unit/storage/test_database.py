@@ -49,7 +49,7 @@ def step(seq: int, text: str = '') -> Transition:
     return Transition(run=RunId('r'), seq=seq, time=1.0, event=Event(name='done', data={'text': text}))
 
 
-async def claimed(journal: Journal) -> RunInfo:
+async def claim_run(journal: Journal) -> RunInfo:
     await journal.create(RunInfo(id=RunId('r'), pattern='p', title='A title', created=1.0), CHART)
     return await journal.claim(RunId('r'), 'me')
 
@@ -57,7 +57,7 @@ async def claimed(journal: Journal) -> RunInfo:
 async def test_only_its_owner_writes_a_run(tmp_path: Path) -> None:
     home = tmp_path / 'home'
     journal = await open_journal(home / 'runs.db')
-    await claimed(journal)
+    await claim_run(journal)
     modes = {path.name: path.stat().st_mode & 0o777 for path in (home, *home.iterdir())}
     await journal.close()
     assert modes == {'home': 0o700, 'runs.db': 0o600, 'runs.db-wal': 0o600, 'runs.db-shm': 0o600}
@@ -65,7 +65,7 @@ async def test_only_its_owner_writes_a_run(tmp_path: Path) -> None:
 
 async def test_data_survives_reopening(file: Path) -> None:
     journal = await open_journal(file)
-    info = await claimed(journal)
+    info = await claim_run(journal)
     size = await journal.append(replace(info, status=Status.DONE, updated=9.0, error='e'), [step(1), step(2)])
     before = await journal.info(info.id)
     await journal.close()
@@ -177,7 +177,7 @@ async def test_a_folder_cannot_be_a_database(tmp_path: Path) -> None:
 
 async def test_a_corrupt_page_is_reported(file: Path) -> None:
     journal = await open_journal(file)
-    info = await claimed(journal)
+    info = await claim_run(journal)
     await journal.append(info, [step(seq, Random(seq).randbytes(1500).hex()) for seq in range(1, 200)])
     await journal.close()
     content = bytearray(file.read_bytes())
@@ -192,7 +192,7 @@ async def test_a_corrupt_page_is_reported(file: Path) -> None:
 
 async def test_a_corrupt_body_is_named(file: Path) -> None:
     journal = await open_journal(file)
-    info = await claimed(journal)
+    info = await claim_run(journal)
     await journal.append(info, [step(1, 'some words ' * 200), step(2)])
     connection = connect(Settings(database=file))
     (body,) = connection.execute('SELECT body FROM "transition" WHERE seq = 1').fetchone()
@@ -207,7 +207,7 @@ async def test_a_corrupt_body_is_named(file: Path) -> None:
 
 async def test_a_missing_step_is_named(file: Path) -> None:
     journal = await open_journal(file)
-    info = await claimed(journal)
+    info = await claim_run(journal)
     await journal.append(info, [step(seq) for seq in range(1, 10)])
     with sqlite3.connect(file) as connection:
         connection.execute('DELETE FROM "transition" WHERE seq IN (5, 9)')
@@ -337,11 +337,11 @@ async def test_version_3_is_migrated_and_does_not_claim_to_know_what_runs_cost(f
 async def test_a_migration_that_fails_changes_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     version_1(file)
 
-    def broken(connection: Connection) -> None:
+    def fail(connection: Connection) -> None:
         connection.exec_driver_sql('DROP TABLE tag')
         raise sqlite3.OperationalError('half way')
 
-    monkeypatch.setattr('storage.sqlite.migrations.MIGRATIONS', (*MIGRATIONS, broken))
+    monkeypatch.setattr('storage.sqlite.migrations.MIGRATIONS', (*MIGRATIONS, fail))
     with pytest.raises(sqlite3.OperationalError, match='half way'):
         await open_journal(file)
     monkeypatch.undo()
@@ -355,7 +355,7 @@ async def test_a_migration_that_fails_changes_nothing(file: Path, monkeypatch: p
 
 async def test_a_full_disk_loses_nothing(file: Path) -> None:
     journal = await open_journal(Settings(database=file, quota=40 * 4096))
-    info = await claimed(journal)
+    info = await claim_run(journal)
     written = 0
     with pytest.raises(JournalUnavailable, match='free some space or raise the quota'):
         while written < 1000:
@@ -375,7 +375,7 @@ async def test_a_full_disk_loses_nothing(file: Path) -> None:
 
 async def test_a_locked_file_is_unavailable_until_it_is_free(file: Path) -> None:
     journal = await open_journal(Settings(database=file, busy_timeout=0.01))
-    info = await claimed(journal)
+    info = await claim_run(journal)
     other = sqlite3.connect(file, isolation_level=None)
     other.execute('BEGIN IMMEDIATE')
     with pytest.raises(JournalUnavailable, match='another process has locked the database'):

@@ -39,12 +39,12 @@ def where(connection: sqlite3.Connection) -> str:
 @pytest.fixture
 async def writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Writer]:
     monkeypatch.setattr(writer_module, 'SLOW', 60.0)  # a busy disk must not change which thread writes
-    made = opened(tmp_path)
+    made = open_writer(tmp_path)
     yield made
     await made.close()
 
 
-def opened(folder: Path, **settings: Any) -> Writer:
+def open_writer(folder: Path, **settings: Any) -> Writer:
     chosen = Settings(database=folder / 'w.db', **settings)
     prepare(chosen)
     made = Writer(chosen, GilYielder())
@@ -80,7 +80,7 @@ async def test_concurrent_appends_are_committed_by_the_thread(writer: Writer) ->
 
 
 async def test_synced_commits_are_made_by_the_thread(tmp_path: Path) -> None:
-    writer = opened(tmp_path, synchronous='full')
+    writer = open_writer(tmp_path, synchronous='full')
     assert await writer.do(where, short=short) == 'journal-writer'
     await writer.close()
 
@@ -136,7 +136,7 @@ async def test_a_refusal_is_raised_and_nothing_is_written(writer: Writer) -> Non
 
 
 async def test_closing_writes_the_last_appends(tmp_path: Path) -> None:
-    writer = opened(tmp_path)
+    writer = open_writer(tmp_path)
     last = asyncio.ensure_future(writer.do(where, short=short))
     await asyncio.sleep(0)
     await writer.close()

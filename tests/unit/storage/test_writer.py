@@ -72,7 +72,7 @@ def count(connection: sqlite3.Connection) -> int:
     return int(connection.execute('SELECT count(*) FROM t').fetchone()[0])
 
 
-async def queued(writer: Writer, *works: Work[Any]) -> list[Any]:
+async def queue_together(writer: Writer, *works: Work[Any]) -> list[Any]:
     """The outcomes of jobs that were all queued before the writer woke up."""
     return await together(writer, *map(writer.do, works))
 
@@ -93,12 +93,12 @@ async def test_queued_writes_share_a_transaction(writer: Writer, monkeypatch: py
     sizes: list[int] = []
     commit = writer._commit
 
-    def counted(batch: list[Job[Any]]) -> None:
+    def count_and_commit(batch: list[Job[Any]]) -> None:
         sizes.append(len(batch))
         commit(batch)
 
-    monkeypatch.setattr(writer, '_commit', counted)
-    assert await queued(writer, *map(insert, range(100))) == list(range(100))
+    monkeypatch.setattr(writer, '_commit', count_and_commit)
+    assert await queue_together(writer, *map(insert, range(100))) == list(range(100))
     assert sizes == [1, 100]
 
 
@@ -111,13 +111,13 @@ async def test_writes_committed_together_are_answered_in_several_loop_iterations
             number += 1
             await asyncio.sleep(0)
 
-    async def told(value: int) -> int:
+    async def insert_and_count(value: int) -> int:
         answer = await writer.do(insert(value))
         rounds[number] += 1
         return answer
 
     counting = asyncio.create_task(count_rounds())
-    assert await together(writer, *map(told, range(100))) == list(range(100))
+    assert await together(writer, *map(insert_and_count, range(100))) == list(range(100))
     counting.cancel()
     assert sum(rounds.values()) == 100
     assert max(rounds.values()) <= ANSWERED
@@ -127,7 +127,7 @@ async def test_a_refusal_fails_alone(writer: Writer) -> None:
     def refuse(connection: sqlite3.Connection) -> None:
         raise JournalConflict('r', 1)
 
-    first, second, third = await queued(writer, insert(1), refuse, insert(3))
+    first, second, third = await queue_together(writer, insert(1), refuse, insert(3))
     assert (first, third) == (1, 3)
     assert isinstance(second, JournalConflict)
     assert await writer.do(count) == 2
@@ -138,7 +138,7 @@ async def test_an_error_after_a_write_rolls_back_only_that_write(writer: Writer)
         connection.execute('INSERT INTO t VALUES (50)')
         raise ZeroDivisionError
 
-    ends = await queued(writer, insert(1), stumble, insert(1), insert(3))
+    ends = await queue_together(writer, insert(1), stumble, insert(1), insert(3))
     assert (ends[0], ends[3]) == (1, 3)
     assert isinstance(ends[1], ZeroDivisionError)
     assert isinstance(ends[2], JournalError)  # the key is taken

@@ -80,10 +80,10 @@ def lone(**options: Any) -> type[Pattern]:
 
 
 async def run(reply: Callable[..., Any] | Any, **options: Any) -> tuple[Outcome, Any, FakeModel]:
-    return await played(FakeModel(reply), **options)
+    return await run_model(FakeModel(reply), **options)
 
 
-async def played(model: FakeModel, **options: Any) -> tuple[Outcome, Any, FakeModel]:
+async def run_model(model: FakeModel, **options: Any) -> tuple[Outcome, Any, FakeModel]:
     SEEN.clear()
     async with Conductor(catalog=catalog(model, lone(**options), tools=(good, bad, danger))) as conductor:
         run_id = (await conductor.start('one')).id
@@ -198,13 +198,13 @@ class CutOff(FakeModel):
 
 
 async def test_a_truncated_answer_is_requested_once_more() -> None:
-    outcome, _, model = await played(CutOff(1, in_turn('half of', 'all of it')))
+    outcome, _, model = await run_model(CutOff(1, in_turn('half of', 'all of it')))
     assert outcome.status is Status.DONE and outcome.memory['text'].strip() == 'all of it'
     assert model.requests[1].messages[-1].text == (
         'Your answer does not fit: it was cut off at its limit of length\n'
         'Answer again, all of it, and in fewer words if it is long.'
     )
-    outcome, _, model = await played(CutOff(2, 'half of'))
+    outcome, _, model = await run_model(CutOff(2, 'half of'))
     assert outcome.status is Status.FAILED and len(model.requests) == 2
     assert outcome.error == 'it was cut off at its limit of length'
 
@@ -233,11 +233,11 @@ class Waiting:
         SEEN.clear()
 
     async def begin(self) -> None:
-        self.conductor = self.made()
+        self.conductor = self.make_conductor()
         self.run = (await self.conductor.start('one')).id
         await self.waits()
 
-    def made(self) -> Conductor:
+    def make_conductor(self) -> Conductor:
         return Conductor(
             self.journal, catalog=catalog(self.model, lone(), tools=(good, bad, danger)), owner='me'
         )
@@ -300,7 +300,7 @@ async def test_arguments_for_calls_that_do_not_wait_are_refused(waiting: Waiting
 
 async def test_a_pending_approval_survives_recovery(waiting: Waiting) -> None:
     await waiting.conductor.close()
-    waiting.conductor = waiting.made()
+    waiting.conductor = waiting.make_conductor()
     assert await waiting.conductor.recover() == [waiting.run]
     assert (await waiting.conductor.info(waiting.run)).status is Status.WAITING
     await waiting.send('approve', always=True)

@@ -20,7 +20,7 @@ from engine.records import Usage
 from engine.records.message import Opaque, Reasoning, Text, ToolCall
 
 
-def gathered(*events: ModelEvent) -> MessageAccumulator:
+def accumulate(*events: ModelEvent) -> MessageAccumulator:
     made = MessageAccumulator()
     for event in events:
         made.add(event)
@@ -28,7 +28,7 @@ def gathered(*events: ModelEvent) -> MessageAccumulator:
 
 
 def test_parts_are_ordered_by_their_start() -> None:
-    made = gathered(
+    made = accumulate(
         Started(model='m', id='r'),
         ReasoningPiece(text='hm'),
         ReasoningPiece(text='m'),
@@ -52,7 +52,7 @@ def test_parts_are_ordered_by_their_start() -> None:
 
 
 def test_an_unfinished_stream_is_an_error_with_its_usage() -> None:
-    made = gathered(TextPiece(text='half'), UsageReport(usage=Usage(input=3)))
+    made = accumulate(TextPiece(text='half'), UsageReport(usage=Usage(input=3)))
     with pytest.raises(ModelError) as caught:
         made.message('c')
     assert (caught.value.kind, caught.value.retryable) == ('truncated', True)
@@ -60,7 +60,7 @@ def test_an_unfinished_stream_is_an_error_with_its_usage() -> None:
 
 
 def test_a_filtered_answer_is_an_error() -> None:
-    made = gathered(TextPiece(text='I cannot'), Completed(reason='filter', finish='refusal'))
+    made = accumulate(TextPiece(text='I cannot'), Completed(reason='filter', finish='refusal'))
     with pytest.raises(ModelError, match=r'withheld the answer \(refusal\): I cannot') as caught:
         made.message('c')
     assert (caught.value.kind, caught.value.retryable) == ('content filter', False)

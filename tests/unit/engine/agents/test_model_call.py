@@ -44,7 +44,7 @@ class Live(FakeModel):
         yield Completed(usage=Usage(input=7, output=3, cached=2), cost=0.25)
 
 
-async def played(models: dict[str, FakeModel], chosen: str) -> tuple[Outcome, list[Transition]]:
+async def play(models: dict[str, FakeModel], chosen: str) -> tuple[Outcome, list[Transition]]:
     made = catalog(FakeModel(), Lone)
     made.models.update(models)  # type: ignore[arg-type]
     async with Conductor(catalog=made, clock=HastyClock()) as conductor:
@@ -53,7 +53,7 @@ async def played(models: dict[str, FakeModel], chosen: str) -> tuple[Outcome, li
         return outcome, list(await conductor.transitions(run))
 
 
-def named(steps: list[Transition], name: str) -> list[dict[str, Any]]:
+def list_events(steps: list[Transition], name: str) -> list[dict[str, Any]]:
     return [
         dict(step.event.data) for step in steps if step.event.name == name and 'thinking' in step.event.at
     ]
@@ -66,8 +66,8 @@ def test_fallback_models_are_separated_by_commas() -> None:
 
 
 async def test_a_reply_says_what_it_cost() -> None:
-    _, steps = await played({'one': Live()}, 'one')
-    (done,) = named(steps, 'done')
+    _, steps = await play({'one': Live()}, 'one')
+    (done,) = list_events(steps, 'done')
     assert (done['model'], done['source'], done['cost']) == ('one', 'live', 0.25)
     assert done['usage'] == {'input': 7, 'output': 3, 'calls': 1, 'cached': 2, 'dollars': 0.25}
     assert 'finish' not in done and 'failed' not in done
@@ -75,9 +75,9 @@ async def test_a_reply_says_what_it_cost() -> None:
 
 async def test_a_fallback_replaces_a_model_that_fails_permanently() -> None:
     one, two = Live(ModelError('no such key', kind='auth')), Live('from two')
-    outcome, steps = await played({'one': one, 'two': two}, 'one, two')
+    outcome, steps = await play({'one': one, 'two': two}, 'one, two')
     assert outcome.status == 'done'
-    (done,) = named(steps, 'done')
+    (done,) = list_events(steps, 'done')
     assert (done['model'], done['text']) == ('two', 'from two')
     assert done['failed'] == [{'model': 'one', 'error': 'no such key', 'kind': 'auth'}]
     assert done['usage'] == {
@@ -92,18 +92,18 @@ async def test_a_fallback_replaces_a_model_that_fails_permanently() -> None:
 
 async def test_a_fallback_waits_until_all_attempts_are_used() -> None:
     one = Live(lambda request: ModelError('busy', kind='overloaded', retryable=True))
-    _, steps = await played({'one': one, 'two': Live()}, 'one,two')
-    assert len(named(steps, 'retry')) == 3
+    _, steps = await play({'one': one, 'two': Live()}, 'one,two')
+    assert len(list_events(steps, 'retry')) == 3
     assert len(one.requests) == 4
-    assert named(steps, 'done')[0]['model'] == 'two'
+    assert list_events(steps, 'done')[0]['model'] == 'two'
 
 
 async def test_failed_attempts_are_journaled_with_their_usage() -> None:
     replies: list[Any] = [
         ModelError('busy', kind='overloaded', retryable=True, status=529, request_id='r'), 'ok',
     ]  # fmt: skip
-    _, steps = await played({'one': Live(lambda request: replies.pop(0))}, 'one')
-    (retry,) = named(steps, 'retry')
+    _, steps = await play({'one': Live(lambda request: replies.pop(0))}, 'one')
+    (retry,) = list_events(steps, 'retry')
     assert retry['usage'] == {'input': 7, 'output': 1, 'calls': 1, 'unpriced': 1}
     assert (retry['kind'], retry['status'], retry['request_id']) == ('overloaded', 529, 'r')
 
@@ -112,10 +112,10 @@ async def test_failed_attempts_are_journaled_with_their_usage() -> None:
 async def test_a_wait_of_over_a_minute_fails_instead(asked: float, tries: int) -> None:
     error = ModelError('later', kind='rate limit', retryable=True, retry_after=asked)
     one = Live(lambda request: error)
-    outcome, steps = await played({'one': one}, 'one')
+    outcome, steps = await play({'one': one}, 'one')
     assert outcome.status == 'failed'
     assert len(one.requests) == tries
-    assert all(step['delay'] == asked for step in named(steps, 'retry'))
+    assert all(step['delay'] == asked for step in list_events(steps, 'retry'))
 
 
 async def test_a_roles_effort_is_limited_by_its_model() -> None:
@@ -166,20 +166,20 @@ async def _deltas(conductor: Conductor, run: RunId) -> list[Delta]:
 async def test_a_truncated_answer_is_discarded_and_retried() -> None:
     replies: list[Any] = [ModelError('cut', kind='truncated', retryable=True), 'ok']
     cut = Live(lambda request: replies.pop(0), first='Well')
-    _, steps = await played({'one': cut}, 'one')
-    (retry,) = named(steps, 'retry')
+    _, steps = await play({'one': cut}, 'one')
+    (retry,) = list_events(steps, 'retry')
     assert retry['error'] == 'cut; what it had said until then is taken back'
     assert retry['usage']['input'] == 7
-    (done,) = named(steps, 'done')
+    (done,) = list_events(steps, 'done')
     assert done['text'] == 'Wellok'
 
 
 async def test_a_fallback_replaces_a_model_that_always_breaks_off() -> None:
     cut = Live(lambda request: ModelError('cut', kind='truncated', retryable=True), first='Well')
     other = Live()
-    outcome, steps = await played({'one': cut, 'two': other}, 'one,two')
+    outcome, steps = await play({'one': cut, 'two': other}, 'one,two')
     assert (outcome.status, len(cut.requests), len(other.requests)) == ('done', 4, 1)
-    (done,) = named(steps, 'done')
+    (done,) = list_events(steps, 'done')
     assert (done['text'], done['failed'][0]['model']) == ('ok', 'one')
 
 
@@ -197,8 +197,8 @@ class Vague(Live):
 
 @pytest.mark.parametrize('reported', [Usage(), Usage(input=7)])
 async def test_implausible_usage_is_replaced_by_an_estimate(reported: Usage) -> None:
-    _, steps = await played({'one': Vague(reported)}, 'one')
-    (done,) = named(steps, 'done')
+    _, steps = await play({'one': Vague(reported)}, 'one')
+    (done,) = list_events(steps, 'done')
     assert done['usage']['source'] == 'estimated'
     assert done['usage']['output'] == 10
     assert done['usage']['input'] == (reported.input or pytest.approx(done['usage']['input'], abs=0))
@@ -208,13 +208,13 @@ async def test_implausible_usage_is_replaced_by_an_estimate(reported: Usage) -> 
 @pytest.mark.parametrize('kind', ['quota', 'auth', 'bad request'])
 async def test_permanent_refusals_are_not_retried(kind: Any) -> None:
     one = Live(lambda request: ModelError('no', kind=kind))
-    outcome, _ = await played({'one': one}, 'one')
+    outcome, _ = await play({'one': one}, 'one')
     assert (outcome.status, len(one.requests)) == ('failed', 1)
 
 
 async def test_each_fallback_must_exist() -> None:
     with pytest.raises(InvalidInput, match="no model 'three'"):
-        await played({'one': Live()}, 'one, three')
+        await play({'one': Live()}, 'one, three')
 
 
 class Dead(Live):
@@ -237,7 +237,7 @@ async def test_an_endpoint_that_is_down_is_remembered() -> None:
         runs += [(await conductor.start('lone', models={'': 'one,two'})).id for _ in range(3)]
         assert {(await conductor.result(run)).status for run in runs} == {'done'}
         assert len(dead.requests) == 4
-        (done,) = named(list(await conductor.transitions(runs[1])), 'done')
+        (done,) = list_events(list(await conductor.transitions(runs[1])), 'done')
         assert done['failed'][0]['error'].startswith('it could not be reached a moment ago')
         dead.requests.clear()
         assert (
@@ -253,7 +253,7 @@ async def test_an_endpoint_may_have_its_own_attempts_and_timeout() -> None:
         return error
 
     one = Live(refuse)
-    outcome, _ = await played({'one': one}, 'one')
+    outcome, _ = await play({'one': one}, 'one')
     assert (outcome.status, len(one.requests)) == ('failed', 6)
 
 

@@ -86,13 +86,13 @@ async def pipeline(conductor: Conductor, **given: Any) -> RunId:
     return run
 
 
-async def paired(conductor: Conductor) -> RunId:
+async def run_pair(conductor: Conductor) -> RunId:
     run = (await conductor.start('pair')).id
     await to_the_end(conductor, run)
     return run
 
 
-def sealed(lines: list[dict[str, Any]]) -> bytes:
+def seal(lines: list[dict[str, Any]]) -> bytes:
     """Lines as a file with a valid checksum."""
     text = b''.join(json.dumps(line).encode() + b'\n' for line in lines if line.get('kind') != 'end')
     digest = hashlib.sha256(text).hexdigest()
@@ -141,7 +141,7 @@ async def test_nothing_is_lost(here: Conductor, there: Conductor) -> None:
     await here.write_note(run, 'A note', at=3)
     here.recordings.path(run).parent.mkdir(parents=True, exist_ok=True)
     here.recordings.path(run).write_text(json.dumps(TAKE) + '\n')
-    pair = await paired(here)
+    pair = await run_pair(here)
     for one, compressed in ((run, True), (pair, False)):
         [found] = await there.import_bundle(io.BytesIO(await whole(here, one, compressed=compressed)))
         assert (found.run, found.origin, found.outcome, found.closed) == (one, one, 'new', False)
@@ -166,7 +166,7 @@ async def test_existing_runs_are_not_changed(here: Conductor, there: Conductor) 
     assert (again.outcome, again.run) == ('known', run)
     assert (await there.info(run)).title == 'Mine'
     lines = lines_of(made)
-    altered = sealed(
+    altered = seal(
         [line if line.get('kind') != 'step' else line | {'time': line['time'] + 1} for line in lines]
     )
     [other] = await there.import_bundle(io.BytesIO(altered))
@@ -176,12 +176,12 @@ async def test_existing_runs_are_not_changed(here: Conductor, there: Conductor) 
 
 
 async def test_a_family_keeps_its_links(here: Conductor, there: Conductor) -> None:
-    parent = await paired(here)
+    parent = await run_pair(here)
     fork = await here.fork(parent, 2)
     await to_the_end(here, fork)
     grandchild = await here.fork(fork, 3)
     await to_the_end(here, grandchild)
-    await paired(here)
+    await run_pair(here)
     runs = await here.family(fork)
     assert runs == [parent, fork, grandchild]
     made = await whole(here, *runs)
@@ -198,12 +198,12 @@ async def test_a_family_keeps_its_links(here: Conductor, there: Conductor) -> No
 
 
 async def test_forks_follow_a_renamed_parent(here: Conductor, there: Conductor) -> None:
-    parent = await paired(here)
+    parent = await run_pair(here)
     fork = await here.fork(parent, 2)
     await to_the_end(here, fork)
     taken = await pipeline(there)
     made = (await whole(here, parent, fork)).replace(parent.encode(), taken.encode())
-    found = await there.import_bundle(io.BytesIO(sealed(lines_of(made))))
+    found = await there.import_bundle(io.BytesIO(seal(lines_of(made))))
     assert [one.outcome for one in found] == ['renamed', 'new']
     assert (await there.info(fork)).parent == found[0].run != taken
 
@@ -234,7 +234,7 @@ async def test_states_claimed_by_a_file_are_recomputed(here: Conductor, there: C
     lines = lines_of(await whole(here, run))
     lines[1]['info'] |= {'status': 'running', 'waiting': 'your password', 'error': 'x'}
     lines[1]['info']['usage']['dollars'] = -5.0
-    await there.import_bundle(io.BytesIO(sealed(lines)))
+    await there.import_bundle(io.BytesIO(seal(lines)))
     await same(here, there, run)
 
 
@@ -242,7 +242,7 @@ async def test_states_claimed_by_a_file_are_recomputed(here: Conductor, there: C
 
 
 async def test_secrets_are_redacted(here: Conductor, there: Conductor, tmp_path: Path) -> None:
-    run = await paired(here)
+    run = await run_pair(here)
     await here.annotate(run, note=f'with {SECRET} in it', title='ghp_' + 'a' * 36)
     workspace = here.workspaces.of(run, 'both.one')
     await workspace.write('deep/key.txt', f'the key: {SECRET}'.encode())
@@ -261,7 +261,7 @@ async def test_secrets_are_redacted(here: Conductor, there: Conductor, tmp_path:
     forged = [line for line in forged if line.get('kind') != 'object'] + contents
     forged[1]['info']['note'] = f'with {SECRET} in it'
     async with place(tmp_path / 'middle') as middle:
-        await middle.import_bundle(io.BytesIO(sealed(forged)))
+        await middle.import_bundle(io.BytesIO(seal(forged)))
         made = await whole(middle, run, redaction=Redaction([lambda text: text.replace(SECRET, '[hidden]')]))
     assert SECRET.encode() not in made and b'ghp_' not in made
     assert lines_of(made)[-1]['hidden'] >= 3
@@ -300,13 +300,13 @@ def test_text_that_only_resembles_a_key_stays(text: str) -> None:
 async def test_a_journal_that_refuses_leaves_nothing(
     here: Conductor, target: Conductor, monkeypatch: Any
 ) -> None:
-    made = await whole(here, await paired(here))
+    made = await whole(here, await run_pair(here))
 
-    async def broken(runs: Any) -> None:
+    async def fail(runs: Any) -> None:
         raise OSError(28, 'No space left on device')
 
     with monkeypatch.context() as patch:
-        patch.setattr(target.journal, 'put', broken)
+        patch.setattr(target.journal, 'put', fail)
         with pytest.raises(BundleError, match='No space left'):
             await target.import_bundle(io.BytesIO(made))
     await nothing_in(target)
@@ -314,7 +314,7 @@ async def test_a_journal_that_refuses_leaves_nothing(
 
 
 async def test_leftovers_of_a_dead_process_are_removed(here: Conductor, target: Conductor) -> None:
-    run = await paired(here)
+    run = await run_pair(here)
     root = target.workspaces.root
     await asyncio.to_thread((root / f'{STAGING_PREFIX}dead' / '0').mkdir, parents=True)
     (root / run / 'objects').mkdir(parents=True)  # stored, and then the power failed
@@ -329,16 +329,16 @@ async def test_leftovers_of_a_dead_process_are_removed(here: Conductor, target: 
 async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without_a_run(
     here: Conductor, target: Conductor, kept: bool, monkeypatch: Any
 ) -> None:
-    run, root, put = await paired(here), target.workspaces.root, target.journal.put
+    run, root, put = await run_pair(here), target.workspaces.root, target.journal.put
     made = await whole(here, run)
 
-    async def killed(runs: Any) -> None:
+    async def die(runs: Any) -> None:
         if kept:
             await put(runs)
         raise OSError('killed')
 
     with monkeypatch.context() as patch:
-        patch.setattr(target.journal, 'put', killed)
+        patch.setattr(target.journal, 'put', die)
         patch.setattr(Staging, 'take_back', lambda staging: None)
         patch.setattr(Staging, 'close', lambda staging: os.close(staging._lock))
         with pytest.raises(BundleError):
@@ -355,7 +355,7 @@ async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without
 
 
 async def test_imported_runs_wait_for_nobody(here: Conductor, target: Conductor) -> None:
-    made = await whole(here, await paired(here))
+    made = await whole(here, await run_pair(here))
     importing = asyncio.ensure_future(target.import_bundle(io.BytesIO(made)))
     await asyncio.sleep(0)
     importing.cancel()

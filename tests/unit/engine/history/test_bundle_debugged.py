@@ -92,10 +92,10 @@ async def third(tmp_path: Path) -> AsyncIterator[Conductor]:
         yield made
 
 
-def told(kin: LineageNode) -> Iterator[tuple[Any, ...]]:
+def list_kin(kin: LineageNode) -> Iterator[tuple[Any, ...]]:
     yield kin.run, kin.kind, kin.group, kin.at, WINNER in kin.info.tags, len(kin.children)
     for child in kin.children:
-        yield from told(child)
+        yield from list_kin(child)
 
 
 async def test_a_debugged_family_is_imported_completely(
@@ -108,7 +108,9 @@ async def test_a_debugged_family_is_imported_completely(
     for run in runs:
         await same(here, there, run)
         assert await there.audit(run) == (await here.info(run)).seq
-    assert list(told(await there.lineage(debugged.last))) == list(told(await here.lineage(debugged.last)))
+    assert list(list_kin(await there.lineage(debugged.last))) == list(
+        list_kin(await here.lineage(debugged.last))
+    )
     won = await there.info(debugged.won)
     assert (won.starred, won.pinned, WINNER in won.tags) == (True, True, True)
     assert won.options['instructions'] == {'reviewer': 'Be kind.'}
@@ -169,7 +171,7 @@ async def test_a_fork_is_imported_before_its_parent(
     await there.import_bundle(io.BytesIO(await whole(here, debugged.kept)))
     await same(here, there, debugged.kept)
     await there.import_bundle(io.BytesIO(await whole(here, debugged.root)))
-    joined = {run for run, *_ in told(await there.lineage(fork))}
+    joined = {run for run, *_ in list_kin(await there.lineage(fork))}
     assert joined == {debugged.root, debugged.kept, debugged.won, fork}
 
 
@@ -205,10 +207,10 @@ async def test_a_truncated_file_names_the_line(here: Conductor, third: Conductor
             broken = b''.join(lines[:cut]) + part
             if compressed:  # like an interrupted download: without the end of the compressed stream
                 packed = gzip.compress(broken, mtime=0)[:-8]
-                error = await refused(third, packed)
+                error = await expect_refusal(third, packed)
                 assert cut - 1 <= error.line <= cut + 1
             else:
-                error = await refused(third, broken)
+                error = await expect_refusal(third, broken)
                 assert error.line == cut + 1
             assert str(error).startswith(f'line {error.line}: ') and 'was cut off' in str(error)
 
@@ -231,11 +233,11 @@ async def test_a_tampered_file_names_the_line_and_the_field(here: Conductor, thi
         (quietly, len(lines), 'sha256: the file is damaged: its checksum does not match'),
     ):
         assert changed != lines
-        error = await refused(third, b''.join(changed))
+        error = await expect_refusal(third, b''.join(changed))
         assert error.line == line and said in str(error), str(error)
 
 
-async def refused(target: Conductor, made: bytes) -> BundleError:
+async def expect_refusal(target: Conductor, made: bytes) -> BundleError:
     with pytest.raises(BundleError) as caught:
         await target.import_bundle(io.BytesIO(made))
     await nothing_in(target)

@@ -23,9 +23,9 @@ from engine.history.bundle.format import MAX_LINE
 from tests.unit.engine.history.test_bundle import (
     lines_of,
     nothing_in,
-    paired,
     place,
-    sealed,
+    run_pair,
+    seal,
     whole,
 )
 
@@ -44,10 +44,10 @@ async def target(tmp_path: Path) -> AsyncIterator[Conductor]:
 
 @pytest.fixture
 async def good(here: Conductor) -> bytes:
-    return await whole(here, await paired(here))
+    return await whole(here, await run_pair(here))
 
 
-async def refused(target: Conductor, made: bytes, match: str) -> BundleError:
+async def expect_refusal(target: Conductor, made: bytes, match: str) -> BundleError:
     with pytest.raises(BundleError, match=match) as caught:
         await target.import_bundle(io.BytesIO(made))
     await nothing_in(target)
@@ -56,16 +56,16 @@ async def refused(target: Conductor, made: bytes, match: str) -> BundleError:
 
 async def test_a_truncated_file_is_refused(target: Conductor, good: bytes) -> None:
     for end in (0, 1, len(good) // 2, good.rindex(b'\n', 0, -1) + 1, len(good) - 1):
-        await refused(target, good[:end], 'cut off|not a bundle')
+        await expect_refusal(target, good[:end], 'cut off|not a bundle')
     packed = gzip.compress(good)
     for end in (1, 10, len(packed) // 2, len(packed) - 4):
-        await refused(target, packed[:end], 'cut off|not a bundle')
-    await refused(target, good + b'{}\n', 'after its last line')
-    await refused(target, b'{"some": "json"}\n', 'not a bundle')
-    await refused(target, b'\x00\x01\x02', 'not a bundle')
+        await expect_refusal(target, packed[:end], 'cut off|not a bundle')
+    await expect_refusal(target, good + b'{}\n', 'after its last line')
+    await expect_refusal(target, b'{"some": "json"}\n', 'not a bundle')
+    await expect_refusal(target, b'\x00\x01\x02', 'not a bundle')
 
 
-def changed(made: bytes, which: str, **fields: Any) -> bytes:
+def change_line(made: bytes, which: str, **fields: Any) -> bytes:
     lines = lines_of(made)
     wanted = next(line for line in lines if line.get('kind', 'head') == which)
     for name, value in fields.items():
@@ -74,7 +74,7 @@ def changed(made: bytes, which: str, **fields: Any) -> bytes:
         for part in way:
             place = place[int(part)] if isinstance(place, list) else place[part]
         place[last] = value
-    return sealed(lines)
+    return seal(lines)
 
 
 @pytest.mark.parametrize(
@@ -117,13 +117,13 @@ def changed(made: bytes, which: str, **fields: Any) -> bytes:
 async def test_what_is_wrong_is_named(
     target: Conductor, good: bytes, kind: str, fields: dict[str, Any], match: str, field: str
 ) -> None:
-    error = await refused(target, changed(good, kind, **fields), match)
+    error = await expect_refusal(target, change_line(good, kind, **fields), match)
     assert error.field == field
     assert str(error).startswith(f'line {error.line}') and error.line > 0
 
 
 async def test_a_file_with_a_wrong_checksum_is_refused(target: Conductor, good: bytes) -> None:
-    await refused(
+    await expect_refusal(
         target, good.replace(b'"raised":false', b'"raised":true ', 1), 'its checksum does not match'
     )
 
@@ -147,21 +147,23 @@ async def test_files_outside_their_folder_are_refused(target: Conductor, good: b
         for line in forged:
             if line.get('kind') == 'object' and line['digest'] == name:
                 line['data'] = base64.b64encode(content).decode()
-        error = await refused(target, sealed(forged), 'not a snapshot|contains more')
+        error = await expect_refusal(target, seal(forged), 'not a snapshot|contains more')
         assert error.line == lines.index(old) + 1
     assert not (target.workspaces.root.parent / 'outside').exists()
 
 
 async def test_a_bundle_cannot_exhaust_memory(target: Conductor, good: bytes, monkeypatch: Any) -> None:
     head, rest = good.split(b'\n', 1)
-    await refused(target, gzip.compress(head + b'\n' + b' ' * (MAX_LINE + 5) + rest), 'longer than 16 MiB')
-    await refused(target, b'[' * (MAX_LINE + 5), 'longer than')
-    await refused(target, head + b'\n' + b'{"kind":' + b'[' * 100_000 + b'\n', 'recursion|nested')
+    await expect_refusal(
+        target, gzip.compress(head + b'\n' + b' ' * (MAX_LINE + 5) + rest), 'longer than 16 MiB'
+    )
+    await expect_refusal(target, b'[' * (MAX_LINE + 5), 'longer than')
+    await expect_refusal(target, head + b'\n' + b'{"kind":' + b'[' * 100_000 + b'\n', 'recursion|nested')
     monkeypatch.setattr(reader, 'MAX_BYTES', 1)
-    await refused(target, good, 'more than 1 bytes')
+    await expect_refusal(target, good, 'more than 1 bytes')
     monkeypatch.setattr(reader, 'MAX_BYTES', 1 << 30)
     monkeypatch.setattr(validation, 'MAX_DOCUMENT', 100)
-    await refused(target, good, 'bytes by then')
+    await expect_refusal(target, good, 'bytes by then')
 
 
 @pytest.mark.parametrize('seed', range(2))
@@ -202,14 +204,14 @@ async def test_mutated_bundles_are_imported_completely_or_not_at_all(
                 'drop': lambda: b''.join(lines[:at] + lines[at + 1 :]),
                 'twice': lambda: b''.join([*lines[: at + 1], *lines[at:]]),
                 'byte': lambda: good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :],
-                'value': lambda: swapped(lines_of(good), at, value),
+                'value': lambda: replace_value(lines_of(good), at, value),
             }[kind]()
             asyncio.run_coroutine_threadsafe(take(made), loop).result(60)
 
         await asyncio.to_thread(mutate)
 
 
-def swapped(lines: list[dict[str, Any]], at: int, value: Any) -> bytes:
+def replace_value(lines: list[dict[str, Any]], at: int, value: Any) -> bytes:
     """One value in a line is replaced; the checksum is valid."""
     line = lines[at % len(lines)]
     here: Any = line
@@ -220,4 +222,4 @@ def swapped(lines: list[dict[str, Any]], at: int, value: Any) -> bytes:
         here = here[inner[turn % len(inner)]]
     key = list(here)[at % len(here)]
     here[key] = value
-    return sealed(lines)
+    return seal(lines)

@@ -67,7 +67,7 @@ def side(history: Sequence[Transition], *, run: str = 'a', **facts: object) -> R
     return count_run(info, SHAPE, Fold(info.id, SHAPE).apply_all(history).view, history)
 
 
-def compared(a: Sequence[Transition], b: Sequence[Transition]) -> Comparison:
+def compare_steps(a: Sequence[Transition], b: Sequence[Transition]) -> Comparison:
     return compare(side(a), side(b, run='b'), a, b)
 
 
@@ -106,18 +106,18 @@ def ways(draw: st.DrawFn, count: int = 1) -> list[list[Word]]:
     return runs
 
 
-def swapped(found: Comparison) -> list[tuple[int | None, int | None, str]]:
+def list_swapped(found: Comparison) -> list[tuple[int | None, int | None, str]]:
     return sorted(((row.b, row.a, row.region) for row in found.rows), key=str)
 
 
-def paired(found: Comparison) -> list[tuple[int | None, int | None, str]]:
+def list_pairs(found: Comparison) -> list[tuple[int | None, int | None, str]]:
     return sorted(((row.a, row.b, row.region) for row in found.rows), key=str)
 
 
 @settings(max_examples=30, deadline=None)
 @given(ways())
 def test_a_run_took_the_same_path_as_itself(way):
-    found = compared(steps(*way[0]), steps(*way[0]))
+    found = compare_steps(steps(*way[0]), steps(*way[0]))
     assert found.same_way
     assert sorted((row.a, row.b) for row in found.rows) == [(seq, seq) for seq in range(1, len(way[0]) + 1)]
     assert all(row.facets == () for row in found.rows)
@@ -126,14 +126,15 @@ def test_a_run_took_the_same_path_as_itself(way):
 @settings(max_examples=30, deadline=None)
 @given(ways(count=2))
 def test_the_order_of_regions_makes_no_difference(pair):
-    assert compared(*(steps(*way) for way in pair)).same_way
+    assert compare_steps(*(steps(*way) for way in pair)).same_way
 
 
 @settings(max_examples=30, deadline=None)
 @given(ways(), ways())
 def test_comparing_is_symmetric(one, other):
-    forth, back = compared(steps(*one[0]), steps(*other[0])), compared(steps(*other[0]), steps(*one[0]))
-    assert paired(forth) == swapped(back)
+    forth = compare_steps(steps(*one[0]), steps(*other[0]))
+    back = compare_steps(steps(*other[0]), steps(*one[0]))
+    assert list_pairs(forth) == list_swapped(back)
     assert {name: counts[::-1] for name, counts in forth.edges.items()} == back.edges
     assert (forth.divergence is None) == (back.divergence is None)
 
@@ -141,7 +142,7 @@ def test_comparing_is_symmetric(one, other):
 @settings(max_examples=30, deadline=None)
 @given(ways(), ways())
 def test_every_step_of_both_is_in_one_row(one, other):
-    found = compared(steps(*one[0]), steps(*other[0]))
+    found = compare_steps(steps(*one[0]), steps(*other[0]))
     assert sorted(row.a for row in found.rows if row.a) == list(range(1, len(one[0]) + 1))
     assert sorted(row.b for row in found.rows if row.b) == list(range(1, len(other[0]) + 1))
 
@@ -160,7 +161,7 @@ def test_alignment_finds_the_longest_common_sequence(a, b):
 
 
 def test_an_extra_loop_is_in_one_run_only():
-    found = compared(steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE))
+    found = compare_steps(steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE))
     assert [(row.kind, row.a, row.b) for row in found.rows] == [
         ('same', 1, 1),
         ('only-b', None, 2),
@@ -173,7 +174,7 @@ def test_a_divergence_names_both_next_steps_and_the_guard():
     guard = GuardResult(name='is_good', value=True, wanted=True, source=StatePath('beside'), dest='last')
     a, b = steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE)
     a[1], b[1] = replace(a[1], guards=(guard,)), replace(b[1], guards=(replace(guard, value=False),))
-    parted = compared(a, b).divergence
+    parted = compare_steps(a, b).divergence
     assert parted is not None
     assert (parted.row, parted.cause) == (1, 'guard')
     assert (parted.a, parted.b) == (a[1], b[1])
@@ -187,14 +188,14 @@ def test_the_reason_names_a_guard_once_without_its_consequences():
     a[1] = replace(a[1], guards=(guard, twice))
     no = [replace(one, value=False) for one in (guard, twice)]
     b[1] = replace(b[1], guards=(*no, after))
-    told = verdict_sentence(compared(a, b))
+    told = verdict_sentence(compare_steps(a, b))
     assert 'The guard “is good” was met in A and not met in B: A went' in told
     a[1] = replace(a[1], guards=())
-    assert '“is late” was not evaluated in A and met in B' in verdict_sentence(compared(a, b))
+    assert '“is late” was not evaluated in A and met in B' in verdict_sentence(compare_steps(a, b))
 
 
 def test_a_different_event_is_the_cause():
-    parted = compared(steps(ENTER, LEAVE), steps(ENTER, ('expired', 'beside>last'))).divergence
+    parted = compare_steps(steps(ENTER, LEAVE), steps(ENTER, ('expired', 'beside>last'))).divergence
     assert parted is not None
     assert parted.cause == 'event' and (parted.a.event.name, parted.b.event.name) == ('done', 'expired')
 
@@ -203,27 +204,27 @@ def test_one_region_diverges_and_the_other_does_not():
     shared = inside('l', [('done', 'u>v')])
     a = steps(ENTER, *shared, *inside('r', [('done', 'u>v')]), LEAVE)
     b = steps(ENTER, *inside('r', [('done', 'u>w')]), *shared, LEAVE)
-    found = compared(a, b)
+    found = compare_steps(a, b)
     assert [(row.kind, row.region) for row in found.rows if row.kind != 'same'] == [('apart', 'beside.r')]
     assert found.divergence is not None and found.divergence.region == 'beside.r'
     assert [(row.a, row.b) for row in found.rows if row.region == 'beside.l'] == [(2, 3)]
 
 
 def test_an_unfinished_run_may_yet_do_the_same():
-    behind = compared(steps(ENTER, *inside('l', [('done', 'u>v')]), LEAVE), steps(ENTER))
+    behind = compare_steps(steps(ENTER, *inside('l', [('done', 'u>v')]), LEAVE), steps(ENTER))
     assert behind.divergence is None
     assert not behind.same_way
     assert [row.pending for row in behind.rows] == [False, True, True]
 
 
 def test_an_unfinished_run_can_already_differ():
-    found = compared(steps(ENTER, LEAVE), steps(ENTER, BACK))
+    found = compare_steps(steps(ENTER, LEAVE), steps(ENTER, BACK))
     assert found.divergence is not None
     assert [row.kind for row in found.rows] == ['same', 'apart']
 
 
 def test_after_a_divergence_nothing_is_pending():
-    found = compared(steps(ENTER, LEAVE), steps(ENTER, BACK, BACK))
+    found = compare_steps(steps(ENTER, LEAVE), steps(ENTER, BACK, BACK))
     assert [(row.kind, row.pending) for row in found.rows] == [
         ('same', False),
         ('apart', False),
@@ -248,7 +249,7 @@ def test_steps_that_only_record_something_are_not_part_of_the_path():
     )
     a, b = steps(ENTER, LEAVE), steps(ENTER, LEAVE)
     paused = [a[0], pause, replace(a[1], seq=3)]
-    found = compared(paused, b)
+    found = compare_steps(paused, b)
     assert found.same_way and verdict_sentence(found) == 'The runs took the same path.'
     twice = compare(side(paused), side(paused), paused, paused)
     assert verdict_sentence(twice) == 'The same run twice: 3 steps, all identical.'
@@ -263,9 +264,9 @@ def test_the_same_path_with_other_texts_and_tools_is_reported():
         data = {'text': text, 'message': message, 'model': model, 'usage': {'m': len(text)}}
         return [replace(step, event=replace(step.event, data=data)) for step in steps(ENTER)]
 
-    assert compared(reply('x', 'search'), reply('x', 'search')).rows[0].facets == ()
-    assert compared(reply('x', 'search'), reply('y', 'search')).rows[0].facets == ('text',)
-    assert compared(reply('x', 'search'), reply('x', 'fetch', 'n')).rows[0].facets == ('model', 'tools')
+    assert compare_steps(reply('x', 'search'), reply('x', 'search')).rows[0].facets == ()
+    assert compare_steps(reply('x', 'search'), reply('y', 'search')).rows[0].facets == ('text',)
+    assert compare_steps(reply('x', 'search'), reply('x', 'fetch', 'n')).rows[0].facets == ('model', 'tools')
 
 
 def test_call_ids_make_no_difference():
@@ -273,7 +274,7 @@ def test_call_ids_make_no_difference():
         data = {'results': [{'id': number, 'name': 'search', 'ok': True, 'text': 'found'}]}
         return [replace(step, event=replace(step.event, data=data)) for step in steps(ENTER)]
 
-    found = compared(batch('1'), batch('2'))
+    found = compare_steps(batch('1'), batch('2'))
     assert found.rows[0].facets == ()
     assert found.tools == {'search': (1, 1)}
 
@@ -285,7 +286,7 @@ def test_forks_and_siblings_share_the_steps_before_the_fork():
     assert compare(side(a), child, a, b).shared == 1
     assert compare(child, side(a), b, a).shared == 1
     assert compare(sibling, child, a, b).shared == 1
-    assert compared(a, b).shared == 0
+    assert compare_steps(a, b).shared == 0
 
 
 def test_ten_thousand_steps_are_aligned_exactly():

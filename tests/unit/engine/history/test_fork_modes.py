@@ -40,12 +40,12 @@ class Two:
         made.models['real'] = self.real  # type: ignore[assignment]
         self.conductor = Conductor(MemoryJournal(), catalog=made, clock=IdleClock())
 
-    async def done(self) -> RunId:
+    async def run_pair(self) -> RunId:
         run = (await self.conductor.start('pair', models={'': 'real'})).id
         assert (await self.conductor.result(run)).status is Status.DONE
         return run
 
-    def called(self) -> tuple[int, int]:
+    def take_counts(self) -> tuple[int, int]:
         found = len(self.real.requests), len(self.playing.requests)
         self.real.requests.clear()
         self.playing.requests.clear()
@@ -65,15 +65,15 @@ def mixes() -> list[Any]:
 async def test_a_forecast_counts_model_calls(before: Any, after: Any, plays: Any) -> None:
     two = Two()
     async with two.conductor as conductor:
-        run = await two.done()
+        run = await two.run_pair()
         wanted, original = await conductor.view(run), await conductor.transitions(run)
         for at in (0, 4, 9):
-            two.called()
+            two.take_counts()
             way = ForkOverrides(before=before, after=after, plays=plays)
             said = await conductor.forecast(run, at, way)
             fork = await conductor.fork(run, at, variation=way)
             outcome = await conductor.result(fork)
-            real, playing = two.called()
+            real, playing = two.take_counts()
             assert (outcome.status, sorted(outcome.answer)) == (Status.DONE, sorted(wanted.memory['said'])), (
                 at
             )
@@ -96,12 +96,12 @@ async def part_of(conductor: Conductor, run: RunId, count: int) -> RunId:
 async def test_beyond_the_recording_the_fork_does_as_configured(count: int) -> None:
     two = Two()
     async with two.conductor as conductor:
-        run = await two.done()
+        run = await two.run_pair()
         part = await part_of(conductor, run, count)
         steps = await conductor.transitions(run, after=count)
         left = sum('usage' in step.event.data for step in steps)
         for begin, beyond in itertools.product((0, 1, 2), ('live', 'simulated', 'stop')):
-            two.called()
+            two.take_counts()
             way = ForkOverrides(after='recorded', beyond=beyond)  # type: ignore[arg-type]
             said = await conductor.forecast(part, begin, way)
             assert said.free is (beyond != 'live')
@@ -109,24 +109,24 @@ async def test_beyond_the_recording_the_fork_does_as_configured(count: int) -> N
             if beyond == 'stop':
                 live = conductor._live.runs[fork]
                 await until(lambda: live.projection.status is Status.PAUSED)  # noqa: B023
-                assert two.called() == (0, 0)
+                assert two.take_counts() == (0, 0)
                 await conductor.resume(fork)
             assert (await conductor.result(fork)).status is Status.DONE
-            assert two.called() == ((0, left) if beyond == 'simulated' else (left, 0)), (begin, beyond)
+            assert two.take_counts() == ((0, left) if beyond == 'simulated' else (left, 0)), (begin, beyond)
             assert await conductor.audit(fork)
 
 
 async def test_a_fork_before_the_first_step_reruns_with_changes() -> None:
     two = Two()
     async with two.conductor as conductor:
-        run = await two.done()
-        two.called()
+        run = await two.run_pair()
+        two.take_counts()
         change = Change(op='replace', path='/memory/said', value='mine;')
         assert (await conductor.forecast(run, 0)).calls == 7
         fork = await conductor.fork(run, 0, variation=ForkOverrides(changes=[change]))
         assert (await conductor.result(fork)).answer.startswith('mine;')
         info = await conductor.info(fork)
-        assert (info.parent, info.parent_at) == (run, 0) and two.called() == (7, 0)
+        assert (info.parent, info.parent_at) == (run, 0) and two.take_counts() == (7, 0)
 
 
 @pytest.mark.parametrize('after', ['recorded', 'live'])
@@ -135,14 +135,14 @@ async def test_edits_in_a_parallel_state_are_seen_by_both_regions(
 ) -> None:
     two = Two()
     async with two.conductor as conductor:
-        run = await two.done()
+        run = await two.run_pair()
         original = await conductor.transitions(run)
         inside = [step.seq for step, then in pairwise(original) if len(step.active) == 2 and not then.raised]
         assert len(inside) > 7
         regions = {step.event.at.rpartition('.')[0] for step in original[1:] if step.seq in inside}
         assert regions >= {'both.left', 'both.right'}
         for at in inside:
-            two.called()
+            two.take_counts()
             edit = Change(op='add', path='/memory/said', value=f'edited at {at};')
             fork = await conductor.fork(run, at, variation=ForkOverrides(after=after, changes=[edit]))
             outcome = await conductor.result(fork)
@@ -151,7 +151,7 @@ async def test_edits_in_a_parallel_state_are_seen_by_both_regions(
             for side in ('left', 'right'):  # The earlier text was edited away.
                 assert (f';{side}.thinking: {side} heard' in outcome.answer) is (side not in done), at
             left = sum('usage' in step.event.data for step in original[at:])
-            assert two.called() == (0 if after == 'recorded' else left, 0)
+            assert two.take_counts() == (0 if after == 'recorded' else left, 0)
             assert await conductor.audit(fork)
             assert (await conductor.transitions(fork))[at].active == original[at - 1].active
             if after == 'recorded':
@@ -175,7 +175,7 @@ async def test_a_failed_attempt_is_replayed_once(plays: Any) -> None:
     two = Two()
     two.real._reply = two.playing._reply = flaky
     async with two.conductor as conductor:
-        run = await two.done()
+        run = await two.run_pair()
         steps = await conductor.transitions(run)
         assert [step.event.name for step in steps].count('retry') == 2
         for at in (1, 3, 5):

@@ -73,7 +73,7 @@ def here(model: FakeModel, root: Path, journal: MemoryJournal | None = None) -> 
     return Conductor(journal or MemoryJournal(), catalog=made, clock=IdleClock(), workspaces=root)
 
 
-async def posted(conductor: Conductor) -> RunId:
+async def run_post(conductor: Conductor) -> RunId:
     SENT.clear()
     run = (await conductor.start('post')).id
     assert (await conductor.result(run)).status is Status.DONE
@@ -85,7 +85,7 @@ def on_disk(conductor: Conductor, run: RunId) -> str:
     return file.read_text() if file.exists() else ''
 
 
-async def kept(conductor: Conductor, run: RunId, at: int | None = None) -> str:
+async def read_snapshot(conductor: Conductor, run: RunId, at: int | None = None) -> str:
     """The file's content at a step, from its snapshot."""
     files = (await conductor.view(run, at)).files
     if 'work' not in files:
@@ -103,62 +103,62 @@ async def test_replayed_tools_do_nothing_and_their_files_are_restored(
     tmp_path: Path,
 ) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await posted(conductor)
+        run = await run_post(conductor)
         assert set(SENT.values()) == {1} and len(SENT) == 4 and on_disk(conductor, run) == ALL
         assert await forks_alike(conductor, run) > 8
         fork = await conductor.fork(run, 3, variation=PLAYED)
         await conductor.result(fork)
         own = await batches(conductor, fork)
-        assert [await kept(conductor, fork, at) for at in own] == [
-            await kept(conductor, run, at) for at in await batches(conductor, run)
+        assert [await read_snapshot(conductor, fork, at) for at in own] == [
+            await read_snapshot(conductor, run, at) for at in await batches(conductor, run)
         ]
         assert len(SENT) == 4 and on_disk(conductor, run) == ALL
         await conductor.workspaces.delete(run)
-        assert await kept(conductor, fork) == ALL, 'it has its own copies'
+        assert await read_snapshot(conductor, fork) == ALL, 'it has its own copies'
 
 
 @pytest.mark.parametrize('how', ['live', 'simulated'])
 async def test_live_tools_of_a_fork_work_on_a_copy_of_its_steps_files(tmp_path: Path, how: Any) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await posted(conductor)
+        run = await run_post(conductor)
         second = (await batches(conductor, run))[1]
-        before = await kept(conductor, run, second)
+        before = await read_snapshot(conductor, run, second)
         fork = await conductor.fork(run, second, variation=ForkOverrides(after=how), paused=True)
         assert (on_disk(conductor, fork), len(SENT)) == ('writing 0\nwriting 1\n', 4) and before
         await conductor.resume(fork)
         assert (await conductor.result(fork)).status is Status.DONE
-        assert on_disk(conductor, fork) == await kept(conductor, fork) == ALL
+        assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
         assert on_disk(conductor, run) == ALL and set(SENT.values()) == {1}
         assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 2}
 
 
 async def test_a_live_agent_finds_replayed_files(tmp_path: Path) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await posted(conductor)
+        run = await run_post(conductor)
         way = ForkOverrides(after='recorded', plays={'adding': 'live'})
         fork = await conductor.fork(run, 2, variation=way)
         assert (await conductor.result(fork)).status is Status.DONE
-        assert on_disk(conductor, fork) == await kept(conductor, fork) == ALL
+        assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
         assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
         assert on_disk(conductor, run) == ALL
 
 
 async def test_a_live_batch_among_replayed_ones_uses_their_files(tmp_path: Path) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await posted(conductor)
+        run = await run_post(conductor)
         second = (await batches(conductor, run))[1]
         way = ForkOverrides(after='recorded', plays={f'@{second}': 'live'})
         fork = await conductor.fork(run, 1, variation=way)
         await conductor.result(fork)
         assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
-        assert await kept(conductor, fork) == ALL == await kept(conductor, run)
+        assert await read_snapshot(conductor, fork) == ALL == await read_snapshot(conductor, run)
 
 
 async def test_live_work_of_a_mixed_fork_survives_an_interruption(tmp_path: Path) -> None:
     journal, model = MemoryJournal(), FakeModel(letters)
     way = ForkOverrides(after='recorded', plays={'adding': 'live'})
     async with here(model, tmp_path, journal) as conductor:
-        run = await posted(conductor)
+        run = await run_post(conductor)
         model._reply = lambda request: asyncio.Event() if request.hints.turn else letters(request)
         fork = await conductor.fork(run, 2, variation=way)
         await until(lambda: model.running)
@@ -166,7 +166,7 @@ async def test_live_work_of_a_mixed_fork_survives_an_interruption(tmp_path: Path
     async with here(FakeModel(letters), tmp_path, journal) as heir:
         assert await heir.recover() == [fork]
         assert (await heir.result(fork)).status is Status.DONE
-        assert on_disk(heir, fork) == await kept(heir, fork) == ALL
+        assert on_disk(heir, fork) == await read_snapshot(heir, fork) == ALL
         assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
 
 
@@ -174,20 +174,20 @@ async def test_a_fork_going_live_has_the_replayed_files(
     tmp_path: Path,
 ) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await posted(conductor)
+        run = await run_post(conductor)
         third = (await batches(conductor, run))[2]
         part = await conductor.fork(run, third, paused=True)
         await conductor._live.runs[part].release()  # as if its process had died
         fork = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded'))
         assert (await conductor.result(fork)).status is Status.DONE
-        assert on_disk(conductor, fork) == await kept(conductor, fork) == ALL
+        assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
         assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
         assert on_disk(conductor, part) == 'writing 0\nwriting 1\nwriting 2\n'
 
 
 async def test_a_fork_with_missing_files_is_refused_with_the_reason(tmp_path: Path) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await posted(conductor)
+        run = await run_post(conductor)
         at = (await batches(conductor, run))[1]
         await conductor.workspaces.delete(run)
         with pytest.raises(WorkspaceError, match='is no longer kept'):
@@ -207,7 +207,7 @@ async def test_recovery_copies_the_files_of_an_interrupted_fork(
 
     journal = MemoryJournal()
     async with here(FakeModel(letters), tmp_path, journal) as conductor:
-        run = await posted(conductor)
+        run = await run_post(conductor)
         second = (await batches(conductor, run))[1]
         with monkeypatch.context() as patch, pytest.raises(Killed):
             patch.setattr(ForkSetup, 'equip', die)
@@ -217,14 +217,14 @@ async def test_recovery_copies_the_files_of_an_interrupted_fork(
     async with here(FakeModel(letters), tmp_path, journal) as later:
         assert await later.recover() == [fork]
         assert (await later.result(fork)).status is Status.DONE
-        assert on_disk(later, fork) == await kept(later, fork) == ALL
+        assert on_disk(later, fork) == await read_snapshot(later, fork) == ALL
 
 
 async def test_a_fork_whose_files_cannot_be_copied_leaves_neither_a_run_nor_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await posted(conductor)
+        run = await run_post(conductor)
         copy = conductor.workspaces.fork
 
         async def fail(*given: Any) -> None:
@@ -243,7 +243,7 @@ async def test_a_fork_that_cannot_begin_is_removed_files_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await posted(conductor)
+        run = await run_post(conductor)
         delete = conductor.journal.delete
 
         async def fail(*given: Any) -> None:

@@ -20,7 +20,7 @@ def here(model: FakeModel, *patterns: Any) -> Conductor:
     return Conductor(MemoryJournal(), catalog=catalog(model, *patterns), clock=HastyClock())
 
 
-async def drafted(conductor: Conductor) -> tuple[Any, int]:
+async def run_pipeline(conductor: Conductor) -> tuple[Any, int]:
     """A finished pipeline, and the step of its draft."""
     run = (await conductor.start('pipeline', {'task': 'Count the bees'}, tags=('bees',))).id
     await conductor.result(run)
@@ -31,7 +31,7 @@ async def drafted(conductor: Conductor) -> tuple[Any, int]:
 async def test_an_edit_is_part_of_the_first_step_of_a_fork() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
-        run, at = await drafted(conductor)
+        run, at = await run_pipeline(conductor)
         before = await conductor.transitions(run)
         change = Change(op='replace', path='/memory/analysis', value='mine')
         fork = await conductor.fork(run, at, variation=ForkOverrides(changes=[change]))
@@ -64,7 +64,7 @@ async def test_an_edit_is_part_of_the_first_step_of_a_fork() -> None:
 )
 async def test_invalid_overrides_are_refused_with_the_field(variation: ForkOverrides, field: str) -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
-        run, at = await drafted(conductor)
+        run, at = await run_pipeline(conductor)
         with pytest.raises(InvalidInput) as refused:
             await conductor.fork(run, at, variation=variation)
         assert list(refused.value.problems) == [field]
@@ -74,7 +74,7 @@ async def test_invalid_overrides_are_refused_with_the_field(variation: ForkOverr
 async def test_new_instructions_reach_started_and_unstarted_agents() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
-        run, at = await drafted(conductor)
+        run, at = await run_pipeline(conductor)
         asked = len(model.requests)
         told = {'reviewer': 'Be kind.', 'analyzer': 'Be brief.'}
         fork = await conductor.fork(run, at, variation=ForkOverrides(instructions=told))
@@ -92,7 +92,7 @@ async def test_new_instructions_reach_started_and_unstarted_agents() -> None:
 async def test_a_prompt_replaces_the_agents_last_one() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
-        run, at = await drafted(conductor)
+        run, at = await run_pipeline(conductor)
         asked = len(model.requests)
         await conductor.result(
             await conductor.fork(run, at, variation=ForkOverrides(prompts={'reviewing': 'Look again.'}))
@@ -104,7 +104,7 @@ async def test_models_and_tools_are_changed_by_role() -> None:
     model, other = FakeModel(pipeline_reply), FakeModel(pipeline_reply, simulated=False)
     async with here(model) as conductor:
         conductor.catalog.models['other'] = other  # type: ignore[assignment]
-        run, at = await drafted(conductor)
+        run, at = await run_pipeline(conductor)
         chosen = ForkOverrides(models={'reviewer': 'other'}, tools={'researcher': ['calculator']})
         fork = await conductor.fork(run, 1, variation=chosen)
         model.requests.clear()
@@ -133,7 +133,7 @@ async def test_a_fork_can_change_efforts() -> None:
 
 async def test_parameters_can_change_midway_if_the_chart_stays() -> None:
     async with here(FakeModel(lambda request: pipeline_reply(request, revisions=9))) as conductor:
-        run, at = await drafted(conductor)
+        run, at = await run_pipeline(conductor)
         fork = await conductor.fork(run, at, variation=ForkOverrides(parameters={'max_iterations': 1}))
         await conductor.result(fork)
         assert (await conductor.info(fork)).parameters['max_iterations'] == 1
@@ -143,7 +143,7 @@ async def test_parameters_can_change_midway_if_the_chart_stays() -> None:
 
 async def test_a_rerun_repeats_its_original_and_joins_the_family() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
-        run, _ = await drafted(conductor)
+        run, _ = await run_pipeline(conductor)
         again = await conductor.rerun(run, paused=True)
         assert (await conductor.info(again)).status is Status.PAUSED
         await conductor.resume(again)
@@ -187,7 +187,7 @@ async def test_a_cancelled_run_is_retried_from_the_step_before() -> None:
 
 async def test_variants_share_a_group_and_have_one_winner() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
-        run, at = await drafted(conductor)
+        run, at = await run_pipeline(conductor)
         kind, harsh = await conductor.fork_all(
             run, at, {'kind': ForkOverrides(instructions={'reviewer': 'Be kind.'}), 'harsh': ForkOverrides()}
         )
@@ -210,7 +210,7 @@ async def test_variants_share_a_group_and_have_one_winner() -> None:
 
 async def test_a_forecast_counts_new_calls() -> None:
     async with here(FakeModel(pipeline_reply, simulated=False)) as conductor:
-        run, at = await drafted(conductor)
+        run, at = await run_pipeline(conductor)
         whole = await conductor.forecast(run, at, ForkOverrides(before='live'))
         part = await conductor.forecast(run, at)
         used = (await conductor.info(run)).usage
@@ -228,6 +228,6 @@ async def test_a_forecast_for_an_unfinished_run_uses_other_runs() -> None:
         going = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
         await conductor.pause(going)
         assert (await conductor.forecast(going, 1)).basis == 'none'
-        run, _ = await drafted(conductor)
+        run, _ = await run_pipeline(conductor)
         found = await conductor.forecast(going, 1)
         assert (found.basis, found.calls) == ('runs', (await conductor.info(run)).usage.calls)

@@ -21,7 +21,7 @@ def conductor(journal: object = None) -> Conductor:
     return Conductor(journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock())  # type: ignore[arg-type]
 
 
-async def ended(made: Conductor, tags: tuple[str, ...] = ()) -> RunId:
+async def run_pipeline(made: Conductor, tags: tuple[str, ...] = ()) -> RunId:
     run = (await made.start('pipeline', {'task': 'a question'}, tags=tags)).id
     await made.result(run)
     return run
@@ -30,7 +30,7 @@ async def ended(made: Conductor, tags: tuple[str, ...] = ()) -> RunId:
 async def test_the_loop_of_the_pipeline_is_seen_over_many_runs() -> None:
     async with conductor() as made:
         for _ in range(3):
-            await ended(made)
+            await run_pipeline(made)
         found = await made.traffic(RunQuery(pattern='pipeline'))
         edges = {f'{edge.source}>{edge.dest}': (edge.times, edge.runs) for edge in found.edges}
         assert edges['reviewing>analyzing'] == edges['researching>analyzing'] == (3, 3)
@@ -42,14 +42,14 @@ async def test_the_loop_of_the_pipeline_is_seen_over_many_runs() -> None:
 
 async def test_a_list_by_edge_needs_no_prior_survey() -> None:
     async with conductor() as made:
-        run = await ended(made)
+        run = await run_pipeline(made)
         assert [info.id for info in (await made.runs(RunQuery(edges=('reviewing>analyzing',)))).runs] == [run]
         assert (await made.runs(RunQuery(state='reviewing', trouble=True))).total == 0
 
 
 async def test_a_damaged_history_is_left_out_and_named(tmp_path: Path) -> None:
     async with conductor(await open_journal(tmp_path / 'runs.db')) as made:
-        broken, _ = await ended(made), await ended(made)
+        broken, _ = await run_pipeline(made), await run_pipeline(made)
         connection = sqlite3.connect(tmp_path / 'runs.db')
         connection.execute('UPDATE "transition" SET body = x\'00\' WHERE run = 1 AND seq = 3')
         connection.commit()
@@ -63,7 +63,7 @@ async def test_a_cancelled_survey_resumes(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(refresh, 'TOGETHER', 2)
     async with conductor() as made:
         for _ in range(3):
-            await ended(made)
+            await run_pipeline(made)
         progress: list[tuple[int, int]] = []
 
         def tell(done: int, of: int) -> None:

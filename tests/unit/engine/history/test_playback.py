@@ -41,7 +41,7 @@ def here(model: FakeModel, journal: MemoryJournal | None = None, *patterns: type
     return Conductor(journal or MemoryJournal(), catalog=catalog(model, *patterns), clock=IdleClock())
 
 
-async def piped(conductor: Conductor) -> tuple[RunId, int]:
+async def run_pipeline(conductor: Conductor) -> tuple[RunId, int]:
     """A finished pipeline, and the step at which its first review starts."""
     run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
     await conductor.result(run)
@@ -56,7 +56,7 @@ def roles(model: FakeModel) -> list[str]:
 async def test_one_role_is_live_and_all_others_are_replayed() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
-        run, _ = await piped(conductor)
+        run, _ = await run_pipeline(conductor)
         model.requests.clear()
         fork = await conductor.fork(
             run, 1, variation=ForkOverrides(after='recorded', plays={'reviewer': 'live'})
@@ -73,7 +73,7 @@ async def test_one_role_is_live_and_all_others_are_replayed() -> None:
 async def test_one_step_is_live_and_later_ones_are_replayed() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
-        run, at = await piped(conductor)
+        run, at = await run_pipeline(conductor)
         ended = next(
             step.seq for step in await conductor.transitions(run, after=at) if step.event.name == 'done'
         )
@@ -86,7 +86,7 @@ async def test_one_step_is_live_and_later_ones_are_replayed() -> None:
 async def test_a_diverging_edit_replays_what_fits_and_then_goes_live() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
-        run, _ = await piped(conductor)
+        run, _ = await run_pipeline(conductor)
         model.requests.clear()
         short = ForkOverrides(after='recorded', parameters={'max_iterations': 1})
         fork = await conductor.fork(run, 1, variation=short)
@@ -127,7 +127,7 @@ async def test_beyond_its_parent_a_fork_stops_or_continues() -> None:
 async def test_an_interrupted_replay_continues() -> None:
     model, journal = FakeModel(pipeline_reply), MemoryJournal()
     async with here(model, journal) as conductor:
-        run, _ = await piped(conductor)
+        run, _ = await run_pipeline(conductor)
         wanted = normalize(await conductor.transitions(run))
         asked = len(model.requests)
         fork = await conductor.fork(run, 1, variation=PLAYED)
@@ -150,7 +150,7 @@ async def waiting(conductor: Conductor, fork: RunId) -> list[Transition]:
 
 async def test_a_replaying_fork_can_be_paused() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
-        run, _ = await piped(conductor)
+        run, _ = await run_pipeline(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
         await waiting(conductor, fork)
         info = await conductor.info(fork)
@@ -162,7 +162,7 @@ async def test_a_replaying_fork_can_be_paused() -> None:
 async def test_a_replaying_fork_can_be_stepped() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
-        run, _ = await piped(conductor)
+        run, _ = await run_pipeline(conductor)
         asked, wanted = len(model.requests), await conductor.transitions(run)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
         known = len(await waiting(conductor, fork))
@@ -179,7 +179,7 @@ async def test_a_replaying_fork_can_be_stepped() -> None:
 
 async def test_a_step_over_replays_until_the_workflow_moves() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
-        run, _ = await piped(conductor)
+        run, _ = await run_pipeline(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
         await conductor.step(fork, 'over')
         steps = await waiting(conductor, fork)
@@ -195,7 +195,7 @@ async def test_a_step_over_replays_until_the_workflow_moves() -> None:
 
 async def test_a_breakpoint_halts_a_replay() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
-        run, _ = await piped(conductor)
+        run, _ = await run_pipeline(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
         await conductor.set_breakpoints(fork, [Breakpoint(enter='reviewing')])
         await conductor.resume(fork)

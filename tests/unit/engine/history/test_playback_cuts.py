@@ -47,7 +47,7 @@ async def first_of(journal: MemoryJournal, parent: RunId, run: RunId, count: int
     return kept
 
 
-async def warned(model: FakeModel, journal: MemoryJournal) -> RunId:
+async def warn_of_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
     """A pair that was warned of its budget while one agent was busy, which is told later."""
     going = asyncio.Event()
     model._reply = lambda request: going if request.hints.role == 'right' else working(request)
@@ -61,7 +61,7 @@ async def warned(model: FakeModel, journal: MemoryJournal) -> RunId:
         return run
 
 
-async def spent(model: FakeModel, journal: MemoryJournal) -> RunId:
+async def spend_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
     """A pipeline whose budget was spent."""
     async with here(model, journal) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'}, budget=Budget(tokens=50))).id
@@ -70,7 +70,7 @@ async def spent(model: FakeModel, journal: MemoryJournal) -> RunId:
         return run
 
 
-async def approved(model: FakeModel, journal: MemoryJournal) -> RunId:
+async def approve_call(model: FakeModel, journal: MemoryJournal) -> RunId:
     """A run with a failed attempt and an approved tool call."""
     replies: list[Any] = [
         ModelError('it is down', kind='server', retryable=True),
@@ -84,27 +84,27 @@ async def approved(model: FakeModel, journal: MemoryJournal) -> RunId:
         return run
 
 
-async def taken(conductor: Conductor, run: RunId, seen: int) -> None:
+async def wait_for_step(conductor: Conductor, run: RunId, seen: int) -> None:
     """Wait until a manual step and its consequences are journaled."""
     live = conductor._live.runs[run]
     await until(lambda: live.projection.seq > seen + 1 and live.is_idle)
 
 
-async def extended(model: FakeModel, journal: MemoryJournal) -> RunId:
+async def extend_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
     """A pair whose budget was raised after a warning, but too little to lift it."""
     model._reply = working
     async with here(model, journal, Pair) as conductor:
         run = (await conductor.start('pair', budget=Budget(tokens=200, warn=0.1), paused=True)).id
         while 'warn' not in (names := [step.event.name for step in await conductor.transitions(run)]):
             await conductor.step(run)
-            await taken(conductor, run, len(names))
+            await wait_for_step(conductor, run, len(names))
         await conductor.send(run, 'extend', data={'tokens': 1})
         await conductor.resume(run)
         assert (await conductor.result(run)).status is Status.DONE
         return run
 
 
-@pytest.mark.parametrize('begun', [warned, extended, spent, approved])
+@pytest.mark.parametrize('begun', [warn_of_budget, extend_budget, spend_budget, approve_call])
 @pytest.mark.parametrize('at', [0, 2])
 async def test_a_fork_interrupted_at_any_step_reaches_the_same_end(begun: Any, at: int) -> None:
     model, journal = FakeModel(pipeline_reply), MemoryJournal()
@@ -133,7 +133,7 @@ async def test_a_fork_interrupted_at_any_step_reaches_the_same_end(begun: Any, a
 
 async def test_a_raised_budget_is_replayed_as_it_was() -> None:
     model, journal = FakeModel(), MemoryJournal()
-    run = await extended(model, journal)
+    run = await extend_budget(model, journal)
     async with here(model, journal, Pair) as conductor:
         assert await forks_alike(conductor, run) > 5
         fork = await conductor.fork(run, 4, variation=PLAYED)

@@ -15,9 +15,9 @@ from engine.errors import BundleError
 from tests.unit.engine.history.test_traces import (
     agent,
     chat,
-    imported,
+    import_spans,
+    make_output,
     request_of,
-    said,
     span,
 )
 
@@ -58,20 +58,20 @@ async def test_a_trace_beyond_the_limits_is_rejected(
 ) -> None:
     nested = [agent(f'a{n}', f'a{n - 1}' if n else '', (0, 99)) for n in range(40)]
     with pytest.raises(BundleError, match=r'trace abab.*: its agents are nested more than 30 deep'):
-        await imported(place, *nested, chat('c', 'a39', (0, 1)))
+        await import_spans(place, *nested, chat('c', 'a39', (0, 1)))
     many = [agent(f'a{n}', '', (n, n + 0.5)) for n in range(400)]
     with pytest.raises(BundleError, match='a chart can have 333 agents at most'):
-        await imported(place, *many)
+        await import_spans(place, *many)
     monkeypatch.setattr('engine.history.traces.otlp.MAX_SPANS', 3)
     with pytest.raises(BundleError, match='at most 3 spans'):
-        await imported(place, *nested[:4])
+        await import_spans(place, *nested[:4])
     monkeypatch.setattr('engine.history.traces.otlp.MAX_BYTES', 1 << 20)
     with pytest.raises(BundleError, match='may hold 1 MiB at most'):
-        await imported(place, chat('c', '', (0, 1), **said('x' * (1 << 20))))
+        await import_spans(place, chat('c', '', (0, 1), **make_output('x' * (1 << 20))))
 
 
 async def test_a_damaged_span_tree_is_still_drawn(place: Conductor) -> None:
-    run = await imported(
+    run = await import_spans(
         place,
         agent('a', 'b', (0, 2)),
         agent('b', 'a', (1, 3)),

@@ -71,7 +71,7 @@ def tool(id: str, parent: str, during: tuple[float, float], error: str = '', **m
     return span(id, parent, during, error, **{names.OPERATION: 'execute_tool', names.TOOL: id}, **more)
 
 
-def said(text: str) -> dict[str, str]:
+def make_output(text: str) -> dict[str, str]:
     return {
         names.OUTPUT_MESSAGES: json.dumps(
             [{'role': 'assistant', 'parts': [{'type': 'text', 'content': text}]}]
@@ -83,12 +83,12 @@ def request_of(*spans: Any) -> dict[str, Any]:
     return {'resourceSpans': [{'resource': {}, 'scopeSpans': [{'spans': list(spans)}]}]}
 
 
-async def imported(conductor: Conductor, *spans: Any) -> RunId:
+async def import_spans(conductor: Conductor, *spans: Any) -> RunId:
     [found] = await conductor.import_bundle(io.BytesIO(json.dumps(request_of(*spans)).encode()))
     return found.run
 
 
-async def recorded(conductor: Conductor, name: str) -> RunInfo:
+async def import_recording(conductor: Conductor, name: str) -> RunInfo:
     with (FOLDER / f'{name}.json').open('rb') as file:
         [found] = await conductor.import_bundle(file)
     assert found.outcome == 'new' and not found.closed
@@ -108,7 +108,7 @@ def parts(agent: Any) -> list[tuple[str, str, str]]:
 
 
 async def test_an_agent_that_calls_another_as_a_tool(here: Conductor) -> None:
-    info = await recorded(here, 'pydantic_ai')
+    info = await import_recording(here, 'pydantic_ai')
     assert (info.pattern, info.title) == ('trace:planner', 'Plan three days in the north of Portugal.')
     assert info.status is Status.DONE and info.tags == ('imported trace',) and not info.simulated
     assert info.models == {'planner': 'planner-1', 'critic': 'critic-1'}
@@ -140,7 +140,7 @@ async def test_an_agent_that_calls_another_as_a_tool(here: Conductor) -> None:
 
 
 async def test_a_handoff_of_openai_agents_is_drawn(place: Conductor) -> None:
-    info = await recorded(place, 'openai_agents')
+    info = await import_recording(place, 'openai_agents')
     shape = await place.shape(info.id)
     assert shape.title == 'Help desk' and [s.role for s in shape.states if s.role] == [
         'Front desk',
@@ -161,7 +161,7 @@ async def test_a_handoff_of_openai_agents_is_drawn(place: Conductor) -> None:
 
 
 async def test_parallel_nodes_of_langgraph_are_regions(place: Conductor) -> None:
-    info = await recorded(place, 'langgraph')
+    info = await import_recording(place, 'langgraph')
     shape = await place.shape(info.id)
     [together] = [state for state in shape.states if state.kind == 'parallel']
     assert together.initial == ('together.fact_checker', 'together.style_checker')
@@ -178,7 +178,7 @@ async def test_parallel_nodes_of_langgraph_are_regions(place: Conductor) -> None
 
 
 async def test_an_agent_of_the_vercel_ai_sdk_is_imported(place: Conductor) -> None:
-    info = await recorded(place, 'vercel_ai')
+    info = await import_recording(place, 'vercel_ai')
     assert (info.pattern, info.title) == ('trace:tide-clerk', 'When is high water in Brest?')
     assert (info.usage.input, info.usage.output) == (40, 14)
     clerk = (await place.view(info.id)).agents['tide_clerk']
@@ -195,7 +195,7 @@ async def test_an_agent_of_the_vercel_ai_sdk_is_imported(place: Conductor) -> No
 async def test_an_imported_trace_is_audited_compared_exported_and_recognized(
     here: Conductor, tmp_path: Path, name: str
 ) -> None:
-    info = await recorded(here, name)
+    info = await import_recording(here, name)
     assert await here.audit(info.id) == info.seq
     assert (await here.compare(info.id, info.id)).same_way
     assert not await here.accepts(info.id)
@@ -213,7 +213,7 @@ async def test_an_imported_trace_is_audited_compared_exported_and_recognized(
 
 
 async def test_an_altered_history_does_not_pass_the_audit(place: Conductor) -> None:
-    info = await recorded(place, 'langgraph')
+    info = await import_recording(place, 'langgraph')
     shape, steps = await place.shape(info.id), await place.transitions(info.id)
     alterations: list[tuple[int, dict[str, Any], str]] = [
         (6, {'active': steps[4].active}, 'active was'),
@@ -228,7 +228,7 @@ async def test_an_altered_history_does_not_pass_the_audit(place: Conductor) -> N
 
 
 async def test_what_needs_a_pattern_is_refused_in_words(place: Conductor) -> None:
-    info = await recorded(place, 'openai_agents')
+    info = await import_recording(place, 'openai_agents')
     for action in (
         place.fork(info.id, 3),
         place.rerun(info.id),
@@ -240,7 +240,7 @@ async def test_what_needs_a_pattern_is_refused_in_words(place: Conductor) -> Non
 
 
 async def test_names_with_meaning_in_charts_are_changed(place: Conductor) -> None:
-    run = await imported(
+    run = await import_spans(
         place,
         agent('done', '', (0, 9)),
         chat('c1', 'done', (0, 1)),
@@ -260,7 +260,7 @@ async def test_names_with_meaning_in_charts_are_changed(place: Conductor) -> Non
 async def test_overlapping_agents_of_one_name_are_regions(place: Conductor) -> None:
     spans = [agent(f'worker-{n}', 'boss', (n, n + 1.5)) for n in range(4)]
     spans += [chat(f'c{n}', f'worker-{n}', (n, n + 1)) for n in range(4)]
-    run = await imported(place, agent('boss', '', (0, 9)), chat('c9', 'boss', (7, 8)), *spans)
+    run = await import_spans(place, agent('boss', '', (0, 9)), chat('c9', 'boss', (7, 8)), *spans)
     view = await place.view(run)
     assert [(path, agent['visits']) for path, agent in view.agents.items()] == [
         ('boss', 1), ('boss.together.worker', 2), ('boss.together.worker_2', 2),
@@ -269,7 +269,7 @@ async def test_overlapping_agents_of_one_name_are_regions(place: Conductor) -> N
 
 
 async def test_failures_have_reasons_and_failed_attempts_are_retries(place: Conductor) -> None:
-    run = await imported(
+    run = await import_spans(
         place,
         agent('a', '', (0, 9), error='out of luck'),
         chat('c1', 'a', (0, 1), error='overloaded'),
@@ -290,7 +290,7 @@ async def test_failures_have_reasons_and_failed_attempts_are_retries(place: Cond
 
 
 async def test_traces_without_contents_keep_chart_times_and_tools(place: Conductor) -> None:
-    run = await imported(
+    run = await import_spans(
         place,
         agent('a', '', (0, 5)),
         chat('c1', 'a', (0, 1)),
@@ -325,7 +325,7 @@ async def test_calls_without_an_agent_and_results_without_a_span(place: Conducto
         'gen_ai.completion.0.content': 'Cold: 4 degrees.',
     }
     about: dict[str, Any] = {'llm.request.type': 'chat', 'gen_ai.usage.prompt_tokens': 5}
-    run = await imported(
+    run = await import_spans(
         place, span('c1', '', (0, 1), **about, **asked), span('c2', '', (3, 4), **about, **then)
     )
     assert await actives(place, run) == [
@@ -342,18 +342,18 @@ async def test_calls_without_an_agent_and_results_without_a_span(place: Conducto
 
 
 async def test_a_repeated_conversation_is_not_duplicated(place: Conductor) -> None:
-    def told(*texts: str) -> dict[str, str]:
+    def make_input(*texts: str) -> dict[str, str]:
         return {
             names.INPUT_MESSAGES: json.dumps(
                 [{'role': 'user', 'parts': [{'type': 'text', 'content': text}]} for text in texts]
             )
         }
 
-    run = await imported(
+    run = await import_spans(
         place,
         agent('a', '', (0, 9)),
-        chat('c1', 'a', (0, 1), **told('one'), **said('first')),
-        chat('c2', 'a', (1, 2), **told('two', 'three'), **said('second')),
+        chat('c1', 'a', (0, 1), **make_input('one'), **make_output('first')),
+        chat('c2', 'a', (1, 2), **make_input('two', 'three'), **make_output('second')),
     )
     assert [text for _, _, text in parts((await place.view(run, 1)).agents['a'])] == ['one']
     assert [text for _, _, text in parts((await place.view(run)).agents['a'])] == ['two', 'three', 'second']
@@ -361,7 +361,7 @@ async def test_a_repeated_conversation_is_not_duplicated(place: Conductor) -> No
 
 async def test_files_written_by_collectors_are_read(place: Conductor) -> None:
     first = request_of(agent('a', '', (0, 3)))
-    second = request_of({**chat('c', 'a', (1, 2), **said('Hello')), 'links': [], 'flags': 256})
+    second = request_of({**chat('c', 'a', (1, 2), **make_output('Hello')), 'links': [], 'flags': 256})
     other = request_of({**chat('x', '', (1, 2)), 'traceId': 'cd' * 16})
     plain = request_of({**span('s', '', (1, 2)), 'traceId': 'ef' * 16})
     written: list[Any] = [{'resourceLogs': []}, first, second, other, plain]
@@ -389,7 +389,7 @@ async def test_messages_of_the_agent_development_kit_are_read(place: Conductor) 
     }
     later = request | {'contents': [*request['contents'], call, answered]}
     keys = names.ADK_MESSAGES
-    run = await imported(
+    run = await import_spans(
         place,
         span('agent_run [greeter]', '', (0, 9), **{'openinference.span.kind': 'AGENT'}),
         span(
@@ -413,7 +413,7 @@ async def test_messages_of_the_agent_development_kit_are_read(place: Conductor) 
 
 
 async def test_spans_without_a_parent_belong_to_the_active_agent(place: Conductor) -> None:
-    run = await imported(
+    run = await import_spans(
         place,
         agent('remote', '', (0, 9)),
         agent('inner', 'never-sent', (1, 8)),
@@ -425,7 +425,7 @@ async def test_spans_without_a_parent_belong_to_the_active_agent(place: Conducto
 
 
 async def test_nested_model_calls_are_counted_once(place: Conductor) -> None:
-    run = await imported(
+    run = await import_spans(
         place,
         agent('a', '', (0, 9)),
         chat('outer', 'a', (0, 4)),
@@ -437,7 +437,7 @@ async def test_nested_model_calls_are_counted_once(place: Conductor) -> None:
 
 
 async def test_an_agent_identified_only_by_name(place: Conductor) -> None:
-    run = await imported(
+    run = await import_spans(
         place,
         span('writer run', '', (0, 9), agent_name='writer', **{names.INPUT_TOKENS: '3'}),
         chat('c', 'writer run', (1, 2)),
@@ -472,7 +472,7 @@ async def test_any_tree_of_spans_is_drawn_audited_and_seen_at_each_step(spans: l
     ]  # fmt: skip
     async with Conductor() as conductor:
         try:
-            run = await imported(conductor, *made)
+            run = await import_spans(conductor, *made)
         except BundleError as error:
             assert 'no spans of generative AI' in str(error)
             return

@@ -41,7 +41,7 @@ class Silent(FakeModel):
             raise reply
 
 
-async def played(models: dict[str, Any], chosen: str) -> Fold:
+async def play(models: dict[str, Any], chosen: str) -> Fold:
     made = catalog(FakeModel(), Lone)
     made.models.update(models)  # type: ignore[arg-type]
     async with Conductor(catalog=made, clock=HastyClock()) as conductor:
@@ -59,20 +59,20 @@ def test_an_estimate_counts_four_characters_per_token() -> None:
 
 
 async def test_unreported_usage_is_estimated_and_priced_as_an_estimate() -> None:
-    view = (await played({'one': Silent('four', cents=2)}, 'one')).view
+    view = (await play({'one': Silent('four', cents=2)}, 'one')).view
     assert view.usage == Usage(input=2, output=1, calls=1, source='estimated', dollars=0.02)
     assert view.spending == {'working': Spending(models={'one': view.usage}, origins=('live',))}
 
 
 async def test_an_unknown_cost_is_not_zero() -> None:
-    view = (await played({'one': Silent()}, 'one')).view
+    view = (await play({'one': Silent()}, 'one')).view
     assert (view.usage.cost, view.usage.unpriced) == (None, 1)
 
 
 async def test_failed_attempts_and_fallbacks_count_for_the_model_that_was_called() -> None:
     busy = ModelError('busy', kind='overloaded', retryable=True, usage=Usage(input=9))
     one = Silent(in_turn(busy, ModelError('no', kind='auth')), cents=1)
-    view = (await played({'one': one, 'two': Silent(cents=3)}, 'one,two')).view
+    view = (await play({'one': one, 'two': Silent(cents=3)}, 'one,two')).view
     assert view.models['one'] == Usage(input=9, calls=2, dollars=0.01)
     assert view.models['two'].dollars == 0.03 and view.models['two'].source == 'estimated'
     assert view.usage.calls == 3 and view.usage.cost == pytest.approx(0.04)
@@ -80,7 +80,7 @@ async def test_failed_attempts_and_fallbacks_count_for_the_model_that_was_called
 
 
 async def test_a_permanent_failure_counts_too() -> None:
-    view = (await played({'one': Silent(ModelError('no', kind='auth', usage=Usage(input=5)))}, 'one')).view
+    view = (await play({'one': Silent(ModelError('no', kind='auth', usage=Usage(input=5)))}, 'one')).view
     assert view.status == 'failed'
     assert view.spending['working'] == Spending(models={'one': Usage(input=5, calls=1, unpriced=1)})
 
@@ -98,13 +98,13 @@ async def test_each_agent_has_its_own_sum_and_simulated_calls_cost_nothing() -> 
 
 
 async def test_spending_is_the_same_from_a_snapshot() -> None:
-    fold = await played({'one': Silent(cents=2)}, 'one')
+    fold = await play({'one': Silent(cents=2)}, 'one')
     again = Fold.load(fold.snapshot(), fold.shape)
     assert again.view == fold.view
 
 
 async def test_a_snapshot_of_an_old_version_still_loads() -> None:
-    fold = await played({'one': Silent(cents=2)}, 'one')
+    fold = await play({'one': Silent(cents=2)}, 'one')
     snapshot = fold.snapshot()
     usage = {
         'input': 2,

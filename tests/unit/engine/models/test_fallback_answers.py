@@ -297,16 +297,16 @@ def test_a_reviewer_runs_every_candidates_tests_and_uses_the_results() -> None:
     look, compare = improvise(asked).calls
     assert (look.tool, compare.arguments) == ('list_files', {'first': 'coder1', 'second': 'coder2'})
     listed = 'coder1/\ncoder1/test_a.py  9\ncoder2/\ncoder2/tests/test_b.py  8\ncoder3/\ncoder3/note.txt  7'
-    asked = told(asked, 'list_files', listed)
+    asked = append_result(asked, 'list_files', listed)
     assert [call.arguments for call in improvise(asked).calls] == [
         {'candidate': 'coder1'},
         {'candidate': 'coder2'},
     ]
-    asked = told(asked, 'test_candidate', 'coder1 version 1: 3 passed in 0.1 s')
+    asked = append_result(asked, 'test_candidate', 'coder1 version 1: 3 passed in 0.1 s')
     assert improvise(asked).answer['rests_on'] == ['coder1 version 1: 3 passed']
 
 
-def told(asked: ModelRequest, tool: str, text: str) -> ModelRequest:
+def append_result(asked: ModelRequest, tool: str, text: str) -> ModelRequest:
     """The next request, after the result of a tool."""
     result = Message(role='tool', parts=(ToolResult(id='1', name=tool, text=text, ok=True),))
     hints = replace(asked.hints, turn=asked.hints.turn + 1)

@@ -83,7 +83,7 @@ class Provider:
         return httpx.Response(200, headers=headers, stream=Pieces([body[:40], body[40:]]))
 
 
-def made(provider: Any) -> Catalog:
+def make_catalog(provider: Any) -> Catalog:
     found = catalog(FakeModel(), Lone, Pair, tools=(good,))
     endpoint = Endpoint(name='far', url='http://far.example/v1', key=KEY, query={'team': KEY})
     settings = Configuration(endpoints={'far': endpoint} if provider else {})
@@ -103,7 +103,7 @@ class Place:
         SEEN.clear()
         return Conductor(
             self.journal,
-            catalog=found or made(None if offline else self.provider),
+            catalog=found or make_catalog(None if offline else self.provider),
             clock=HastyClock(),
             owner='me',
             workspaces=self.folder,

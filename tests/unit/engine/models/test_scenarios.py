@@ -32,7 +32,7 @@ expect: {{status: done}}
 """
 
 
-def written(folder: Path, name: str, match: str = '[apples]') -> str:
+def write_scenario(folder: Path, name: str, match: str = '[apples]') -> str:
     text = GOOD.format(name=name, match=match)
     (folder / f'{name}.yaml').write_text(text, 'utf-8')
     return text
@@ -67,7 +67,7 @@ def test_every_shipped_scenario_loads() -> None:
     ],
 )
 async def test_every_shipped_scenario_plays_to_its_stated_end(scenario: Scenario) -> None:
-    outcome, steps = await played(scenario)
+    outcome, steps = await play(scenario)
     expect = scenario.expect
     assert (outcome.status, outcome.error) == (Status(expect.status), outcome.error)
     assert expect.error in outcome.error
@@ -88,7 +88,7 @@ def test_stated_numbers_match_the_scenario(scenario: Scenario) -> None:
 
 async def test_event_sourcing_is_sent_back_twice_and_retried_once() -> None:
     scenario = next(found for found in SHIPPED.scenarios if found.name == 'event-sourcing')
-    outcome, _ = await played(scenario)
+    outcome, _ = await play(scenario)
     assert [review['score'] for review in outcome.memory['reviews']] == [58, 74, 91]
     drafts = [draft['text'] for draft in outcome.memory['drafts']]
     assert len(set(drafts)) == 3
@@ -106,13 +106,13 @@ def test_samples_are_what_a_form_needs() -> None:
 
 
 def test_the_longest_match_wins(tmp_path: Path) -> None:
-    written(tmp_path, 'plain')
-    written(tmp_path, 'special', '[weigh, apples]')
+    write_scenario(tmp_path, 'plain')
+    write_scenario(tmp_path, 'special', '[weigh, apples]')
     library = Library.load(tmp_path)
     assert [found.name for found in library.scenarios] == ['plain', 'special']
-    assert found_name(library, 'WEIGH some Apples') == 'special'
-    assert found_name(library, 'Eat apples') == 'plain'
-    assert found_name(library, 'Eat pears') == ''
+    assert find_name(library, 'WEIGH some Apples') == 'special'
+    assert find_name(library, 'Eat apples') == 'plain'
+    assert find_name(library, 'Eat pears') == ''
     assert library.find('debate', 'Eat apples') is None
 
 
@@ -141,8 +141,8 @@ def test_the_longest_match_wins(tmp_path: Path) -> None:
 def test_a_bad_file_is_reported_and_the_others_load(
     tmp_path: Path, old: str, new: str, line: int, problem: str
 ) -> None:
-    written(tmp_path, 'good')
-    text = written(tmp_path, 'bad')
+    write_scenario(tmp_path, 'good')
+    text = write_scenario(tmp_path, 'bad')
     assert old in text
     (tmp_path / 'bad.yaml').write_text(text.replace(old, new), 'utf-8')
     library = Library.load(tmp_path)
@@ -170,7 +170,7 @@ def test_the_model_shows_the_faults(tmp_path: Path) -> None:
     assert [Path(fault.path).name for fault in Scripted(pace=0, folder=tmp_path).faults] == ['bad.yaml']
 
 
-async def played(scenario: Scenario) -> tuple[Outcome, list[Transition]]:
+async def play(scenario: Scenario) -> tuple[Outcome, list[Transition]]:
     """Run a scenario's sample; its waits take simulated time."""
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0)
@@ -180,7 +180,7 @@ async def played(scenario: Scenario) -> tuple[Outcome, list[Transition]]:
         return await conductor.result(run), await conductor.transitions(run)
 
 
-def found_name(library: Library, task: str) -> str:
+def find_name(library: Library, task: str) -> str:
     found = library.find('pipeline', task)
     return found.name if found else ''
 

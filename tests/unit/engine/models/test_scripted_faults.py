@@ -28,7 +28,7 @@ expect: {{status: failed}}
 """
 
 
-async def failed(
+async def expect_failure(
     folder: Path, kind: str, after: int, retryable: bool = True
 ) -> tuple[list[ModelEvent], ModelError]:
     text = SCENARIO.format(kind=kind, after=after, retryable=str(retryable).lower())
@@ -47,7 +47,7 @@ async def failed(
 @pytest.mark.parametrize('kind', get_args(Kind))
 @pytest.mark.parametrize('after', [0, 2])
 async def test_a_scripted_failure_looks_like_a_real_one(tmp_path: Path, kind: str, after: int) -> None:
-    events, error = await failed(tmp_path, kind, after)
+    events, error = await expect_failure(tmp_path, kind, after)
     if kind == 'connection':  # Unreachable, so no text was streamed.
         after = 0
     said = [event for event in events if not isinstance(event, Started)]
@@ -60,5 +60,5 @@ async def test_a_scripted_failure_looks_like_a_real_one(tmp_path: Path, kind: st
 
 
 async def test_a_transient_failure_may_be_permanent(tmp_path: Path) -> None:
-    _, error = await failed(tmp_path, 'overloaded', 0, retryable=False)
+    _, error = await expect_failure(tmp_path, 'overloaded', 0, retryable=False)
     assert not error.retryable

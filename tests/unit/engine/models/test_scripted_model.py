@@ -64,7 +64,9 @@ def model(tmp_path: Path) -> Scripted:
     return Scripted(pace=1_000_000, folder=tmp_path)
 
 
-def asked(role: str = 'researcher', *, task: str = 'Weigh the apples', **hints: int | str) -> ModelRequest:
+def make_request(
+    role: str = 'researcher', *, task: str = 'Weigh the apples', **hints: int | str
+) -> ModelRequest:
     told = Hints(pattern='pipeline', role=role, state=role, task=task)
     return ModelRequest(
         model='scripted',
@@ -86,16 +88,16 @@ async def reply(model: Scripted, request: ModelRequest) -> Message:
 
 async def test_the_same_request_gives_the_same_events(model: Scripted) -> None:
     for task in ('Weigh the apples', 'Something that no scenario knows'):
-        assert await events(model, asked(task=task)) == await events(model, asked(task=task))
+        assert await events(model, make_request(task=task)) == await events(model, make_request(task=task))
 
 
 async def test_another_seed_splits_the_same_reply_elsewhere(model: Scripted) -> None:
-    assert await events(model, asked()) != await events(model, asked(seed=1))
-    assert await reply(model, asked()) == await reply(model, asked(seed=1))
+    assert await events(model, make_request()) != await events(model, make_request(seed=1))
+    assert await reply(model, make_request()) == await reply(model, make_request(seed=1))
 
 
 async def test_pieces_make_up_the_whole_reply(model: Scripted) -> None:
-    message = await reply(model, asked())
+    message = await reply(model, make_request())
     assert [part.kind for part in message.parts] == ['reasoning', 'text', 'call', 'call']
     assert message.text == 'Then I speak.'
     first, second = (json.loads(call.arguments) for call in message.calls)
@@ -106,14 +108,17 @@ async def test_pieces_make_up_the_whole_reply(model: Scripted) -> None:
 async def test_without_a_pace_there_are_fewer_pieces(model: Scripted) -> None:
     for task in ('Weigh the apples', 'Something that no scenario knows'):
         model.pace = 1_000_000
-        pieces, message = await events(model, asked(task=task)), await reply(model, asked(task=task))
+        pieces, message = (
+            await events(model, make_request(task=task)),
+            await reply(model, make_request(task=task)),
+        )
         model.pace = 0
-        assert await reply(model, asked(task=task)) == message
-        assert len(await events(model, asked(task=task))) < len(pieces)
+        assert await reply(model, make_request(task=task)) == message
+        assert len(await events(model, make_request(task=task))) < len(pieces)
 
 
 async def test_calls_come_in_fragments(model: Scripted) -> None:
-    streamed = await events(model, asked())
+    streamed = await events(model, make_request())
     assert sum(isinstance(event, CallStarted) for event in streamed) == 2
     assert sum(isinstance(event, ArgumentPiece) and event.index == 0 for event in streamed) > 3
     end = streamed[-1]
@@ -121,34 +126,34 @@ async def test_calls_come_in_fragments(model: Scripted) -> None:
 
 
 async def test_a_structured_answer_is_json_text(model: Scripted) -> None:
-    assert json.loads((await reply(model, asked(turn=1))).text) == {'findings': ['Apples are heavy.']}
+    assert json.loads((await reply(model, make_request(turn=1))).text) == {'findings': ['Apples are heavy.']}
 
 
 async def test_usage_is_about_a_token_for_four_characters(model: Scripted) -> None:
-    streamed = await events(model, asked(visit=2))
+    streamed = await events(model, make_request(visit=2))
     end = streamed[-1]
     assert isinstance(end, Completed) and end.reason == 'stop'
     assert (end.usage.input, end.usage.output, end.usage.calls) == (4, 5, 1)
     tool = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object'})
-    with_tool = (await events(model, replace(asked(visit=2), tools=(tool,))))[-1]
+    with_tool = (await events(model, replace(make_request(visit=2), tools=(tool,))))[-1]
     assert isinstance(with_tool, Completed) and with_tool.usage.input > end.usage.input
 
 
 @pytest.mark.parametrize(('visit', 'turn'), [(2, 0), (2, 7), (3, 0), (9, 2)])
 async def test_the_last_visit_and_turn_are_repeated(model: Scripted, visit: int, turn: int) -> None:
-    assert (await reply(model, asked(visit=visit, turn=turn))).text == 'The second visit.'
+    assert (await reply(model, make_request(visit=visit, turn=turn))).text == 'The second visit.'
 
 
 async def test_a_states_lines_override_those_of_its_role(model: Scripted) -> None:
-    assert (await reply(model, asked('member', state='team.left'))).text == 'I am the left one.'
-    assert (await reply(model, asked('member', state='team.right'))).text == 'I am any member.'
+    assert (await reply(model, make_request('member', state='team.left'))).text == 'I am the left one.'
+    assert (await reply(model, make_request('member', state='team.right'))).text == 'I am any member.'
 
 
 async def test_attempts_fail_after_some_text_and_then_succeed(model: Scripted) -> None:
     for attempt in (1, 2):
         streamed = []
         with pytest.raises(ModelError, match='too many requests') as caught:
-            async for event in model.stream(asked('analyzer', attempt=attempt)):
+            async for event in model.stream(make_request('analyzer', attempt=attempt)):
                 streamed.append(event)
         assert (
             ''.join(piece.text for piece in streamed if isinstance(piece, TextPiece)) == 'one two three four'
@@ -156,19 +161,19 @@ async def test_attempts_fail_after_some_text_and_then_succeed(model: Scripted) -
         assert caught.value.kind == 'overloaded'
         assert caught.value.retryable
         assert caught.value.retry_after == 3
-    assert (await reply(model, asked('analyzer', attempt=3))).text == 'one two three four five six'
+    assert (await reply(model, make_request('analyzer', attempt=3))).text == 'one two three four five six'
 
 
 async def test_a_failure_can_be_for_good(model: Scripted) -> None:
     for attempt in (1, 9):
         with pytest.raises(ModelError, match='no such key') as caught:
-            await events(model, asked('reviewer', attempt=attempt))
+            await events(model, make_request('reviewer', attempt=attempt))
         assert not caught.value.retryable
 
 
 @pytest.mark.parametrize('change', [{'task': 'Weigh the pears'}, {'pattern': 'debate'}, {'role': 'guest'}])
 async def test_unknown_requests_are_improvised(model: Scripted, change: dict[str, str]) -> None:
-    request = asked()
+    request = make_request()
     message = await reply(model, replace(request, hints=replace(request.hints, **change, state='')))  # type: ignore[arg-type]
     assert message.text
     assert message.text != 'Then I speak.'
@@ -177,9 +182,9 @@ async def test_unknown_requests_are_improvised(model: Scripted, change: dict[str
 async def test_without_a_pace_nothing_waits_but_others_get_a_turn(
     model: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waits = recorded(monkeypatch)
+    waits = record_waits(monkeypatch)
     await events(
-        Scripted(pace=0), asked(task='Should a small team adopt event sourcing for its order system?')
+        Scripted(pace=0), make_request(task='Should a small team adopt event sourcing for its order system?')
     )
     assert len(waits) > 3
     assert not any(waits)
@@ -188,19 +193,19 @@ async def test_without_a_pace_nothing_waits_but_others_get_a_turn(
 async def test_the_pace_is_kept_in_pieces_per_second(
     model: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = sum(not isinstance(event, Started | UsageReport) for event in await events(model, asked()))
-    waits = recorded(monkeypatch)
+    count = sum(not isinstance(event, Started | UsageReport) for event in await events(model, make_request()))
+    waits = record_waits(monkeypatch)
     for pace in (10.0, 1000.0):
         waits.clear()
         model.pace = pace
-        assert await events(model, asked())
+        assert await events(model, make_request())
         assert sum(waits) == pytest.approx(count / pace, abs=0.02)
     assert 0 < len([wait for wait in waits if wait]) < count / 4, 'short waits are combined'
 
 
 async def test_cancelling_the_reader_stops_it(model: Scripted) -> None:
     model.pace = 0.001
-    reader = asyncio.create_task(reply(model, asked()))
+    reader = asyncio.create_task(reply(model, make_request()))
     await asyncio.sleep(0)
     reader.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -208,7 +213,7 @@ async def test_cancelling_the_reader_stops_it(model: Scripted) -> None:
 
 
 async def test_a_reader_may_leave_early(model: Scripted) -> None:
-    stream = model.stream(asked())
+    stream = model.stream(make_request())
     assert isinstance(stream, AsyncIterator)
     await anext(stream)
     await stream.aclose()  # type: ignore[attr-defined]
@@ -232,7 +237,7 @@ def test_an_invalid_pace_is_a_fault(monkeypatch: pytest.MonkeyPatch, said: str) 
     assert said in model.faults[0].problem
 
 
-def recorded(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def record_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The requested waits, recorded instead of slept."""
     waits: list[float] = []
     sleep = asyncio.sleep

@@ -28,7 +28,7 @@ POST: dict[str, Any] = {'request': 'Write about bees on city roofs'}
 EPISODE = {'request': 'What is in this?', 'transcript': f'{TALK}\n'}
 
 
-async def played(pattern: str, parameters: dict[str, Any], model: Any = None) -> Outcome:
+async def play(pattern: str, parameters: dict[str, Any], model: Any = None) -> Outcome:
     catalog = Catalog.load()
     catalog.models['scripted'] = model or Scripted(pace=0)
     async with Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock()) as conductor:
@@ -43,14 +43,14 @@ async def played(pattern: str, parameters: dict[str, Any], model: Any = None) ->
 async def test_custom_requests_are_carried_out_and_marked_as_filler(
     pattern: str, parameters: dict[str, Any], mode: str
 ) -> None:
-    outcome = await played(pattern, {**parameters, 'mode': mode})
+    outcome = await play(pattern, {**parameters, 'mode': mode})
     assert outcome.status is Status.DONE, outcome.error
     assert FILLER in outcome.answer and 'CONTENT_COMPLETE' not in outcome.answer
     assert not outcome.memory['caveat']
 
 
 async def test_notes_of_a_custom_episode_quote_it() -> None:
-    outcome = await played('podcast', EPISODE)
+    outcome = await play('podcast', EPISODE)
     assert '“A hive on a roof weighs more than people think it does.”' in outcome.answer
 
 
@@ -59,20 +59,20 @@ async def test_notes_of_a_custom_episode_quote_it() -> None:
 async def test_notes_of_a_short_episode_meet_the_criteria_and_quote_nothing_else(
     transcript: str, mode: str
 ) -> None:
-    outcome = await played('podcast', {**EPISODE, 'transcript': transcript, 'mode': mode})
+    outcome = await play('podcast', {**EPISODE, 'transcript': transcript, 'mode': mode})
     assert (outcome.status, outcome.error) == (Status.DONE, '')
     quoted = [line for line in outcome.answer.splitlines() if line.startswith('- “')]
     assert quoted and all(line[3:-1] in transcript for line in quoted)
 
 
 async def test_sections_of_an_improvised_post_differ() -> None:
-    answer = (await played('blog', {**POST, 'mode': 'fixed'})).answer
+    answer = (await play('blog', {**POST, 'mode': 'fixed'})).answer
     headings = [line for line in answer.splitlines() if line.startswith('## ')]
     assert len(headings) == len(set(headings)) > 1
 
 
 async def test_the_failure_quotes_an_agent_that_stops_too_early() -> None:
-    outcome = await played('podcast', EPISODE, FakeModel('I may not open files.'))
+    outcome = await play('podcast', EPISODE, FakeModel('I may not open files.'))
     assert outcome.status is Status.FAILED
     assert outcome.error.endswith('It said last: I may not open files.')
 
@@ -85,7 +85,7 @@ async def test_failures_recorded_earlier_replay_unchanged(monkeypatch: pytest.Mo
 
     remember = DynamicAgent.remember
     monkeypatch.setattr(DynamicAgent, 'remember', earlier)
-    outcome = await played('podcast', EPISODE, FakeModel('I may not open files.'))
+    outcome = await play('podcast', EPISODE, FakeModel('I may not open files.'))
     assert outcome.status is Status.FAILED and 'open files' not in outcome.error
 
 

@@ -112,7 +112,7 @@ async def test_a_task_for_an_unknown_role_fails_and_the_run_continues() -> None:
     assert "Task a failed: No worker has the role 'plumber'" in model.requests[-1].messages[-1].text
 
 
-def broken(request: ModelRequest) -> Any:
+def fail_analyst(request: ModelRequest) -> Any:
     if request.hints.role == 'analyst':
         return ModelError('the key was refused', kind='auth', retryable=False)
     return succeed(request)
@@ -120,7 +120,7 @@ def broken(request: ModelRequest) -> Any:
 
 async def test_a_failed_worker_becomes_a_failed_result() -> None:
     outcome, steps, _ = await run(
-        team_reply([plan_task('a', 'analyst'), plan_task('b', 'writer', 'a')], broken)
+        team_reply([plan_task('a', 'analyst'), plan_task('b', 'writer', 'a')], fail_analyst)
     )
     assert outcome.status is Status.DONE
     assert results(outcome) == [('a', 'analyst', False), ('b', 'writer', True)]

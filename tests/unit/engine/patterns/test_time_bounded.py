@@ -333,11 +333,11 @@ async def test_a_step_is_not_planned_again_after_a_failed_plan() -> None:
             {'summary': 'Too large.', 'asks_for_plan': True} if request.hints.visit == 1 else write(request)
         )
 
-    def refused(request: ModelRequest) -> Any:
+    def refuse_first(request: ModelRequest) -> Any:
         doomed = 'Step 1 (' in request.messages[-1].text
         return verdict(40 if doomed else 90, evidence='tests', issues=['no'] if doomed else [])
 
-    outcome, _ = await play(team(coding=coding, reviewing_step=refused), max_attempts=1, max_rounds=1)
+    outcome, _ = await play(team(coding=coding, reviewing_step=refuse_first), max_attempts=1, max_rounds=1)
     assert outcome.memory['steps']['1']['status'] == 'failed'
     assert len(outcome.memory['plans']) == 2
 

@@ -68,14 +68,14 @@ async def test_blocked_steps_are_replanned_within_the_round() -> None:
 
 
 async def test_the_supervisor_may_replan_the_remaining_steps() -> None:
-    def judged(request: ModelRequest) -> Any:
+    def judge(request: ModelRequest) -> Any:
         again = 'The interface turned out otherwise.' if request.hints.visit == 1 else ''
         return verdict(evidence='The tests pass.', replan=again)
 
     def writing(request: ModelRequest) -> Any:
         return plan(('the only one', ())) if request.hints.visit > 1 else PLAN
 
-    outcome, _ = await play(team(writing=writing, reviewing_step=judged))
+    outcome, _ = await play(team(writing=writing, reviewing_step=judge))
     memory = outcome.memory
     assert [step['description'] for step in memory['steps'].values()] == ['Write double', 'the only one']
     assert memory['status'] == 'completed' and memory['superseded'] == []
@@ -110,13 +110,13 @@ async def test_a_person_may_replan_the_remaining_steps() -> None:
 
 
 async def test_the_plan_stays_if_no_other_is_approved() -> None:
-    def reviewed(request: ModelRequest) -> Any:
+    def review(request: ModelRequest) -> Any:
         return verdict(90 if request.hints.visit == 1 else 60, actionable=True, reasonable=True)
 
-    def judged(request: ModelRequest) -> Any:
+    def judge(request: ModelRequest) -> Any:
         return verdict(evidence='The tests pass.', replan='Do it otherwise.')
 
-    outcome, _ = await play(team(reviewing=reviewed, reviewing_step=judged), max_revisions=0, max_replans=1)
+    outcome, _ = await play(team(reviewing=review, reviewing_step=judge), max_revisions=0, max_replans=1)
     memory = outcome.memory
     assert list(memory['steps']) == ['1', '2'] and memory['status'] == 'completed'
     assert kinds(memory).count('REPLAN_REQUEST') == 1
@@ -135,10 +135,10 @@ async def test_a_silent_planner_keeps_the_plan() -> None:
     def writing(request: ModelRequest) -> Any:
         return PLAN if request.hints.visit == 1 else TimeoutError('gone')
 
-    def judged(request: ModelRequest) -> Any:
+    def judge(request: ModelRequest) -> Any:
         return verdict(evidence='The tests pass.', replan='Do it otherwise.' if leaf(request) else '')
 
-    outcome, _ = await play(team(writing=writing, reviewing_step=judged))
+    outcome, _ = await play(team(writing=writing, reviewing_step=judge))
     assert outcome.memory['status'] == 'completed' and list(outcome.memory['steps']) == ['1', '2']
 
 
@@ -150,11 +150,11 @@ async def test_a_run_that_expired_while_replanning_resumes_it() -> None:
             return PLAN
         return hanging.pop() if hanging else plan(('another', ()))
 
-    def judged(request: ModelRequest) -> Any:
+    def judge(request: ModelRequest) -> Any:
         again = 'Do it otherwise.' if request.hints.visit == 1 else ''
         return verdict(evidence='The tests pass.', replan=again)
 
-    async with conductor(team(writing=writing, reviewing_step=judged), clock=clock) as here:
+    async with conductor(team(writing=writing, reviewing_step=judge), clock=clock) as here:
         parameters = {'minutes': 5, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 1e5}
         run = (await here.start('time-bounded', QUICK | parameters)).id
         await until(lambda: not hanging)

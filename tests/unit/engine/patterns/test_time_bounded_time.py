@@ -293,14 +293,14 @@ async def test_the_report_and_the_clock_agree_on_what_was_used(seconds: float) -
 
 
 async def test_a_run_without_time_for_another_round_says_so_and_its_wait_uses_none() -> None:
-    def missed(request: ModelRequest) -> Any:
+    def miss_goal(request: ModelRequest) -> Any:
         if leaf(request) == 'judging' and request.hints.visit == 1:
             return verdict(20, goal_met=False, evidence='', issues=['be quick'])
         return good(request)
 
     clock = IdleClock(longest=3600)
-    model = Slow(missed, clock, lambda request: 116 if leaf(request) == 'judging' else 0)
-    async with conductor(missed, clock=clock, model=model) as here:
+    model = Slow(miss_goal, clock, lambda request: 116 if leaf(request) == 'judging' else 0)
+    async with conductor(miss_goal, clock=clock, model=model) as here:
         parameters = {'minutes': 2, 'grace': 0, 'wait_for_time': 7200}
         run = (await here.start('time-bounded', QUICK | parameters)).id
         view = await reaches(here, run, 'stopped')

@@ -36,7 +36,7 @@ class Counter(Pattern):
         memory.caveat = 'only one step'
 
 
-async def recorded() -> list[Transition]:
+async def record_steps() -> list[Transition]:
     async with Conductor(catalog=catalog(FakeModel(), Counter)) as conductor:
         run = (await conductor.start('counter')).id
         outcome = await conductor.result(run)
@@ -54,12 +54,12 @@ def without_caveat(step: Transition) -> Transition:
 
 
 async def test_a_field_that_memory_has_gained_since_does_not_contradict_the_record() -> None:
-    steps = list(map(without_caveat, await recorded()))
+    steps = list(map(without_caveat, await record_steps()))
     assert audit(steps[0].run, Counter(), steps) == len(steps)
 
 
 async def test_a_change_of_a_field_that_was_there_does() -> None:
-    steps = await recorded()
+    steps = await record_steps()
     changed = [
         replace(step, changes=tuple(c for c in step.changes if c.path != '/memory/caveat')) for step in steps
     ]
@@ -91,7 +91,7 @@ class Late(Guarded):
 
 
 async def test_a_guard_that_was_added_contradicts_the_record_only_if_its_edge_is_taken() -> None:
-    steps = await recorded()
+    steps = await record_steps()
     assert audit(steps[0].run, Guarded(), steps) == len(steps)
     with pytest.raises(Diverged, match='late'):
         audit(steps[0].run, Late(), steps)

@@ -374,7 +374,7 @@ async def test_old_snapshots_still_load(conductor: Conductor) -> None:
     )
 
 
-def said(speaker: str, verdict: str, best: str = '', debate: int = 1, **more: Any) -> Utterance:
+def say(speaker: str, verdict: str, best: str = '', debate: int = 1, **more: Any) -> Utterance:
     position = Position(text='', verdict=verdict, best=best)  # type: ignore[arg-type]
     return Utterance(speaker=speaker, phase='debate', debate=debate, text='', position=position, **more)
 
@@ -399,14 +399,14 @@ class Arguing(Pattern):
     ('transcript', 'differ'),
     [
         ([], False),
-        ([said('a', 'APPROVE')], False),
-        ([said('a', 'APPROVE'), said('b', 'APPROVE')], False),
-        ([said('a', 'APPROVE'), said('b', 'REVISE_ALL')], True),
-        ([said('a', 'REVISE_ALL'), said('b', 'APPROVE'), said('a', 'APPROVE')], False),
-        ([said('a', 'REVISE_BEST', 'x'), said('b', 'REVISE_BEST', 'y')], True),
-        ([said('a', 'REVISE_ALL', 'x'), said('b', 'REVISE_ALL', 'y')], False),
-        ([said('a', 'APPROVE'), said('b', 'REVISE_ALL', debate=2), said('a', 'REVISE_ALL', debate=2)], False),
-        ([said('a', 'APPROVE'), said('s', 'REVISE_ALL', synthesized=True)], False),
+        ([say('a', 'APPROVE')], False),
+        ([say('a', 'APPROVE'), say('b', 'APPROVE')], False),
+        ([say('a', 'APPROVE'), say('b', 'REVISE_ALL')], True),
+        ([say('a', 'REVISE_ALL'), say('b', 'APPROVE'), say('a', 'APPROVE')], False),
+        ([say('a', 'REVISE_BEST', 'x'), say('b', 'REVISE_BEST', 'y')], True),
+        ([say('a', 'REVISE_ALL', 'x'), say('b', 'REVISE_ALL', 'y')], False),
+        ([say('a', 'APPROVE'), say('b', 'REVISE_ALL', debate=2), say('a', 'REVISE_ALL', debate=2)], False),
+        ([say('a', 'APPROVE'), say('s', 'REVISE_ALL', synthesized=True)], False),
     ],
 )
 async def test_disagreement_is_read_from_the_latest_positions(transcript: Any, differ: bool) -> None:

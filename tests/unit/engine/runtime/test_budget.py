@@ -118,7 +118,7 @@ def notices(view: View, path: str = 'working') -> list[str]:
     return [text for text in texts if text.startswith(NOTICE)]
 
 
-def held(reply: Any = 'ok') -> tuple[FakeModel, asyncio.Event]:
+def make_gated_model(reply: Any = 'ok') -> tuple[FakeModel, asyncio.Event]:
     """A model that gives two answers and then waits to be released."""
     gate = asyncio.Event()
     return FakeModel(in_turn(reply, reply, gate, reply)), gate

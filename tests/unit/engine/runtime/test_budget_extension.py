@@ -19,14 +19,14 @@ from engine.clock import settle
 from tests.support.harness import FakeModel, Lone, in_turn, until
 from tests.unit.engine.runtime.test_budget import (
     conductor,
-    held,
+    make_gated_model,
     names,
     notices,
 )
 
 
 async def test_extending_during_the_grace_lifts_the_limit() -> None:
-    clock, (model, gate) = SimulatedClock(), held()
+    clock, (model, gate) = SimulatedClock(), make_gated_model()
     async with conductor(model, clock=clock) as here:
         run = (await here.start('side', budget=Budget(tokens=30))).id
         await settle()

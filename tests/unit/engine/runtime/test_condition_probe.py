@@ -16,7 +16,7 @@ async def conductor():
         yield conductor
 
 
-async def stopped(conductor: Conductor) -> str:
+async def run_to_breakpoint(conductor: Conductor) -> str:
     run = (await conductor.start('pipeline', QUESTION, breakpoints=[{'enter': 'analyzing'}])).id
     async for _ in turns():
         if (await conductor.view(run)).paused:
@@ -25,7 +25,7 @@ async def stopped(conductor: Conductor) -> str:
 
 
 async def test_a_probe_returns_the_answer_and_values(conductor):
-    run = await stopped(conductor)
+    run = await run_to_breakpoint(conductor)
     found = await conductor.probe(run, 'tokens > 1 and memory.task != null and score == null')
     steps = await conductor.transitions(run)
     assert found.holds
@@ -38,14 +38,14 @@ async def test_a_probe_returns_the_answer_and_values(conductor):
 
 
 async def test_evaluation_errors_are_explained(conductor):
-    run = await stopped(conductor)
+    run = await run_to_breakpoint(conductor)
     found = await conductor.probe(run, 'event > 3')
     assert not found.holds
     assert 'compare a text with a number' in found.problem
 
 
 async def test_syntax_errors_name_the_column(conductor):
-    run = await stopped(conductor)
+    run = await run_to_breakpoint(conductor)
     with pytest.raises(InvalidInput, match='column 5: '):
         await conductor.probe(run, '1 + (cots')
     with pytest.raises(InvalidInput, match='no field'):

@@ -39,7 +39,7 @@ class Remembered(Memory):
         """The current task."""
         return self.tasks[self.now]
 
-    def known(self, name: str) -> bool:
+    def knows(self, name: str) -> bool:
         """Whether the name exists."""
         return name in self.names
 
@@ -119,7 +119,7 @@ class Looking(Pattern):
         return memory.task.tired or self.often
 
     def helper(self, memory, event):
-        return is_much(memory.count, most=2) and memory.known(event.data['who'])
+        return is_much(memory.count, most=2) and memory.knows(event.data['who'])
 
     def constant(self, memory, event):
         return memory.count >= ENOUGH

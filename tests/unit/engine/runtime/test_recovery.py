@@ -40,7 +40,7 @@ def hanging() -> FakeModel:
     return FakeModel(lambda request: asyncio.Event())
 
 
-async def left_behind(journal: MemoryJournal, pattern: str = 'two', **options: Any) -> RunId:
+async def leave_behind(journal: MemoryJournal, pattern: str = 'two', **options: Any) -> RunId:
     """A run whose process died during its first model call."""
     async with conductor(journal, hanging(), **options) as gone:
         run = (await gone.start(pattern)).id
@@ -50,7 +50,7 @@ async def left_behind(journal: MemoryJournal, pattern: str = 'two', **options: A
 
 async def test_an_unfinished_run_continues_where_it_was() -> None:
     journal = MemoryJournal()
-    run = await left_behind(journal)
+    run = await leave_behind(journal)
     async with conductor(journal) as heir:
         assert await heir.recover() == [run]
         assert (await heir.result(run)).status is Status.DONE
@@ -149,7 +149,7 @@ async def test_recovery_in_the_middle_of_a_retry_keeps_the_attempt() -> None:
 
 async def test_runs_of_a_live_owner_are_left_alone() -> None:
     journal = MemoryJournal()
-    run = await left_behind(journal, owner='a')
+    run = await leave_behind(journal, owner='a')
     async with conductor(journal, owner='b', is_alive=lambda owner: owner == 'a') as other:
         assert await other.recover() == []
         with pytest.raises(EventRefused, match='another process runs it'):
@@ -158,7 +158,7 @@ async def test_runs_of_a_live_owner_are_left_alone() -> None:
 
 async def test_a_run_is_not_recovered_twice() -> None:
     journal, model = MemoryJournal(), FakeModel()
-    run = await left_behind(journal)
+    run = await leave_behind(journal)
     async with conductor(journal, model) as heir:
         found = await asyncio.gather(heir.recover(), heir.recover(), heir.recover())
         assert sorted(map(len, found)) == [0, 0, 1]
@@ -187,7 +187,7 @@ async def test_a_starting_run_is_not_recovered() -> None:
 
 async def test_a_run_created_but_not_started_is_started() -> None:
     journal = MemoryJournal()
-    run = await left_behind(journal)
+    run = await leave_behind(journal)
     journal._transitions[run].clear()
     journal._infos[run] = (await journal.info(run)).__class__(id=run, pattern='two', title='t', owner='gone')
     async with conductor(journal) as heir:
@@ -198,7 +198,7 @@ async def test_a_run_created_but_not_started_is_started() -> None:
 
 async def test_a_stranded_run_does_not_block_the_others() -> None:
     journal = MemoryJournal()
-    gone, changed, broken, fine = [await left_behind(journal) for _ in range(4)]
+    gone, changed, broken, fine = [await leave_behind(journal) for _ in range(4)]
     for run, pattern in ((gone, 'vanished'), (changed, 'lone')):
         journal._infos[run] = journal._infos[run].__class__(
             id=run, pattern=pattern, title='', seq=1, owner='x', created=float(len(run))
@@ -287,7 +287,7 @@ async def test_a_run_stopped_by_a_journal_bug_continues_from_its_last_step(
 ) -> None:
     journal, model = MemoryJournal(), FakeModel(in_turn('one', asyncio.Event(), 'two'))
 
-    def broken(*given: Any) -> None:
+    def fail(*given: Any) -> None:
         raise RuntimeError('bug in counting')
 
     async with conductor(journal, model) as here:
@@ -295,7 +295,7 @@ async def test_a_run_stopped_by_a_journal_bug_continues_from_its_last_step(
         await wait_for_state(here, run, 'second.thinking')
         items = asyncio.ensure_future(_all(here, run))
         await until(lambda: here.feed._readers)
-        monkeypatch.setattr(*place, broken)
+        monkeypatch.setattr(*place, fail)
         with pytest.raises(RuntimeError, match='bug in counting'):
             await here.pause(run)
         monkeypatch.undo()

@@ -21,7 +21,9 @@ from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_re
 RUN = RunId('r')
 
 
-def made(reply: Any = pipeline_reply, journal: MemoryJournal | None = None, **options: Any) -> Conductor:
+def make_conductor(
+    reply: Any = pipeline_reply, journal: MemoryJournal | None = None, **options: Any
+) -> Conductor:
     return Conductor(journal, catalog=catalog(FakeModel(reply), Lone), **options)
 
 
@@ -31,7 +33,7 @@ def delta(text: str, path: str = 'a', kind: Any = 'text') -> Delta:
 
 @pytest.mark.parametrize('after', [0, 1])
 async def test_every_step_comes_once_in_order_until_the_end(after: int) -> None:
-    async with made() as conductor:
+    async with make_conductor() as conductor:
         run = (await conductor.start('pipeline', {'task': 'six?'})).id
         watchers = [asyncio.ensure_future(_steps(conductor, run, after)) for _ in range(5)]
         live = await asyncio.gather(*watchers)
@@ -46,7 +48,7 @@ async def _steps(conductor: Conductor, run: RunId, after: int) -> list[int]:
 
 @pytest.mark.parametrize('after', [-1, 99])
 async def test_a_missing_run_cannot_be_watched(after: int) -> None:
-    async with made() as conductor:
+    async with make_conductor() as conductor:
         run = (await conductor.start('lone')).id
         with pytest.raises(UnknownStep):
             await _steps(conductor, run, after)
@@ -57,7 +59,7 @@ async def test_a_missing_run_cannot_be_watched(after: int) -> None:
 
 async def test_a_slow_reader_catches_up_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_module, 'MOST_WAITING', 3)
-    async with made() as conductor:
+    async with make_conductor() as conductor:
         run = (await conductor.start('pipeline', {'task': 'six?'})).id
         seen: list[int] = []
         async for item in conductor.watch(run):
@@ -113,7 +115,7 @@ async def test_a_late_reader_sees_a_wait_only_while_it_lasts() -> None:
 
 
 async def test_a_watcher_that_is_cancelled_leaves_no_subscription() -> None:
-    async with made(lambda request: asyncio.Event()) as conductor:
+    async with make_conductor(lambda request: asyncio.Event()) as conductor:
         run = (await conductor.start('lone')).id
         watching = asyncio.ensure_future(_steps(conductor, run, 0))
         await until(lambda: conductor.feed._readers)
@@ -124,7 +126,7 @@ async def test_a_watcher_that_is_cancelled_leaves_no_subscription() -> None:
 
 
 async def test_a_watcher_that_stops_reading_leaves_no_subscription() -> None:
-    async with made(lambda request: asyncio.Event()) as conductor:
+    async with make_conductor(lambda request: asyncio.Event()) as conductor:
         run = (await conductor.start('lone')).id
         async with contextlib.aclosing(conductor.watch(run)) as items:  # type: ignore[type-var]
             async for _ in items:
@@ -137,7 +139,10 @@ async def test_a_run_of_another_process_is_followed_through_the_journal(
 ) -> None:
     monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 0.001)
     journal, gate = MemoryJournal(), asyncio.Event()
-    async with made(in_turn(gate, 'ok'), journal, owner='a') as here, made('ok', journal, owner='b') as there:
+    async with (
+        make_conductor(in_turn(gate, 'ok'), journal, owner='a') as here,
+        make_conductor('ok', journal, owner='b') as there,
+    ):
         run = (await here.start('lone')).id
         watching = asyncio.ensure_future(_steps(there, run, 0))
         await until(lambda: there.feed._readers)
@@ -168,7 +173,7 @@ class Looks:
 
 async def test_a_step_written_while_the_journal_is_read_comes_once() -> None:
     replies = in_turn(asyncio.Event(), 'ok')
-    async with made(replies) as conductor:
+    async with make_conductor(replies) as conductor:
         run = (await conductor.start('lone')).id
         looks = Looks(conductor.journal, 'transitions')  # type: ignore[arg-type]
         items = watch_module.watch(looks, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
@@ -190,7 +195,7 @@ async def test_a_step_written_while_the_journal_is_read_comes_once() -> None:
 
 
 async def test_a_step_written_while_the_summary_is_read_comes_too() -> None:
-    async with made(lambda request: asyncio.Event()) as conductor:
+    async with make_conductor(lambda request: asyncio.Event()) as conductor:
         run = (await conductor.start('lone')).id
         looks = Looks(conductor.journal, 'info')  # type: ignore[arg-type]
         looks.gate.set()
@@ -220,8 +225,8 @@ async def test_steps_of_another_process_come_before_the_first_of_this_one(
 ) -> None:
     monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 1_000.0)
     journal = MemoryJournal()
-    async with made('ok', journal, owner='b') as there:
-        async with made(lambda request: asyncio.Event(), journal, owner='a') as here:
+    async with make_conductor('ok', journal, owner='b') as there:
+        async with make_conductor(lambda request: asyncio.Event(), journal, owner='a') as here:
             run = (await here.start('lone')).id
             watching = asyncio.ensure_future(_steps(there, run, 0))
             await until(lambda: there.feed._readers)
@@ -242,7 +247,7 @@ async def test_steps_from_the_feed_are_not_read_from_the_journal() -> None:
             return await super().transitions(*given, **named)
 
     journal = Counting()
-    async with made(lambda request: asyncio.Event(), journal) as conductor:
+    async with make_conductor(lambda request: asyncio.Event(), journal) as conductor:
         run = (await conductor.start('lone')).id
         watching = asyncio.ensure_future(_steps(conductor, run, 0))
         await until(lambda: conductor.feed._readers)
@@ -259,7 +264,7 @@ async def test_steps_from_the_feed_are_not_read_from_the_journal() -> None:
 
 async def test_a_dropped_step_is_read_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_module, 'MOST_WAITING', 3)
-    async with made(lambda request: asyncio.Event()) as conductor:
+    async with make_conductor(lambda request: asyncio.Event()) as conductor:
         run = (await conductor.start('lone')).id
         seen: list[int] = []
 
@@ -290,7 +295,7 @@ async def test_the_end_of_a_run_is_reported_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 1_000.0)
-    async with made() as conductor, asyncio.timeout(5):
+    async with make_conductor() as conductor, asyncio.timeout(5):
         for _ in range(20):
             run = (await conductor.start('lone')).id
             async for _ in conductor.watch(run):
@@ -315,7 +320,7 @@ async def test_a_reader_waits_for_an_unavailable_journal(monkeypatch: pytest.Mon
     monkeypatch.setattr(feed_module, 'LOOK_AGAIN', 0.01)
     monkeypatch.setattr(feed_module, 'PAGE', 1)
     journal = Leaving()
-    async with made(journal=journal) as conductor:
+    async with make_conductor(journal=journal) as conductor:
         run = await conductor.start('pipeline', {'task': 'six?'})
         await run.result()
         if not read:
@@ -338,7 +343,7 @@ async def test_an_outage_notice_is_withdrawn_if_the_run_ends_first(
 ) -> None:
     monkeypatch.setattr(feed_module, 'LOOK_AGAIN', 0.01)
     journal, elsewhere = MemoryJournal(), Feed()
-    async with made(journal=journal) as conductor:
+    async with make_conductor(journal=journal) as conductor:
         run = await conductor.start('pipeline', {'task': 'six?'}, paused=True)
         problems: list[str] = []
         async for item in feed_module.watch(journal, elsewhere, run.id, 0, is_live=lambda: False):

@@ -109,7 +109,7 @@ def make(seed: int) -> type[Pattern]:
     return Random
 
 
-def decided(pattern: Pattern, events: list[Event], chart: Chart | None) -> list[Any]:
+def decide(pattern: Pattern, events: list[Event], chart: Chart | None) -> list[Any]:
     """The results of the events; without a given chart, each on a new one, decided by the library alone."""
     state = RunState(pattern, pattern.remember())
     active: tuple[StatePath, ...] = (START,)
@@ -150,6 +150,6 @@ def test_a_cached_decision_equals_the_librarys(seed: int, script: list[tuple[str
         )
         for name, bits in script
     ]
-    expected = decided(pattern, events, None)
-    assert decided(pattern, events, chart) == expected
-    assert decided(pattern, events, chart) == expected  # Now everything is cached.
+    expected = decide(pattern, events, None)
+    assert decide(pattern, events, chart) == expected
+    assert decide(pattern, events, chart) == expected  # Now everything is cached.

@@ -50,7 +50,7 @@ class Whole(Memory):
     current: Task | None = None
 
 
-def attached() -> tuple[Whole, ChangeLog]:
+def attach_memory() -> tuple[Whole, ChangeLog]:
     memory, log = Whole(), ChangeLog()
     memory.attach(log, '/memory')
     log.open = True
@@ -70,7 +70,7 @@ class EveryChange(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.memory, self.log = attached()
+        self.memory, self.log = attach_memory()
         self.document = {'memory': to_jsonable_python(self.memory)}
         self.texts: list[str] = []
         self.table: dict[str, Any] = {}
@@ -152,7 +152,7 @@ class EveryChange(RuleBasedStateMachine):
         self.both(lambda texts, table: (texts.clear(), table.clear())[0])
 
     @rule(key=KEYS, number=st.integers(0, 9))
-    def nested(self, key: str, number: int) -> None:
+    def nest(self, key: str, number: int) -> None:
         memory = self.memory
         memory.number += number
         memory.part.items.append(number)
@@ -204,7 +204,7 @@ TestEveryChange.settings = settings(max_examples=25, stateful_step_count=20, dea
 
 
 def test_appending_to_a_long_list_costs_one_small_change() -> None:
-    memory, log = attached()
+    memory, log = attach_memory()
     memory.texts = ['x'] * 1000
     log.drain()
     memory.texts += ['y']
@@ -214,7 +214,7 @@ def test_appending_to_a_long_list_costs_one_small_change() -> None:
 
 
 def test_an_object_stored_twice_becomes_two() -> None:
-    memory, log = attached()
+    memory, log = attach_memory()
     memory.parts['a'] = memory.part
     log.drain()
     memory.parts['a'].count = 5
@@ -234,7 +234,7 @@ def test_an_object_stored_twice_becomes_two() -> None:
     ],
 )
 def test_outside_an_action_every_write_is_refused(write: Any) -> None:
-    memory, log = attached()
+    memory, log = attach_memory()
     log.open = False
     with pytest.raises(MemoryMisuse):
         write(memory)
@@ -248,19 +248,19 @@ class Loose:
 
 @pytest.mark.parametrize('value', [{1}, (1, [2]), Loose(), bytearray(b'x')], ids=repr)
 def test_untracked_mutable_values_are_refused(value: Any) -> None:
-    memory, _ = attached()
+    memory, _ = attach_memory()
     with pytest.raises(MemoryMisuse):
         memory.texts.append(value)
 
 
 def test_private_attributes_are_refused() -> None:
-    memory, _ = attached()
+    memory, _ = attach_memory()
     with pytest.raises(MemoryMisuse, match='make it a field'):
         memory._hidden = 1
 
 
 def test_copies_of_collections_are_plain() -> None:
-    memory, log = attached()
+    memory, log = attach_memory()
     memory.texts, memory.table = ['a'], {'b': [1]}
     log.drain()
     for made in (copy.deepcopy(memory.texts), copy.copy(memory.table), memory.detached_copy().texts):
@@ -269,7 +269,7 @@ def test_copies_of_collections_are_plain() -> None:
 
 
 def test_an_element_of_a_list_logs_the_index_that_it_has_now() -> None:
-    memory, log = attached()
+    memory, log = attach_memory()
     memory.tasks = [Task(name='a'), Task(name='b')]
     second = memory.tasks[1]
     log.drain()
@@ -284,7 +284,7 @@ def test_an_element_of_a_list_logs_the_index_that_it_has_now() -> None:
 
 
 def test_values_are_copied_on_the_way_in_and_released_on_the_way_out() -> None:
-    memory, log = attached()
+    memory, log = attach_memory()
     mine, row = Task(name='mine'), {'a': [1]}
     memory.tasks.append(mine)
     memory.rows.append(row)
@@ -300,7 +300,7 @@ def test_values_are_copied_on_the_way_in_and_released_on_the_way_out() -> None:
 
 
 def test_a_plain_model_keeps_its_type() -> None:
-    memory, log = attached()
+    memory, log = attach_memory()
     memory.tasks.append(Task(name='a'))
     found = memory.tasks[0]
     assert isinstance(found, Task) and type(found).__name__ == 'Task'
@@ -315,7 +315,7 @@ def test_a_plain_model_keeps_its_type() -> None:
 
 
 def test_a_long_list_of_dicts_is_updated_quickly() -> None:
-    memory, log = attached()
+    memory, log = attach_memory()
     memory.rows = [{'n': number} for number in range(5_000)]
     log.drain()
     for row in memory.rows:

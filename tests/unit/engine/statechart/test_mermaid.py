@@ -58,14 +58,14 @@ def test_every_state_and_edge_of_a_pattern_is_drawn(name: str, folded: bool) -> 
         if state.role and (folded or state.parent.startswith(parallel or '.'))
     )
 
-    def drawn(path: str) -> bool:
+    def is_drawn(path: str) -> bool:
         return not path.startswith(closed or '.')
 
-    states = [state for state in shape.states if drawn(state.path)]
+    states = [state for state in shape.states if is_drawn(state.path)]
     assert len(re.findall(r'^ *state "', text, flags=re.M)) == len(states)
     ends = [state for state in states if state.kind == 'final']
-    starts = [start for state in states for start in state.initial if drawn(start)]
-    edges = [edge for edge in shape.edges if drawn(edge.source)]
+    starts = [start for state in states for start in state.initial if is_drawn(start)]
+    edges = [edge for edge in shape.edges if is_drawn(edge.source)]
     assert text.count(' --> ') == len(edges) + len(ends) + len(starts)
 
 

@@ -69,14 +69,14 @@ def test_what_a_method_accepts_is_what_its_signature_says(name: str, count: int)
     assert accepts_arguments(method, count) is bound
 
 
-def made(states: Any = STATES, transitions: Any = EDGES, **attributes: Any) -> type[Pattern]:
+def make_pattern(states: Any = STATES, transitions: Any = EDGES, **attributes: Any) -> type[Pattern]:
     return type(
         'Wrong', (Methods,), {'initial': 'a', 'states': states, 'transitions': transitions, **attributes}
     )
 
 
 def test_a_valid_pattern_passes() -> None:
-    made(
+    make_pattern(
         [*STATES, INNER],
         [*EDGES, ['go', 'in.x', 'in.y', 'guard'], ['stop', '*', 'end', ['guard'], None, 'guard']],
     )
@@ -157,7 +157,7 @@ def test_a_valid_pattern_passes() -> None:
 )
 def test_each_mistake_is_named(states: Any, edges: Any, says: str) -> None:
     with pytest.raises(PatternError, match=f"^pattern 'wrong'.*{says}"):
-        made(states, edges)
+        make_pattern(states, edges)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_each_mistake_is_named(states: Any, edges: Any, says: str) -> None:
 )
 def test_each_mistaken_attribute_is_named(attributes: dict[str, Any], says: str) -> None:
     with pytest.raises(PatternError, match=f"^pattern 'wrong', .*{says}"):
-        made(**attributes)
+        make_pattern(**attributes)
 
 
 def test_the_title_names_the_task_even_after_a_long_project_path() -> None:

@@ -17,19 +17,19 @@ def tool_with(schema: dict[str, Any]) -> RemoteTool:
     return remote(McpServer(name='small', command='true'), 'small_find', tool, None)
 
 
-def nested(levels: int) -> dict[str, Any]:
+def nest(levels: int) -> dict[str, Any]:
     schema: dict[str, Any] = {'type': 'string'}
     for _ in range(levels):
         schema = {'type': 'object', 'properties': {'inside': schema}}
     return schema
 
 
-def wide(fields: int, help: str = '') -> dict[str, Any]:
+def widen(fields: int, help: str = '') -> dict[str, Any]:
     return {'type': 'object', 'properties': {f'a{at}': {'description': help} for at in range(fields)}}
 
 
 @pytest.mark.parametrize(
-    'schema', [nested(5_000), nested(40), wide(remote_tool.MOST_FIELDS + 1), wide(20, help='x' * 5_000)]
+    'schema', [nest(5_000), nest(40), widen(remote_tool.MOST_FIELDS + 1), widen(20, help='x' * 5_000)]
 )  # fmt: skip
 def test_a_schema_that_is_too_large_is_left_out(schema: dict[str, Any]) -> None:
     tool = tool_with(schema)
@@ -38,7 +38,7 @@ def test_a_schema_that_is_too_large_is_left_out(schema: dict[str, Any]) -> None:
     assert tool.arguments.model_validate({'a1': [1]}).model_extra == {'a1': [1]}
 
 
-@pytest.mark.parametrize('schema', [nested(20), wide(remote_tool.MOST_FIELDS), wide(20, help='x' * 4_000)])
+@pytest.mark.parametrize('schema', [nest(20), widen(remote_tool.MOST_FIELDS), widen(20, help='x' * 4_000)])
 def test_a_large_schema_is_given_as_it_is(schema: dict[str, Any]) -> None:
     tool = tool_with(schema)
     assert (tool.spec.schema, tool.spec.description) == (schema, 'Find it.')

@@ -65,13 +65,13 @@ def test_all_formats_produce_the_same_cues(text: str, kind: str, cues: list[Any]
     assert [(cue.start, round(cue.end, 3), cue.speaker, cue.text) for cue in read] == cues
 
 
-def said(text: str) -> list[tuple[str, str]]:
+def parse_cues(text: str) -> list[tuple[str, str]]:
     return [(cue.speaker, cue.text) for cue in transcripts.parse(text)[1]]
 
 
 def test_each_line_with_a_speaker_is_a_cue() -> None:
     text = 'Anna: Hello.\nBob: Hi.\nHow are you?\n\nIt is late.\n\nAnna:\nIt is.'
-    assert said(text) == [
+    assert parse_cues(text) == [
         ('Anna', 'Hello.'), ('Bob', 'Hi. How are you?'), ('Bob', 'It is late.'), ('Anna', 'It is.'),
     ]  # fmt: skip
 
@@ -81,14 +81,14 @@ def test_each_line_with_a_speaker_is_a_cue() -> None:
     ['Speaker 1', 'SPEAKER_00', 'Åsa', 'Жанна', 'von der Leyen', 'Dr. Anna Berg', '主持人', 'Bo (Host)'],
 )
 def test_names_of_every_kind_are_recognized_as_speakers(name: str) -> None:
-    assert said(f'Anna: Hello.\n{name}: Hi there.') == [('Anna', 'Hello.'), (name, 'Hi there.')]
+    assert parse_cues(f'Anna: Hello.\n{name}: Hi there.') == [('Anna', 'Hello.'), (name, 'Hi there.')]
 
 
 @pytest.mark.parametrize(
     'words', ['He said: no.', 'there is one thing: time.', 'At 12:30 it ends.', '10: ten.']
 )
 def test_a_colon_alone_does_not_make_a_speaker(words: str) -> None:
-    assert said(f'Anna: Hello.\n{words}') == [('Anna', f'Hello. {words}')]
+    assert parse_cues(f'Anna: Hello.\n{words}') == [('Anna', f'Hello. {words}')]
 
 
 def test_times_after_the_name_count() -> None:

@@ -48,7 +48,7 @@ async def use(found: Tool, context: ToolContext, **arguments: Any) -> str:
     return await found.run(json.dumps(arguments), context)
 
 
-async def refused(found: Tool, context: ToolContext, **arguments: Any) -> str:
+async def expect_refusal(found: Tool, context: ToolContext, **arguments: Any) -> str:
     with pytest.raises(ToolError) as said:
         await use(found, context, **arguments)
     return str(said.value)
@@ -61,14 +61,14 @@ async def test_files_are_written_read_edited_and_listed(context: ToolContext) ->
     )
     assert await use(read_file, context, path='/workspace/src/a.py') == 'one\ntwo\nthree\n'
     assert await use(read_file, context, path='src/a.py', start=2, count=1) == 'two\n[lines 2 to 2 of 3]'
-    assert 'has only 3 lines' in await refused(read_file, context, path='src/a.py', start=4)
+    assert 'has only 3 lines' in await expect_refusal(read_file, context, path='src/a.py', start=4)
     assert (
         await use(edit_file, context, path='src/a.py', old='two', new='2')
         == 'Replaced it in line 2 of src/a.py.'
     )
     assert await use(read_file, context, path='src/a.py') == 'one\n2\nthree\n'
-    assert 'was not found' in await refused(edit_file, context, path='src/a.py', old='two', new='x')
-    assert '2 times' in await refused(edit_file, context, path='src/a.py', old='e\n', new='x')
+    assert 'was not found' in await expect_refusal(edit_file, context, path='src/a.py', old='two', new='x')
+    assert '2 times' in await expect_refusal(edit_file, context, path='src/a.py', old='e\n', new='x')
     assert 'Replaced 2 passages' in await use(
         edit_file, context, path='src/a.py', old='e\n', new='E\n', everywhere=True
     )
@@ -81,15 +81,15 @@ async def test_files_are_written_read_edited_and_listed(context: ToolContext) ->
 
 async def test_binary_files_are_reported(context: ToolContext) -> None:
     await context.files.write('picture', b'\x89PNG\0')
-    assert 'not a text file (5 bytes)' in await refused(read_file, context, path='picture')
-    assert 'not a text file' in await refused(edit_file, context, path='picture', old='a', new='b')
+    assert 'not a text file (5 bytes)' in await expect_refusal(read_file, context, path='picture')
+    assert 'not a text file' in await expect_refusal(edit_file, context, path='picture', old='a', new='b')
     for found in (read_file, write_file, edit_file):
         arguments = {'read_file': {}, 'write_file': {'text': 'x'}, 'edit_file': {'old': 'a', 'new': 'b'}}
-        assert 'leads outside your folder' in await refused(
+        assert 'leads outside your folder' in await expect_refusal(
             found, context, path='../x', **arguments[found.name]
         )
-    assert 'no folder for files' in await refused(read_file, ToolContext(key='k'), path='x')
-    assert 'commands cannot be run' in await refused(run_command, ToolContext(key='k'), command='x')
+    assert 'no folder for files' in await expect_refusal(read_file, ToolContext(key='k'), path='x')
+    assert 'commands cannot be run' in await expect_refusal(run_command, ToolContext(key='k'), command='x')
 
 
 @pytest.fixture(params=['ripgrep', 'python', 'plain'])
@@ -114,7 +114,7 @@ async def test_both_search_backends_find_the_same_lines(context: ToolContext, se
     assert await use(search, context, pattern='axb', literal=True, path='d/b.txt') == 'd/b.txt:1:axb'
     assert await use(search, context, pattern='root:', literal=True) == 'Nothing matches.'
     if searching == 'plain':
-        assert 'only plain text can' in await refused(search, context, pattern='a.b')
+        assert 'only plain text can' in await expect_refusal(search, context, pattern='a.b')
         return
     assert (await use(search, context, pattern='^a.b$')).splitlines() == [
         'a.txt:2:a.b',
@@ -125,7 +125,7 @@ async def test_both_search_backends_find_the_same_lines(context: ToolContext, se
         (context.files.folder / 'd' / 'b.txt').chmod(0)
         assert await use(search, context, pattern='^a.b$') == 'a.txt:2:a.b'
     for wrong in ({'pattern': '('}, {'pattern': 'x', 'path': 'nothing'}, {'pattern': 'x', 'path': '../..'}):
-        assert await refused(search, context, **wrong)
+        assert await expect_refusal(search, context, **wrong)
     await context.files.write('many', b'hit\n' * 500)
     assert (await use(search, context, pattern='hit')).endswith(
         '[there is more: these are the first 200 lines]'
@@ -138,7 +138,7 @@ async def test_a_search_that_could_not_start_is_no_hit(context: ToolContext) -> 
             return CommandResult(code=1, output='bwrap: no such luck', ended='exit', seconds=0)
 
     context.sandbox = Broken(_problem='')
-    assert 'no such luck' in await refused(search, context, pattern='x')
+    assert 'no such luck' in await expect_refusal(search, context, pattern='x')
 
 
 async def test_commands_run_in_the_folder(commands: ToolContext) -> None:
@@ -159,7 +159,7 @@ async def test_git_keeps_versions(commands: ToolContext) -> None:
     assert '-one\n+two' in await use(git, commands, arguments=['diff'])
     assert 'First; $(touch x)' in await use(git, commands, arguments=['log', '--oneline'])
     assert 'exit status' in await use(git, commands, arguments=['no-such'])
-    assert await refused(git, commands, arguments=['a\0b'])
+    assert await expect_refusal(git, commands, arguments=['a\0b'])
     assert await use(list_files, commands) == '.git/\na  4'
     snapshot = await commands.files.snapshot()
     await use(run_command, commands, command='rm -rf .git')
@@ -194,7 +194,7 @@ def test_later(): pass
 async def test_without_a_sandbox_commands_say_how_to_get_one(context: ToolContext) -> None:
     context.sandbox = Sandbox(_problem='Commands are off: install bubblewrap.')
     for found, arguments in ((run_command, {'command': 'x'}), (git, {'arguments': ['x']}), (run_tests, {})):
-        assert 'install bubblewrap' in await refused(found, context, **arguments)
+        assert 'install bubblewrap' in await expect_refusal(found, context, **arguments)
     context.sandbox = Sandbox(_problem='off', unsafe=True)
     assert 'without a sandbox' in await use(run_command, context, command='true')
     assert 'without a sandbox' in await use(git, context, arguments=['version'])
@@ -209,7 +209,7 @@ async def test_a_hanging_tool_is_killed_with_its_processes(commands: ToolContext
         await context.commands.run(['sh', '-c', f'setsid sleep {mark} & sleep {mark}'], context.files)
         return 'never'
 
-    assert await refused(hangs, commands) == 'hangs was stopped: it took longer than 0.4 seconds'
+    assert await expect_refusal(hangs, commands) == 'hangs was stopped: it took longer than 0.4 seconds'
     for _ in range(60):
         running = [
             path for path in Path('/proc').glob('[0-9]*/cmdline') if holds(path, f'sleep\0{mark}'.encode())
@@ -243,7 +243,7 @@ async def test_a_tool_that_ignores_cancellation_is_abandoned(
                 continue
         return 'x'
 
-    assert 'took longer than 0.1' in await refused(stubborn, context)
+    assert 'took longer than 0.1' in await expect_refusal(stubborn, context)
     over.set()
     await asyncio.sleep(0)
 

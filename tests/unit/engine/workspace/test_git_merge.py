@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-async def worked(tmp_path: Path, project: Path, change, *, base: str = '') -> GitMerge:
+async def prepare_merge(tmp_path: Path, project: Path, change, *, base: str = '') -> GitMerge:
     """A merge of `change`, made in an agent's copy of the project."""
     spaces = Workspaces(tmp_path / 'runs')
     folder = spaces.of(RunId('run'), 'agent')
@@ -59,7 +59,7 @@ async def edit(folder) -> None:
 
 
 async def test_a_preview_changes_nothing_and_a_merge_updates_the_working_tree(tmp_path, project):
-    made = await worked(tmp_path, project, edit)
+    made = await prepare_merge(tmp_path, project, edit)
     kept = sorted(str(path) for path in project.rglob('*'))
     seen = await made.preview('main')
     assert sorted(str(path) for path in project.rglob('*')) == kept
@@ -75,7 +75,7 @@ async def test_a_preview_changes_nothing_and_a_merge_updates_the_working_tree(tm
 
 async def test_later_user_changes_are_merged_and_conflicts_resolved(tmp_path, project):
     base = run(project, 'rev-parse', 'HEAD').strip()
-    made = await worked(tmp_path, project, edit, base=base)
+    made = await prepare_merge(tmp_path, project, edit, base=base)
     (project / 'a.txt').write_text(TEXT.replace('line 1\n', 'by the user\n'))
     run(project, 'commit', '-qam', 'mine')
     assert not (await made.preview('main')).conflicts
@@ -106,7 +106,7 @@ async def test_later_user_changes_are_merged_and_conflicts_resolved(tmp_path, pr
 
 
 async def test_uncommitted_changes_are_never_overwritten(tmp_path, project):
-    made = await worked(tmp_path, project, edit)
+    made = await prepare_merge(tmp_path, project, edit)
     (project / 'a.txt').write_text('not committed\n')
     seen = await made.preview('main')
     with pytest.raises(WorkspaceError, match=r'nothing was merged.*a\.txt'):
@@ -116,7 +116,7 @@ async def test_uncommitted_changes_are_never_overwritten(tmp_path, project):
 
 
 async def test_a_new_branch_leaves_the_working_tree_alone_and_some_files_can_be_taken(tmp_path, project):
-    made = await worked(tmp_path, project, edit)
+    made = await prepare_merge(tmp_path, project, edit)
     seen = await made.preview('feature/x', only=['b.txt'])
     assert seen.is_new and seen.paths == ('b.txt',) and not seen.checked_out
     await made.commit('feature/x', 'x', onto=seen.onto, only=['b.txt'])
@@ -138,7 +138,7 @@ async def test_no_hook_runs_and_an_agent_cannot_plant_a_git_folder(tmp_path, pro
         )
         await folder.write('sub/.git/config', b'[core]\n')
 
-    made = await worked(tmp_path, project, plant)
+    made = await prepare_merge(tmp_path, project, plant)
     seen = await made.preview('main')
     assert seen.paths == ('.husky/post-merge',)
     await made.commit('main', 'x', onto=seen.onto)
@@ -146,7 +146,7 @@ async def test_no_hook_runs_and_an_agent_cannot_plant_a_git_folder(tmp_path, pro
 
 
 async def test_merging_existing_work_does_nothing(tmp_path, project):
-    made = await worked(tmp_path, project, edit)
+    made = await prepare_merge(tmp_path, project, edit)
     seen = await made.preview('main')
     await made.commit('main', 'x', onto=seen.onto)
     again = await made.preview('main')

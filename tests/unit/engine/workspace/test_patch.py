@@ -11,7 +11,7 @@ from engine.workspace.diff import diff_snapshots
 from engine.workspace.object_store import ObjectStore
 
 
-def applied(patch: str, folder: Path) -> str:
+def apply(patch: str, folder: Path) -> str:
     (folder / 'main.py').write_text('one\n')
     subprocess.run(['git', 'apply'], cwd=folder, input=patch.encode(), check=True)
     assert not (folder / 'link').exists()
@@ -33,4 +33,4 @@ async def test_links_and_binary_files_are_left_out_and_mentioned(tmp_path: Path)
     )
     assert 'link to' not in patch
     if shutil.which('git'):
-        assert applied(patch, tmp_path) == 'two\n'
+        assert apply(patch, tmp_path) == 'two\n'

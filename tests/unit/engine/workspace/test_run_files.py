@@ -66,7 +66,7 @@ def conductor(journal: Any, model: FakeModel, root: Path | None = None) -> Condu
     return Conductor(journal, catalog=catalog(model, Pair, tools=(jot,)), workspaces=root)
 
 
-def held(here: Conductor, run: RunId, which: str) -> list[str]:
+def list_files(here: Conductor, run: RunId, which: str) -> list[str]:
     folder = here.workspaces.of(run, f'both.{which}').folder
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
@@ -151,8 +151,8 @@ async def test_recovery_restores_the_files_of_the_last_step(tmp_path: Path, kind
     async with conductor(journal, writing(3), root) as heir:
         assert await heir.recover() == [run]
         assert (await heir.result(run)).status is Status.DONE
-        assert held(heir, run, 'one') == ['one-0', 'one-1', 'one-2']
-        assert held(heir, run, 'three') == []
+        assert list_files(heir, run, 'one') == ['one-0', 'one-1', 'one-2']
+        assert list_files(heir, run, 'three') == []
 
 
 async def test_a_run_whose_files_are_lost_says_so(tmp_path: Path) -> None:
@@ -177,12 +177,16 @@ async def test_a_fork_gets_the_files_of_its_step_in_folders_of_its_own(tmp_path:
         fork = await here.fork(parent, early, paused=True)
         first = next(path for path in (await here.view(fork)).files)
         which = first.rpartition('.')[2]
-        assert held(here, fork, which) == [f'{which}-0']
+        assert list_files(here, fork, which) == [f'{which}-0']
         (here.workspaces.of(fork, first).folder / f'{which}-0').write_text('changed')
         assert (here.workspaces.of(parent, first).folder / f'{which}-0').read_text() == 'x'
         await here.resume(fork)
         await here.result(fork)
-        assert held(here, fork, which) == held(here, parent, which) == [f'{which}-{n}' for n in range(3)]
+        assert (
+            list_files(here, fork, which)
+            == list_files(here, parent, which)
+            == [f'{which}-{n}' for n in range(3)]
+        )
         await here.delete(parent)
         await here.purge(parent)
         assert [path.name for path in tmp_path.iterdir()] == [fork]
@@ -229,7 +233,7 @@ async def test_files_of_a_journal_in_memory_are_temporary() -> None:
     async with conductor(MemoryJournal(), writing(1, hangs=True)) as here:
         run = await hanging(here, 1)
         root = here.workspaces.root
-        assert held(here, run, 'two') == ['two-0'] and (root / run).is_dir()
+        assert list_files(here, run, 'two') == ['two-0'] and (root / run).is_dir()
         assert 'both.two.thinking' in (await wait_for_state(here, run, 'both.two.thinking')).active
     assert not root.exists()
 

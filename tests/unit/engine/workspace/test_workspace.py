@@ -27,7 +27,7 @@ def workspaces(tmp_path: Path) -> Workspaces:
     return Workspaces(tmp_path)
 
 
-def kept(objects: ObjectStore) -> int:
+def count_objects(objects: ObjectStore) -> int:
     return sum(1 for path in objects.root.glob('??/*'))
 
 
@@ -39,24 +39,24 @@ async def test_unchanged_files_are_stored_once_and_not_reread(
         await workspace.write(f'a/{number % 4}/file{number}', f'{number}'.encode() * 99)
     put = ObjectStore.put_file
 
-    def counted(self: ObjectStore, file: object) -> str:
+    def count_and_put(self: ObjectStore, file: object) -> str:
         nonlocal reads
         reads += 1
         return put(self, file)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ObjectStore, 'put_file', counted)
+    monkeypatch.setattr(ObjectStore, 'put_file', count_and_put)
     monkeypatch.setattr('engine.workspace.snapshots.RACY_NS', 0)
     await asyncio.sleep(0.02)  # longer than a tick of the file system's timestamps
     first = await workspace.snapshot()
-    total = kept(workspace.objects)
+    total = count_objects(workspace.objects)
     assert total == 20 + 4 + 2 and reads == 20
-    assert await workspace.snapshot() == first and kept(workspace.objects) == total and reads == 20
+    assert await workspace.snapshot() == first and count_objects(workspace.objects) == total and reads == 20
     await workspace.write('a/0/file0', b'new')
     second = await workspace.snapshot()
-    assert second != first and kept(workspace.objects) == total + 4 and reads == 21
+    assert second != first and count_objects(workspace.objects) == total + 4 and reads == 21
     other = workspaces.of(RUN, 'two')
     await other.restore(first)
-    assert await other.snapshot() == first and kept(workspace.objects) == total + 4
+    assert await other.snapshot() == first and count_objects(workspace.objects) == total + 4
 
 
 async def test_a_change_within_one_timestamp_tick_is_detected(workspaces: Workspaces) -> None:
@@ -78,7 +78,7 @@ FILES = st.dictionaries(
 )
 
 
-def held(folder: Path) -> dict[str, tuple[bytes, bool]]:
+def read_files(folder: Path) -> dict[str, tuple[bytes, bool]]:
     return {
         str(path.relative_to(folder)): (path.read_bytes(), os.access(path, os.X_OK))
         for path in folder.rglob('*')
@@ -119,7 +119,7 @@ async def test_a_restored_folder_has_exactly_its_files(
         snapshots.append(await workspace.snapshot())
     for snapshot, files in (*zip(snapshots, (first, second), strict=True), (snapshots[0], first)):
         await workspace.restore(snapshot)
-        assert held(workspace.folder) == {
+        assert read_files(workspace.folder) == {
             path: (data, executable or (os.geteuid() == 0 and executable))
             for path, (data, executable) in files.items()
         }

@@ -64,12 +64,12 @@ async def test_a_role_may_do_what_is_listed_and_no_more(
 ) -> None:
     behind = as_role(access, conductor, role)
     for path, least in METHOD_ROLES.items():
-        assert await refused(behind, path) is not role.includes(least), f'{role} {path}'
+        assert await is_refused(behind, path) is not role.includes(least), f'{role} {path}'
     for path in WITHHELD:
-        assert await refused(behind, path), path
+        assert await is_refused(behind, path), path
 
 
-async def refused(behind: Conductor, path: str) -> bool:
+async def is_refused(behind: Conductor, path: str) -> bool:
     """Whether the guard refuses access to it, or a call with unknown names."""
     target: Any = behind
     try:

@@ -15,28 +15,28 @@ def hemicycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: Hemicycle) 
     return Hemicycle(tmp_path, like=done)
 
 
-def said(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
+def invoke(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
     result = hemicycle(*arguments)
     assert result.exit_code == code, result.stderr
     return result.stdout if code == 0 else result.stderr
 
 
-def listed(hemicycle: Hemicycle, *arguments: str) -> list[str]:
-    return [json.loads(line)['id'] for line in said(hemicycle, 'runs', '--json', *arguments).splitlines()]
+def list_runs(hemicycle: Hemicycle, *arguments: str) -> list[str]:
+    return [json.loads(line)['id'] for line in invoke(hemicycle, 'runs', '--json', *arguments).splitlines()]
 
 
 def test_a_note_is_written_changed_found_and_removed(hemicycle: Hemicycle) -> None:
-    before = said(hemicycle, 'show', 'last', '--json')
-    assert 'no notes' in said(hemicycle, 'note', 'last')
-    assert 'step 5' in said(hemicycle, 'note', 'last', '--at', '5', 'the turning point')
-    number = json.loads(said(hemicycle, 'note', 'last', '--json'))['id']
-    assert listed(hemicycle, '--search', 'turning') != []
-    assert 'note on step 5: the turning point' in said(hemicycle, 'show', 'last', '--at', '5')
-    assert 'note on' not in said(hemicycle, 'show', 'last', '--at', '6')
-    assert 'a detour' in said(hemicycle, 'note', 'last', '--change', str(number), 'a detour')
-    assert listed(hemicycle, '--search', 'turning') == []
-    said(hemicycle, 'note', 'last', '--remove', str(number))
-    assert said(hemicycle, 'show', 'last', '--json') == before
+    before = invoke(hemicycle, 'show', 'last', '--json')
+    assert 'no notes' in invoke(hemicycle, 'note', 'last')
+    assert 'step 5' in invoke(hemicycle, 'note', 'last', '--at', '5', 'the turning point')
+    number = json.loads(invoke(hemicycle, 'note', 'last', '--json'))['id']
+    assert list_runs(hemicycle, '--search', 'turning') != []
+    assert 'note on step 5: the turning point' in invoke(hemicycle, 'show', 'last', '--at', '5')
+    assert 'note on' not in invoke(hemicycle, 'show', 'last', '--at', '6')
+    assert 'a detour' in invoke(hemicycle, 'note', 'last', '--change', str(number), 'a detour')
+    assert list_runs(hemicycle, '--search', 'turning') == []
+    invoke(hemicycle, 'note', 'last', '--remove', str(number))
+    assert invoke(hemicycle, 'show', 'last', '--json') == before
 
 
 @pytest.mark.parametrize(
@@ -50,59 +50,59 @@ def test_a_note_is_written_changed_found_and_removed(hemicycle: Hemicycle) -> No
     ],
 )
 def test_an_invalid_note_is_refused(hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str) -> None:
-    assert problem in said(hemicycle, 'note', 'last', *arguments, code=2)
+    assert problem in invoke(hemicycle, 'note', 'last', *arguments, code=2)
 
 
 def test_stars_and_pins_are_listed_and_removed(hemicycle: Hemicycle) -> None:
-    (run,) = listed(hemicycle)
-    assert listed(hemicycle, '--starred') == listed(hemicycle, '--pinned') == []
-    said(hemicycle, 'star', run)
-    said(hemicycle, 'pin', 'last', run[:6])
-    assert listed(hemicycle, '--starred') == listed(hemicycle, '--pinned') == [run]
-    assert '(starred, pinned)' in said(hemicycle, 'runs')
-    said(hemicycle, 'star', run, '--off')
-    said(hemicycle, 'pin', run, '--off')
-    assert 'no runs match' in said(hemicycle, 'runs', '--starred')
+    (run,) = list_runs(hemicycle)
+    assert list_runs(hemicycle, '--starred') == list_runs(hemicycle, '--pinned') == []
+    invoke(hemicycle, 'star', run)
+    invoke(hemicycle, 'pin', 'last', run[:6])
+    assert list_runs(hemicycle, '--starred') == list_runs(hemicycle, '--pinned') == [run]
+    assert '(starred, pinned)' in invoke(hemicycle, 'runs')
+    invoke(hemicycle, 'star', run, '--off')
+    invoke(hemicycle, 'pin', run, '--off')
+    assert 'no runs match' in invoke(hemicycle, 'runs', '--starred')
 
 
 def test_a_deleted_run_is_restored_and_purged(hemicycle: Hemicycle) -> None:
-    (run,) = listed(hemicycle)
-    assert 'delete it first' in said(hemicycle, 'purge', run, code=2)
-    said(hemicycle, 'delete', 'last')
-    assert listed(hemicycle) == [] and listed(hemicycle, '--deleted') == [run]
-    said(hemicycle, 'restore', run[:5])
-    assert listed(hemicycle) == [run]
-    assert 'it was not deleted' in said(hemicycle, 'restore', run, code=2)
-    said(hemicycle, 'delete', run)
-    assert 'give --all' in said(hemicycle, 'purge', code=2)
-    assert '1 run permanently removed' in said(hemicycle, 'purge', '--all')
-    assert listed(hemicycle, '--deleted') == []
-    assert 'there is no run' in said(hemicycle, 'show', run, code=2)
+    (run,) = list_runs(hemicycle)
+    assert 'delete it first' in invoke(hemicycle, 'purge', run, code=2)
+    invoke(hemicycle, 'delete', 'last')
+    assert list_runs(hemicycle) == [] and list_runs(hemicycle, '--deleted') == [run]
+    invoke(hemicycle, 'restore', run[:5])
+    assert list_runs(hemicycle) == [run]
+    assert 'it was not deleted' in invoke(hemicycle, 'restore', run, code=2)
+    invoke(hemicycle, 'delete', run)
+    assert 'give --all' in invoke(hemicycle, 'purge', code=2)
+    assert '1 run permanently removed' in invoke(hemicycle, 'purge', '--all')
+    assert list_runs(hemicycle, '--deleted') == []
+    assert 'there is no run' in invoke(hemicycle, 'show', run, code=2)
 
 
 def test_a_run_whose_process_is_gone_can_be_deleted(hemicycle: Hemicycle) -> None:
-    said(hemicycle, 'run', 'asking', '--quiet', '--patterns', str(hemicycle.patterns), code=4)
-    run, _ = listed(hemicycle)
-    said(hemicycle, 'delete', run)
-    assert listed(hemicycle, '--deleted') == [run]
+    invoke(hemicycle, 'run', 'asking', '--quiet', '--patterns', str(hemicycle.patterns), code=4)
+    run, _ = list_runs(hemicycle)
+    invoke(hemicycle, 'delete', run)
+    assert list_runs(hemicycle, '--deleted') == [run]
 
 
 def test_retention_previews_deletions(hemicycle: Hemicycle, tmp_path: Path) -> None:
-    assert 'no policy is set' in said(hemicycle, 'retain', '--dry-run')
+    assert 'no policy is set' in invoke(hemicycle, 'retain', '--dry-run')
     (tmp_path / 'endpoints.toml').write_text('[retention]\nsize = "1 kB"\ntrash_days = 0\n')
-    (run,) = listed(hemicycle)
-    told = said(hemicycle, 'retain', '--dry-run')
+    (run,) = list_runs(hemicycle)
+    told = invoke(hemicycle, 'retain', '--dry-run')
     assert run in told and '1 run would be deleted' in told
-    assert listed(hemicycle) == [run]
-    said(hemicycle, 'pin', run)
-    assert '0 runs deleted' in said(hemicycle, 'retain')
-    said(hemicycle, 'pin', run, '--off')
-    found = json.loads(said(hemicycle, 'retain', '--json'))
+    assert list_runs(hemicycle) == [run]
+    invoke(hemicycle, 'pin', run)
+    assert '0 runs deleted' in invoke(hemicycle, 'retain')
+    invoke(hemicycle, 'pin', run, '--off')
+    found = json.loads(invoke(hemicycle, 'retain', '--json'))
     assert found['id'] == run and found['bytes'] > 1_000
-    assert listed(hemicycle, '--deleted') == [run]
-    assert '1 run permanently removed' in said(hemicycle, 'retain')
+    assert list_runs(hemicycle, '--deleted') == [run]
+    assert '1 run permanently removed' in invoke(hemicycle, 'retain')
 
 
 def test_an_invalid_policy_is_named(hemicycle: Hemicycle, tmp_path: Path) -> None:
     (tmp_path / 'endpoints.toml').write_text('[retention]\nruns = 0\n')
-    assert 'retention.runs' in said(hemicycle, 'retain', code=2)
+    assert 'retention.runs' in invoke(hemicycle, 'retain', code=2)

@@ -59,7 +59,7 @@ class Typist:
         return self.lines.pop(0)
 
 
-async def typed(*lines: str, **start: Any) -> tuple[Typist, Fold]:
+async def type_lines(*lines: str, **start: Any) -> tuple[Typist, Fold]:
     """A run steered by typing: its output, and its final state."""
     typist = Typist(*lines)
     model = FakeModel(pipeline_reply)
@@ -72,7 +72,7 @@ async def typed(*lines: str, **start: Any) -> tuple[Typist, Fold]:
 
 async def test_a_person_steps_in_the_terminal() -> None:
     lines = ['\n', 'o\n', 'b enter reviewing when loops == 1\n', 'l\n', 'c\n', 'd all\n', 'l\n', 'continue\n']
-    typist, found = await typed(*lines)
+    typist, found = await type_lines(*lines)
     assert found.view.status is Status.DONE and not typist.lines
     told = [line for line in typist.said if line.startswith('paused at step')]
     assert [line.partition(' in ')[2].partition(':')[0] for line in told] == [
@@ -86,7 +86,7 @@ async def test_a_person_steps_in_the_terminal() -> None:
 
 async def test_errors_are_printed_and_the_prompt_repeated() -> None:
     lines = ['jump\n', 'help\n', 'pause\n', 'pause none\n', 'b nonsense\n', 'b when price\n', 'd 3\n', 'q\n']
-    typist, found = await typed(*lines)
+    typist, found = await type_lines(*lines)
     assert found.view.status is Status.PAUSED and found.view.seq == 2
     said = '\n'.join(typist.said)
     for part in (

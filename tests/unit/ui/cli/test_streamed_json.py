@@ -16,7 +16,7 @@ RUN = RunId('run')
 FILE = json.dumps({'path': 'double.py', 'text': 'def double(x):\n    return 2 * x\n', 'executable': False})
 
 
-def told(capsys: pytest.CaptureFixture[str], *pieces: tuple[str, str]) -> list[str]:
+def report(capsys: pytest.CaptureFixture[str], *pieces: tuple[str, str]) -> list[str]:
     reporter = ProgressReporter()
     for kind, text in pieces:
         reporter.piece(Delta(run=RUN, path='coder', kind=kind, text=text))  # type: ignore[arg-type]
@@ -26,25 +26,25 @@ def told(capsys: pytest.CaptureFixture[str], *pieces: tuple[str, str]) -> list[s
 def test_the_arguments_of_a_tool_are_shown_as_they_grow(capsys: pytest.CaptureFixture[str]) -> None:
     cut = FILE.index('2 * x')
     pieces = [('call', 'write_file\n'), *(('arguments', letter) for letter in FILE[:cut])]
-    assert told(capsys, *pieces) == [
+    assert report(capsys, *pieces) == [
         'coder │ calls write_file', 'coder │ path: double.py', 'coder │ text: def double(x):',
     ]  # fmt: skip
 
 
 def test_structured_answers_are_shown_as_text_and_prose_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.dumps({'verdict': 'APPROVE', 'insists': ['tests', 'docs'], 'why': 'all is done'})
-    assert told(capsys, *(('text', letter) for letter in answer)) == [
+    assert report(capsys, *(('text', letter) for letter in answer)) == [
         'coder │ verdict: APPROVE', 'coder │ - tests', 'coder │ - docs',
     ]  # fmt: skip
-    assert told(capsys, ('text', 'It is done.\n'), ('text', '{x} is a set.\n')) == [
+    assert report(capsys, ('text', 'It is done.\n'), ('text', '{x} is a set.\n')) == [
         'coder │ It is done.', 'coder │ {x} is a set.',
     ]  # fmt: skip
-    assert told(capsys, ('text', '{x}'), ('text', ' is a set.\n')) == ['coder │ {x} is a set.']
+    assert report(capsys, ('text', '{x}'), ('text', ' is a set.\n')) == ['coder │ {x} is a set.']
 
 
 def test_a_restarted_reply_is_shown_from_the_start(capsys: pytest.CaptureFixture[str]) -> None:
     pieces = [('text', '{"a": "one\\ntwo'), ('reset', ''), ('text', '{"a": "three\\nfour')]
-    assert told(capsys, *pieces) == ['coder │ a: one', 'coder │ a: three']
+    assert report(capsys, *pieces) == ['coder │ a: one', 'coder │ a: three']
 
 
 VALUES = st.recursive(

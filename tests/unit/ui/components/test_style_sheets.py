@@ -12,7 +12,7 @@ from ui.components.loading.first_paint import style_sheet
 HAS = re.compile(r':has\(((?:[^()]|\([^()]*\))*)\)')
 
 
-def looked_for(sheet: str) -> list[str]:
+def find_broad_arguments(sheet: str) -> list[str]:
     """What stands in `:has()` and may fit any element, for it names no class or what is not to be there."""
     return [
         argument
@@ -34,10 +34,10 @@ def looked_for(sheet: str) -> list[str]:
     ],
 )
 def test_slow_selectors_are_found(sheet: str, is_found: bool) -> None:
-    assert bool(looked_for(sheet)) is is_found
+    assert bool(find_broad_arguments(sheet)) is is_found
 
 
 def test_has_looks_for_named_classes_only() -> None:
     """One that fits any element has a browser work out anew, for each paragraph that a model streams, the
     styles of all that any `:has()` is about: of `body`, and of all buttons."""
-    assert looked_for(style_sheet(theme.SHEETS, '')) == []
+    assert find_broad_arguments(style_sheet(theme.SHEETS, '')) == []

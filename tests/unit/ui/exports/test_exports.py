@@ -56,7 +56,7 @@ async def pipeline(conductor: Conductor, task: str = 'Which database?') -> RunId
     return run
 
 
-async def said(conductor: Conductor, run: RunId, **given: Any) -> str:
+async def read_transcript(conductor: Conductor, run: RunId, **given: Any) -> str:
     return ''.join([text async for text in write_transcript(conductor, run, **given)])
 
 
@@ -119,7 +119,7 @@ async def test_notes_are_shown_at_their_steps(conductor: Conductor) -> None:
     assert (
         changed[0] == 'and yet again' and not first[1].endswith('edited') and changed[1].endswith(', edited')
     )
-    text = await said(conductor, run)
+    text = await read_transcript(conductor, run)
     assert '> # Twice?' in text and '\n# Twice?' not in text
     at = text.index('**Note** (step 7')
     assert text.index('step 6,') < at < text.index('> and yet again') < text.index('step 8,')
@@ -158,7 +158,7 @@ async def test_no_format_holds_secrets(conductor: Conductor) -> None:
     await conductor.write_note(run, f'it said {SECRET}', at=2)
     redaction = Redaction([lambda text: text.replace(SECRET, '[hidden]')])
     page = await render_page(conductor, run, redaction)
-    transcript = await said(conductor, run, redaction=redaction)
+    transcript = await read_transcript(conductor, run, redaction=redaction)
     for text in (page, json.dumps(data_of(page)), transcript):
         assert SECRET not in text and escape_markdown(SECRET) not in text
         assert 'of-all-the-keys' not in text
@@ -167,7 +167,7 @@ async def test_no_format_holds_secrets(conductor: Conductor) -> None:
 
 
 async def test_a_transcript_says_who_said_what_and_how_it_ended(conductor: Conductor) -> None:
-    text = await said(conductor, await pipeline(conductor))
+    text = await read_transcript(conductor, await pipeline(conductor))
     for line in (
         '# Which database?', '- **Status:** Done', '### researching', '### reviewing',
         '**Researcher** (step 3', 'Asks for `notes`:', 'Tool `calculator` answers', '**Verdict** (step',
@@ -181,7 +181,7 @@ async def test_human_actions_are_marked(conductor: Conductor) -> None:
     run = (await conductor.start('pipeline', {'task': 'Which database?'})).id
     await wait_for_state(conductor, run, 'researching.thinking')
     await conductor.cancel(run, 'enough')
-    text = await said(conductor, run)
+    text = await read_transcript(conductor, run)
     assert re.search(r'\*\*A person\*\* \(step \d+.*: cancelled the run: enough', text)
     assert '- **Status:** Cancelled: enough' in text
 
@@ -192,7 +192,7 @@ async def test_the_origin_and_end_of_a_forks_replay_are_shown(conductor: Conduct
     await conductor.pause(run)
     fork = await conductor.fork(run, 5, variation=ForkOverrides(after='recorded'))
     await to_the_end(conductor, fork)
-    text = await said(conductor, fork)
+    text = await read_transcript(conductor, fork)
     at = (await conductor.info(fork)).parent_at
     begun = f'**Restart** (step {at + 1}, '
     assert (
@@ -207,7 +207,7 @@ async def test_the_origin_and_end_of_a_forks_replay_are_shown(conductor: Conduct
 async def test_no_text_escapes_its_element(conductor: Conductor) -> None:
     run = (await conductor.start('lone', title=HOSTILE)).id
     await to_the_end(conductor, run)
-    lines = (await said(conductor, run)).splitlines()
+    lines = (await read_transcript(conductor, run)).splitlines()
     assert lines[0].startswith('# ') and '<script>' not in lines[0].replace('\\<script\\>', '')
     assert all(
         line.startswith('> ') for line in lines if 'alert(1)' in line and not line.startswith(('# ', '-'))

@@ -65,7 +65,7 @@ class Stage:
         self.stepper.know(await self.conductor.fold(self.run), await self.conductor.transitions(self.run))
         return self.stepper
 
-    async def held(self) -> list[bool]:
+    async def list_held(self) -> list[bool]:
         stepper = await self.look()
         return [stepper.is_held(f'both.{side}') for side in ('left', 'right')]
 
@@ -169,9 +169,9 @@ async def test_unavailable_steps_say_why(stage):
 async def test_a_region_continues_while_the_others_wait(stage):
     await stage.begin()
     await stage.stepper.do('pause', 'both.left')
-    assert await stage.held() == [True, False]
+    assert await stage.list_held() == [True, False]
     await stage.stepper.do('in', 'both.left')  # the others wait, as is chosen at first
-    assert await stage.held() == [True, True]
+    assert await stage.list_held() == [True, True]
     assert stage.stepper.busy('both.left') == 'in'
     assert stage.stepper.busy('both.right') is None
     stage.gates['left'].set()
@@ -183,10 +183,10 @@ async def test_a_region_continues_while_the_others_wait(stage):
 
 async def test_a_region_is_stepped_while_the_others_continue(stage):
     await stage.begin(paused=True)
-    assert await stage.held() == [True, True]
+    assert await stage.list_held() == [True, True]
     stage.stepper.others_wait = False
     await stage.stepper.do('over', 'both.left')
-    assert await stage.held() == [False, False]  # until it has been stepped over
+    assert await stage.list_held() == [False, False]  # until it has been stepped over
     assert stage.stepper.busy('both.left') == 'over'
     stage.gates['left'].set()
     await until_active(stage, 'both.left.done')

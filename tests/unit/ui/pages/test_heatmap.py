@@ -36,7 +36,7 @@ SHAPE = Shape(
 WIDER = replace(SHAPE, states=(*SHAPE.states, state('b2')), edges=(*SHAPE.edges, edge('b2', 'a')))
 
 
-def stayed(path: str, runs: int, **more: float) -> StateTraffic:
+def visit(path: str, runs: int, **more: float) -> StateTraffic:
     plain = {
         'visits': runs, 'repeated': 0, 'most': 1, 'seconds': 1.0, 'median': 1.0, 'p90': 1.0,
         'failed': 0, 'expired': 0, 'fell': 0, 'troubled': 0,
@@ -54,8 +54,8 @@ TRAFFIC = Traffic(
     shapes=((SHAPE, 7), (WIDER, 3)),
     edges=(took('a', '', 99, 9), took('a.x', 'b', 6, 6), took('a.y', 'b', 14, 5), took('b', 'a', 8, 8),
            took('b', 'bad', 2, 2), took('b2', 'a', 2, 2)),
-    states=(stayed('a', 10, visits=20, most=4, repeated=6, median=8.0), stayed('a.x', 6), stayed('a.y', 5),
-            stayed('b', 10, median=2.0, failed=3, fell=2, troubled=2), stayed('b2', 2), stayed('bad', 2)),
+    states=(visit('a', 10, visits=20, most=4, repeated=6, median=8.0), visit('a.x', 6), visit('a.y', 5),
+            visit('b', 10, median=2.0, failed=3, fell=2, troubled=2), visit('b2', 2), visit('bad', 2)),
 )  # fmt: skip
 
 

@@ -37,11 +37,11 @@ from ui.replay.history import History
 SHAPE = build_shape(ParallelReview(ParallelReview.Parameters(task='Write it.', coders=2, reviewers=2)))
 
 
-def viewed(active: tuple[str, ...] = (), **memory: Any) -> View:
+def make_view(active: tuple[str, ...] = (), **memory: Any) -> View:
     return replace(Fold(RunId('r'), SHAPE).view, active=active, memory=memory)
 
 
-def said(speaker: str, round_: int, verdict: str, best: str, debate: int = 1, **more: Any) -> dict[str, Any]:
+def say(speaker: str, round_: int, verdict: str, best: str, debate: int = 1, **more: Any) -> dict[str, Any]:
     position = {'verdict': verdict, 'best': best, **{k: v for k, v in more.items() if k in POSITION}}
     rest = {k: v for k, v in more.items() if k not in POSITION}
     return {
@@ -57,7 +57,7 @@ def said(speaker: str, round_: int, verdict: str, best: str, debate: int = 1, **
 POSITION = ('agrees', 'ranking', 'concedes', 'insists')
 
 
-def appended(seq: int, path: str, time: float = 5.0) -> Transition:
+def make_append(seq: int, path: str, time: float = 5.0) -> Transition:
     change = Change(op='add', path=f'{path}/-', value={})
     return Transition(run=RunId('r'), seq=seq, time=time, event=Event(name='done'), changes=(change,))
 
@@ -86,17 +86,17 @@ def test_a_pattern_cannot_name_a_missing_memory_field(part):
 
 def test_rounds_are_columns_and_agreement_grows():
     words = [
-        said('reviewer1', 0, 'REVISE_BEST', 'coder2', debate=0, ranking=['coder2', 'coder1']),
-        said('reviewer2', 0, 'REVISE_ALL', 'coder1', debate=0, ranking=['coder1', 'coder2']),
-        said('reviewer1', 1, 'REVISE_BEST', 'coder2', ranking=['coder2', 'coder1']),
-        said('reviewer2', 1, 'REVISE_BEST', 'coder1', ranking=['coder1', 'coder2']),
-        said('reviewer1', 2, 'REVISE_BEST', 'coder2', ranking=['coder2', 'coder1'], concedes=['tests']),
-        said('reviewer2', 2, 'REVISE_BEST', 'coder1', ranking=['coder1', 'coder2']),
-        said('reviewer1', 3, 'REVISE_BEST', 'coder2', ranking=['coder2', 'coder1']),
-        said('reviewer2', 3, 'REVISE_ALL', 'coder1', ranking=['coder1', 'coder2']),
-        said('reviewer1', 4, 'REVISE_ALL', 'coder1', ranking=['coder1', 'coder2'], agrees=True),
+        say('reviewer1', 0, 'REVISE_BEST', 'coder2', debate=0, ranking=['coder2', 'coder1']),
+        say('reviewer2', 0, 'REVISE_ALL', 'coder1', debate=0, ranking=['coder1', 'coder2']),
+        say('reviewer1', 1, 'REVISE_BEST', 'coder2', ranking=['coder2', 'coder1']),
+        say('reviewer2', 1, 'REVISE_BEST', 'coder1', ranking=['coder1', 'coder2']),
+        say('reviewer1', 2, 'REVISE_BEST', 'coder2', ranking=['coder2', 'coder1'], concedes=['tests']),
+        say('reviewer2', 2, 'REVISE_BEST', 'coder1', ranking=['coder1', 'coder2']),
+        say('reviewer1', 3, 'REVISE_BEST', 'coder2', ranking=['coder2', 'coder1']),
+        say('reviewer2', 3, 'REVISE_ALL', 'coder1', ranking=['coder1', 'coder2']),
+        say('reviewer1', 4, 'REVISE_ALL', 'coder1', ranking=['coder1', 'coder2'], agrees=True),
     ]
-    view = viewed(transcript=words, consensuses=[{'debate': 1, 'verdict': 'REVISE_ALL'}])
+    view = make_view(transcript=words, consensuses=[{'debate': 1, 'verdict': 'REVISE_ALL'}])
     turns = debate_turns(view, SHAPE, History())
     (held,) = debates(turns, view, History())
     assert [one.number for one in held.rounds] == [0, 1, 2, 3, 4]
@@ -126,11 +126,11 @@ def test_agreement_does_not_grow_without_changes():
 
 def test_a_synthesis_has_no_row_and_a_later_debate_has_its_own_table():
     words = [
-        said('reviewer1', 1, 'REVISE_BEST', 'coder2'),
-        said('synthesizer', 1, 'REVISE_BEST', 'coder2', synthesized=True),
-        said('reviewer1', 1, 'APPROVE', 'coder2', debate=2, phase='final'),
+        say('reviewer1', 1, 'REVISE_BEST', 'coder2'),
+        say('synthesizer', 1, 'REVISE_BEST', 'coder2', synthesized=True),
+        say('reviewer1', 1, 'APPROVE', 'coder2', debate=2, phase='final'),
     ]
-    view = viewed(transcript=words, debate={'number': 2, 'phase': 'final', 'round': 1})
+    view = make_view(transcript=words, debate={'number': 2, 'phase': 'final', 'round': 1})
     turns = debate_turns(view, SHAPE, History())
     first, second = debates(turns, view, History())
     assert set(first.rounds[0].turns) == {'reviewer1'}
@@ -140,8 +140,8 @@ def test_a_synthesis_has_no_row_and_a_later_debate_has_its_own_table():
 
 def test_statements_link_to_their_step_if_known():
     history = History()
-    history.add(appended(33, '/memory/transcript', 7.0))
-    view = viewed(transcript=[said('reviewer1', 1, 'APPROVE', ''), said('reviewer2', 1, 'APPROVE', '')])
+    history.add(make_append(33, '/memory/transcript', 7.0))
+    view = make_view(transcript=[say('reviewer1', 1, 'APPROVE', ''), say('reviewer2', 1, 'APPROVE', '')])
     assert [(turn.seq, turn.time) for turn in debate_turns(view, SHAPE, history)] == [(33, 7.0), (0, 0.0)]
 
 
@@ -156,19 +156,19 @@ def test_statements_link_to_their_step_if_known():
     ],
 )
 def test_the_shape_says_whose_turn_it_is(leaf, whose):
-    assert current_turn(viewed((leaf,)), SHAPE) == whose
-    assert is_debating(viewed((leaf,)), SHAPE) is leaf.startswith('debating.')
+    assert current_turn(make_view((leaf,)), SHAPE) == whose
+    assert is_debating(make_view((leaf,)), SHAPE) is leaf.startswith('debating.')
 
 
 @pytest.mark.parametrize('memory', [{}, {'transcript': 'x'}, {'transcript': [1, {'position': 3}]}])
 def test_memory_of_another_form_is_tolerated(memory):
-    view = viewed(candidates=['x'], standings=3, consensuses={}, **memory)
+    view = make_view(candidates=['x'], standings=3, consensuses={}, **memory)
     turns = debate_turns(view, SHAPE, History())
     assert debates(turns, view, History()) is not None
     assert candidates_of(view, SHAPE, History()) == []
 
 
-def made(number: int, passed: int, failed: int) -> dict[str, Any]:
+def make_version(number: int, passed: int, failed: int) -> dict[str, Any]:
     suite = {'passed': passed, 'failed': failed, 'failures': [{'name': 't', 'detail': 'no'}] * bool(failed)}
     return {
         'number': number, 'snapshot': f's{number}', 'evidence': {'required': suite, 'own': {}},
@@ -178,15 +178,19 @@ def made(number: int, passed: int, failed: int) -> dict[str, Any]:
 
 def test_candidates_are_ranked_with_their_tests():
     candidates = {
-        'coder1': {'status': 'ready', 'versions': [made(1, 2, 1), made(2, 3, 0)], 'model': 'm'},
-        'coder2': {'status': 'ready', 'versions': [made(1, 1, 2)]},
+        'coder1': {
+            'status': 'ready',
+            'versions': [make_version(1, 2, 1), make_version(2, 3, 0)],
+            'model': 'm',
+        },
+        'coder2': {'status': 'ready', 'versions': [make_version(1, 1, 2)]},
         'coder3': {'status': 'failed', 'problem': 'out of time', 'versions': []},
     }
     standings = [{'coder': 'coder2', 'points': 2.0}, {'coder': 'coder1', 'points': 1.0}]
     history = History()
     for seq in (5, 12):
-        history.add(appended(seq, '/memory/candidates/coder1/versions'))
-    view = viewed(
+        history.add(make_append(seq, '/memory/candidates/coder1/versions'))
+    view = make_view(
         candidates=candidates, standings=standings, choices=[{'candidate': 'coder2', 'by': 'person'}]
     )
     found = candidates_of(view, SHAPE, history)
@@ -205,10 +209,13 @@ def test_candidates_are_ranked_with_their_tests():
 
 
 def test_agents_active_at_the_end_are_shown_as_stopped():
-    candidates = {'racer1': {'status': 'ready', 'versions': [made(1, 2, 0)]}, 'racer2': {'status': 'working'}}
-    running = viewed(candidates=candidates)
+    candidates = {
+        'racer1': {'status': 'ready', 'versions': [make_version(1, 2, 0)]},
+        'racer2': {'status': 'working'},
+    }
+    running = make_view(candidates=candidates)
     assert [one.status for one in candidates_of(running, SHAPE, History())] == ['ready', 'working']
-    won = viewed(candidates=candidates, winner='racer1')
+    won = make_view(candidates=candidates, winner='racer1')
     assert [one.status for one in candidates_of(won, SHAPE, History())] == ['ready', 'stopped']
     cancelled = replace(running, status=Status.CANCELLED)
     assert [one.status for one in candidates_of(cancelled, SHAPE, History())] == ['ready', 'stopped']
@@ -251,12 +258,12 @@ def test_an_inserted_element_shifts_the_steps_of_later_ones():
 
 def test_in_the_first_review_only_human_turns_are_shown():
     thinking = ('reviewing.reviewer1.reading.thinking', 'reviewing.reviewer2.reading.thinking')
-    assert current_turn(viewed(thinking), SHAPE) == ('', False)
-    assert not is_debating(viewed(thinking), SHAPE)
+    assert current_turn(make_view(thinking), SHAPE) == ('', False)
+    assert not is_debating(make_view(thinking), SHAPE)
     by_person = (thinking[0], 'reviewing.reviewer2.person')
-    assert current_turn(viewed(by_person), SHAPE) == ('reviewer2', True)
-    assert coder_turn(viewed(('implementing.coder2.person',)), SHAPE) == 'coder2'
-    assert coder_turn(viewed(('implementing.coder2.working.thinking',)), SHAPE) == ''
+    assert current_turn(make_view(by_person), SHAPE) == ('reviewer2', True)
+    assert coder_turn(make_view(('implementing.coder2.person',)), SHAPE) == 'coder2'
+    assert coder_turn(make_view(('implementing.coder2.working.thinking',)), SHAPE) == ''
 
 
 def test_answers_are_linked_to_points_and_unanswered_points_are_open():

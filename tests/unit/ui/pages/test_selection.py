@@ -4,18 +4,18 @@ from engine.records import RunId, RunInfo
 from ui.pages.runs.selection import Selection
 
 
-def shown(*names: str) -> list[RunInfo]:
+def make_runs(*names: str) -> list[RunInfo]:
     return [RunInfo(id=RunId(name), pattern='p', title=name) for name in names]
 
 
-def ticked(selection: Selection) -> str:
+def join_ticked(selection: Selection) -> str:
     return ''.join(info.id for info in selection.runs)
 
 
 def selection_of(*names: str) -> tuple[Selection, list[str]]:
     told: list[str] = []
-    made = Selection(lambda: told.append(ticked(made)))
-    made.show(shown(*names))
+    made = Selection(lambda: told.append(join_ticked(made)))
+    made.show(make_runs(*names))
     return made, told
 
 
@@ -33,17 +33,17 @@ def test_shift_selects_a_range_in_both_directions() -> None:
 def test_shift_without_a_previous_selection_selects_one_run() -> None:
     made, _ = selection_of(*'abc')
     made.tick(RunId('c'), True, reach=True)
-    assert ticked(made) == 'c'
+    assert join_ticked(made) == 'c'
 
 
 def test_a_hidden_run_is_not_selected() -> None:
     made, told = selection_of(*'abc')
     made.all()
-    made.show(shown('c', 'x', 'a'))
-    assert ticked(made) == 'ca'
+    made.show(make_runs('c', 'x', 'a'))
+    assert join_ticked(made) == 'ca'
     made.tick(RunId('b'), True)
-    assert ticked(made) == 'ca'
-    made.show(shown('a', 'c'))
+    assert join_ticked(made) == 'ca'
+    made.show(make_runs('a', 'c'))
     assert told == ['abc', 'ca']  # no update without a change
     made.clear()
     made.tick(RunId('a'), True, reach=True)

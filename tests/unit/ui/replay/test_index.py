@@ -47,14 +47,15 @@ def test_actions_on_one_region_name_it():
 
 
 def test_verdicts_are_those_of_reviewers_and_of_whole_debates():
-    def said(**facts):
+    def list_marks(**facts):
         return [(mark.kind, mark.text) for mark in marks_of(step('done', 4, **facts), {})]
 
-    assert said(data={'output': {'approved': False}}) == [('verdict', 'sent back')]
-    assert said(data={'output': {'verdict': 'request changes'}}) == [('verdict', 'request changes')]
-    assert said(data={'output': {'verdict': 'APPROVE', 'agrees': True}}) == []  # a statement in a debate
+    assert list_marks(data={'output': {'approved': False}}) == [('verdict', 'sent back')]
+    assert list_marks(data={'output': {'verdict': 'request changes'}}) == [('verdict', 'request changes')]
+    statement = {'verdict': 'APPROVE', 'agrees': True}  # in a debate
+    assert list_marks(data={'output': statement}) == []
     end = Change(op='add', path='/memory/consensuses/-', value={'verdict': 'REVISE_BEST', 'best': 'coder1'})
-    assert said(changes=(end,), raised=True) == [('verdict', 'revise best: coder1')]
+    assert list_marks(changes=(end,), raised=True) == [('verdict', 'revise best: coder1')]
 
 
 def test_consequences_of_an_error_are_not_marked_again():

@@ -43,7 +43,7 @@ async def walked():
         yield conductor, run
 
 
-def seen(view) -> tuple[object, ...]:
+def summarize(view) -> tuple[object, ...]:
     return view.seq, view.active, dict(view.entered), view.memory, view.time, view.ran
 
 
@@ -55,7 +55,7 @@ async def test_every_path_to_a_step_shows_the_same(walked):
     ways = [STEPS, 1, *range(30, 20, -1), *range(240, 260), *(chance.randint(1, STEPS) for _ in range(60)), 0]
     for at in ways:
         moment = await past.at(at)
-        assert seen(moment.fold.view) == seen(fold(run, shape, steps[:at]))
+        assert summarize(moment.fold.view) == summarize(fold(run, shape, steps[:at]))
         assert (moment.step.seq if moment.step else 0) == at
     last = await past.at(3)
     assert previous_values(last.before, last.step.changes) == [

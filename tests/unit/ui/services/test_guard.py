@@ -8,7 +8,7 @@ from engine import Conductor
 from engine.errors import NotAllowed
 from tests.support.harness import FakeModel, catalog, start_run
 from tests.support.identity import FixedIdentity
-from tests.unit.ui.services.test_inbox import Pair, listed, reply
+from tests.unit.ui.services.test_inbox import Pair, reply, wait_for_questions
 from ui.access.caller import Caller, Role
 from ui.services.guard import METHOD_ROLES, guard_services
 from ui.services.inbox import Inbox, UnknownQuestion
@@ -75,7 +75,7 @@ async def test_each_role_may_do_what_it_may(role: Role):
 async def test_questions_of_a_private_run_are_its_authors():
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
         run = await start_run(conductor, 'pair', approvals='all')
-        ask = (await listed(Inbox(conductor), 2))[0].ask
+        ask = (await wait_for_questions(Inbox(conductor), 2))[0].ask
         hidden = replace(await conductor.info(run), private=True, author='ada')
         conductor.journal._infos[run] = hidden  # type: ignore[attr-defined]
         root = Services(conductor)
@@ -122,7 +122,7 @@ async def test_refusals_are_logged_too():
 async def test_a_former_administrator_sees_no_private_questions():
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
         run = await start_run(conductor, 'pair', approvals='all')
-        await listed(Inbox(conductor), 2)
+        await wait_for_questions(Inbox(conductor), 2)
         hidden = replace(await conductor.info(run), private=True, author='ada')
         conductor.journal._infos[run] = hidden  # type: ignore[attr-defined]
         bo = FixedIdentity(Caller('bo', Role.ADMIN))

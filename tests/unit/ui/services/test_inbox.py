@@ -52,11 +52,11 @@ async def conductor() -> AsyncIterator[Conductor]:
 async def asking(conductor: Conductor, count: int = 2) -> RunId:
     """A run whose agents both wait for an approval."""
     run = await start_run(conductor, 'pair', approvals='all')
-    await listed(Inbox(conductor), count, run=run)
+    await wait_for_questions(Inbox(conductor), count, run=run)
     return run
 
 
-async def listed(inbox: Inbox, count: int, run: str = '') -> Sequence[InboxItem]:
+async def wait_for_questions(inbox: Inbox, count: int, run: str = '') -> Sequence[InboxItem]:
     """Wait until this many questions are open."""
     async for _ in turns():
         if len(items := (await inbox.list(run=run)).items) >= count:
@@ -183,7 +183,7 @@ async def test_a_question_of_an_mcp_server_is_answered(tmp_path: Path):
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
         run = await start_run(conductor, 'remote', approvals='none')
         inbox = Inbox(conductor)
-        ask = (await listed(inbox, 1))[0].ask
+        ask = (await wait_for_questions(inbox, 1))[0].ask
         assert ask.question is not None and ask.text.endswith('asks: Who stays?')
         with pytest.raises(InvalidInput, match=r'content\.name'):
             await inbox.answer(ask.id, 'answer', {'content': {'name': 'A'}}, digest=ask.digest)

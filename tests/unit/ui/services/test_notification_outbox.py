@@ -21,9 +21,9 @@ from tests.support.harness import start_run, turns
 from tests.unit.ui.services.test_notifications import (
     Receiver,
     conductor_of,
-    ended,
     hook,
-    sent_all,
+    run_to_end,
+    send_all,
 )
 
 
@@ -38,7 +38,7 @@ async def test_two_readers_of_one_journal_create_each_message_once(conductor: Co
     one, other = receiver.notifications(conductor), receiver.notifications(conductor)
     await one.destinations.add(hook())
     for _ in range(5):
-        await ended(conductor)
+        await run_to_end(conductor)
     await asyncio.gather(one.look(), other.look())
     await asyncio.gather(one._dispatcher.idle(), other._dispatcher.idle())
     ids = [request.headers['webhook-id'] for request in receiver.requests]
@@ -134,7 +134,7 @@ async def test_nothing_is_lost_wherever_the_process_is_killed(tmp_path: Path, at
         conductor.journal = journal
         second = receiver.notifications(conductor)
         second._dispatcher.add(await second._outbox.due())
-        await sent_all(second)
+        await send_all(second)
         logged = await second.log()
         assert {one.state for one in logged} == {'sent'}
         got = defaultdict(list)

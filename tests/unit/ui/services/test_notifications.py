@@ -20,7 +20,7 @@ from engine.journal import Journal, MemoryJournal
 from engine.records import RunId, Transition
 from tests.bench.processes import free_port
 from tests.support.harness import FakeModel, HastyClock, Lone, catalog, pipeline_reply, start_run
-from tests.unit.ui.services.test_inbox import Pair, listed, reply
+from tests.unit.ui.services.test_inbox import Pair, reply, wait_for_questions
 from ui.services.inbox import Inbox
 from ui.services.notifications import Channels, Destination, MailServer, Notifications, UnknownDestination
 
@@ -68,13 +68,13 @@ def hook(**fields: Any) -> Destination:
     return Destination(**({'name': 'Team', 'channel': 'webhook', 'address': URL} | fields))
 
 
-async def ended(conductor: Conductor) -> RunId:
+async def run_to_end(conductor: Conductor) -> RunId:
     run = await start_run(conductor, 'lone', title='A run')
     await conductor.result(run)
     return run
 
 
-async def sent_all(notifications: Notifications) -> None:
+async def send_all(notifications: Notifications) -> None:
     async with asyncio.timeout(60):
         await notifications.look()
         await notifications._dispatcher.idle()
@@ -84,8 +84,8 @@ async def test_a_webhook_is_signed_as_the_standard_says(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     team = await notifications.destinations.add(hook())
-    run = await ended(conductor)
-    await sent_all(notifications)
+    run = await run_to_end(conductor)
+    await send_all(notifications)
     (request,) = receiver.requests
     headers, body = request.headers, request.content.decode()
     moment = datetime.fromtimestamp(int(headers['webhook-timestamp']), UTC)
@@ -101,8 +101,8 @@ async def test_a_receiver_that_knows_the_secret_accepts_and_others_do_not():
     async with Conductor(catalog=catalog(FakeModel(reply), Lone)) as conductor:
         notifications = receiver.notifications(conductor)
         team = await notifications.destinations.add(hook())
-        await ended(conductor)
-        await sent_all(notifications)
+        await run_to_end(conductor)
+        await send_all(notifications)
     (request,) = receiver.requests
     told = Webhook(team.secret).verify(request.content, dict(request.headers))
     assert told['type'] == 'run.ended'
@@ -118,8 +118,8 @@ async def test_a_question_is_notified_with_a_link(conductor: Conductor):
     await notifications.destinations.add(hook())
     run = await start_run(conductor, 'pair', approvals='all')
     inbox = Inbox(conductor)
-    items = await listed(inbox, 2)
-    await sent_all(notifications)
+    items = await wait_for_questions(inbox, 2)
+    await send_all(notifications)
     told = {one['data']['question']: one for one in receiver.accepted}
     assert set(told) == {item.ask.id for item in items}
     first = told[items[0].ask.id]
@@ -127,7 +127,7 @@ async def test_a_question_is_notified_with_a_link(conductor: Conductor):
     assert first['data']['digest'] == items[0].ask.digest
     assert first['data']['url'] == f'https://us.example/inbox/{items[0].ask.id}'
     await conductor.cancel(run)
-    await sent_all(notifications)
+    await send_all(notifications)
     assert receiver.accepted[-1]['data']['status'] == 'cancelled'
     assert len(receiver.accepted) == 3
 
@@ -139,7 +139,7 @@ async def test_failures_and_budgets_are_notified():
         notifications = receiver.notifications(conductor)
         await notifications.destinations.add(hook(events=('run.failed',)))
         await conductor.result(await start_run(conductor, 'lone'))
-        await sent_all(notifications)
+        await send_all(notifications)
     assert [one['type'] for one in receiver.accepted] == ['run.failed']
     assert 'broken' in receiver.accepted[0]['data']['error']
     receiver = Receiver()
@@ -148,7 +148,7 @@ async def test_failures_and_budgets_are_notified():
         await notifications.destinations.add(hook(events=('run.budget_warned',)))
         run = await start_run(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
         await conductor.result(run)
-        await sent_all(notifications)
+        await send_all(notifications)
     assert receiver.accepted and 'budget' in receiver.accepted[0]['data']['text']
 
 
@@ -158,7 +158,7 @@ async def test_an_incomplete_result_is_notified_as_such():
         notifications = receiver.notifications(conductor)
         await notifications.destinations.add(hook())
         await conductor.result(await start_run(conductor, 'pipeline', {'task': 'Tea?', 'max_iterations': 0}))
-        await sent_all(notifications)
+        await send_all(notifications)
     told = receiver.accepted[-1]
     assert told['type'] == 'run.ended'
     assert told['data']['text'] == 'Done with issues: not approved after 0 revisions'
@@ -175,7 +175,7 @@ async def test_a_destination_gets_its_chosen_events(conductor: Conductor, fields
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(**fields))
     await conductor.result(await start_run(conductor, 'lone', tags=('nightly',)))
-    await sent_all(notifications)
+    await send_all(notifications)
     assert bool(receiver.accepted) is told
 
 
@@ -185,8 +185,8 @@ async def test_people_are_notified_of_assignments(conductor: Conductor):
     await notifications.destinations.add(hook(person='Ada'))
     await start_run(conductor, 'pair', approvals='all')
     inbox = Inbox(conductor)
-    items = await listed(inbox, 2)
-    await sent_all(notifications)
+    items = await wait_for_questions(inbox, 2)
+    await send_all(notifications)
     assert receiver.accepted == []
     for person in ('Bo', 'Ada'):
         await notifications.notify_assignee(await inbox.assign(items[0].ask.id, person), by='Cy')
@@ -198,12 +198,12 @@ async def test_people_are_notified_of_assignments(conductor: Conductor):
 async def test_earlier_events_are_not_sent_to_a_new_destination(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
-    run = await ended(conductor)
+    run = await run_to_end(conductor)
     await notifications.destinations.add(hook())
-    await sent_all(notifications)
+    await send_all(notifications)
     fork = await conductor.fork(run, 1)
     await conductor.result(fork)
-    await sent_all(notifications)
+    await send_all(notifications)
     assert [one['data']['run'] for one in receiver.accepted] == [fork]
 
 
@@ -211,7 +211,7 @@ async def test_a_damaged_run_does_not_hold_up_the_others(conductor: Conductor, c
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook())
-    damaged, whole = await ended(conductor), await ended(conductor)
+    damaged, whole = await run_to_end(conductor), await run_to_end(conductor)
     journal, read = conductor.journal, conductor.journal.transitions
 
     async def transitions(run: RunId, **limits: Any) -> list[Transition]:
@@ -221,7 +221,7 @@ async def test_a_damaged_run_does_not_hold_up_the_others(conductor: Conductor, c
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(journal, 'transitions', transitions)
-        await sent_all(notifications)
+        await send_all(notifications)
         await notifications.look()
     assert [one['data']['run'] for one in receiver.accepted] == [whole]
     assert caplog.text.count(f'no notifications of run {damaged}: step 1 is missing') == 1
@@ -266,10 +266,10 @@ async def test_a_receiver_that_is_gone_is_disabled():
     async with conductor_of() as conductor:
         notifications = receiver.notifications(conductor)
         team = await notifications.destinations.add(hook())
-        await ended(conductor)
-        await sent_all(notifications)
-        await ended(conductor)
-        await sent_all(notifications)
+        await run_to_end(conductor)
+        await send_all(notifications)
+        await run_to_end(conductor)
+        await send_all(notifications)
         assert len(receiver.requests) == 1
         found = await notifications.destinations.get(team.id)
         assert found.paused and '410' in found.problem
@@ -322,7 +322,7 @@ async def test_text_is_escaped_for_slack(conductor: Conductor):
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(channel='slack'))
     await conductor.result(await start_run(conductor, 'lone', title='<!channel> | <https://bad|x>\n& more'))
-    await sent_all(notifications)
+    await send_all(notifications)
     text = receiver.accepted[0]['text']
     assert '<!channel>' not in text and '&lt;!channel&gt;' in text and text.count('|') == 1
 
@@ -353,7 +353,7 @@ async def test_mail_reaches_a_real_server(conductor: Conductor):
         title = 'Grüße\r\nBcc: eve@evil.example'
         run = await start_run(conductor, 'lone', title=title)
         await conductor.result(run)
-        await sent_all(notifications)
+        await send_all(notifications)
     finally:
         controller.stop()
     (got,) = inbound.mails

@@ -7,8 +7,8 @@ import pytest
 from engine import Conductor
 from engine.runtime import acting_as
 from tests.support.harness import start_run
-from tests.unit.ui.services.test_inbox import listed
-from tests.unit.ui.services.test_notifications import Receiver, conductor_of, hook, sent_all
+from tests.unit.ui.services.test_inbox import wait_for_questions
+from tests.unit.ui.services.test_notifications import Receiver, conductor_of, hook, send_all
 from ui.services.inbox import Inbox
 
 pytestmark = pytest.mark.anyio
@@ -30,7 +30,7 @@ async def test_private_runs_are_private_in_notifications_too(conductor: Conducto
             hook(name=name, person=person, address=f'https://team.example/{name.replace(" ", "-")}')
         )
 
-    def told() -> dict[str, list[str]]:
+    def group_types() -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for request, body in zip(receiver.requests, receiver.accepted, strict=True):
             found.setdefault(request.url.path, []).append(body['type'])
@@ -39,15 +39,15 @@ async def test_private_runs_are_private_in_notifications_too(conductor: Conducto
     with acting_as('ada'):
         run = await start_run(conductor, 'pair', approvals='all', private=True)
     inbox = Inbox(conductor)
-    (left, _) = await listed(inbox, 2)
-    await sent_all(notifications)
-    assert told() == {'/of-Ada': ['run.waiting', 'run.waiting']}
+    (left, _) = await wait_for_questions(inbox, 2)
+    await send_all(notifications)
+    assert group_types() == {'/of-Ada': ['run.waiting', 'run.waiting']}
     await notifications.notify_assignee(await inbox.assign(left.ask.id, 'bo'), by='ada')
     await notifications._dispatcher.idle()
-    assert told()['/of-Bo'] == ['question.assigned']
+    assert group_types()['/of-Bo'] == ['question.assigned']
     await conductor.cancel(run)
-    await sent_all(notifications)
-    assert told() == {
+    await send_all(notifications)
+    assert group_types() == {
         '/of-Ada': ['run.waiting', 'run.waiting', 'run.ended'],
         '/of-Bo': ['question.assigned'],
     }

@@ -329,7 +329,7 @@ def hook(**fields: Any) -> Trigger:
     return Trigger(**(plain | fields))
 
 
-def signed(trigger: Trigger, body: str, message: str = 'msg_1', **headers: str) -> dict[str, str]:
+def sign(trigger: Trigger, body: str, message: str = 'msg_1', **headers: str) -> dict[str, str]:
     now = datetime.now(UTC)
     signature = Webhook(trigger.secret).sign(message, now, body)
     return {
@@ -344,7 +344,7 @@ async def test_a_signed_webhook_starts_one_run_however_often_it_comes(conductor:
     triggers = Triggers(conductor)
     trigger = await triggers.add(hook())
     body = json.dumps({'issue': {'title': 'It does not print'}})
-    headers = signed(trigger, body)
+    headers = sign(trigger, body)
     ticks = await asyncio.gather(*(triggers.receive(trigger.id, headers, body.encode()) for _ in range(3)))
     assert len({tick.run for tick in ticks}) == 1
     (run,) = await runs(conductor)
@@ -359,7 +359,7 @@ async def test_unsigned_and_incomplete_webhooks_start_nothing(conductor: Conduct
     triggers = Triggers(conductor)
     trigger = await triggers.add(hook())
     body = json.dumps({'issue': {}})
-    good = signed(trigger, body)
+    good = sign(trigger, body)
     for headers, sent in (
         ({}, body),
         (good, body + ' '),
@@ -373,7 +373,7 @@ async def test_unsigned_and_incomplete_webhooks_start_nothing(conductor: Conduct
     with pytest.raises(InvalidInput, match='there is nothing at /issue/title'):
         await triggers.receive(trigger.id, good, body.encode())
     with pytest.raises(InvalidInput, match='must be JSON'):
-        await triggers.receive(trigger.id, signed(trigger, '{'), b'{')
+        await triggers.receive(trigger.id, sign(trigger, '{'), b'{')
     await triggers.change(trigger.id, paused=True)
     with pytest.raises(UnknownTrigger):
         await triggers.receive(trigger.id, good, body.encode())

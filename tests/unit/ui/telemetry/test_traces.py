@@ -53,7 +53,7 @@ async def spans_of(conductor: Conductor, run: RunId, *, contents: bool = False) 
     return [*(span for step in steps for span in builder.add(step)), *builder.end()]
 
 
-def said(span: ReadableSpan, name: str) -> object:
+def read(span: ReadableSpan, name: str) -> object:
     assert span.attributes is not None
     return span.attributes.get(name)
 
@@ -66,7 +66,7 @@ async def test_a_run_is_a_tree_of_workflow_agents_and_calls() -> None:
     known = {span.context.span_id: span for span in spans}
     (root,) = (span for span in spans if span.parent is None)
     assert root is spans[-1] and root.name == 'invoke_workflow supervisor'
-    assert said(root, attributes.RUN) == info.id and said(root, attributes.STATUS) == 'done'
+    assert read(root, attributes.RUN) == info.id and read(root, attributes.STATUS) == 'done'
     assert len(known) == len(spans) and len({span.context.trace_id for span in spans}) == 1
     for span in spans:
         assert span.start_time is not None and span.end_time is not None
@@ -75,23 +75,23 @@ async def test_a_run_is_a_tree_of_workflow_agents_and_calls() -> None:
             around = known[span.parent.span_id]
             assert around.start_time <= span.start_time and span.end_time <= around.end_time  # type: ignore[operator]
 
-    kinds = Counter(said(span, attributes.OPERATION) for span in spans)
+    kinds = Counter(read(span, attributes.OPERATION) for span in spans)
     assert kinds['invoke_workflow'] == 1 and kinds['chat'] == info.usage.calls and kinds['execute_tool'] >= 2
-    chats = [span for span in spans if said(span, attributes.OPERATION) == 'chat']
-    tools = [span for span in spans if said(span, attributes.OPERATION) == 'execute_tool']
+    chats = [span for span in spans if read(span, attributes.OPERATION) == 'chat']
+    tools = [span for span in spans if read(span, attributes.OPERATION) == 'execute_tool']
     for span in chats:
-        assert span.parent and said(known[span.parent.span_id], attributes.OPERATION) == 'invoke_agent'
-        assert span.name == 'chat scripted' and said(span, attributes.SIMULATED) is True
+        assert span.parent and read(known[span.parent.span_id], attributes.OPERATION) == 'invoke_agent'
+        assert span.name == 'chat scripted' and read(span, attributes.SIMULATED) is True
     for span in tools:
         assert span.parent
         using = known[span.parent.span_id]
-        assert using.parent and said(known[using.parent.span_id], attributes.OPERATION) == 'invoke_agent'
-        assert span.name == f'execute_tool {said(span, attributes.TOOL)}'
+        assert using.parent and read(known[using.parent.span_id], attributes.OPERATION) == 'invoke_agent'
+        assert span.name == f'execute_tool {read(span, attributes.TOOL)}'
     for name, total in (
         (attributes.INPUT_TOKENS, info.usage.input),
         (attributes.OUTPUT_TOKENS, info.usage.output),
     ):
-        assert sum(int(str(said(span, name))) for span in chats) == total
+        assert sum(int(str(read(span, name))) for span in chats) == total
 
 
 def as_file(spans: Sequence[ReadableSpan]) -> io.BytesIO:
@@ -167,7 +167,7 @@ async def test_trace_ids_are_stable_and_differ_for_forks() -> None:
         first, again, other = [await spans_of(conductor, one) for one in (run.id, run.id, fork)]
     assert [span.to_json() for span in first] == [span.to_json() for span in again]
     assert not {span.context.trace_id for span in first} & {span.context.trace_id for span in other}
-    assert said(other[-1], attributes.PARENT) == run.id and said(first[-1], attributes.PARENT) is None
+    assert read(other[-1], attributes.PARENT) == run.id and read(first[-1], attributes.PARENT) is None
 
 
 @tool()
@@ -201,8 +201,8 @@ async def test_spans_hold_no_content_unless_configured() -> None:
     quiet = ''.join(span.to_json() for span in await lone(contents=False))
     assert 'secret' not in quiet and 'their task' not in quiet
     spans = await lone(contents=True)
-    assert any('the secret answer' in str(said(span, attributes.OUTPUT_MESSAGES)) for span in spans)
-    assert any('no secret here' in str(said(span, attributes.TOOL_RESULT)) for span in spans)
+    assert any('the secret answer' in str(read(span, attributes.OUTPUT_MESSAGES)) for span in spans)
+    assert any('no secret here' in str(read(span, attributes.TOOL_RESULT)) for span in spans)
 
 
 async def test_a_failed_run_says_why() -> None:
@@ -224,8 +224,8 @@ async def test_the_trace_of_each_run_that_ends_is_sent_once_and_before_the_journ
             await run.result()
         paused = await conductor.start('pipeline', task=TASK, paused=True)
     roots = [span for span in kept.spans if span.parent is None]
-    assert sorted(str(said(span, attributes.RUN)) for span in roots) == sorted(run.id for run in runs)
-    assert paused.id not in {said(span, attributes.RUN) for span in roots}
+    assert sorted(str(read(span, attributes.RUN)) for span in roots) == sorted(run.id for run in runs)
+    assert paused.id not in {read(span, attributes.RUN) for span in roots}
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from engine.records import RunId
 from ui.web.presence import Presence, Viewer
 
 
-def told(viewer: Viewer) -> bool:
+def take_outdated(viewer: Viewer) -> bool:
     """Whether the page has to be updated."""
     said, viewer.outdated = viewer.outdated, False
     return said
@@ -18,15 +18,15 @@ def test_other_viewers_are_seen_as_they_come_move_and_leave():
     for viewer in (ada, bo, elsewhere):
         viewer.join()
     assert ada.others == [bo] and bo.others == [ada] and elsewhere.others == []
-    assert told(ada) and told(bo) and told(elsewhere)
+    assert take_outdated(ada) and take_outdated(bo) and take_outdated(elsewhere)
     bo.move(3)
-    assert told(ada) and ada.others[0].at == 3
+    assert take_outdated(ada) and ada.others[0].at == 3
     bo.move(3)
-    assert not told(ada)
+    assert not take_outdated(ada)
     bo.leave()
-    assert told(ada) and ada.others == []
+    assert take_outdated(ada) and ada.others == []
     bo.join()  # It is connected again.
-    assert told(ada) and ada.others == [bo]
+    assert take_outdated(ada) and ada.others == [bo]
     for viewer in (ada, bo, elsewhere):
         viewer.leave()
     assert not presence.viewers

@@ -92,7 +92,7 @@ async def test_an_error_of_a_callable_names_its_stage() -> None:
     assert entries(outcome.memory, 'error')[0][0] == 'analyzing'
 
 
-def said(outcome: Any) -> list[str]:
+def list_kinds(outcome: Any) -> list[str]:
     return [item['kind'] for item in outcome.memory['messages'] if item['kind'] in KINDS]
 
 
@@ -104,7 +104,7 @@ def erases(state: TaskState) -> TaskState:
 async def test_a_stage_cannot_erase_the_history() -> None:
     outcome, _ = await ran(pattern=Pipeline.with_stages('erasing', analyzing=erases))
     assert outcome.status is Status.FAILED and 'may add to `messages`' in outcome.error
-    assert said(outcome) == ['findings', 'error', 'error']
+    assert list_kinds(outcome) == ['findings', 'error', 'error']
 
 
 @pytest.mark.parametrize('gives', [{'messages': []}, {'analysis': 'drafted', 'messages': []}, {}])
@@ -112,7 +112,7 @@ async def test_a_mapping_adds_to_the_history_and_leaves_an_entry(gives: dict[str
     outcome, _ = await ran(
         partial(pipeline_reply, revisions=0), Pipeline.with_stages('mapping', analyzing=lambda state: gives)
     )
-    assert said(outcome) == [
+    assert list_kinds(outcome) == [
         'findings',
         'update',
         'verdict',
@@ -127,4 +127,4 @@ async def test_a_mapping_may_add_its_own_message() -> None:
     outcome, _ = await ran(
         pattern=Pipeline.with_stages('saying', analyzing=lambda state: {'messages': [hello]})
     )
-    assert said(outcome)[:2] == ['findings', 'draft']
+    assert list_kinds(outcome)[:2] == ['findings', 'draft']

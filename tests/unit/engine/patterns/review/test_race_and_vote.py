@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 BROKEN = ModelError('no such key', kind='auth')
 
 
-async def played(name, model, **parameters) -> Outcome:
+async def play(name, model, **parameters) -> Outcome:
     made = model if isinstance(model, FakeModel) else FakeModel(actors(model))
     async with Conductor(
         MemoryJournal(), catalog=review_catalog(made, Race, Vote), clock=HastyClock(), sandbox=WordSandbox()
@@ -34,7 +34,7 @@ async def played(name, model, **parameters) -> Outcome:
 
 async def test_the_first_that_passes_wins_and_the_others_are_stopped():
     script = {'racer1': writing('bad'), 'racer2': writing('good'), 'racer3': lambda request: asyncio.Event()}
-    outcome = await played('race', script, command='check')
+    outcome = await play('race', script, command='check')
     assert outcome.status is Status.DONE
     assert (outcome.memory['winner'], outcome.memory['passed']) == ('racer2', True)
     assert outcome.memory['candidates']['racer3']['versions'] == []
@@ -42,17 +42,17 @@ async def test_the_first_that_passes_wins_and_the_others_are_stopped():
 
 async def test_without_a_passing_candidate_the_best_wins_or_the_run_fails():
     script = {f'racer{n}': writing('bad') for n in (1, 2)}
-    outcome = await played('race', script, racers=2, command='check')
+    outcome = await play('race', script, racers=2, command='check')
     assert (outcome.status, outcome.memory['passed']) == (Status.DONE, False)
     assert 'best of those that did not pass' in outcome.answer
-    outcome = await played('race', script, racers=2, command='check', otherwise='fail')
+    outcome = await play('race', script, racers=2, command='check', otherwise='fail')
     assert outcome.status is Status.FAILED and 'racer2: the test command failed;' in outcome.answer
 
 
 async def test_a_race_continues_without_failed_coders():
-    outcome = await played('race', {'racer1': BROKEN, 'racer2': writing('good')}, racers=2, command='check')
+    outcome = await play('race', {'racer1': BROKEN, 'racer2': writing('good')}, racers=2, command='check')
     assert outcome.memory['winner'] == 'racer2'
-    outcome = await played('race', {'racer1': BROKEN, 'racer2': BROKEN}, racers=2, command='check')
+    outcome = await play('race', {'racer1': BROKEN, 'racer2': BROKEN}, racers=2, command='check')
     assert outcome.status is Status.FAILED and 'racer1: no such key' in outcome.answer
 
 
@@ -69,7 +69,7 @@ def votes(*answers, **more):
 
 
 async def test_equivalent_answers_are_counted_together():
-    outcome = await played('vote', votes('No.', ' no', 'yes'))
+    outcome = await play('vote', votes('No.', ' no', 'yes'))
     assert (outcome.answer, outcome.memory['settled_by']) == ('No.', 'count')
     assert outcome.memory['tally'] == {'no': 2, 'yes': 1}
 
@@ -90,15 +90,15 @@ def test_equivalence_of_answers(one, other, same):
 
 async def test_a_tie_leads_to_a_second_ballot_that_sees_the_first():
     model = FakeModel(actors(votes('yes', ('no', 'yes'))))
-    outcome = await played('vote', model, voters=2)
+    outcome = await play('vote', model, voters=2)
     assert (outcome.answer, outcome.memory['number'], len(outcome.memory['ballots'])) == ('yes', 2, 4)
     assert 'The last ballot was tied' in model.requests[-1].messages[-1].text
 
 
 async def test_a_remaining_tie_goes_to_the_first():
-    outcome = await played('vote', votes('yes', 'no'), voters=2, max_ballots=2)
+    outcome = await play('vote', votes('yes', 'no'), voters=2, max_ballots=2)
     assert (outcome.answer, outcome.memory['settled_by'], outcome.memory['number']) == ('yes', 'first', 2)
-    outcome = await played('vote', votes('c', 'b', 'b', 'a', 'a'), voters=5, ties='first')
+    outcome = await play('vote', votes('c', 'b', 'b', 'a', 'a'), voters=5, ties='first')
     assert (outcome.answer, outcome.memory['number']) == ('b', 1)
 
 
@@ -111,17 +111,17 @@ async def test_a_remaining_tie_goes_to_the_first():
     ],
 )
 async def test_a_judge_breaks_a_tie_with_a_given_answer(ruling, answer, by):
-    outcome = await played('vote', votes('yes', 'no', judge=ruling), voters=2, ties='judge')
+    outcome = await play('vote', votes('yes', 'no', judge=ruling), voters=2, ties='judge')
     assert (outcome.answer, outcome.memory['settled_by']) == (answer, by)
 
 
 async def test_a_judge_may_overrule_the_majority():
-    outcome = await played('vote', votes('yes', 'yes', 'no', judge={'answer': 'no'}), decided_by='judge')
+    outcome = await play('vote', votes('yes', 'yes', 'no', judge={'answer': 'no'}), decided_by='judge')
     assert (outcome.answer, outcome.memory['settled_by']) == ('no', 'judge')
 
 
 async def test_a_vote_continues_without_failed_voters():
-    outcome = await played('vote', votes('yes', BROKEN, 'yes'))
+    outcome = await play('vote', votes('yes', BROKEN, 'yes'))
     assert outcome.answer == 'yes' and 'no such key' in outcome.memory['failed']['voter2']
-    outcome = await played('vote', votes(BROKEN, BROKEN), voters=2)
+    outcome = await play('vote', votes(BROKEN, BROKEN), voters=2)
     assert outcome.status is Status.FAILED

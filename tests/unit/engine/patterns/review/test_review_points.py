@@ -12,8 +12,8 @@ pytestmark = pytest.mark.anyio
 BEST = position('REVISE_BEST', 'coder1')
 
 
-def asked(model: FakeModel, state: str) -> str:
-    """All prompts of a state."""
+def read_prompt(model: FakeModel, state: str) -> str:
+    """What the last request of a state asks."""
     found = [request for request in model.requests if request.hints.state == state]
     return '\n'.join(message.text for message in found[-1].messages if message.role == 'user')
 
@@ -68,7 +68,7 @@ async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():
         await here.send(run, 'choose', data={'candidate': 'coder1'})
         outcome = await to_the_end(here, run)
         assert await here.audit(run)
-    told = asked(model, 'revising.coder1.working')
+    told = read_prompt(model, 'revising.coder1.working')
     assert 'work.txt, line 1 of version 1 (a person): Say why.' in told
     made = outcome.memory['comments']
     assert [(one['sent'], one['version'], one['by']) for one in made] == [(1, 1, '')]

@@ -327,8 +327,8 @@ MUTATIONS = (
     Mutation(
         name='leave a run whose files could not be made',
         module='engine.runtime.live_runs',
-        before='asyncio.gather(self.journal.delete(info.id), self.workspaces.delete(info.id))',
-        after='asyncio.sleep(0)',
+        before='await asyncio.shield(self._discard(run))',
+        after='await asyncio.sleep(0)',
         guards=(f'{FORK}::test_a_fork_whose_files_cannot_be_copied_leaves_neither_a_run_nor_files',),
     ),
 )

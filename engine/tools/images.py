@@ -19,6 +19,9 @@ LARGEST = 3_750_000
 MOST_SIDE = 8_000
 """Pixels; a provider that is sent a larger image refuses the whole request."""
 
+MOST_PARTS = 10_000
+"""More than images have, and fewer than keep the server busy."""
+
 
 def image_type(data: bytes) -> str:
     """The media type of an image by its first bytes; '' if models do not accept it."""
@@ -57,18 +60,19 @@ Size = tuple[int, int] | None
 
 def _png(data: bytes) -> Size:
     at, size = 8, None
-    while True:
+    for _ in range(MOST_PARTS):
         length, name = struct.unpack_from('>I4s', data, at)
         if name == b'IHDR':
             size = struct.unpack_from('>II', data, at + 8)
         at += 12 + length
         if name == b'IEND':
             return size if at <= len(data) else None
+    return None
 
 
 def _jpeg(data: bytes) -> Size:
     at, size = 2, None
-    while True:
+    for _ in range(MOST_PARTS):
         mark, kind = data[at], data[at + 1]
         if mark != 0xFF:
             return None
@@ -82,6 +86,7 @@ def _jpeg(data: bytes) -> Size:
             return size if data.find(b'\xff\xd9', at) > 0 else None
         alone = kind == 0x01 or 0xD0 <= kind <= 0xD7
         at += 2 if alone else 2 + struct.unpack_from('>H', data, at + 2)[0]
+    return None
 
 
 def _gif(data: bytes) -> Size:

@@ -302,3 +302,14 @@ async def test_a_run_keeps_digests_in_its_journal_and_shows_the_bytes(tmp_path: 
         assert batch.event.data['images'][0]['media_type'] == 'image/png'
         assert await conductor.audit(run) == len(steps)
     assert [list(request.images.values()) for request in model.requests] == [[], [], [DATA]]
+
+
+@pytest.mark.parametrize(
+    'data',
+    [
+        PNG[:8] + b'\0\0\0\0none\0\0\0\0' * 20_000 + PNG[8:],
+        b'\xff\xd8' + b'\xff' * 20_000 + JPEG[2:],
+    ],
+)
+def test_an_image_of_very_many_parts_is_not_read_to_its_end(data: bytes) -> None:
+    assert image_problem(data) == 'it is incomplete'

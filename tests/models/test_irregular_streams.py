@@ -297,6 +297,19 @@ async def test_a_legacy_function_call_is_a_call() -> None:
     assert found.calls == [('f', '{"x": 1}')] and found.end.reason == 'tools'
 
 
+async def test_a_call_whose_name_does_not_come_is_an_error() -> None:
+    def delta(**function: Any) -> bytes:
+        call = {'index': 0, 'id': 'a', 'type': 'function', 'function': function}
+        return openai(choices=[{'index': 0, 'delta': {'tool_calls': [call]}}])
+
+    found = await read(delta(name=None, arguments='{"x": 1}'), finish('tool_calls'))
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable) == ('bad response', True)
+    assert 'it called a tool without its name' in str(found.error)
+    found = await read(delta(arguments=''), say('all'), finish('stop'))
+    assert (found.text, found.calls, found.end.reason) == ('all', [], 'stop')
+
+
 async def test_reasoning_found_only_in_details_is_shown() -> None:
     def delta(**detail: Any) -> bytes:
         return openai(choices=[{'index': 0, 'delta': {'reasoning_details': [{'index': 0, **detail}]}}])

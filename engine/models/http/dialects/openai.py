@@ -129,6 +129,7 @@ class OpenAIDecoder(Decoder):
     def close(self) -> list[ModelEvent]:
         """What goes back to the provider with the next request, then the end."""
         end = self.make_end(calls=bool(self._calls), cost=self._cost)
+        self._calls.close()
         if self._refused:
             end = replace(end, reason='filter')
         data: dict[str, Any] = {}

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from engine.errors import ModelError
 from engine.models.http.dialects.dialect import as_mapping, as_word, join_surrogates, refuse_many
 from engine.models.protocol import ArgumentPiece, CallStarted, ModelEvent, OpaquePiece
 
@@ -80,7 +81,12 @@ class ToolCallAssembler:
         self._slots: list[PartialCall] = []
 
     def __bool__(self) -> bool:
-        return bool(self._slots)
+        return any(slot.name for slot in self._slots)
+
+    def close(self) -> None:
+        """Raise `ModelError` if a call has arguments and no name: it cannot be made."""
+        if any(slot.arguments and not slot.name for slot in self._slots):
+            raise ModelError('it called a tool without its name', kind='bad response', retryable=True)
 
     def _add(self, index: int | None, ident: str) -> PartialCall:
         refuse_many(len(self._slots))

@@ -399,7 +399,7 @@ def validate_options(options: Mapping[str, Any]) -> dict[str, Any]:
         made = dict(OPTIONS.validate_python(dict(options), strict=True))
     except ValidationError as error:
         raise InvalidInput(
-            {'.'.join(map(str, item['loc'])): item['msg'] for item in error.errors()}
+            {'.'.join(filter(None, map(str, item['loc']))): item['msg'] for item in error.errors()}
         ) from None
     if made.get('record') and made.get('replay'):
         raise InvalidInput({'record': 'a replay cannot be recorded: it would be the same recording again'})

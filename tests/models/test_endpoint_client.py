@@ -221,8 +221,8 @@ async def test_a_call_says_why_it_waits_and_counts_those_ahead_of_it() -> None:
     tasks = [asyncio.create_task(one(number)) for number in range(2)]
     await settle()
     assert said == [
-        [Waiting(reason='1 requests a minute', seconds=40)],
-        [Waiting(reason='1 requests a minute', seconds=100)],
+        [Waiting(reason='1 request a minute', seconds=40)],
+        [Waiting(reason='1 request a minute', seconds=100)],
     ]
     tasks[0].cancel()  # A call that leaves the queue does not delay the others.
     await clock.advance(100)

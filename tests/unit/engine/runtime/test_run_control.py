@@ -155,6 +155,7 @@ async def test_bad_starts_are_refused_by_name(conductor: Conductor) -> None:
             'lone',
             {'effort': {'working': 'much'}},
         ),
+        (InvalidInput, 'effort: must be one of none, minimal', 'lone', {'effort': {'': 'much'}}),
         (PatternError, "'working': there is no tool 'telescope'", 'tooled', {}),
         (PatternError, 'Memory: it cannot start: needed: Field required', 'demanding', {}),
     ):

@@ -23,7 +23,7 @@ async def nothing(*_: object) -> None:
     """Golden journals come without the files of their agents."""
 
 
-async def kept(path: Path) -> tuple[Conductor, RunId]:
+async def load_golden(path: Path) -> tuple[Conductor, RunId]:
     document = json.loads(path.read_text('utf-8'))
     steps, journal = STEPS.validate_python(document['steps']), MemoryJournal()
     conductor = Conductor(journal, catalog=CATALOG)
@@ -42,6 +42,6 @@ async def test_a_fork_at_any_step_reaches_the_same_journal(
 ) -> None:
     monkeypatch.setattr(Workspaces, 'fork', nothing)
     monkeypatch.setattr(Workspaces, 'restore', nothing)
-    conductor, run = await kept(path)
+    conductor, run = await load_golden(path)
     async with conductor:
         assert await forks_alike(conductor, run) > 1

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import httpx
 
 from engine.models.protocol import Timeouts
-from tests.models.reading import SHORT, Read, asked, endpoint, read
+from tests.models.reading import SHORT, Read, endpoint, make_request, read
 from tests.models.server import Script, Wire, serving
 from tests.models.speech import Speech
 
@@ -19,9 +19,9 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         yield http
 
 
-async def served(speech: Speech, script: Script, timeouts: Timeouts = SHORT) -> Read:
+async def serve_and_read(speech: Speech, script: Script, timeouts: Timeouts = SHORT) -> Read:
     async with serving(script) as server, client() as http:
-        return await read(http, endpoint(speech.dialect, server.url), asked(timeouts=timeouts))
+        return await read(http, endpoint(speech.dialect, server.url), make_request(timeouts=timeouts))
 
 
 async def whole(speech: Speech, *pieces: bytes) -> Read:
@@ -31,4 +31,4 @@ async def whole(speech: Speech, *pieces: bytes) -> Read:
             await wire.chunk(piece)
         await wire.end()
 
-    return await served(speech, script)
+    return await serve_and_read(speech, script)

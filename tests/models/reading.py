@@ -57,7 +57,7 @@ class Read:
         return self.events[-1]
 
 
-def asked(text: str = 'Say something', **more: Any) -> ModelRequest:
+def make_request(text: str = 'Say something', **more: Any) -> ModelRequest:
     more = {'timeouts': SHORT, **more}
     return ModelRequest(model='m', messages=(Message.of('user', text),), **more)
 
@@ -69,7 +69,7 @@ def endpoint(dialect: str = 'openai', url: str = 'http://provider.example/v1', *
 async def read(http: httpx.AsyncClient, to: Endpoint, request: ModelRequest | None = None) -> Read:
     made = Read()
     try:
-        async for event in call(http, to, 'm', request or asked()):
+        async for event in call(http, to, 'm', request or make_request()):
             made.events.append(event)
     except ModelError as error:
         made.error = error
@@ -87,7 +87,7 @@ class Pieces(httpx.AsyncByteStream):
             yield piece
 
 
-async def replayed(
+async def replay(
     body: bytes,
     dialect: str = 'openai',
     *,

@@ -61,7 +61,7 @@ async def serving(script: Script) -> AsyncIterator[Server]:
     """Serve until the block is left; each request on a connection is answered by the script."""
     server = Server()
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server.connections += 1
         server.open += 1
         try:
@@ -79,7 +79,7 @@ async def serving(script: Script) -> AsyncIterator[Server]:
         finally:
             server.open -= 1
 
-    async with listening(connected) as port:
+    async with listening(handle) as port:
         server.url = f'http://127.0.0.1:{port}/v1'
         yield server
 

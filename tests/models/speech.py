@@ -34,7 +34,7 @@ class OpenAISpeech:
         return openai(choices=[{'index': 0, 'delta': {'content': text}}])
 
     @staticmethod
-    def used(output: int) -> bytes:
+    def report_usage(output: int) -> bytes:
         return openai(choices=[], usage={'prompt_tokens': 3, 'completion_tokens': output})
 
     @staticmethod
@@ -66,7 +66,7 @@ class AnthropicSpeech:
         return anthropic('content_block_delta', index=0, delta={'type': 'text_delta', 'text': text})
 
     @staticmethod
-    def used(output: int) -> bytes:
+    def report_usage(output: int) -> bytes:
         return anthropic('message_delta', delta={}, usage={'output_tokens': output})
 
     @staticmethod
@@ -102,7 +102,7 @@ class GeminiSpeech:
         return openai(candidates=[{'content': {'role': 'model', 'parts': [{'text': text}]}}])
 
     @staticmethod
-    def used(output: int) -> bytes:
+    def report_usage(output: int) -> bytes:
         return openai(candidates=[], usageMetadata={'promptTokenCount': 3, 'candidatesTokenCount': output})
 
     @staticmethod

@@ -15,14 +15,14 @@ from engine.models.protocol import ModelRequest, TextPiece
 from engine.models.recording.cassette import Cassette, CassetteMiss, Mode
 from engine.models.recording.exchange import number_ids
 from engine.models.recording.request_diff import describe_nearest
-from tests.models.reading import Pieces, asked, endpoint
+from tests.models.reading import Pieces, endpoint, make_request
 from tests.models.speech import OpenAISpeech
 
 pytestmark = pytest.mark.anyio
 
 speech = OpenAISpeech()
 KEY = 'k-very-secret-1234'
-BODY = speech.start + speech.say('Grüß dich') + speech.stop + speech.used(3) + speech.end
+BODY = speech.start + speech.say('Grüß dich') + speech.stop + speech.report_usage(3) + speech.end
 
 
 class Provider:
@@ -49,9 +49,9 @@ def line(path: Path, mode: Mode, provider: Any = None, **more: Any) -> EndpointC
     return EndpointClient(to, transport=Cassette(path, mode, **more).wrap(transport, to.hide))
 
 
-async def said(over: EndpointClient, request: ModelRequest | None = None) -> list[Any]:
+async def collect(over: EndpointClient, request: ModelRequest | None = None) -> list[Any]:
     try:
-        return [event async for event in over.model('m').stream(request or asked())]
+        return [event async for event in over.model('m').stream(request or make_request())]
     except ModelError as error:
         return [(type(error).__name__, error.kind, error.retry_after, str(error))]
 
@@ -67,12 +67,12 @@ async def test_a_recording_replays_identically(tmp_path: Path) -> None:
     provider = Provider(BODY, httpx.ConnectError('refused'), (429, refusal), BODY[:-90], BODY)
     recording = line(path, 'record', provider)
     recording._limiter.pause = lambda *given: None  # type: ignore[method-assign]
-    recorded = [await said(recording) for _ in range(4)]
-    recorded.append(await said(recording, asked('Something else')))
+    recorded = [await collect(recording) for _ in range(4)]
+    recorded.append(await collect(recording, make_request('Something else')))
     replaying = line(path, 'replay')
     replaying._limiter.pause = lambda *given: None  # type: ignore[method-assign]
-    other = await said(replaying, asked('Something else'))
-    replayed = [await said(replaying) for _ in range(4)]
+    other = await collect(replaying, make_request('Something else'))
+    replayed = [await collect(replaying) for _ in range(4)]
     assert [*replayed, other] == recorded
     assert provider.asked == 5
     assert [item[0][:3] for item in recorded[1:3]] == [
@@ -88,32 +88,32 @@ async def test_no_secret_is_recorded(tmp_path: Path) -> None:
         assert KEY in request.headers['authorization']
         return httpx.Response(401, content=body, headers={'set-cookie': KEY, 'x-account': KEY})
 
-    await said(line(path, 'record', answer))
+    await collect(line(path, 'record', answer))
     text = path.read_text('utf-8')
     assert 'Wrong key [hidden]' in text and KEY not in text
 
 
 async def test_a_cancelled_read_is_recorded(tmp_path: Path) -> None:
     path = tmp_path / 'tape.jsonl'
-    stream: Any = line(path, 'record', Provider(BODY)).model('m').stream(asked())
+    stream: Any = line(path, 'record', Provider(BODY)).model('m').stream(make_request())
     while not isinstance(await anext(stream), TextPiece):
         pass
     await stream.aclose()
-    found = await said(line(path, 'replay'))
+    found = await collect(line(path, 'replay'))
     assert found[0][1] == 'truncated'
 
 
 async def test_a_miss_shows_the_difference(tmp_path: Path) -> None:
     path = tmp_path / 'tape.jsonl'
-    await said(line(path, 'record', Provider(BODY)), asked('Say something about the weather'))
+    await collect(line(path, 'record', Provider(BODY)), make_request('Say something about the weather'))
     replaying = line(path, 'replay')
-    (problem,) = await said(replaying, asked('Say something about the sea', temperature=0.5))
+    (problem,) = await collect(replaying, make_request('Say something about the sea', temperature=0.5))
     assert problem[1] == 'bad request'
     assert 'tape.jsonl has no answer (left)' in problem[3]
     assert "body.messages[0].content: recorded 'Say something about the weather'" in problem[3]
     assert 'body.temperature: recorded None, asked 0.5' in problem[3]
-    assert await said(replaying, asked('Say something about the weather'))
-    (problem,) = await said(replaying, asked('Say something about the weather'))
+    assert await collect(replaying, make_request('Say something about the weather'))
+    (problem,) = await collect(replaying, make_request('Say something about the weather'))
     assert 'all of it has been used' in problem[3]
 
 
@@ -140,7 +140,7 @@ async def test_a_replay_can_keep_the_pace(tmp_path: Path, monkeypatch: pytest.Mo
         headers = {'content-type': 'text/event-stream'}
         return httpx.Response(200, headers=headers, stream=Slow([speech.start, speech.say('x'), BODY]))
 
-    await said(line(path, 'record', answer))
+    await collect(line(path, 'record', answer))
     sleep, slept = asyncio.sleep, []
 
     async def skip(seconds: float) -> None:
@@ -150,7 +150,7 @@ async def test_a_replay_can_keep_the_pace(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(asyncio, 'sleep', skip)
     for paced in (True, False):
         slept.clear()
-        await said(line(path, 'replay', paced=paced))
+        await collect(line(path, 'replay', paced=paced))
         assert (sum(slept) > 0.1) is paced
 
 
@@ -169,10 +169,10 @@ def test_a_miss_is_not_retried() -> None:
 
 async def test_an_unfinished_line_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / 'tape.jsonl'
-    recorded = await said(line(path, 'record', Provider(BODY)))
+    recorded = await collect(line(path, 'record', Provider(BODY)))
     with path.open('ab') as file:
         file.write(b'{"key": "x", "pie')
-    assert await said(line(path, 'replay')) == recorded
+    assert await collect(line(path, 'replay')) == recorded
 
 
 async def test_a_secret_split_across_chunks_is_hidden(tmp_path: Path) -> None:
@@ -184,11 +184,11 @@ async def test_a_secret_split_across_chunks_is_hidden(tmp_path: Path) -> None:
             headers = {'content-type': 'text/event-stream'}
             return httpx.Response(200, headers=headers, stream=Pieces([body[:cut], body[cut:]]))
 
-        await said(line(path, 'record', answer))
+        await collect(line(path, 'record', answer))
     assert KEY not in path.read_text('utf-8')
     replaying = line(path, 'replay')
     for _ in range(2):
-        assert TextPiece(text='Grüß dich, [hidden]') in await said(replaying)
+        assert TextPiece(text='Grüß dich, [hidden]') in await collect(replaying)
 
 
 def test_requests_match_regardless_of_call_ids() -> None:
@@ -212,7 +212,7 @@ async def test_an_exchange_is_stored_before_its_call_ends(
         write(self, line)
 
     monkeypatch.setattr(Cassette, '_write', slowly)
-    await said(line(path, 'record', Provider(BODY)))
+    await collect(line(path, 'record', Provider(BODY)))
     assert len(path.read_bytes().splitlines()) == 1
 
 
@@ -222,5 +222,5 @@ async def test_a_redirect_keeps_its_location_in_a_recording(tmp_path: Path) -> N
 
     path = tmp_path / 'tape.jsonl'
     for mode in ('record', 'replay'):
-        (problem,) = await said(line(path, mode, redirect))  # type: ignore[arg-type]
+        (problem,) = await collect(line(path, mode, redirect))  # type: ignore[arg-type]
         assert problem[3] == 'here: it redirects to https://other.example/?k=[hidden]'

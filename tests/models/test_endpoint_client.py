@@ -15,7 +15,7 @@ from engine.models.http.call_limiter import FIRST_OUTPUT, Admission, CallLimiter
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.prices import Price, Prices
 from engine.models.protocol import Completed, Waiting
-from tests.models.reading import asked, endpoint
+from tests.models.reading import endpoint, make_request
 from tests.models.server import Wire, serving
 from tests.models.speech import AnthropicSpeech, OpenAISpeech
 from tests.support.harness import until
@@ -23,11 +23,11 @@ from tests.support.harness import until
 pytestmark = pytest.mark.anyio
 
 speech, anthropic = OpenAISpeech(), AnthropicSpeech()
-WHOLE = speech.start + speech.say('x') + speech.stop + speech.used(1_000_000) + speech.end
+WHOLE = speech.start + speech.say('x') + speech.stop + speech.report_usage(1_000_000) + speech.end
 
 
-async def spoken(line: EndpointClient, model: str = 'm', said: str = 'Say something') -> Completed:
-    events = [event async for event in line.model(model).stream(asked(said))]
+async def complete(line: EndpointClient, model: str = 'm', said: str = 'Say something') -> Completed:
+    events = [event async for event in line.model(model).stream(make_request(said))]
     assert isinstance(events[-1], Completed)
     return events[-1]
 
@@ -84,9 +84,9 @@ async def test_a_429_delays_the_others() -> None:
 
     line = EndpointClient(endpoint(), transport=httpx.MockTransport(answer), clock=clock)
     with pytest.raises(ModelError) as caught:
-        await spoken(line)
+        await complete(line)
     assert (caught.value.kind, caught.value.retry_after) == ('rate limit', 2)
-    second = asyncio.create_task(spoken(line))
+    second = asyncio.create_task(complete(line))
     await clock.advance(1.9)
     assert answers == [200], 'it waits'
     await clock.advance(0.2)
@@ -94,13 +94,13 @@ async def test_a_429_delays_the_others() -> None:
     await line.close()
 
 
-async def started(line: EndpointClient, clock: SimulatedClock, calls: int) -> list[float]:
+async def time_sends(line: EndpointClient, clock: SimulatedClock, calls: int) -> list[float]:
     """The send times of concurrent calls, in seconds; each is answered at once."""
     sent: list[float] = []
     began = clock.now()
 
     async def one() -> None:
-        async for event in line.stream('m', asked('x' * 400)):
+        async for event in line.stream('m', make_request('x' * 400)):
             if isinstance(event, Completed):
                 sent.append(round(clock.now() - began, 3))
 
@@ -113,7 +113,7 @@ async def started(line: EndpointClient, clock: SimulatedClock, calls: int) -> li
 
 
 def answers(used: int) -> httpx.MockTransport:
-    body = speech.start + speech.say('x') + speech.stop + speech.used(used) + speech.end
+    body = speech.start + speech.say('x') + speech.stop + speech.report_usage(used) + speech.end
 
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=body)
@@ -124,7 +124,7 @@ def answers(used: int) -> httpx.MockTransport:
 async def test_no_minute_has_more_requests_than_allowed() -> None:
     clock = SimulatedClock()
     line = EndpointClient(endpoint(requests_per_minute=3, at_once=2), transport=answers(1), clock=clock)
-    assert await started(line, clock, 7) == [0, 0, 0, 60, 60, 60, 120]
+    assert await time_sends(line, clock, 7) == [0, 0, 0, 60, 60, 60, 120]
     await line.close()
 
 
@@ -132,7 +132,7 @@ async def test_used_tokens_replace_estimates_in_the_minutes_count() -> None:
     clock = SimulatedClock()
     # Each has 100 tokens of input by estimate; the server reports 3, and 497 of output.
     line = EndpointClient(endpoint(tokens_per_minute=1_100, at_once=1), transport=answers(497), clock=clock)
-    assert await started(line, clock, 5) == [0, 0, 60, 60, 120]
+    assert await time_sends(line, clock, 5) == [0, 0, 60, 60, 120]
     await line.close()
 
 
@@ -148,7 +148,7 @@ async def test_first_calls_reserve_a_guess_at_their_output(most: int | None, at_
 
     limits = endpoint(tokens_per_minute=2 * (100 + FIRST_OUTPUT), most_tokens=most)
     line = EndpointClient(limits, transport=httpx.MockTransport(answer), clock=SimulatedClock())
-    calls = [asyncio.create_task(spoken(line, said='x' * 400)) for _ in range(8)]
+    calls = [asyncio.create_task(complete(line, said='x' * 400)) for _ in range(8)]
     await settle(300)
     assert begun == at_first
     gate.set()
@@ -169,9 +169,9 @@ async def test_a_refused_call_uses_no_tokens() -> None:
     limits = endpoint(tokens_per_minute=FIRST_OUTPUT + 10)
     line = EndpointClient(limits, transport=httpx.MockTransport(answer), clock=SimulatedClock())
     with pytest.raises(ModelError):
-        await spoken(line)
+        await complete(line)
     async with asyncio.timeout(5):
-        await spoken(line)
+        await complete(line)
     await line.close()
 
 
@@ -182,7 +182,7 @@ async def test_usage_reported_mid_answer_frees_nothing() -> None:
     async def pieces() -> AsyncIterator[bytes]:
         yield anthropic.start
         await gate.wait()
-        yield anthropic.say('x') + anthropic.stop + anthropic.used(40) + anthropic.end
+        yield anthropic.say('x') + anthropic.stop + anthropic.report_usage(40) + anthropic.end
 
     def answer(request: httpx.Request) -> httpx.Response:
         nonlocal begun
@@ -191,7 +191,7 @@ async def test_usage_reported_mid_answer_frees_nothing() -> None:
 
     limits = endpoint(tokens_per_minute=FIRST_OUTPUT + 10, dialect='anthropic')
     line = EndpointClient(limits, transport=httpx.MockTransport(answer), clock=SimulatedClock())
-    calls = [asyncio.create_task(spoken(line)) for _ in range(2)]
+    calls = [asyncio.create_task(complete(line)) for _ in range(2)]
     await settle(300)
     assert begun == 1
     gate.set()
@@ -202,19 +202,19 @@ async def test_usage_reported_mid_answer_frees_nothing() -> None:
 async def test_a_call_larger_than_the_limit_runs_alone() -> None:
     clock = SimulatedClock()
     line = EndpointClient(endpoint(tokens_per_minute=50), transport=answers(500), clock=clock)
-    assert await started(line, clock, 3) == [0, 60, 120]
+    assert await time_sends(line, clock, 3) == [0, 60, 120]
     await line.close()
 
 
 async def test_a_call_says_why_it_waits_and_counts_those_ahead_of_it() -> None:
     clock = SimulatedClock()
     line = EndpointClient(endpoint(requests_per_minute=1), transport=answers(1), clock=clock)
-    await spoken(line)
+    await complete(line)
     await clock.advance(20)
     said: list[list[Waiting]] = [[], []]
 
     async def one(number: int) -> None:
-        async for event in line.stream('m', asked()):
+        async for event in line.stream('m', make_request()):
             if isinstance(event, Waiting):
                 said[number].append(event)
 
@@ -244,7 +244,7 @@ async def test_a_call_has_a_cost_where_it_is_known(prices: dict[str, Price], cos
         return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=WHOLE)
 
     line = EndpointClient(endpoint(), prices=Prices(own=prices), transport=httpx.MockTransport(answer))
-    end = await spoken(line)
+    end = await complete(line)
     assert end.cost == (None if cost is None else pytest.approx(cost))
     await line.close()
 
@@ -265,7 +265,7 @@ async def test_cache_writes_through_a_proxy_cost_as_long_as_they_are_kept(
 
     prices = Prices(own={'m': Price(input=1, output=0, written=1.25, written_hour=2)})
     line = EndpointClient(endpoint(cache=kept), prices=prices, transport=httpx.MockTransport(answer))
-    end = await spoken(line)
+    end = await complete(line)
     assert (end.usage.written, end.cost) == (10**6, pytest.approx(cost))
     await line.close()
 
@@ -278,10 +278,10 @@ async def test_a_closed_limiter_opens_again() -> None:
 
     async with serving(script) as server:
         line = EndpointClient(endpoint(url=server.url))
-        await spoken(line)
+        await complete(line)
         await line.close()
         await until(lambda: server.open == 0)
-        await spoken(line, 'other')
+        await complete(line, 'other')
         assert json.loads(server.requests[-1].body)['model'] == 'other'
         await line.close()
 
@@ -297,7 +297,7 @@ async def test_an_endpoint_that_is_down_is_skipped_for_a_while() -> None:
     to = endpoint(down_seconds=30, attempts=7, patience=5)
     line = EndpointClient(to, transport=httpx.MockTransport(answer), clock=clock)
     with pytest.raises(ModelError) as caught:
-        await spoken(line)
+        await complete(line)
     assert (caught.value.attempts, caught.value.patience) == (7, 5)
     model = line.model('m')
     assert not model.down, 'it is marked only for calls with another model'
@@ -306,10 +306,10 @@ async def test_an_endpoint_that_is_down_is_skipped_for_a_while() -> None:
     await clock.advance(31)
     assert not model.down
     with pytest.raises(ModelError):
-        await spoken(line)
+        await complete(line)
     assert model.down, 'one failure is enough as long as nothing has succeeded since'
     broken = False
-    await spoken(line)
+    await complete(line)
     assert not model.down
 
 
@@ -320,7 +320,7 @@ async def test_an_endpoint_has_its_own_timeouts() -> None:
     async with serving(script) as server:
         line = EndpointClient(endpoint(url=server.url, first_seconds=0.05))
         with pytest.raises(ModelError, match=r'it said nothing for 0\.05 s'):
-            async for _ in line.stream('m', asked(timeouts=None)):
+            async for _ in line.stream('m', make_request(timeouts=None)):
                 pass
         await line.close()
 
@@ -346,7 +346,7 @@ async def test_unusable_files_are_named(
         monkeypatch.setenv(variable, value)
     line = EndpointClient(endpoint(url=url))
     with pytest.raises(ModelError, match=said) as caught:
-        await spoken(line)
+        await complete(line)
     assert (caught.value.kind, caught.value.retryable) == ('bad request', False)
 
 
@@ -358,19 +358,19 @@ async def test_a_proxy_that_cannot_be_reached_is_named(monkeypatch: pytest.Monke
     with pytest.raises(
         ModelError, match=r'here: models\.example through the proxy 127\.0\.0\.1:9 cannot'
     ) as caught:
-        await spoken(line)
+        await complete(line)
     assert 'hidden' not in str(caught.value)
     monkeypatch.setenv('no_proxy', '127.0.0.1')
     line = EndpointClient(endpoint(url='http://127.0.0.1:9/v1'))
     with pytest.raises(ModelError, match=r'here: 127\.0\.0\.1:9 cannot be reached'):
-        await spoken(line)
+        await complete(line)
 
 
 def test_an_invalid_port_is_reported_under_uvloop() -> None:
-    async def spoken_there() -> None:
+    async def complete_there() -> None:
         with pytest.raises(ModelError, match='its address cannot be used: port must be 0-65535') as caught:
-            await spoken(EndpointClient(endpoint(url='http://127.0.0.1:99999/v1')))
+            await complete(EndpointClient(endpoint(url='http://127.0.0.1:99999/v1')))
         assert not caught.value.retryable
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(spoken_there())
+        runner.run(complete_there())

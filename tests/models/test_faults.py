@@ -11,8 +11,8 @@ import pytest
 from engine.models.http import sse_reader
 from engine.models.http.client import call
 from engine.models.protocol import TextPiece, Timeouts
-from tests.models.exchange import client, served, whole
-from tests.models.reading import asked, endpoint, read
+from tests.models.exchange import client, serve_and_read, whole
+from tests.models.reading import endpoint, make_request, read
 from tests.models.server import Wire, serving
 from tests.models.speech import SPEECHES, Speech
 
@@ -39,7 +39,7 @@ async def test_fragments_may_be_split_anywhere(speech: Speech, size: int, line: 
             await asyncio.sleep(0)
         await wire.end()
 
-    found = await served(speech, script)
+    found = await serve_and_read(speech, script)
     assert found.text == GREETING
     assert found.end.reason == 'stop'
 
@@ -51,9 +51,9 @@ async def test_empty_events_are_skipped(speech: Speech) -> None:
 
 
 async def test_the_last_report_of_usage_counts(speech: Speech) -> None:
-    reports = [speech.used(output) for output in (2, 5, 9)]
+    reports = [speech.report_usage(output) for output in (2, 5, 9)]
     found = await whole(
-        speech, speech.start, *reports, speech.say('x'), speech.stop, speech.used(12), speech.end
+        speech, speech.start, *reports, speech.say('x'), speech.stop, speech.report_usage(12), speech.end
     )
     assert (found.end.usage.input, found.end.usage.output) == (3, 12)
 
@@ -61,11 +61,11 @@ async def test_the_last_report_of_usage_counts(speech: Speech) -> None:
 async def test_a_connection_lost_mid_stream_is_an_error(speech: Speech) -> None:
     async def script(wire: Wire) -> None:
         await wire.head()
-        await wire.chunk(speech.start + speech.used(4) + speech.say('half'))
+        await wire.chunk(speech.start + speech.report_usage(4) + speech.say('half'))
         await asyncio.sleep(0.02)
         wire.drop()
 
-    found = await served(speech, script)
+    found = await serve_and_read(speech, script)
     assert found.error is not None
     assert (found.error.kind, found.error.retryable) == ('truncated', True)
     assert found.error.usage is not None and found.error.usage.output == 4
@@ -79,7 +79,7 @@ async def test_a_connection_lost_after_the_finish_reason_is_an_end(speech: Speec
         await asyncio.sleep(0.02)
         wire.drop()
 
-    assert (await served(speech, script)).end.reason == 'stop'
+    assert (await serve_and_read(speech, script)).end.reason == 'stop'
 
 
 async def test_a_stream_that_drips_after_the_finish_reason_ends_soon(
@@ -93,11 +93,11 @@ async def test_a_stream_that_drips_after_the_finish_reason_ends_soon(
         await wire.chunk(speech.start + speech.say('all') + speech.stop)
         with contextlib.suppress(ConnectionError):
             for output in counts:
-                await wire.chunk(speech.used(output))
+                await wire.chunk(speech.report_usage(output))
                 await asyncio.sleep(0.02)
 
     async with asyncio.timeout(20):
-        found = await served(speech, script, Timeouts(first=60, idle=60, total=60))
+        found = await serve_and_read(speech, script, Timeouts(first=60, idle=60, total=60))
     assert (found.text, found.end.reason) == ('all', 'stop') and found.end.usage.output > 0
 
 
@@ -114,7 +114,7 @@ async def test_text_that_goes_on_after_a_finish_reason_is_read(
             await wire.chunk(speech.say('x'))
         await wire.end()
 
-    assert (await served(speech, script)).text == 'x' * 16
+    assert (await serve_and_read(speech, script)).text == 'x' * 16
 
 
 @pytest.mark.parametrize('cut', [False, True])
@@ -136,7 +136,7 @@ async def test_a_stall_in_mid_stream(speech: Speech) -> None:
         await wire.gone()
 
     began = time.monotonic()
-    found = await served(speech, script, QUICK)
+    found = await serve_and_read(speech, script, QUICK)
     assert found.error is not None
     assert (found.error.kind, found.error.retryable) == ('timeout', True)
     assert 'said nothing more for 0.15 s' in str(found.error)
@@ -160,7 +160,7 @@ async def test_keep_alives_do_not_hide_a_stall(speech: Speech, keep_alive: bytes
             await wire.chunk(keep_alive)
             await asyncio.sleep(0.01)
 
-    found = await served(speech, script, QUICK)
+    found = await serve_and_read(speech, script, QUICK)
     assert found.error is not None and found.error.kind == 'timeout'
 
 
@@ -169,7 +169,7 @@ async def test_slow_headers_are_a_timeout(speech: Speech) -> None:
         await wire.raw(b'HTTP/1.1 200 OK\r\n')
         await wire.gone()
 
-    found = await served(speech, script, QUICK)
+    found = await serve_and_read(speech, script, QUICK)
     assert found.error is not None
     assert (found.error.kind, found.error.retryable) == ('timeout', True)
     assert 'said nothing for 0.15 s' in str(found.error)
@@ -183,7 +183,7 @@ async def test_the_whole_call_has_a_timeout(speech: Speech) -> None:
             await wire.chunk(speech.say('and '))
             await asyncio.sleep(0.01)
 
-    found = await served(speech, script, Timeouts(first=5, idle=5, total=0.2))
+    found = await serve_and_read(speech, script, Timeouts(first=5, idle=5, total=0.2))
     assert found.error is not None
     assert 'more than 0.2 s' in str(found.error)
 
@@ -200,7 +200,9 @@ async def test_a_slow_reader_is_not_a_stall(speech: Speech) -> None:
     async with serving(script) as server, client() as http:
         text = ''
         timeouts = Timeouts(first=30, idle=1, total=60)
-        async for event in call(http, endpoint(speech.dialect, server.url), 'm', asked(timeouts=timeouts)):
+        async for event in call(
+            http, endpoint(speech.dialect, server.url), 'm', make_request(timeouts=timeouts)
+        ):
             if isinstance(event, TextPiece):
                 if not text:  # longer than the endpoint's idle timeout
                     await asyncio.sleep(1.5)
@@ -228,7 +230,7 @@ async def test_leaving_mid_stream_closes_the_connection(speech: Speech, leave: s
         wire.drop()
 
     async with serving(script) as server, client() as http:
-        stream: Any = call(http, endpoint(speech.dialect, server.url), 'm', asked())
+        stream: Any = call(http, endpoint(speech.dialect, server.url), 'm', make_request())
         while not isinstance(await anext(stream), TextPiece):
             pass
         if leave == 'cancel':

@@ -8,7 +8,7 @@ import pytest
 
 from engine.models.http import sse_reader
 from engine.models.protocol import ReasoningPiece
-from tests.models.reading import Read, replayed
+from tests.models.reading import Read, replay
 from tests.models.speech import SPEECHES, Speech, anthropic, openai
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ def say(text: str) -> bytes:
 
 
 async def read(*pieces: bytes, dialect: str = 'openai', **more: Any) -> Read:
-    return await replayed(b''.join(pieces), dialect, **more)
+    return await replay(b''.join(pieces), dialect, **more)
 
 
 WORDS = [

@@ -12,7 +12,7 @@ import pytest
 from engine.journal.usage_records import usage_to_dict
 from engine.models.protocol import CallStarted
 from engine.records.jsonable import to_jsonable
-from tests.models.reading import replayed
+from tests.models.reading import replay
 from tests.models.test_provider_streams import DIALECTS, OWN
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +33,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(item, (*path, name))
 
 
-def mutated(event: bytes, chance: random.Random) -> bytes:
+def mutate(event: bytes, chance: random.Random) -> bytes:
     value = json.loads(event)
     *path, name = chance.choice([*places(value)])
     inside = value
@@ -52,7 +52,7 @@ def mutations(body: bytes, chance: random.Random) -> Iterator[bytes]:
     for _ in range(EACH if events else 0):
         made = list(lines)
         for at in chance.sample(events, min(len(events), chance.choice([1, 1, 2]))):
-            made[at] = b'data: ' + mutated(made[at][6:], chance)
+            made[at] = b'data: ' + mutate(made[at][6:], chance)
         yield b'\n'.join(made)
 
 
@@ -67,7 +67,7 @@ STREAMS = [
 async def test_a_mutated_stream_is_read_or_refused(case: dict[str, Any]) -> None:
     body = (OWN / case['response']).read_bytes()
     for changed in mutations(body, random.Random(case['id'])):
-        found = await replayed(changed, DIALECTS[case['dialect']])
+        found = await replay(changed, DIALECTS[case['dialect']])
         if found.error is not None:
             continue
         assert all(isinstance(event.name, str) for event in found.events if isinstance(event, CallStarted))

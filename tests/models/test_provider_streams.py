@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from engine.models.protocol import Completed
-from tests.models.reading import Read, replayed
+from tests.models.reading import Read, replay
 
 pytestmark = pytest.mark.anyio
 
@@ -34,17 +34,17 @@ def cases() -> list[Any]:
     ]
 
 
-async def played(folder: Path, case: dict[str, Any], size: int) -> Read:
+async def play(folder: Path, case: dict[str, Any], size: int) -> Read:
     body = (folder / case['response']).read_bytes()
     headers = {name: value for name, value in case['headers'].items() if name != 'transfer-encoding'}
-    return await replayed(body, DIALECTS[case['dialect']], status=case['status'], headers=headers, size=size)
+    return await replay(body, DIALECTS[case['dialect']], status=case['status'], headers=headers, size=size)
 
 
 @pytest.mark.parametrize('size', [0, 1, 2, 3, 5, 7, 13, 64, 1000])
 @pytest.mark.parametrize(('folder', 'case'), cases())
 async def test_a_recorded_stream_is_read_correctly(folder: Path, case: dict[str, Any], size: int) -> None:
     expected = case['expect']
-    found = await played(folder, case, size)
+    found = await play(folder, case, size)
     if 'text' in expected:
         assert found.text == expected['text']
         assert found.reasoning == expected['reasoning']

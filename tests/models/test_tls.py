@@ -15,7 +15,7 @@ from engine.errors import EngineError, ModelError
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.protocol import Completed
 from engine.models.recording.exchange import label_call
-from tests.models.reading import asked, endpoint
+from tests.models.reading import endpoint, make_request
 from tests.models.speech import OpenAISpeech
 from tests.support.servers.certificates import PASSWORD, write_certificates
 
@@ -52,7 +52,7 @@ async def serving(files: Path) -> AsyncIterator[str]:
 
 async def call(client: EndpointClient) -> Completed:
     try:
-        events = [event async for event in client.stream('m', asked())]
+        events = [event async for event in client.stream('m', make_request())]
     finally:
         await client.close()
     assert isinstance(events[-1], Completed)

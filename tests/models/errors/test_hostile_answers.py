@@ -19,7 +19,7 @@ from engine.models.protocol import OpaquePiece, Timeouts
 from engine.models.recording.cassette import Cassette
 from engine.models.recording.recorded_call import RecordedCall
 from engine.models.secret_filter import SecretFilter
-from tests.models.reading import Read, asked, endpoint, read, replayed
+from tests.models.reading import Read, endpoint, make_request, read, replay
 from tests.models.server import serving
 
 pytestmark = pytest.mark.anyio
@@ -62,21 +62,21 @@ ERRORS: tuple[Any, ...] = (
 @pytest.mark.parametrize('error', ERRORS, ids=lambda error: str(error)[:20].encode('ascii', 'replace'))
 async def test_an_error_of_any_form_is_told(dialect: str, error: Any) -> None:
     said = {'error': error, 'request_id': 'r' * 100_000}
-    assert_plain((await replayed(event(said), dialect)).error)
-    assert_plain((await replayed(json.dumps(said).encode(), dialect, headers=JSON)).error)
-    assert_plain((await replayed(json.dumps(said).encode(), dialect, status=429, headers=JSON)).error)
+    assert_plain((await replay(event(said), dialect)).error)
+    assert_plain((await replay(json.dumps(said).encode(), dialect, headers=JSON)).error)
+    assert_plain((await replay(json.dumps(said).encode(), dialect, status=429, headers=JSON)).error)
 
 
 @pytest.mark.parametrize('levels', [90, 300, 900, 5_000, 100_000])
 async def test_an_error_of_any_depth_is_told(levels: int) -> None:
-    assert_plain((await replayed(event(deep(levels)))).error)
-    assert_plain((await replayed(deep(levels).encode(), status=500, headers=JSON)).error)
+    assert_plain((await replay(event(deep(levels)))).error)
+    assert_plain((await replay(deep(levels).encode(), status=500, headers=JSON)).error)
 
 
 @pytest.mark.parametrize('number', ['NaN', '1e400', '-1e400', '-5', '1e300'])
 async def test_a_wait_that_is_no_number_is_not_taken(number: str) -> None:
     told = f'{{"error": {{"message": "m", "code": 429, "retry_after": {number}}}}}'
-    assert_plain((await replayed(event(told))).error)
+    assert_plain((await replay(event(told))).error)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_header_that_tells_of_no_wait_is_passed_over(headers: dict[str, str]) 
 
 
 async def test_a_page_of_tags_without_an_end_takes_no_time() -> None:
-    found = await replayed(b'<a' * 1_000_000, status=500, headers={'content-type': 'text/html'})
+    found = await replay(b'<a' * 1_000_000, status=500, headers={'content-type': 'text/html'})
     assert_plain(found.error)
 
 
@@ -114,23 +114,23 @@ SLOW = 20.0
 """Seconds; each of these took minutes or hours when work grew with the square of what came."""
 
 
-async def timed(body: bytes, dialect: str = 'openai') -> Read:
+async def replay_quickly(body: bytes, dialect: str = 'openai') -> Read:
     began = time.process_time()
-    found = await replayed(body, dialect, size=65_536, request=asked(timeouts=Timeouts()))
+    found = await replay(body, dialect, size=65_536, request=make_request(timeouts=Timeouts()))
     assert time.process_time() - began < SLOW
     return found
 
 
 async def test_reasoning_details_in_many_fragments_take_no_time() -> None:
     details = [{'index': 0, 'type': 'reasoning.text', 'text': 'x' * 80}] * MANY
-    found = await timed(chunk(reasoning_details=details) * 2 + END)
+    found = await replay_quickly(chunk(reasoning_details=details) * 2 + END)
     opaque = next(event for event in found.events if isinstance(event, OpaquePiece))
     assert len(opaque.data['reasoning_details'][0]['text']) == 160 * MANY
 
 
 @pytest.mark.parametrize('begins', ['1', '{x}', '{"a"'])
 async def test_arguments_that_are_none_in_many_fragments_take_no_time(begins: str) -> None:
-    found = await timed(chunk(tool_calls=[fragment(begins), *[fragment('1')] * MANY]) + END)
+    found = await replay_quickly(chunk(tool_calls=[fragment(begins), *[fragment('1')] * MANY]) + END)
     assert found.calls == [('a', begins + '1' * MANY)]
 
 
@@ -139,7 +139,9 @@ async def test_a_signature_in_many_fragments_takes_no_time() -> None:
     signed = event({**piece, 'delta': {'type': 'signature_delta', 'signature': 'x' * 400}})
     start = event({'type': 'content_block_start', 'index': 0, 'content_block': {'type': 'thinking'}})
     stop = event({'type': 'message_delta', 'delta': {'stop_reason': 'end_turn'}})
-    found = await timed(start + signed * 40_000 + stop + event({'type': 'message_stop'}), 'anthropic')
+    found = await replay_quickly(
+        start + signed * 40_000 + stop + event({'type': 'message_stop'}), 'anthropic'
+    )
     opaque = next(event for event in found.events if isinstance(event, OpaquePiece))
     assert len(opaque.data['signature']) == 400 * 40_000
 
@@ -162,9 +164,9 @@ def calls_of(dialect: str, number: int) -> bytes:
 
 @pytest.mark.parametrize('dialect', DIALECTS)
 async def test_an_answer_has_a_bound_of_calls(dialect: str) -> None:
-    found = await replayed(calls_of(dialect, MOST_CALLS), dialect, headers=JSON)
+    found = await replay(calls_of(dialect, MOST_CALLS), dialect, headers=JSON)
     assert (found.end.reason, len(found.calls)) == ('tools', MOST_CALLS)
-    many = await replayed(calls_of(dialect, MOST_CALLS + 1), dialect, headers=JSON)
+    many = await replay(calls_of(dialect, MOST_CALLS + 1), dialect, headers=JSON)
     assert many.error is not None and many.error.kind == 'bad response'
     assert 'more than 1,000 tools in one answer' in str(many.error)
 
@@ -187,10 +189,10 @@ async def test_what_could_fill_memory_is_not_decompressed(coding: str, record: b
     body = zstandard.compress(ANSWER) if coding == 'zstd' else gzip.compress(gzip.compress(ANSWER))
     carrier = RecordedCall(Cassette(tmp_path / 'tape', 'record'), 'state', 1) if record else None
     headers = {**STREAM, 'content-encoding': coding}
-    found = await replayed(body, headers=headers, request=asked(carrier=carrier))
+    found = await replay(body, headers=headers, request=make_request(carrier=carrier))
     assert_plain(found.error)
     assert f'it answers compressed by {coding[:100]}, which was not asked for' in str(found.error)
-    found = await replayed(body, status=429, headers={**headers, 'retry-after': '7'})
+    found = await replay(body, status=429, headers={**headers, 'retry-after': '7'})
     assert_plain(found.error)
     assert found.error is not None and (found.error.kind, found.error.retry_after) == ('rate limit', 7)
 
@@ -198,7 +200,7 @@ async def test_what_could_fill_memory_is_not_decompressed(coding: str, record: b
 @pytest.mark.parametrize('coding', ['gzip', 'GZIP', 'identity', ''])
 async def test_what_is_compressed_once_is_read(coding: str) -> None:
     body = gzip.compress(ANSWER) if 'gzip' in coding.lower() else ANSWER
-    assert (await replayed(body, headers={**STREAM, 'content-encoding': coding})).text == 'all'
+    assert (await replay(body, headers={**STREAM, 'content-encoding': coding})).text == 'all'
 
 
 async def test_answers_are_asked_for_as_they_are() -> None:
@@ -211,6 +213,6 @@ async def test_answers_are_asked_for_as_they_are() -> None:
 async def test_a_recording_keeps_how_long_to_wait(tmp_path: Path) -> None:
     carrier = RecordedCall(Cassette(tmp_path / 'tape', 'record'), 'state', 1)
     headers = {**JSON, 'x-ratelimit-reset-requests': '7s', 'set-cookie': 'a=b'}
-    found = await replayed(b'{}', status=429, headers=headers, request=asked(carrier=carrier))
+    found = await replay(b'{}', status=429, headers=headers, request=make_request(carrier=carrier))
     assert found.error is not None and found.error.retry_after == 7
     assert 'x-ratelimit-reset-requests' in (tmp_path / 'tape').read_text('utf-8')

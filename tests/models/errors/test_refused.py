@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.exchange import client, served, whole
+from tests.models.exchange import client, serve_and_read, whole
 from tests.models.reading import endpoint, read
 from tests.models.server import Wire, serving
 from tests.models.speech import SPEECHES, Speech
@@ -39,7 +39,7 @@ async def test_an_error_response_is_mapped(
         await wire.head(status, transfer_encoding='', content_length=str(len(body)), **given)
         await wire.raw(body)
 
-    found = await served(speech, script)
+    found = await serve_and_read(speech, script)
     error = found.error
     assert error is not None
     assert (error.kind, error.retryable, error.retry_after) == (kind, retryable, after)
@@ -62,7 +62,7 @@ async def test_a_page_in_place_of_a_stream(speech: Speech, kind: str) -> None:
         await wire.chunk(b'<html><style>body { color: red }</style><body>Please log in</body></html>')
         await wire.end()
 
-    found = await served(speech, script)
+    found = await serve_and_read(speech, script)
     assert found.error is not None
     assert (found.error.kind, found.error.retryable, found.error.status) == ('bad response', False, 200)
     assert 'is the address right' in str(found.error) and 'Please log in' in str(found.error)
@@ -79,7 +79,7 @@ async def test_an_error_page_is_shortened_to_its_text(speech: Speech) -> None:
         await wire.chunk(b'<html><head>' + head + script + b'</head><h1>nginx &amp; co</h1></html>')
         await wire.end()
 
-    found = await served(speech, script)
+    found = await serve_and_read(speech, script)
     assert str(found.error) == 'here: Bad gateway nginx & co (HTTP 502)'
 
 

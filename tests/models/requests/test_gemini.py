@@ -20,7 +20,7 @@ from engine.models.protocol import ModelRequest, ToolSpec
 from engine.models.recording.exchange import number_ids
 from engine.records import Usage
 from engine.records.message import Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
-from tests.models.reading import Read, asked, endpoint, replayed
+from tests.models.reading import Read, endpoint, make_request, replay
 from tests.models.speech import GeminiSpeech, openai
 
 pytestmark = pytest.mark.anyio
@@ -35,15 +35,15 @@ def body(request: ModelRequest, model: str = 'gemini-3-pro-preview', **more: Any
     return DIALECTS['gemini'].body(model, request, endpoint('gemini', **more))
 
 
-async def answered(file: str) -> tuple[Message, ...]:
-    """A conversation whose last reply is a recorded one, and the results of its calls."""
-    reply = (await replayed((CASSETTES / file).read_bytes(), 'gemini')).message
+async def load_conversation(file: str) -> tuple[Message, ...]:
+    """Load a conversation whose last reply is a recorded one, and the results of its calls."""
+    reply = (await replay((CASSETTES / file).read_bytes(), 'gemini')).message
     results = tuple(ToolResult(id=item.id, name=item.name, text='ok') for item in reply.calls)
     return (*OPENING, reply, *([Message(role='tool', parts=results)] if results else []))
 
 
 async def read(*pieces: bytes) -> Read:
-    return await replayed(b''.join(pieces), 'gemini')
+    return await replay(b''.join(pieces), 'gemini')
 
 
 def part(**content: Any) -> bytes:
@@ -97,22 +97,24 @@ def test_a_request_is_translated_from_chat_completions() -> None:
 
 @pytest.mark.parametrize(('choice', 'mode'), [('auto', 'AUTO'), ('none', 'NONE'), ('required', 'ANY')])
 def test_tool_choice_is_translated(choice: str, mode: str) -> None:
-    made = body(asked(tools=(NOTES,), choice=choice))
+    made = body(make_request(tools=(NOTES,), choice=choice))
     assert made['toolConfig'] == {'functionCallingConfig': {'mode': mode}}
     assert 'generationConfig' not in made
 
 
 def test_structured_answers_use_a_tool_when_there_are_tools() -> None:
     google = KNOWN_PROVIDERS['gemini'].endpoint
-    made = DIALECTS['gemini'].body('gemini-2.5-flash', asked(tools=(NOTES,), schema=SCHEMA), google)
+    made = DIALECTS['gemini'].body('gemini-2.5-flash', make_request(tools=(NOTES,), schema=SCHEMA), google)
     assert [tool['name'] for tool in made['tools'][0]['functionDeclarations']] == ['notes', ANSWER]
     assert made['toolConfig'] == {'functionCallingConfig': {'mode': 'ANY'}}
-    made = DIALECTS['gemini'].body('gemini-2.5-flash', asked(schema=SCHEMA), google)
+    made = DIALECTS['gemini'].body('gemini-2.5-flash', make_request(schema=SCHEMA), google)
     assert made['generationConfig']['responseJsonSchema']['properties']['x']['minimum'] == 1
 
 
 async def test_signatures_and_ids_go_back_with_their_calls() -> None:
-    *_, said, results = body(ModelRequest(model='m', messages=await answered('gemini-calls.sse')))['contents']
+    *_, said, results = body(ModelRequest(model='m', messages=await load_conversation('gemini-calls.sse')))[
+        'contents'
+    ]
     assert said == {
         'role': 'model',
         'parts': [
@@ -133,7 +135,7 @@ async def test_signatures_and_ids_go_back_with_their_calls() -> None:
 
 
 async def test_a_signature_in_an_empty_part_goes_back_in_one() -> None:
-    said = body(ModelRequest(model='m', messages=await answered('gemini-text.sse')))['contents'][-1]
+    said = body(ModelRequest(model='m', messages=await load_conversation('gemini-text.sse')))['contents'][-1]
     assert said['parts'] == [{'text': 'Grüß dich 🐝 !'}, {'text': '', 'thoughtSignature': 'EjQKMgEM'}]
 
 
@@ -238,11 +240,11 @@ async def test_an_unspecified_finish_is_ignored() -> None:
 
 
 async def test_a_finish_in_every_event_ends_nothing() -> None:
-    def said(text: str) -> bytes:
+    def chunk(text: str) -> bytes:
         content = {'content': {'parts': [{'text': text}]}}
         return openai(candidates=[content | {'finishReason': 'STOP'}])
 
-    assert (await read(said('a'), said('b'), said('c'))).text == 'abc'
+    assert (await read(chunk('a'), chunk('b'), chunk('c'))).text == 'abc'
 
 
 @pytest.mark.parametrize(
@@ -274,9 +276,7 @@ async def test_a_list_of_events_is_read_like_a_stream() -> None:
     events = [
         json.loads(line[6:]) for line in (GeminiSpeech.start, GeminiSpeech.say('half'), GeminiSpeech.error)
     ]
-    found = await replayed(
-        json.dumps(events).encode(), 'gemini', headers={'content-type': 'application/json'}
-    )
+    found = await replay(json.dumps(events).encode(), 'gemini', headers={'content-type': 'application/json'})
     assert found.error is not None
     assert (found.error.kind, str(found.error)) == ('overloaded', 'here: Overloaded, sorry')
 
@@ -291,7 +291,7 @@ async def test_a_call_goes_to_the_model_with_the_key_in_a_header() -> None:
     to = endpoint('gemini', 'http://a.example/v1beta/', key='k-1', query={'project': 'p'})
     async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
         for name in ('gemini-2.5-flash', 'tunedModels/my one'):
-            assert [event async for event in call(http, to, name, asked())]
+            assert [event async for event in call(http, to, name, make_request())]
     assert [str(request.url) for request in seen] == [
         'http://a.example/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse&project=p',
         'http://a.example/v1beta/tunedModels/my%20one:streamGenerateContent?alt=sse&project=p',

@@ -14,14 +14,14 @@ from engine.models.http.dialects.reasoning import ROOM
 from engine.models.http.dialects.structured_output import ANSWER
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.known_providers import KNOWN_PROVIDERS
-from tests.models.reading import asked, endpoint
+from tests.models.reading import endpoint, make_request
 
 SCHEMA = {'type': 'object', 'properties': {'x': {'type': 'string'}}}
 
 
 def body(wanted: str, model: str, dialect: str = 'openai', **more: Any) -> dict[str, Any]:
     to = endpoint(dialect, **more)
-    return DIALECTS[dialect].body(model, asked(effort=wanted), to)
+    return DIALECTS[dialect].body(model, make_request(effort=wanted), to)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def body(wanted: str, model: str, dialect: str = 'openai', **more: Any) -> dict[
 def test_openai_is_asked_for_an_effort(
     model: str, effort: str, ways: dict[str, Any], sent: dict[str, Any]
 ) -> None:
-    plain = DIALECTS['openai'].body(model, asked(), endpoint())
+    plain = DIALECTS['openai'].body(model, make_request(), endpoint())
     assert body(effort, model, **ways) == plain | sent
 
 
@@ -93,12 +93,12 @@ def test_openai_is_asked_for_an_effort(
     ],
 )
 def test_anthropic_is_asked_to_think(model: str, effort: str, sent: dict[str, Any]) -> None:
-    plain = DIALECTS['anthropic'].body(model, asked(), endpoint('anthropic'))
+    plain = DIALECTS['anthropic'].body(model, make_request(), endpoint('anthropic'))
     assert body(effort, model, 'anthropic') == plain | sent
 
 
 def test_thinking_goes_with_a_schema_and_without_a_temperature_or_a_forced_tool() -> None:
-    request = asked(effort='high', schema=SCHEMA, temperature=0.2)
+    request = make_request(effort='high', schema=SCHEMA, temperature=0.2)
     made = DIALECTS['anthropic'].body('claude-opus-4-6', request, endpoint('anthropic', structure='schema'))
     assert made['output_config']['effort'] == 'high' and 'format' in made['output_config']
     assert 'temperature' not in made
@@ -168,7 +168,7 @@ def test_an_endpoint_can_be_configured_without_efforts() -> None:
     ],
 )
 def test_gemini_is_asked_to_think(model: str, effort: str, config: dict[str, Any]) -> None:
-    made = DIALECTS['gemini'].body(model, asked(effort=effort, most_tokens=50), endpoint('gemini'))
+    made = DIALECTS['gemini'].body(model, make_request(effort=effort, most_tokens=50), endpoint('gemini'))
     assert made['generationConfig'] == {'maxOutputTokens': 50} | config
 
 

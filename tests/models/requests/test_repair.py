@@ -51,13 +51,13 @@ def completion(finish: str = 'stop', **said: Any) -> dict[str, Any]:
     return {'id': '1', 'model': 'm', 'choices': [choice]}
 
 
-def called(number: Any) -> list[dict[str, Any]]:
+def call_answer(number: Any) -> list[dict[str, Any]]:
     function = {'name': ANSWER, 'arguments': json.dumps({'number': number})}
     return [{'index': 0, 'id': 'c', 'type': 'function', 'function': function}]
 
 
-async def answered(model: str, *answers: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
-    """The requests of a run whose second answer is taken."""
+async def collect_requests(model: str, *answers: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    """Collect the requests of a run whose second answer is taken."""
     requests: list[dict[str, Any]] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -85,7 +85,7 @@ async def answered(model: str, *answers: dict[str, Any], **more: Any) -> list[di
 )  # fmt: skip
 async def test_anthropic_gets_thinking_back_and_forces_no_tool(first: list[Any], back: list[Any]) -> None:
     second = message(THOUGHT, tool_use(4), reason='tool_use')
-    one, two = await answered(
+    one, two = await collect_requests(
         'claude-3-7-sonnet-latest', message(*first), second, dialect='anthropic', structure='by model'
     )
     for made in (one, two):
@@ -103,16 +103,18 @@ DETAILS = [{'type': 'reasoning.text', 'index': 0, 'text': 'Hm.', 'signature': 's
     ('first', 'back'),
     [
         ({'content': 'It is four.'}, {'content': 'It is four.', 'reasoning_details': DETAILS}),
-        ({'tool_calls': called('x')}, {'content': '{"number": "x"}', 'reasoning_details': DETAILS}),
+        ({'tool_calls': call_answer('x')}, {'content': '{"number": "x"}', 'reasoning_details': DETAILS}),
         ({'content': ''}, {'content': ''}),  # Behind it, Anthropic would refuse thinking alone.
     ],
 )
 async def test_openrouter_gets_reasoning_back_and_forces_no_tool(
     first: dict[str, Any], back: dict[str, Any]
 ) -> None:
-    second = completion('tool_calls', tool_calls=called(4), reasoning_details=DETAILS)
+    second = completion('tool_calls', tool_calls=call_answer(4), reasoning_details=DETAILS)
     answers = (completion(**first, reasoning_details=DETAILS), second)
-    one, two = await answered('anthropic/claude-haiku-4.5', *answers, structure='tool', reasoning='object')
+    one, two = await collect_requests(
+        'anthropic/claude-haiku-4.5', *answers, structure='tool', reasoning='object'
+    )
     for made in (one, two):
         assert made['reasoning'] == {'max_tokens': 4000}
         assert made['tools'][-1]['function']['name'] == ANSWER and made['tool_choice'] == 'auto'
@@ -123,7 +125,7 @@ async def test_openrouter_gets_reasoning_back_and_forces_no_tool(
 async def test_reasoning_content_goes_back_with_calls_alone() -> None:
     first = completion(content='It is four.', reasoning_content='Hm.')
     second = completion(content='{"number": 4}', reasoning_content='Hm.')
-    _, two = await answered('deepseek-reasoner', first, second, structure='text', reasoning='object')
+    _, two = await collect_requests('deepseek-reasoner', first, second, structure='text', reasoning='object')
     assert 'tools' not in two
     assert two['messages'][-2] == {'role': 'assistant', 'content': 'It is four.'}
     assert two['messages'][-1]['content'].startswith(AGAIN)

@@ -19,7 +19,7 @@ from engine.models.protocol import (
     ToolSpec,
 )
 from engine.records.message import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
-from tests.models.reading import endpoint, replayed
+from tests.models.reading import endpoint, replay
 from tests.models.speech import anthropic, openai
 
 NOTES = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object', 'properties': {}})
@@ -353,7 +353,7 @@ CALL = {'index': 0, 'id': 'a', 'function': {'name': 'notes', 'arguments': '{}'}}
 @pytest.mark.anyio
 async def test_opaque_data_is_sent_back_to_chat_completions(deltas: list[Any], back: dict[str, Any]) -> None:
     body = b''.join(openai(choices=[{'index': 0, 'delta': delta}]) for delta in deltas)
-    found = await replayed(body + openai(choices=[{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]))
+    found = await replay(body + openai(choices=[{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]))
     sent = to_openai(request(found.message))['messages'][0]
     assert {name: value for name, value in sent.items() if name.startswith('reasoning')} == back
     other = DIALECTS['openai'].body('m', request(found.message), endpoint(url='http://x.example'))
@@ -364,7 +364,7 @@ async def test_opaque_data_is_sent_back_to_chat_completions(deltas: list[Any], b
 async def test_a_signature_of_a_call_goes_back_with_it() -> None:
     signed = {**CALL, 'extra_content': {'google': {'thought_signature': 's'}}}
     body = openai(choices=[{'index': 0, 'delta': {'tool_calls': [signed]}, 'finish_reason': 'tool_calls'}])
-    found = await replayed(body)
+    found = await replay(body)
     assert any(isinstance(event, OpaquePiece) for event in found.events)
     call = to_openai(request(found.message))['messages'][0]['tool_calls'][0]
     assert call['extra_content'] == {'google': {'thought_signature': 's'}}
@@ -384,7 +384,7 @@ async def test_blocks_are_sent_back_unchanged() -> None:
         body += anthropic('content_block_start', index=index, content_block=block)
         body += anthropic('content_block_stop', index=index)
     body += anthropic('message_delta', delta={'stop_reason': 'tool_use'}) + anthropic('message_stop')
-    found = await replayed(body, 'anthropic')
+    found = await replay(body, 'anthropic')
     assert to_anthropic(request(found.message))['messages'][0]['content'] == blocks
 
 
@@ -394,7 +394,7 @@ async def test_blocks_are_sent_back_unchanged() -> None:
 async def test_arguments_that_orjson_refuses_are_sent(arguments: str) -> None:
     call = Message(role='assistant', parts=(ToolCall(id='call-1-1', name='notes', arguments=arguments),))
     result = Message(role='tool', parts=(ToolResult(id='call-1-1', name='notes', text='no'),))
-    found = await replayed(
+    found = await replay(
         b'{"content": [{"type": "text", "text": "x"}]}', 'anthropic', request=request(call, result)
     )
     assert found.text == 'x'

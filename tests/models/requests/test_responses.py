@@ -14,7 +14,7 @@ from engine.models.http.dialects.structured_output import ANSWER
 from engine.models.protocol import ModelRequest, ToolSpec
 from engine.models.recording.exchange import number_ids
 from engine.records.message import Message, Opaque, Text, ToolCall, ToolResult
-from tests.models.reading import asked, endpoint, replayed
+from tests.models.reading import endpoint, make_request, replay
 
 pytestmark = pytest.mark.anyio
 
@@ -27,9 +27,9 @@ def body(request: ModelRequest, model: str = 'gpt-5.2', **more: Any) -> dict[str
     return DIALECTS['responses'].body(model, request, endpoint('responses', **more))
 
 
-async def answered(file: str = 'responses-calls.sse', **more: Any) -> tuple[Message, ...]:
-    """A conversation whose last reply is a recorded one, and the results of its calls."""
-    reply = (await replayed((CASSETTES / file).read_bytes(), 'responses', **more)).message
+async def load_conversation(file: str = 'responses-calls.sse', **more: Any) -> tuple[Message, ...]:
+    """Load a conversation whose last reply is a recorded one, and the results of its calls."""
+    reply = (await replay((CASSETTES / file).read_bytes(), 'responses', **more)).message
     results = tuple(ToolResult(id=item.id, name=item.name, text='ok') for item in reply.calls)
     return (*OPENING, reply, *([Message(role='tool', parts=results)] if results else []))
 
@@ -66,11 +66,11 @@ def test_a_request_is_translated_from_chat_completions() -> None:
 
 
 def test_a_model_that_does_not_reason_is_not_asked_for_its_reasoning() -> None:
-    assert 'include' not in body(asked(), 'gpt-4.1-mini')
+    assert 'include' not in body(make_request(), 'gpt-4.1-mini')
 
 
 async def test_reasoning_is_carried_over_between_turns_without_ids() -> None:
-    sent = body(ModelRequest(model='m', messages=await answered()))['input']
+    sent = body(ModelRequest(model='m', messages=await load_conversation()))['input']
     assert [item.get('type', item.get('role')) for item in sent] == [
         'user', 'reasoning', 'function_call', 'function_call', 'function_call_output', 'function_call_output',
     ]  # fmt: skip
@@ -91,7 +91,7 @@ async def test_reasoning_that_cannot_be_sent_back_is_left_out() -> None:
 
 
 async def test_the_phase_of_a_message_goes_back() -> None:
-    sent = body(ModelRequest(model='m', messages=await answered('responses-text.sse')))['input']
+    sent = body(ModelRequest(model='m', messages=await load_conversation('responses-text.sse')))['input']
     assert sent[-1] == {
         'type': 'message',
         'role': 'assistant',
@@ -101,7 +101,7 @@ async def test_the_phase_of_a_message_goes_back() -> None:
 
 
 async def test_a_stored_response_is_continued_by_its_id() -> None:
-    messages = await answered(store=True)
+    messages = await load_conversation(store=True)
     made = body(ModelRequest(model='m', messages=messages), store=True)
     assert (made['store'], made['previous_response_id'], made['instructions']) == (
         True,
@@ -129,7 +129,7 @@ async def test_a_conversation_is_resent_when_the_stored_response_is_gone() -> No
         text = (CASSETTES / 'responses-text.sse').read_bytes()
         return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=text)
 
-    request = ModelRequest(model='m', messages=await answered(store=True))
+    request = ModelRequest(model='m', messages=await load_conversation(store=True))
     async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
         events = [event async for event in call(http, endpoint('responses', store=True), 'm', request)]
     assert events and [len(made['input']) for made in asked_for] == [2, 5]
@@ -138,7 +138,7 @@ async def test_a_conversation_is_resent_when_the_stored_response_is_gone() -> No
 async def test_a_refusal_is_not_an_answer() -> None:
     item = {'type': 'message', 'content': [{'type': 'refusal', 'refusal': 'I cannot.'}]}
     whole = json.dumps({'id': 'r', 'status': 'completed', 'output': [item]}).encode()
-    found = await replayed(whole, 'responses', headers={'content-type': 'application/json'})
+    found = await replay(whole, 'responses', headers={'content-type': 'application/json'})
     assert (found.end.reason, found.text) == ('filter', 'I cannot.')
 
 
@@ -146,12 +146,12 @@ def event(name: str, **more: Any) -> bytes:
     return f'data: {json.dumps({"type": f"response.{name}", **more})}\n\n'.encode()
 
 
-def opened(name: str, ident: str, **more: Any) -> bytes:
+def begin_call(name: str, ident: str, **more: Any) -> bytes:
     item = {'type': 'function_call', 'id': ident, 'call_id': f'call-{ident}', 'name': name}
     return event('output_item.added', item=item, **more)
 
 
-def argued(kind: str, text: str, **more: Any) -> bytes:
+def pass_arguments(kind: str, text: str, **more: Any) -> bytes:
     return event(
         f'function_call_arguments.{kind}', **{'delta' if kind == 'delta' else 'arguments': text}, **more
     )
@@ -164,19 +164,19 @@ ODD: dict[str, tuple[bytes, str, list[tuple[str, str]]]] = {
         event('completed', response={'output': [SAID, CALL]}), 'hello', [('notes', '{"a": 1}')],
     ),
     'arguments only when they are done': (
-        opened('notes', 'f', output_index=0)
-        + argued('done', '{"a": 1}', output_index=0)
+        begin_call('notes', 'f', output_index=0)
+        + pass_arguments('done', '{"a": 1}', output_index=0)
         + event('completed', response={}),
         '',
         [('notes', '{"a": 1}')],
     ),
     'ids in place of indexes': (
-        opened('notes', 'f')
-        + opened('write', 'g')
-        + argued('delta', '{"a": ', item_id='f')
-        + argued('delta', '{}', item_id='g')
-        + argued('delta', '1}', item_id='f')
-        + argued('done', '{"a": 1}', item_id='f')
+        begin_call('notes', 'f')
+        + begin_call('write', 'g')
+        + pass_arguments('delta', '{"a": ', item_id='f')
+        + pass_arguments('delta', '{}', item_id='g')
+        + pass_arguments('delta', '1}', item_id='f')
+        + pass_arguments('done', '{"a": 1}', item_id='f')
         + event('completed', response={'output': [CALL]}),
         '',
         [('notes', '{"a": 1}'), ('write', '{}')],
@@ -188,14 +188,14 @@ ODD: dict[str, tuple[bytes, str, list[tuple[str, str]]]] = {
 async def test_an_unusual_stream_is_understood(odd: str) -> None:
     stream, text, calls = ODD[odd]
     for first in (event('created', response={'id': 'r'}), b''):
-        found = await replayed(first + stream, 'responses')
+        found = await replay(first + stream, 'responses')
         assert (found.text, found.calls) == (text, calls)
         assert found.end.reason == 'tools'
 
 
 async def test_a_stream_that_ends_early_is_incomplete() -> None:
     text = (CASSETTES / 'responses-text.sse').read_bytes()
-    found = await replayed(text[: text.index(b'event: response.completed')], 'responses')
+    found = await replay(text[: text.index(b'event: response.completed')], 'responses')
     assert found.error is not None and found.error.kind == 'truncated' and found.error.retryable
 
 

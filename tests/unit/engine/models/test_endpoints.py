@@ -279,7 +279,7 @@ async def test_endpoints_are_queried_only_once_in_a_while() -> None:
 async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         assert request.headers['authorization'] == f'Bearer {KEY}'
-        body = speech.start + speech.say('from afar') + speech.stop + speech.used(5) + speech.end
+        body = speech.start + speech.say('from afar') + speech.stop + speech.report_usage(5) + speech.end
         return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=body)
 
     made = catalog(FakeModel(), Lone)

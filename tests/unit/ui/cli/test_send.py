@@ -65,7 +65,7 @@ def test_each_agent_can_be_approved_for_the_whole_run(hemicycle: Hemicycle) -> N
 
 def test_unaccepted_events_are_refused(hemicycle: Hemicycle) -> None:
     hemicycle(*APPROVING)
-    before = hemicycle.journaled()
+    before = hemicycle.last_step()
     for arguments, problem in (
         (('said',), 'said'),
         (('approve', '--at', 'nowhere'), 'nowhere'),

@@ -24,7 +24,7 @@ from engine.journal import MemoryJournal
 from engine.models import ModelRegistry
 from engine.models.http.endpoint_settings import EndpointSettings
 from engine.records import RunPage, RunQuery
-from tests.models.reading import asked, endpoint
+from tests.models.reading import endpoint, make_request
 from tests.models.speech import OpenAISpeech
 from tests.support.harness import turns, until
 from ui.access.access import Access
@@ -136,7 +136,7 @@ async def test_endpoint_calls_are_timed_and_counted_while_running_and_waiting(se
     served.backend.open(served.conductor)
     clock, gate, answers = SimulatedClock(), asyncio.Event(), [200, 500]
     speech = OpenAISpeech()
-    whole = speech.start + speech.say('x') + speech.stop + speech.used(3) + speech.end
+    whole = speech.start + speech.say('x') + speech.stop + speech.report_usage(3) + speech.end
 
     async def answer(request: httpx.Request) -> httpx.Response:
         await gate.wait()
@@ -154,7 +154,7 @@ async def test_endpoint_calls_are_timed_and_counted_while_running_and_waiting(se
 
     async def ask() -> None:
         with contextlib.suppress(ModelError):
-            async for _ in registry['paid/m'].stream(asked()):
+            async for _ in registry['paid/m'].stream(make_request()):
                 pass
 
     calls = [asyncio.create_task(ask()) for _ in range(3)]

@@ -18,7 +18,7 @@ from engine.errors import EntryChanged, JournalUnavailable, ModelError
 from engine.journal import Entry, MemoryJournal
 from engine.models import Endpoint, ModelRegistry, Waiting
 from engine.models.http.endpoint_settings import EndpointSettings
-from tests.models.reading import asked, endpoint
+from tests.models.reading import endpoint, make_request
 from tests.models.speech import OpenAISpeech
 from ui.services.endpoint_limits import KIND, LEASE, RENEWAL, EndpointCall, EndpointLimiter, share_limits
 
@@ -235,7 +235,7 @@ async def test_a_429_in_one_process_delays_the_others() -> None:
         itertools.chain([429], itertools.repeat(200)),
     )
     speech = OpenAISpeech()
-    whole = speech.start + speech.say('x') + speech.stop + speech.used(3) + speech.end
+    whole = speech.start + speech.say('x') + speech.stop + speech.report_usage(3) + speech.end
 
     def answer(request: httpx.Request) -> httpx.Response:
         headers = {'content-type': 'text/event-stream', 'retry-after': '20'}
@@ -253,7 +253,7 @@ async def test_a_429_in_one_process_delays_the_others() -> None:
         return made
 
     async def ask(conductor: Conductor) -> list[str]:
-        stream = conductor.catalog.registry['paid/m'].stream(asked())
+        stream = conductor.catalog.registry['paid/m'].stream(make_request())
         return [event.reason async for event in stream if isinstance(event, Waiting)]
 
     first, second = process('first'), process('second')

@@ -22,7 +22,7 @@ def view(agents: dict[str, Any]) -> Any:
     return SimpleNamespace(agents=agents)
 
 
-def made(value: Any, **more: Any) -> dict[str, Any]:
+def make_artifact(value: Any, **more: Any) -> dict[str, Any]:
     return {'value': value, 'by': 'a_tool', 'size': len(str(value)), **more}
 
 
@@ -46,11 +46,11 @@ async def test_each_kind_of_artifact_is_rendered_and_long_ones_are_folded(user: 
     await user.open('/artifacts')
     await user.should_not_see('Artifacts')
     found = {
-        'page': made('# A page'),
-        'tree': made([{'a': 1}]),
-        'passed': made(True),
-        'nothing': made(''),
-        'long': made('x' * (LONG + 1), kept='0' * 64),
+        'page': make_artifact('# A page'),
+        'tree': make_artifact([{'a': 1}]),
+        'passed': make_artifact(True),
+        'nothing': make_artifact(''),
+        'long': make_artifact('x' * (LONG + 1), kept='0' * 64),
     }
     panes[0].show(view({'working': {'artifacts': found}}))
     await user.should_see('Artifacts')
@@ -64,7 +64,7 @@ async def test_each_kind_of_artifact_is_rendered_and_long_ones_are_folded(user: 
     assert [block['text'] for talk in shown for block in talk._props['blocks']] == ['# A page']
     (tree,) = user.find(kind=JsonTree).elements
     assert tree._props['value'] == {'0': {'a': 1}}
-    panes[0].show(view({'working': {'artifacts': {'page': made('Another')}}}))
+    panes[0].show(view({'working': {'artifacts': {'page': make_artifact('Another')}}}))
     (talk,) = user.find(kind=Conversation).elements
     assert [block['text'] for block in talk._props['blocks']] == ['Another']
     panes[0].show(view({}))

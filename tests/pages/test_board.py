@@ -29,7 +29,7 @@ def backend() -> Backend:
     return Backend()
 
 
-def served(backend: Backend, conductor: Conductor) -> None:
+def serve(backend: Backend, conductor: Conductor) -> None:
     backend.open(conductor)
     serve_assets()
     run_page.register(backend)
@@ -46,7 +46,7 @@ async def test_an_undecided_debate_is_synthesized_and_replayed(user: User, backe
     script = everybody(stubborn, position('APPROVE', 'coder1'), reviewers=3)
     script['synthesizer'] = position('REVISE_BEST', 'coder2', changes=['do both'])
     async with conducting(script) as here:
-        served(backend, here)
+        serve(backend, here)
         run = await begin(here, reviewers=3, max_rounds=5, max_revisions=1)
         await here.result(run)
         steps = await here.transitions(run)
@@ -71,7 +71,7 @@ async def test_an_undecided_debate_is_synthesized_and_replayed(user: User, backe
 
 async def test_a_choice_is_confirmed_or_abandoned(user: User, backend: Backend):
     async with conducting(everybody(BEST, coder2=writing('bad'))) as here:
-        served(backend, here)
+        serve(backend, here)
         run = await begin(here, pick='person', max_revisions=1)
         await wait_for_state(here, run, 'picking')
         await user.open(f'/runs/{run}')
@@ -100,7 +100,7 @@ async def test_a_person_picks_files_and_resolves_a_conflict(user: User, backend:
     extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
     plan = {'files': [{'path': 'extra.py', 'coder': f'coder{n}'} for n in (2, 3)], 'why': 'both'}
     async with conducting(everybody(BEST, merger=plan, **extra)) as here:
-        served(backend, here)
+        serve(backend, here)
         run = await begin(here, merge='files', conflicts='person', max_revisions=1)
         await wait_for_state(here, run, 'merging.resolving')
         await user.open(f'/runs/{run}')
@@ -131,7 +131,7 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: 
         BEST,
     ]
     async with conducting(script) as here:
-        served(backend, here)
+        serve(backend, here)
         run = await begin(here, coders=2, max_revisions=0)
         await user.open(f'/runs/{run}')
         click(user, 'Debate')
@@ -148,7 +148,7 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: 
         await user.should_see('Points of the others', retries=100)
         stance = next(one for one in user.find(kind=ui.element).elements if says(one, 'Answer to point 1'))
         why = next(one for one in user.find(kind=ui.element).elements if says(one, 'Why, for point 1'))
-        await said_nothing(user)
+        await send_empty_form(user)
         assert (await here.view(run)).waiting == 'word'
         (words,) = user.find(kind=ui.textarea).elements - others(user)
         words.set_value('Not before it is tested.')
@@ -175,32 +175,32 @@ async def test_the_seats_of_a_selected_stage_are_offered(user: User, backend: Ba
     script = everybody(BEST)
     script['debating.reviewer1.speaking'] = lambda request: hold
     async with conducting(script) as here:
-        served(backend, here)
+        serve(backend, here)
         run = await begin(here, coders=2, max_revisions=1, pick='person')
         await wait_for_state(here, run, 'debating.reviewer1.speaking.thinking')
         await user.open(f'/runs/{run}')
         for stage, offered in (('Final review', 'Take seat: Reviewer 1'), ('Revising', 'Take seat: Coder 1')):
             await user.should_see(stage, retries=60)
             pick(user, stage)
-            await shown(user, offered)
+            await wait_for_control(user, offered)
         hold.set()
         await wait_for_state(here, run, 'picking')
         pick(user, 'Debating')
-        await shown(user, 'Take seat: Reviewer 2')
+        await wait_for_control(user, 'Take seat: Reviewer 2')
         await here.send(run, 'choose', data={'candidate': 'coder1'})
         await here.result(run)
 
 
 async def test_a_person_judges_in_the_seat_of_a_supervisor(user: User, backend: Backend):
     async with conductor(good, clock=SimulatedClock()) as here:
-        served(backend, here)
+        serve(backend, here)
         run = (await here.start('time-bounded', QUICK, paused=True)).id
         await here.send(run, 'take_seat', data={'seat': 'supervisor'})
         await here.resume(run)
         await wait_for_state(here, run, 'working.planning.reviewing.person')
         await user.open(f'/runs/{run}')
         await user.should_see('Judge', retries=60)
-        await shown(user, 'Return seat: Supervisor')
+        await wait_for_control(user, 'Return seat: Supervisor')
         (hand_back,) = [
             one
             for one in user.find(kind=ui.element).elements
@@ -220,7 +220,7 @@ def pick(user: User, stage: str) -> None:
     press(user, button)
 
 
-async def shown(user: User, label: str) -> None:
+async def wait_for_control(user: User, label: str) -> None:
     """Wait for a visible control with visible parents."""
     for _ in range(100):
         found = [one for one in user.find(kind=ui.element).elements if says(one, label)]
@@ -230,7 +230,7 @@ async def shown(user: User, label: str) -> None:
     raise AssertionError(f'{label} is not shown')
 
 
-async def said_nothing(user: User) -> None:
+async def send_empty_form(user: User) -> None:
     """Send the empty form until it is refused: that of the first review may still be there at first."""
     for _ in range(20):
         click(user, 'Send')
@@ -248,7 +248,7 @@ async def test_points_show_rebuttals_and_unanswered_ones(user: User, backend: Ba
     script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False, answers=[answer])
     script['synthesizer'] = BEST
     async with conducting(script) as here:
-        served(backend, here)
+        serve(backend, here)
         run = await begin(here, coders=2, max_revisions=0, max_rounds=1)
         await here.result(run)
         await user.open(f'/runs/{run}')
@@ -260,7 +260,7 @@ async def test_points_show_rebuttals_and_unanswered_ones(user: User, backend: Ba
 
 async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User, backend: Backend):
     async with conducting(everybody(BEST)) as here:
-        served(backend, here)
+        serve(backend, here)
         run = await begin(here, coders=2, max_revisions=1, pick='person')
         await wait_for_state(here, run, 'picking')
         await user.open(f'/runs/{run}')
@@ -284,7 +284,7 @@ async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User, backend: Bac
 async def test_a_person_hands_in_files_in_a_coders_seat(user: User, backend: Backend):
     hold = asyncio.Event()
     async with conducting(everybody(BEST, coder1=lambda request: hold)) as here:
-        served(backend, here)
+        serve(backend, here)
         run = await begin(here, coders=2, max_revisions=0)
         await wait_for_state(here, run, 'implementing.coder1.working.thinking')
         await here.send(run, 'take_seat', data={'seat': 'coder1'})

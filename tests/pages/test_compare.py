@@ -72,8 +72,8 @@ async def test_any_row_can_be_opened(pages, conductor, at):
     await pages.should_see('The runs took the same path')
 
 
-async def related(conductor: Conductor, run: RunId) -> dict[str, list[RunId]]:
-    """The runs offered for comparison with one, by their captions."""
+async def list_relatives(conductor: Conductor, run: RunId) -> dict[str, list[RunId]]:
+    """List the runs offered for comparison with one, by their captions."""
     found = await relatives(conductor, await conductor.info(run))
     return {title: [info.id for info in infos] for title, infos in found.items()}
 
@@ -88,20 +88,20 @@ async def test_the_family_is_offered_first(conductor, monkeypatch):
         await conductor.result(run)
     await conductor.delete(lost)
     strangers = [await ran(conductor) for _ in range(3)]  # newer than the whole family
-    assert await related(conductor, child) == {
+    assert await list_relatives(conductor, child) == {
         'Forked from': [parent],
         'Forked from the same run': [twin],
         'Related': [nephew],
         'Same pattern': strangers[::-1],
     }
-    assert await related(conductor, parent) == {
+    assert await list_relatives(conductor, parent) == {
         'Forks': [twin, child],
         'Related': [nephew],
         'Same pattern': strangers[::-1],
     }
     await conductor.delete(parent)
     await conductor.purge(parent)
-    assert (await related(conductor, nephew))['Forked from'] == [twin]
+    assert (await list_relatives(conductor, nephew))['Forked from'] == [twin]
 
 
 async def test_any_run_is_found_by_text_or_id(conductor):

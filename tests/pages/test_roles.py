@@ -74,7 +74,7 @@ async def test_every_page_opens_for_everybody(pages, backend, runs, refused, rol
             assert bool(refused) == (path in FOR_ADMINISTRATORS and role is not Role.ADMIN), refused
 
 
-def disabled(pages: User) -> set[str]:
+def disabled_actions(pages: User) -> set[str]:
     """The actions of the controls that are disabled on the page."""
     found = {element.props.get('data-refused') for element in pages.client.elements.values()}
     return {str(action) for action in found if action}
@@ -83,7 +83,7 @@ def disabled(pages: User) -> set[str]:
 @pytest.mark.parametrize('role', [Role.VIEWER])
 async def test_a_viewer_sees_why_a_button_is_disabled(pages, runs, role):
     await pages.open(f'/runs/{runs["waits"]}')
-    assert {'cancel', 'fork', 'retry', 'annotate', 'write_note'} <= disabled(pages)
+    assert {'cancel', 'fork', 'retry', 'annotate', 'write_note'} <= disabled_actions(pages)
     (cancel, *_) = [
         one for one in pages.client.elements.values() if one.props.get('data-refused') == 'cancel'
     ]
@@ -101,10 +101,12 @@ async def test_a_viewer_is_not_asked(pages, runs, role):
 @pytest.mark.parametrize('role', [Role.OPERATOR])
 async def test_an_operator_may_steer_but_not_configure(pages, runs, role):
     await pages.open(f'/runs/{runs["waits"]}')
-    assert disabled(pages) == set()
+    assert disabled_actions(pages) == set()
     await pages.open('/settings')
     assert (
-        {'catalog.connect', 'clean_up'} <= disabled(pages) <= {n for n, r in ROLES.items() if r is Role.ADMIN}
+        {'catalog.connect', 'clean_up'}
+        <= disabled_actions(pages)
+        <= {n for n, r in ROLES.items() if r is Role.ADMIN}
     )
     await pages.open('/notifications')
     await pages.should_see('Requires the role admin')
@@ -113,7 +115,7 @@ async def test_an_operator_may_steer_but_not_configure(pages, runs, role):
 async def test_nothing_is_disabled_for_an_administrator(pages, runs):
     for path in ('/', '/settings', f'/runs/{runs["waits"]}', '/schedules', '/notifications'):
         await pages.open(path)
-        assert disabled(pages) == set(), path
+        assert disabled_actions(pages) == set(), path
 
 
 @pytest.mark.parametrize('role', [Role.VIEWER])

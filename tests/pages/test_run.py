@@ -59,7 +59,7 @@ def backend():
     return Backend()
 
 
-async def opened(backend: Backend, journal: MemoryJournal, model: FakeModel) -> Conductor:
+async def open_conductor(backend: Backend, journal: MemoryJournal, model: FakeModel) -> Conductor:
     catalog = Catalog.load()
     catalog.models['scripted'] = model
     conductor = Conductor(journal, catalog=catalog)
@@ -87,7 +87,7 @@ def press(user: User, text: str) -> None:
 
 async def test_a_full_disk_is_reported_and_nothing_is_lost(user: User, backend):
     journal, model = FullDisk(), FakeModel(asks_first)
-    conductor = await opened(backend, journal, model)
+    conductor = await open_conductor(backend, journal, model)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     journal.full = True
     await user.open(f'/runs/{run}')
@@ -102,7 +102,7 @@ async def test_a_full_disk_is_reported_and_nothing_is_lost(user: User, backend):
 
 async def test_an_approval_waits_for_a_persons_answer(user: User, backend):
     journal, model = MemoryJournal(), FakeModel(asks_first)
-    conductor = await opened(backend, journal, model)
+    conductor = await open_conductor(backend, journal, model)
     conductor.catalog.tools['notes'] = replace(conductor.catalog.tools['notes'], approval=True)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
@@ -118,7 +118,7 @@ async def test_an_approval_waits_for_a_persons_answer(user: User, backend):
 
 async def test_a_run_of_another_process_is_read_only(user: User, backend):
     journal = MemoryJournal()
-    conductor = await opened(backend, journal, FakeModel(asyncio.Event()))
+    conductor = await open_conductor(backend, journal, FakeModel(asyncio.Event()))
     other = Conductor(journal, catalog=conductor.catalog)
     run = (await other.start('pipeline', {'task': 'anything'})).id
     await other.pause(run)
@@ -133,7 +133,7 @@ async def test_a_run_of_another_process_is_read_only(user: User, backend):
 
 async def test_a_read_only_run_is_followed_again_after_an_outage(user: User, backend):
     journal = Away()
-    conductor = await opened(backend, journal, FakeModel(asyncio.Event()))
+    conductor = await open_conductor(backend, journal, FakeModel(asyncio.Event()))
     other = Conductor(journal, catalog=conductor.catalog)
     run = (await other.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
@@ -148,7 +148,7 @@ async def test_a_read_only_run_is_followed_again_after_an_outage(user: User, bac
 
 
 async def test_a_step_of_a_run_that_has_ended(user: User, backend):
-    conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asks_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     await user.open(f'/runs/{run}?at=3')
@@ -161,7 +161,7 @@ async def test_a_step_of_a_run_that_has_ended(user: User, backend):
 
 async def test_the_address_is_replaced_in_one_call(user: User, backend, monkeypatch):
     """A reload while the page is drawn opens the same tab."""
-    conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asks_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     link, said = f'/runs/{run}/messages?at=3&inspect=memory', []
@@ -173,7 +173,7 @@ async def test_the_address_is_replaced_in_one_call(user: User, backend, monkeypa
 
 async def test_memory_is_read_off_the_event_loop(user: User, backend, monkeypatch):
     """Long lists are read from earlier snapshots, and other pages do not wait for that."""
-    conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asks_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     threads = []
@@ -187,7 +187,7 @@ async def test_memory_is_read_off_the_event_loop(user: User, backend, monkeypatc
 
 async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: User, backend, monkeypatch):
     """One read at a time: what was read is shown, and then the last step, with none in between."""
-    conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asks_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     read, shown, may_end = [], [], threading.Event()
@@ -214,7 +214,7 @@ async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: Us
 
 async def test_a_budget_burns_down_and_is_extended(user: User, backend):
     gate = asyncio.Event()
-    conductor = await opened(
+    conductor = await open_conductor(
         backend,
         MemoryJournal(),
         FakeModel(lambda request: gate if request.hints.role == 'analyzer' else {'findings': ['one']}),
@@ -235,7 +235,7 @@ async def test_a_budget_burns_down_and_is_extended(user: User, backend):
 
 async def test_a_silent_agent_is_marked(user: User, backend, monkeypatch):
     monkeypatch.setattr(agent_pane, 'QUIET', 0.1)
-    conductor = await opened(backend, MemoryJournal(), FakeModel(asyncio.Event()))
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asyncio.Event()))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
     await user.should_see('silent', retries=40)
@@ -259,7 +259,7 @@ class Held(FakeModel):
 
 async def test_tokens_of_a_reply_are_estimated_until_it_has_ended(user: User, backend):
     model = Held()
-    conductor = await opened(backend, MemoryJournal(), model)
+    conductor = await open_conductor(backend, MemoryJournal(), model)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
     await user.should_see('≈', retries=60)
@@ -271,7 +271,7 @@ async def test_tokens_of_a_reply_are_estimated_until_it_has_ended(user: User, ba
 
 
 async def test_deleting_an_unfinished_run_needs_confirmation(user: User, backend):
-    conductor = await opened(backend, MemoryJournal(), FakeModel(asyncio.Event()))
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asyncio.Event()))
     runs_page.register(backend)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
@@ -304,7 +304,7 @@ def never_approves(request):
 
 
 async def test_a_result_that_was_not_approved_is_done_with_issues(user: User, backend):
-    conductor = await opened(backend, MemoryJournal(), FakeModel(never_approves))
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(never_approves))
     run = (await conductor.start('pipeline', {'task': 'anything', 'max_iterations': 1})).id
     await conductor.result(run)
     await user.open(f'/runs/{run}')
@@ -314,7 +314,7 @@ async def test_a_result_that_was_not_approved_is_done_with_issues(user: User, ba
 
 async def test_a_damaged_run_is_shown_up_to_the_damage(user: User, backend):
     journal = DamagedJournal()
-    conductor = await opened(backend, journal, FakeModel(pipeline_reply))
+    conductor = await open_conductor(backend, journal, FakeModel(pipeline_reply))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     journal.damaged = 9

@@ -126,7 +126,7 @@ def test_short_times_are_formatted():
     assert (short_duration(0.0123), short_duration(3.44)) == ('12 ms', '3.4 s')
 
 
-def known(conductor, **fields):
+def add_agents(conductor, **fields):
     """Add an installed agent and missing ones to the catalog."""
     mine = ExternalAgent(name='mine', title='Mine', command='sh', variables=('HOME',), **fields)
     conductor.catalog.agents = ExternalAgents({'mine': mine})
@@ -136,7 +136,7 @@ def known(conductor, **fields):
 
 async def test_settings_show_what_each_may_reach_and_how_to_install_the_others(pages, conductor, monkeypatch):
     monkeypatch.setenv('PATH', '/usr/bin:/bin')
-    known(conductor, sandboxed=False)
+    add_agents(conductor, sandboxed=False)
     await pages.open('/settings')
     for text in (
         'agent:mine',
@@ -147,14 +147,14 @@ async def test_settings_show_what_each_may_reach_and_how_to_install_the_others(p
 
 
 async def test_a_test_explains_the_problem(pages, conductor):
-    known(conductor, args=('-c', 'echo no licence >&2; exit 3'), sandboxed=False)
+    add_agents(conductor, args=('-c', 'echo no licence >&2; exit 3'), sandboxed=False)
     health = await conductor.catalog.agents.test('mine', conductor.sandbox)
     assert health.problem == 'mine: it ended with status 3: no licence'
 
 
 async def test_a_launch_form_offers_installed_agents(conductor, monkeypatch):
     monkeypatch.setenv('PATH', '/usr/bin:/bin')
-    registry = known(conductor)
+    registry = add_agents(conductor)
     offered = next(group for group in model_groups(registry, busy=False) if group['label'] == 'Coding agents')
     assert 'agent:mine' in offered['options'] and 'agent:claude' not in offered['options']
     assert model_problem(registry, 'agent:mine') == ''

@@ -10,7 +10,7 @@ from nicegui.testing.user_interaction import UserInteraction
 
 from engine import Breakpoint, Catalog, Conductor
 from engine.journal import MemoryJournal
-from tests.pages.test_run import opened, press
+from tests.pages.test_run import open_conductor, press
 from tests.support.harness import FakeModel
 from ui.components.elements import Diagram
 from ui.components.widgets import NativeSelect
@@ -23,9 +23,9 @@ def backend():
     return Backend()
 
 
-async def held(backend: Backend, journal: MemoryJournal, **options: object) -> tuple[Conductor, str]:
-    """A run that is paused from the first."""
-    conductor = await opened(backend, journal, FakeModel(asyncio.Event()))
+async def start_paused(backend: Backend, journal: MemoryJournal, **options: object) -> tuple[Conductor, str]:
+    """Start a run, paused from the first."""
+    conductor = await open_conductor(backend, journal, FakeModel(asyncio.Event()))
     return conductor, (await conductor.start('pipeline', {'task': 'anything'}, paused=True, **options)).id
 
 
@@ -36,7 +36,7 @@ def hears(user: User, kind: type[ui.element], event: str, said: dict | None = No
 
 
 async def test_paused_runs_offer_steps_and_active_ones_a_pause(user: User, backend):
-    conductor, run = await held(backend, MemoryJournal())
+    conductor, run = await start_paused(backend, MemoryJournal())
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
     await user.should_see('Step over', retries=30)
@@ -54,7 +54,7 @@ async def test_paused_runs_offer_steps_and_active_ones_a_pause(user: User, backe
 
 
 async def test_breakpoints_are_listed_including_those_of_others(user: User, backend):
-    conductor, run = await held(
+    conductor, run = await start_paused(
         backend, MemoryJournal(), breakpoints=[Breakpoint(enter='reviewing', once=True)]
     )
     await user.open(f'/runs/{run}')
@@ -70,7 +70,7 @@ async def test_breakpoints_are_listed_including_those_of_others(user: User, back
 
 async def test_breakpoints_of_another_process_are_read_only(user: User, backend):
     journal = MemoryJournal()
-    await opened(backend, journal, FakeModel(asyncio.Event()))
+    await open_conductor(backend, journal, FakeModel(asyncio.Event()))
     other = Conductor(journal, catalog=Catalog.load())
     run = (
         await other.start(
@@ -89,7 +89,7 @@ async def test_breakpoints_of_another_process_are_read_only(user: User, backend)
 async def test_a_run_at_a_breakpoint_says_where_it_is_and_why_in_the_header_the_stages_and_the_step(
     user: User, backend
 ):
-    conductor = await opened(backend, MemoryJournal(), FakeModel(asyncio.Event()))
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asyncio.Event()))
     stop = Breakpoint(enter='researching', when='step > 1')
     run = (await conductor.start('pipeline', {'task': 'anything'}, breakpoints=[stop])).id
     await user.open(f'/runs/{run}')
@@ -102,7 +102,7 @@ async def test_a_run_at_a_breakpoint_says_where_it_is_and_why_in_the_header_the_
 
 
 async def test_the_past_shows_todays_breakpoints_and_says_so(user: User, backend):
-    conductor, run = await held(backend, MemoryJournal())
+    conductor, run = await start_paused(backend, MemoryJournal())
     await conductor.set_breakpoints(run, [Breakpoint(enter='reviewing')])
     await user.open(f'/runs/{run}?at=1')
     press(user, 'Breakpoints')
@@ -112,7 +112,7 @@ async def test_the_past_shows_todays_breakpoints_and_says_so(user: User, backend
 
 
 async def test_a_condition_is_optional_only_with_a_place(user: User, backend):
-    conductor, run = await held(backend, MemoryJournal())
+    conductor, run = await start_paused(backend, MemoryJournal())
     await user.open(f'/runs/{run}')
     press(user, 'Breakpoints')
     press(user, 'Add breakpoint')
@@ -125,7 +125,7 @@ async def test_a_condition_is_optional_only_with_a_place(user: User, backend):
 
 
 async def test_a_dialog_outlives_the_menu_that_opened_it(user: User, backend):
-    conductor, run = await held(backend, MemoryJournal())
+    conductor, run = await start_paused(backend, MemoryJournal())
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
     hears(user, Diagram, 'context', {'kind': 'state', 'name': 'reviewing', 'x': 1, 'y': 1})

@@ -8,7 +8,7 @@ import pytest
 
 from tests.bench.__main__ import TOPICS, main
 from tests.bench.pages.live import delays
-from tests.bench.table import Row, markdown, shown, text
+from tests.bench.table import Row, format_value, markdown, text
 from tests.support.journals.postgres import binaries
 
 PAGES = ('live', 'panes', 'wall', 'transcript', 'debugger', 'stepping', 'traffic', 'watching')
@@ -57,7 +57,7 @@ def test_a_row_says_whether_its_bar_holds() -> None:
     assert slow.cells(verdict=False)[-1] == ''
     assert text([fast, slow], verdict=True).splitlines()[2].endswith('NO')
     assert markdown([fast], verdict=True).splitlines()[1] == '| --- | --- | --- | --- | --- | --- |'
-    assert shown(12345.6, 'B') == '12,346 B'
+    assert format_value(12345.6, 'B') == '12,346 B'
 
 
 def test_delays_end_when_the_number_or_a_later_one_is_seen() -> None:

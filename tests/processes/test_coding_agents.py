@@ -19,7 +19,7 @@ from engine.workspace import Sandbox, Workspaces
 from tests.support.harness import FakeModel, calls, until, wait_for_state
 
 
-async def played(pattern: str, folder: Path = FOLDER, **changed: Any) -> tuple[Outcome, View, str, Conductor]:
+async def play(pattern: str, folder: Path = FOLDER, **changed: Any) -> tuple[Outcome, View, str, Conductor]:
     """Play the sample of a pattern; also returns the text of the changed file."""
     sample = scenarios(pattern)[0]
     catalog = Catalog.load()
@@ -40,7 +40,7 @@ def artifacts(view: View) -> dict[str, Any]:
 
 
 async def test_the_debugger_fixes_the_bug_and_the_projects_tests_pass(sandbox: Sandbox) -> None:
-    outcome, view, text, _ = await played('debugger')
+    outcome, view, text, _ = await play('debugger')
     assert outcome.status is Status.DONE, outcome.error
     assert 'max(merged[-1][1], end)' in text
     assert artifacts(view)['test_result'] is True and artifacts(view)['test_report'].startswith('7 passed in')
@@ -52,19 +52,19 @@ async def test_with_another_bug_the_scripted_debugger_fails(sandbox: Sandbox, tm
     right = 'max(merged[-1][1], end))'
     assert right in text
     (tmp_path / 'debugger-spans.yaml').write_text(text.replace(right, 'min(merged[-1][1], end))'))
-    outcome, view, _, _ = await played('debugger', tmp_path)
+    outcome, view, _, _ = await play('debugger', tmp_path)
     assert outcome.status is Status.FAILED
     assert 'a run of all tests, after the last change, in which none fails' in outcome.error
     assert artifacts(view)['test_result'] is False
 
 
 async def test_without_a_bug_the_debugger_finds_nothing(sandbox: Sandbox) -> None:
-    outcome, _, text, _ = await played('debugger', project='sample:slugs')
+    outcome, _, text, _ = await play('debugger', project='sample:slugs')
     assert outcome.status is Status.FAILED and 'def slugify' in text
 
 
 async def test_the_builder_adds_a_function_with_tests_and_commits_it(sandbox: Sandbox) -> None:
-    outcome, view, text, _ = await played('builder')
+    outcome, view, text, _ = await play('builder')
     assert outcome.status is Status.DONE, outcome.error
     assert 'def unique(' in text and 'while found in taken' in text
     results = [
@@ -75,7 +75,7 @@ async def test_the_builder_adds_a_function_with_tests_and_commits_it(sandbox: Sa
 
 
 async def test_the_reviewer_judges_a_real_diff_and_changes_nothing(sandbox: Sandbox) -> None:
-    outcome, view, text, _ = await played('code-reviewer')
+    outcome, view, text, _ = await play('code-reviewer')
     assert outcome.status is Status.DONE, outcome.error
     review = artifacts(view)['review']
     assert review['verdict'] == 'request changes' and len(review['findings']) == 4
@@ -95,7 +95,7 @@ async def test_a_change_that_does_not_apply_fails_at_once(sandbox: Sandbox) -> N
 
 
 async def test_the_triager_names_component_file_and_line(sandbox: Sandbox) -> None:
-    outcome, view, _, _ = await played('triager')
+    outcome, view, _, _ = await play('triager')
     assert outcome.status is Status.DONE, outcome.error
     triage = artifacts(view)['triage']
     assert (triage['component'], triage['file'], triage['line']) == ('units', 'weather/units.py', 6)
@@ -232,14 +232,14 @@ async def test_navigation_finds_definitions_usages_and_outlines(tmp_path: Path) 
 async def test_custom_requests_are_improvised_or_fail_with_a_reason(
     sandbox: Sandbox, pattern: str, project: str, status: Status, said: str
 ) -> None:
-    outcome, _, _, _ = await played(pattern, request='Have a look at this, please', project=project)
+    outcome, _, _, _ = await play(pattern, request='Have a look at this, please', project=project)
     assert outcome.status is status, outcome.error
     assert said in (outcome.error or outcome.answer)
     assert 'Simulated filler' in (outcome.error or outcome.answer)
 
 
 async def test_a_test_run_with_a_failure_is_marked_as_failed(sandbox: Sandbox) -> None:
-    _, view, _, _ = await played('triager')
+    _, view, _, _ = await play('triager')
     results = [
         part for message in view.agents['working']['messages'] for part in message['parts']
         if part['kind'] == 'result' and part['name'] == 'run_tests'

@@ -22,7 +22,7 @@ LONGEST = 300
 SHIPPED = [found for found in Library.load().scenarios if 'tests' in found.parameters]
 
 
-async def played(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) -> Outcome:
+async def play(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) -> Outcome:
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0, folder=folder)
     async with Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock(), sandbox=sandbox) as here:
@@ -35,7 +35,7 @@ async def played(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) ->
 
 @pytest.mark.parametrize('scenario', SHIPPED, ids=lambda scenario: scenario.name)
 async def test_a_scenario_with_tests_plays_to_its_stated_end(scenario: Scenario, sandbox: Sandbox) -> None:
-    outcome, expect = await played(scenario, sandbox), scenario.expect
+    outcome, expect = await play(scenario, sandbox), scenario.expect
     assert outcome.status == Status(expect.status), outcome.error
     assert {name: outcome.memory[name] for name in expect.memory} == expect.memory
     assert {name: len(outcome.memory[name]) for name in expect.counts} == expect.counts
@@ -50,7 +50,7 @@ async def test_bech32_ends_differently_when_a_line_is_broken(sandbox: Sandbox, t
     assert broken != code.read_text()
     code.write_text(broken)
     scenario = next(found for found in Library.load(folder).scenarios if found.name == 'bech32')
-    outcome = await played(scenario, sandbox, folder)
+    outcome = await play(scenario, sandbox, folder)
     memory = outcome.memory
     assert outcome.status is Status.DONE and not memory['approved']
     assert memory['consensuses'][0]['synthesized']
@@ -78,7 +78,9 @@ async def test_required_tests_cannot_be_changed_by_the_coder(sandbox: Sandbox, t
         return calls(*(('write_file', {'path': path, 'text': text}) for path, text in files.items()))
 
     script = everybody(position('APPROVE', 'coder1'), coder1=coder, coder2=coder)
-    outcome = await ended(script, sandbox, tmp_path, tests=str(tests), command='', max_revisions=0, coders=2)
+    outcome = await play_to_end(
+        script, sandbox, tmp_path, tests=str(tests), command='', max_revisions=0, coders=2
+    )
     memory = outcome.memory
     suites = [memory['candidates'][f'coder{n}']['versions'][0]['evidence']['required'] for n in (1, 2)]
     assert [(suite['passed'], suite['failed']) for suite in suites] == [(0, 1), (1, 0)]
@@ -114,7 +116,7 @@ async def test_coders_cannot_reach_each_others_folders(sandbox: Sandbox, tmp_pat
 
     script = everybody(position('APPROVE', 'coder2'), coder1=spy, coder2=victim)
     model = FakeModel(actors(script))
-    outcome = await ended(
+    outcome = await play_to_end(
         model, sandbox, tmp_path, command='grep -qx "the work of coder2" done.txt', coders=2
     )
     seen = [
@@ -132,7 +134,7 @@ async def test_coders_cannot_reach_each_others_folders(sandbox: Sandbox, tmp_pat
     assert outcome.memory['approved']
 
 
-async def ended(script, sandbox: Sandbox, root: Path, **parameters) -> Outcome:
+async def play_to_end(script, sandbox: Sandbox, root: Path, **parameters) -> Outcome:
     model = script if isinstance(script, FakeModel) else FakeModel(actors(script))
     async with Conductor(
         MemoryJournal(),

@@ -208,7 +208,7 @@ class Hurried(Pattern):
         return 'go'
 
 
-def hurried(request: ModelRequest) -> Any:
+def hurry(request: ModelRequest) -> Any:
     hints = request.hints
     if hints.role == 'rushing':
         return asyncio.Event()
@@ -218,7 +218,7 @@ def hurried(request: ModelRequest) -> Any:
 
 
 async def test_timeouts_are_replayed_and_can_occur_again() -> None:
-    model = FakeModel(hurried)
+    model = FakeModel(hurry)
     async with Conductor(MemoryJournal(), catalog=catalog(model, Hurried, tools=(dawdle,))) as conductor:
         run = (await conductor.start('hurried')).id
         assert (await conductor.result(run)).status is Status.DONE

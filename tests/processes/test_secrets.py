@@ -121,7 +121,7 @@ class Standin:
             await asyncio.sleep(0.02)
             await wire.chunk(error[at:])
         else:
-            self.seen = found_in(self._home)
+            self.seen = find_leaks(self._home)
             await wire.head()
             await wire.chunk(calling() if nth == 3 else speech.start + speech.say('all done') + speech.stop)
             await wire.chunk(speech.end)
@@ -142,7 +142,7 @@ def calling() -> bytes:
     return body + anthropic('message_delta', delta={'stop_reason': 'tool_use'}, usage={'output_tokens': 5})
 
 
-def found_in(home: Path) -> list[str]:
+def find_leaks(home: Path) -> list[str]:
     files = [path for path in home.rglob('*') if path.is_file() and path.name != 'endpoints.toml']
     return [path.name for path in files if HIDDEN.search(path.read_bytes().decode('latin-1'))]
 
@@ -219,8 +219,8 @@ def environment(home: Path, url: str) -> dict[str, str]:
     }
 
 
-async def kept(home: Path) -> str:
-    """All journaled data, decompressed, and the unpacked archive of the files."""
+async def read_everything(home: Path) -> str:
+    """Read all journaled data, decompressed, and the unpacked archive of the files."""
     texts: list[str] = []
     async with Conductor(await open_journal(home / 'hemicycle.db'), workspaces=home / 'workspaces') as reader:
         for info in (await reader.runs(RunQuery())).runs:
@@ -258,13 +258,13 @@ async def test_no_key_is_stored_or_printed(tmp_path: Path) -> None:
         again = await hemicycle(tmp_path, server.url, *given[:4], '--approvals', 'none', '--replay', run)
         assert again[0] == 0 and 'all done' in again[1], again[1]
         assert len(standin.asked) == asked
-    everything = await kept(tmp_path)
+    everything = await read_everything(tmp_path)
     # The hidden values were there to be found.
     assert everything.count('[hidden]') > 5 and 'bad token [hidden]' in everything
     assert 'nothing secret' in everything and 'the token is [hidden]' in everything
     for text in (everything, said, failed, *(out for _, out in others), again[1]):
         assert not HIDDEN.search(text), HIDDEN.search(text)
-    assert standin.seen == [] and found_in(tmp_path) == []
+    assert standin.seen == [] and find_leaks(tmp_path) == []
 
 
 def layers(data: bytes) -> str:
@@ -277,8 +277,8 @@ def layers(data: bytes) -> str:
     return '\n'.join([text, *map(layers, inside)])
 
 
-async def forked(home: Path, run: RunId) -> tuple[str, list[RunId]]:
-    """The tag of two variants of a run, and the variants; one has other instructions and wins."""
+async def fork_variants(home: Path, run: RunId) -> tuple[str, list[RunId]]:
+    """Fork two variants of a run, and return their tag and ids; one has other instructions and wins."""
     catalog = Catalog.load([home / 'patterns'], home / 'endpoints.toml')
     journal = await open_journal(home / 'hemicycle.db')
     async with Conductor(journal, catalog=catalog, workspaces=home / 'workspaces') as conductor:
@@ -311,7 +311,7 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
         code, said = await hemicycle(tmp_path, server.url, 'run', *given, '--model', 'openai/m, work/m')
         assert code == 0, said
         run = RunId(json.loads(said.splitlines()[0])['run'])
-        group, forks = await forked(tmp_path, run)
+        group, forks = await fork_variants(tmp_path, run)
         pages = [
             *(f'runs/{one}{end}' for one in (run, *forks) for end in ('', '/fork?at=4', '/family')),
             f'variants/{group}', f'variants/{group}?blind=1', f'compare?a={run}&b={forks[1]}&at=5',
@@ -330,7 +330,7 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
         assert f'{forks[0]}' in shown[f'variants/{group}']
         for name, text in shown.items():
             assert not HIDDEN.search(text), (name, HIDDEN.search(text))
-        assert found_in(tmp_path) == []  # from here on only text written by people
+        assert find_leaks(tmp_path) == []  # from here on only text written by people
         catalog = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
         journal = await open_journal(tmp_path / 'hemicycle.db')
         async with Conductor(journal, catalog=catalog, workspaces=tmp_path / 'workspaces') as writer:
@@ -375,4 +375,4 @@ async def test_a_server_logs_and_shows_no_key(tmp_path: Path) -> None:
     assert 'is failed' in log and '[hidden]' in log
     for text in (log, *shown):
         assert not HIDDEN.search(text), HIDDEN.search(text)
-    assert found_in(tmp_path) == []
+    assert find_leaks(tmp_path) == []

@@ -5,7 +5,7 @@ from nicegui import ui
 from ui.pages.launch.efforts import Efforts
 
 
-async def drawn(user):
+async def draw(user):
     made = []
 
     @ui.page('/efforts')
@@ -18,7 +18,7 @@ async def drawn(user):
 
 
 async def test_each_role_has_an_effort_of_its_own(user):
-    efforts = await drawn(user)
+    efforts = await draw(user)
     await user.should_see('left to the model')
     efforts.fill({'': 'low', 'judge': '8000'})
     assert efforts.chosen == {'': 'low', 'judge': '8000'} and efforts.check()
@@ -30,7 +30,7 @@ async def test_each_role_has_an_effort_of_its_own(user):
 
 
 async def test_an_invalid_effort_is_refused_at_its_field(user):
-    efforts = await drawn(user)
+    efforts = await draw(user)
     efforts.fill({'judge': 'much'})
     assert not efforts.check()
     await user.should_see('Must be one of none, minimal, low')

@@ -122,7 +122,7 @@ async def test_an_input_is_reused(pages, conductor):
     await conductor.result(run)
 
 
-async def recorded(conductor, **more):
+async def record_run(conductor, **more):
     run = (
         await conductor.start('pipeline', {'task': 'What is a hemicycle?', **more}, record=True, seed=7)
     ).id
@@ -135,7 +135,7 @@ async def newest(conductor):
 
 
 async def test_a_run_is_restarted_from_its_recording(pages, conductor, launchers):
-    first = await recorded(conductor, max_iterations=1)
+    first = await record_run(conductor, max_iterations=1)
     await pages.open(f'/launch/pipeline?replay={first}')
     await pages.should_see('Model calls are answered from a recording.')
     await pages.should_see('Replay: answers come from the recording.')
@@ -150,7 +150,7 @@ async def test_a_run_is_restarted_from_its_recording(pages, conductor, launchers
 
 
 async def test_a_recording_is_picked_and_cleared(pages, conductor, launchers):
-    await recorded(conductor)
+    await record_run(conductor)
     await pages.open('/launch/pipeline')
     await pages.should_see('Recordings')
     with pages:
@@ -163,7 +163,7 @@ async def test_a_recording_is_picked_and_cleared(pages, conductor, launchers):
 
 
 async def test_a_missing_recording_is_reported(pages, conductor, launchers):
-    first = await recorded(conductor)
+    first = await record_run(conductor)
     conductor.recordings.path(first).unlink()
     await pages.open(f'/launch/pipeline?replay={first}')
     click(pages, 'Run')

@@ -22,7 +22,7 @@ def backend():
     return Backend()
 
 
-def opened(backend: Backend, model: FakeModel, sandbox: Sandbox | None = None) -> Conductor:
+def open_conductor(backend: Backend, model: FakeModel, sandbox: Sandbox | None = None) -> Conductor:
     catalog = Catalog.load()
     catalog.models['scripted'] = model
     conductor = Conductor(MemoryJournal(), catalog=catalog, sandbox=sandbox)
@@ -38,7 +38,7 @@ def improves(request):
 
 
 async def test_each_draft_has_a_revision_score_and_diff(user: User, backend):
-    conductor = opened(backend, FakeModel(improves))
+    conductor = open_conductor(backend, FakeModel(improves))
     run = (await conductor.start('pipeline', PIPELINE_TASK)).id
     await conductor.result(run)
     await user.open(f'/runs/{run}/drafts')
@@ -56,7 +56,7 @@ async def test_a_revision_in_progress_is_counted_at_once(user: User, backend):
         second = request.hints.role == 'analyzer' and request.hints.visit == 2
         return hold if second else improves(request)
 
-    conductor = opened(backend, FakeModel(reply))
+    conductor = open_conductor(backend, FakeModel(reply))
     run = (await conductor.start('pipeline', PIPELINE_TASK)).id
     await user.open(f'/runs/{run}')
     await user.should_see('Revision 1 of 3 · score 60', retries=30)
@@ -65,7 +65,7 @@ async def test_a_revision_in_progress_is_counted_at_once(user: User, backend):
 
 
 async def test_a_failed_run_says_why_and_what_to_do(user: User, backend):
-    conductor = opened(backend, FakeModel(ModelError('no luck')))
+    conductor = open_conductor(backend, FakeModel(ModelError('no luck')))
     run = (await conductor.start('pipeline', PIPELINE_TASK)).id
     await conductor.result(run)
     await user.open(f'/runs/{run}')
@@ -76,7 +76,7 @@ async def test_a_failed_run_says_why_and_what_to_do(user: User, backend):
 
 
 async def test_a_successful_run_has_no_banner_and_a_simulated_result(user: User, backend):
-    conductor = opened(backend, FakeModel(partial(pipeline_reply, revisions=0)))
+    conductor = open_conductor(backend, FakeModel(partial(pipeline_reply, revisions=0)))
     run = (await conductor.start('pipeline', PIPELINE_TASK)).id
     await conductor.result(run)
     await user.open(f'/runs/{run}')
@@ -99,7 +99,7 @@ class SlowSandbox(Sandbox):
 
 async def test_running_tests_are_shown(user: User, backend):
     sandbox = SlowSandbox()
-    conductor = opened(backend, FakeModel(good), sandbox)
+    conductor = open_conductor(backend, FakeModel(good), sandbox)
     run = (await conductor.start('time-bounded', QUICK)).id
     await wait_for_state(conductor, run, 'working.executing.step.testing')
     await user.open(f'/runs/{run}')

@@ -20,14 +20,14 @@ def pages(user: User, backend) -> User:
     return user
 
 
-async def drawn(conductor: Conductor) -> RunId:
+async def import_run(conductor: Conductor) -> RunId:
     with (FOLDER / 'openai_agents.json').open('rb') as file:
         [found] = await conductor.import_bundle(file)
     return found.run
 
 
 async def test_an_imported_trace_is_shown_at_each_step_without_forks(pages, conductor):
-    run = await drawn(conductor)
+    run = await import_run(conductor)
     await pages.open(f'/runs/{run}?at=8')
     await pages.should_see('My order A17 never came.')
     await pages.should_see('order A17 refunded')
@@ -36,14 +36,14 @@ async def test_an_imported_trace_is_shown_at_each_step_without_forks(pages, cond
 
 
 async def test_explanations_name_no_unknown_edges(pages, conductor):
-    run = await drawn(conductor)
+    run = await import_run(conductor)
     shape, steps = await conductor.shape(run), await conductor.transitions(run)
     ways = [[(way.edge.dest, way.taken) for way in edge_outcomes(step, shape)] for step in steps]
     assert ways == [[(step.edges[0].dest, True)] for step in steps]
 
 
 async def test_the_fork_page_says_why_it_cannot_be_forked(pages, conductor):
-    run = await drawn(conductor)
+    run = await import_run(conductor)
     answer = await pages.http_client.get(f'/runs/{run}/fork?at=3')
     assert answer.status_code == 404
     assert 'This run cannot be continued here' in answer.text
@@ -51,7 +51,7 @@ async def test_the_fork_page_says_why_it_cannot_be_forked(pages, conductor):
 
 
 async def test_the_list_marks_imported_traces(pages, conductor):
-    await drawn(conductor)
+    await import_run(conductor)
     await pages.open('/runs')
     await pages.should_see('imported trace')
     await pages.should_see('trace:help-desk')

@@ -20,7 +20,7 @@ def backend():
     return Backend()
 
 
-def opened(backend: Backend, model: FakeModel) -> Conductor:
+def open_conductor(backend: Backend, model: FakeModel) -> Conductor:
     catalog = Catalog.load()
     catalog.models['scripted'] = model
     conductor = Conductor(MemoryJournal(), catalog=catalog, sandbox=QuickSandbox())
@@ -32,7 +32,7 @@ def opened(backend: Backend, model: FakeModel) -> Conductor:
 
 
 async def test_a_new_run_has_no_gates_and_no_report(user: User, backend):
-    conductor = opened(backend, FakeModel(asyncio.Event()))
+    conductor = open_conductor(backend, FakeModel(asyncio.Event()))
     run = (await conductor.start('time-bounded', QUICK)).id
     await user.open(f'/runs/{run}/supervision')
     await user.should_see('No gate has been reached yet.', retries=30)
@@ -46,7 +46,7 @@ async def test_a_new_run_has_no_gates_and_no_report(user: User, backend):
 
 
 async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: User, backend):
-    conductor = opened(backend, FakeModel(good))
+    conductor = open_conductor(backend, FakeModel(good))
     run = (await conductor.start('time-bounded', QUICK)).id
     await conductor.result(run)
     await user.open(f'/runs/{run}/supervision')
@@ -74,7 +74,7 @@ async def test_blocked_work_names_its_conditions(user: User, backend):
             return verdict(40, actionable=False, reasonable=True)
         return good(request)
 
-    conductor = opened(backend, FakeModel(poor))
+    conductor = open_conductor(backend, FakeModel(poor))
     run = (await conductor.start('time-bounded', QUICK)).id
     await conductor.result(run)
     await user.open(f'/runs/{run}/supervision')
@@ -85,7 +85,9 @@ async def test_blocked_work_names_its_conditions(user: User, backend):
 
 
 async def test_other_patterns_have_messages_and_no_report(user: User, backend):
-    conductor = opened(backend, FakeModel(lambda request: {'findings': []} if request.schema else 'a draft'))
+    conductor = open_conductor(
+        backend, FakeModel(lambda request: {'findings': []} if request.schema else 'a draft')
+    )
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     await user.open(f'/runs/{run}/messages?type=nothing')

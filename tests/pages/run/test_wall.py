@@ -11,7 +11,7 @@ OFTEN = 200
 """Looks of a page's user, a tenth of a second apart, until what it should see is missed."""
 
 
-async def started(conductor, *titles):
+async def start_runs(conductor, *titles):
     return [
         (await conductor.start('pipeline', {'task': TASK}, title=title, approvals='all')).id
         for title in titles
@@ -25,7 +25,7 @@ def titles(pages):
 
 
 async def test_agents_of_several_runs_are_shown_and_answered_side_by_side(pages, conductor):
-    runs = await started(conductor, 'First', 'Second')
+    runs = await start_runs(conductor, 'First', 'Second')
     await pages.open('/wall')
     await pages.should_see('2 agents · 2 waiting for you', retries=OFTEN)
     for title in ('First', 'Second'):
@@ -41,7 +41,7 @@ async def test_agents_of_several_runs_are_shown_and_answered_side_by_side(pages,
 
 
 async def test_a_run_is_removed_from_the_wall_and_added_again(pages, conductor):
-    await started(conductor, 'First', 'Second')
+    await start_runs(conductor, 'First', 'Second')
     await pages.open('/wall')
     await pages.should_see('2 agents', retries=OFTEN)
     click(pages, 'Second')
@@ -56,12 +56,12 @@ async def test_an_empty_wall_says_what_to_do(pages, conductor):
 
 
 async def test_agents_of_ended_runs_make_room_for_active_ones(pages, conductor):
-    runs = await started(conductor, *(f'Run {number}' for number in range(1, 13)))
+    runs = await start_runs(conductor, *(f'Run {number}' for number in range(1, 13)))
     await pages.open('/wall')
     await pages.should_see('12 agents · 12 waiting for you', retries=OFTEN)
     await conductor.cancel(runs[0], 'enough')
     await pages.should_see('12 agents · 11 waiting for you', retries=OFTEN)  # its last text stays for now
-    await started(conductor, 'Run 13')
+    await start_runs(conductor, 'Run 13')
     await pages.should_see('12 agents · 12 waiting for you', retries=OFTEN)
     await pages.should_see('Run 13')
     async for _ in turns():
@@ -71,7 +71,7 @@ async def test_agents_of_ended_runs_make_room_for_active_ones(pages, conductor):
 
 
 async def test_closing_a_maximized_pane_shows_the_others(pages, conductor):
-    await started(conductor, 'First', 'Second')
+    await start_runs(conductor, 'First', 'Second')
     await pages.open('/wall')
     await pages.should_see('2 agents', retries=OFTEN)
     grid = next(found for found in pages.client.elements.values() if 'wall' in found.classes)

@@ -213,11 +213,11 @@ def signs_in(prompt: str) -> Any:
     return {'code': -32_000, 'message': 'Authentication required'}
 
 
-def limited(prompt: str) -> Any:
+def hit_limit(prompt: str) -> Any:
     return {'code': -32_603, 'message': f'Claude AI usage limit reached|{int(time.time()) + 30}'}
 
 
-def limited_once(prompt: str) -> Any:
+def hit_limit_once(prompt: str) -> Any:
     """Hit a usage limit of an hour in the first turn; work in the second."""
     if Path('limited.txt').exists():
         return say('worked after the limit')
@@ -259,7 +259,7 @@ TURNS: dict[str, Callable[[str], Any]] = {
     for name, turn in list(globals().items())
     if callable(turn) and name in (
         'hang', 'flood', 'long_line', 'die', 'children', 'outside', 'asks', 'asks_late', 'writes', 'counts',
-        'signs_in', 'limited', 'limited_once', 'echoes', 'dies_once', 'plain', 'roams', 'chatters',
+        'signs_in', 'hit_limit', 'hit_limit_once', 'echoes', 'dies_once', 'plain', 'roams', 'chatters',
         'runs_itself', 'asks_in_manual', 'counts_calls', 'asks_and_hangs',
     )
 }  # fmt: skip

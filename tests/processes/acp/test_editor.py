@@ -55,8 +55,8 @@ class Editor:
 
 
 @asynccontextmanager
-async def opened(editor: Editor, tmp_path: Path, *options: str) -> AsyncIterator[tuple[Any, str, Any]]:
-    """A session with Hemicycle in a folder that holds a sample project."""
+async def open_session(editor: Editor, tmp_path: Path, *options: str) -> AsyncIterator[tuple[Any, str, Any]]:
+    """Open a session with Hemicycle in a folder that holds a sample project."""
     project = tmp_path / 'project'
     shutil.copytree(ROOT / 'assets' / 'scenarios' / 'projects' / 'spans', project)
     home = {'HEMICYCLE_HOME': str(tmp_path / 'home'), 'HEMICYCLE_ENDPOINTS': str(tmp_path / 'none')}
@@ -80,7 +80,7 @@ async def test_a_run_is_shown_and_its_files_are_written_if_allowed(
     answer: str, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     editor = Editor(answer)
-    async with opened(editor, tmp_path, '--pattern', 'debugger') as (here, session, _):
+    async with open_session(editor, tmp_path, '--pattern', 'debugger') as (here, session, _):
         ended = await asyncio.wait_for(here.prompt(session_id=session, prompt=[text_block(DEBUG)]), 200)
         await until(lambda: editor.of(schema.AgentMessageChunk))
     assert ended.stop_reason == 'end_turn' and ended.usage.total_tokens > 0
@@ -98,7 +98,11 @@ async def test_a_run_is_shown_and_its_files_are_written_if_allowed(
 
 async def test_patterns_are_modes_and_a_cancelled_prompt_says_so(tmp_path: Path) -> None:
     editor = Editor('once')
-    async with opened(editor, tmp_path, '--pattern', 'pipeline', '--pace', '5') as (here, session, made):
+    async with open_session(editor, tmp_path, '--pattern', 'pipeline', '--pace', '5') as (
+        here,
+        session,
+        made,
+    ):
         modes = {mode.id for mode in made.modes.available_modes}
         assert {'pipeline', 'race', 'builder', 'parallel-review'} <= modes
         assert made.modes.current_mode_id == 'pipeline'
@@ -141,7 +145,7 @@ async def test_an_agents_question_becomes_the_editors_permission_request(
     (tmp_path / 'none').write_text(f'[agents.odd]\n{command}\nsandboxed = false\n')
     options = ('--patterns', str(tmp_path / 'patterns'), '--pattern', 'lone', '--model', 'agent:odd')
     editor = Editor(answer)
-    async with opened(editor, tmp_path, *options) as (here, session, _):
+    async with open_session(editor, tmp_path, *options) as (here, session, _):
         prompt = here.prompt(session_id=session, prompt=[text_block('go')])
         assert (await asyncio.wait_for(prompt, 100)).stop_reason == 'end_turn'
         await until(lambda: said in str(editor.shown))  # the client delivers updates in separate tasks

@@ -19,7 +19,7 @@ from tests.support.harness import HastyClock
 LONGEST = 300
 
 
-async def played(
+async def play(
     pattern: str, models: dict[str, str], *, clock: Clock | None = None, **changed: Any
 ) -> tuple[Outcome, View]:
     """Play a sample of a pattern with agents in place of models."""
@@ -37,7 +37,7 @@ ALL = {'': 'agent:scripted'}
 
 
 async def test_agents_race_in_the_sandbox_and_the_one_whose_tests_pass_wins(sandbox: Sandbox) -> None:
-    outcome, view = await played('race', ALL)
+    outcome, view = await play('race', ALL)
     assert outcome.status is Status.DONE, outcome.error
     assert outcome.memory['winner'] == 'racer2' and outcome.memory['passed']
     assert set(view.models) == {'agent:scripted'} and view.origins == ('simulated',)
@@ -45,7 +45,7 @@ async def test_agents_race_in_the_sandbox_and_the_one_whose_tests_pass_wins(sand
 
 
 async def test_reviewers_that_are_models_judge_what_an_agent_made(sandbox: Sandbox) -> None:
-    outcome, view = await played('parallel-review', {'coder1': 'agent:scripted'})
+    outcome, view = await play('parallel-review', {'coder1': 'agent:scripted'})
     assert outcome.status is Status.DONE, outcome.error
     assert {'agent:scripted', 'scripted'} <= set(view.models)
     assert outcome.memory['candidates']['coder1']['versions'][0]['said']
@@ -53,7 +53,7 @@ async def test_reviewers_that_are_models_judge_what_an_agent_made(sandbox: Sandb
 
 @pytest.mark.parametrize('pattern', ['builder', 'debugger'])
 async def test_agents_claims_about_tests_are_not_trusted(pattern: str, sandbox: Sandbox) -> None:
-    outcome, view = await played(pattern, ALL)
+    outcome, view = await play(pattern, ALL)
     assert outcome.status is Status.DONE, outcome.error
     worker = view.agents['working']
     assert worker['artifacts']['test_result']['value'] is True
@@ -62,7 +62,7 @@ async def test_agents_claims_about_tests_are_not_trusted(pattern: str, sandbox: 
 
 @pytest.mark.parametrize('pattern', ['code-reviewer', 'triager'])
 async def test_agents_answer_with_the_requested_record(pattern: str, sandbox: Sandbox) -> None:
-    outcome, view = await played(pattern, ALL)
+    outcome, view = await play(pattern, ALL)
     assert outcome.status is Status.DONE, outcome.error
     assert view.agents['working']['model'] == 'agent:scripted'
 
@@ -70,7 +70,7 @@ async def test_agents_answer_with_the_requested_record(pattern: str, sandbox: Sa
 @pytest.mark.parametrize('pattern', ['vote', 'supervisor'])
 async def test_agents_work_wherever_models_do(pattern: str, sandbox: Sandbox) -> None:
     expected = next(found for found in Library.load().scenarios if found.name == scenarios(pattern)[0].name)
-    outcome, view = await played(pattern, ALL)
+    outcome, view = await play(pattern, ALL)
     assert outcome.status == Status(expected.expect.status), outcome.error
     assert set(view.models) == {'agent:scripted'}
 
@@ -78,6 +78,6 @@ async def test_agents_work_wherever_models_do(pattern: str, sandbox: Sandbox) ->
 async def test_agents_work_in_time_bounded_runs(sandbox: Sandbox) -> None:
     """A custom goal has fewer turns than the samples, and each turn starts a process."""
     own = {'primary_goal': 'Write a parser for dates', 'project': '', 'wait_for_time': 0}
-    outcome, view = await played('time-bounded', ALL, clock=RealClock(), **own)
+    outcome, view = await play('time-bounded', ALL, clock=RealClock(), **own)
     assert outcome.status is Status.DONE, outcome.error
     assert set(view.models) == {'agent:scripted'}

@@ -35,7 +35,7 @@ WORK = 'at_work'
         ('die', r'ended with status 7: out of luck', {}),
         ('old', r'speaks version 0 of the protocol, and Hemicycle speaks 1', {}),
         ('signs_in', r'Authentication required; sign in with the agent itself', {}),
-        ('limited', r'usage limit reached.*\(until \d\d:\d\d\)', {}),
+        ('hit_limit', r'usage limit reached.*\(until \d\d:\d\d\)', {}),
     ],
 )
 async def test_each_problem_has_its_own_message(way: str, says: str, fields: dict[str, float]) -> None:
@@ -62,7 +62,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-async def started_children(here: Conductor, run: RunId) -> list[int]:
+async def wait_for_children(here: Conductor, run: RunId) -> list[int]:
     """Wait until the agent has its children; returns the processes."""
     place = here.workspaces.of(run, WORK).folder / 'pids.txt'
     await until(lambda: place.is_file() and len(place.read_text().split()) == 3)
@@ -72,7 +72,7 @@ async def started_children(here: Conductor, run: RunId) -> list[int]:
 async def test_cancelling_kills_the_agent_and_all_its_children() -> None:
     async with conductor_with(odd('children')) as here:
         run = (await here.start('lone', models=BY_ODD)).id
-        pids = await started_children(here, run)
+        pids = await wait_for_children(here, run)
         assert all(map(alive, pids))
         await here.cancel(run, 'enough')
         await until(lambda: not any(map(alive, pids)))
@@ -82,7 +82,7 @@ async def test_cancelling_kills_the_agent_and_all_its_children() -> None:
 async def test_cancelling_in_the_sandbox_leaves_nothing_either(sandbox: Sandbox) -> None:
     async with conductor_with(odd('children', sandboxed=True)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
-        await started_children(here, run)
+        await wait_for_children(here, run)
         assert find_marked(f'{run}/{WORK}')
         await here.cancel(run, 'enough')
         await gone(run)
@@ -103,7 +103,7 @@ async def test_an_agent_that_waits_for_a_person_is_killed_with_its_run() -> None
 async def test_closing_hemicycle_leaves_no_agent() -> None:
     async with conductor_with(odd('children')) as here:
         run = (await here.start('lone', models=BY_ODD)).id
-        pids = await started_children(here, run)
+        pids = await wait_for_children(here, run)
     await until(lambda: not any(map(alive, pids)))  # killed processes disappear with a delay
 
 
@@ -136,7 +136,7 @@ async def test_a_killed_agent_is_retried() -> None:
 
 
 async def test_a_long_usage_limit_ends_the_turn_and_says_when_it_resets() -> None:
-    async with conductor_with(odd('limited_once'), lone(retry=Retry(attempts=2))) as here:
+    async with conductor_with(odd('hit_limit_once'), lone(retry=Retry(attempts=2))) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         assert (await asyncio.wait_for(here.result(run), 120)).status is Status.FAILED
         problem = (await here.view(run)).agents[WORK]['problem']
@@ -144,7 +144,7 @@ async def test_a_long_usage_limit_ends_the_turn_and_says_when_it_resets() -> Non
 
 
 async def test_a_short_usage_limit_is_waited_for() -> None:
-    async with conductor_with(odd('limited_once', patience=7_200.0), lone(retry=Retry(attempts=2))) as here:
+    async with conductor_with(odd('hit_limit_once', patience=7_200.0), lone(retry=Retry(attempts=2))) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         async for _ in turns():
             found = [step for step in await here.transitions(run) if step.event.name == 'retry']

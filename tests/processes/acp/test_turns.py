@@ -31,7 +31,7 @@ class Pair(Pattern):
         return 'Do the work.'
 
 
-async def played(found: ExternalAgent, **options: Any) -> tuple[Any, Any, Conductor, RunId]:
+async def play(found: ExternalAgent, **options: Any) -> tuple[Any, Any, Conductor, RunId]:
     async with conductor_with(found) as here:
         run = (await here.start('lone', models=BY_ODD, **options)).id
         outcome = await here.result(run)
@@ -56,14 +56,14 @@ async def test_messages_thoughts_and_plans_are_journaled_but_not_pieces() -> Non
 
 
 async def test_reported_usage_is_counted() -> None:
-    _, view, _, _ = await played(odd('counts'))
+    _, view, _, _ = await play(odd('counts'))
     assert (view.usage.input, view.usage.output, view.usage.dollars) == (20, 10, 0.25)
     assert view.usage.source == 'provider' and view.usage.unpriced == 0
 
 
 async def test_reported_usage_of_a_turn_with_calls_is_counted_once() -> None:
     """Until then usage is estimated and marked."""
-    _, view, here, run = await played(odd('counts_calls'))
+    _, view, here, run = await play(odd('counts_calls'))
     assert len(view.agents[WORK]['messages']) == 4
     assert (view.usage.input, view.usage.output, view.usage.calls) == (2_000, 1_000, 1)
     assert view.usage.source == view.spending[WORK].total.source == 'provider'
@@ -72,7 +72,7 @@ async def test_reported_usage_of_a_turn_with_calls_is_counted_once() -> None:
 
 
 async def test_unreported_usage_is_estimated_and_marked() -> None:
-    _, view, _, _ = await played(odd('plain'))
+    _, view, _, _ = await play(odd('plain'))
     assert view.usage.input > 0 and view.usage.output > 0
     assert view.usage.source == 'estimated' and view.usage.unpriced == 1
 
@@ -89,7 +89,7 @@ async def test_reported_usage_counts_against_the_budget(limit: dict[str, Any]) -
 
 
 async def test_files_and_commands_go_through_the_workspace(sandbox: Sandbox) -> None:
-    outcome, view, _, _ = await played(odd('writes'))
+    outcome, view, _, _ = await play(odd('writes'))
     assert outcome.answer == 'two 0', outcome.error
     result = view.agents[WORK]['messages'][-2]['parts'][0]
     assert result['text'] == 'one\ntwo\n' and result['ok'] and result['name'] == 'execute'
@@ -97,7 +97,7 @@ async def test_files_and_commands_go_through_the_workspace(sandbox: Sandbox) -> 
 
 
 async def test_output_of_the_agents_own_terminal_is_shown() -> None:
-    _, view, _, _ = await played(odd('runs_itself'))
+    _, view, _, _ = await play(odd('runs_itself'))
     shown = [block for block in agent_blocks(view.agents[WORK], CallContext()) if block['kind'] == 'tool']
     assert [(block['title'], block['text'], block['ok']) for block in shown] == [
         ('execute', 'one\ntwo\nIt ended with status 2.', False),
@@ -148,7 +148,7 @@ async def test_a_late_permission_request_is_asked() -> None:
 
 @pytest.mark.parametrize(('run_says', 'agent_says'), [('none', 'marked'), (None, 'none')])
 async def test_without_approvals_nobody_is_asked(run_says: Any, agent_says: Any) -> None:
-    outcome, _, _, _ = await played(odd('asks', approvals=agent_says), approvals=run_says)
+    outcome, _, _, _ = await play(odd('asks', approvals=agent_says), approvals=run_says)
     assert outcome.answer == 'allowed: True'
 
 
@@ -168,14 +168,14 @@ async def test_with_all_approvals_files_and_commands_wait_too(
 
 
 async def test_an_agent_may_not_leave_its_folder(sandbox: Sandbox) -> None:
-    outcome, _, _, _ = await played(odd('outside'))
+    outcome, _, _, _ = await play(odd('outside'))
     lines = outcome.answer.splitlines()
     assert len(lines) == 5 and all(': refused: ' in line for line in lines), outcome.answer
     assert 'it is outside' in lines[0] and 'leads outside' in lines[3]
 
 
 async def test_output_before_the_protocol_starts_is_ignored() -> None:
-    assert (await played(odd('greets')))[0].answer == 'one two'
+    assert (await play(odd('greets')))[0].answer == 'one two'
 
 
 @pytest.mark.parametrize('how', ['by_mode', 'by_option'])
@@ -194,13 +194,13 @@ async def test_the_agent_runs_in_the_mode_that_asks_for_approval(how: str) -> No
 
 @pytest.mark.parametrize(('how', 'has'), [('by_mode', 'it has auto, manual'), ('', 'it has none')])
 async def test_an_unknown_mode_lists_the_known_ones(how: str, has: str) -> None:
-    outcome, _, _, _ = await played(odd('asks_in_manual', env={'ODD_MODES': how}, mode='plan'))
+    outcome, _, _, _ = await play(odd('asks_in_manual', env={'ODD_MODES': how}, mode='plan'))
     assert outcome.status is Status.FAILED and f"it has no mode 'plan'; {has}" in outcome.error
 
 
 async def test_an_agent_without_its_asking_mode_is_refused() -> None:
     newer = odd('asks_in_manual', env={'ODD_MODES': 'by_mode'}, modes={'marked': 'ask'})
-    outcome, _, _, _ = await played(newer)
+    outcome, _, _, _ = await play(newer)
     assert outcome.status is Status.FAILED
     assert "it has no mode 'ask'; it has auto, manual; choose one as mode in [agents.odd]" in outcome.error
 

@@ -113,7 +113,7 @@ def without(name: str) -> Callable[[dict[str, Any]], Any]:
     return lambda document: document.pop(name)
 
 
-def given(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
+def set_field(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
     return lambda document: document.update({name: value})
 
 
@@ -125,14 +125,14 @@ def given(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
         ('a: [1,', 'it is not YAML'),
         ('!!python/object/apply:os.getcwd []', 'it is not YAML'),
         (without('pattern'), 'pattern: Field required'),
-        (given('pattern', 'smal'), "there is no pattern 'smal'"),
-        (given('parameters', {'task': 7}), 'parameters.task: Input should be a valid string'),
-        (given('recorded', []), 'recorded: it must begin with the step `start`'),
+        (set_field('pattern', 'smal'), "there is no pattern 'smal'"),
+        (set_field('parameters', {'task': 7}), 'parameters.task: Input should be a valid string'),
+        (set_field('recorded', []), 'recorded: it must begin with the step `start`'),
         (lambda document: document['recorded'].pop(0), 'recorded: it must begin with the step `start`'),
         (lambda document: document['recorded'].pop(1), 'recorded: step 2 is missing'),
-        (given('options', {'tools': 'all'}), 'options.tools: Input should be a valid dictionary'),
-        (given('options', {'replay': 'x'}), "options: there is no option 'replay' of a test"),
-        (given('expect', None), 'expect: it must be a mapping'),
+        (set_field('options', {'tools': 'all'}), 'options.tools: Input should be a valid dictionary'),
+        (set_field('options', {'replay': 'x'}), "options: there is no option 'replay' of a test"),
+        (set_field('expect', None), 'expect: it must be a mapping'),
         (expecting(colour='red'), 'expect.colour'),
     ],
 )

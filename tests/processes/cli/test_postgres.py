@@ -99,27 +99,27 @@ def on(hemicycle: Hemicycle, postgres_url: str) -> Callable[..., Result]:
 
 
 def test_a_run_is_searched_noted_starred_and_deleted(on: Callable[..., Result]) -> None:
-    def found(*options: str) -> list[str]:
+    def list_titles(*options: str) -> list[str]:
         return [json.loads(one)['title'] for one in on('runs', '--json', *options).stdout.splitlines()]
 
     said = on('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', 'Kettle', '--quiet')
     assert '# Kettle' in said.stdout or 'Compare' in said.stdout
     on('run', 'pipeline', '--task', 'Compare ink and lead', '--title', 'Pencil', '--tag', 'desk', '--quiet')
-    assert found('--search', 'kettle') == ['Kettle']
-    assert found('--tag', 'desk') == ['Pencil']
+    assert list_titles('--search', 'kettle') == ['Kettle']
+    assert list_titles('--tag', 'desk') == ['Pencil']
     on('note', 'last', '--at', '3', 'A turning point')
-    assert found('--search', 'turning') == ['Pencil']
+    assert list_titles('--search', 'turning') == ['Pencil']
     on('star', 'last')
     on('audit', 'last')
     assert '2 runs' in on('traffic', 'pipeline').stdout
     on('delete', 'last')
-    assert found() == ['Kettle']
+    assert list_titles() == ['Kettle']
     [trashed] = on('runs', '--json', '--deleted').stdout.splitlines()
     on('restore', json.loads(trashed)['id'])
-    assert found() == ['Pencil', 'Kettle']
+    assert list_titles() == ['Pencil', 'Kettle']
     on('retain', '--dry-run')
     on('rerun', 'last', '--quiet')
-    assert len(found()) == 3
+    assert len(list_titles()) == 3
 
 
 def test_accounts_and_schedules_are_stored_in_postgresql(on: Callable[..., Result]) -> None:
@@ -135,11 +135,11 @@ def test_a_killed_run_is_resumed_and_a_live_one_refused(
     counting = ('counting', '--set', f'calls={calls}', '--set', 'steps=200', '--quiet')
     place = ('--patterns', str(hemicycle.patterns), '--database', postgres_url)
 
-    def begun() -> bool:
+    def has_begun() -> bool:
         return calls.exists() and len(calls.read_text().splitlines()) > 3
 
     with hemicycle.process('run', *counting, *place) as process:
-        until(begun, 'it works')
+        until(has_begun, 'it works')
         refused = hemicycle('resume', 'last', *place)
         assert refused.exit_code != 0
         assert 'is still running' in refused.stderr

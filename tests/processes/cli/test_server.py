@@ -38,7 +38,7 @@ def hemicycle(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
     return forkserver.run(list(arguments), environment)
 
 
-def listed(result: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
+def read_lines(result: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
     assert result.returncode == 0, result.stderr
     return [json.loads(line) for line in result.stdout.splitlines()]
 
@@ -59,7 +59,7 @@ def test_every_command_works_in_a_named_server(server: Server, tmp_path: Path):
     made = run('run', 'pipeline', *TASK, '--title', 'Tea', '--quiet')
     assert made.returncode == 0, made.stderr
     assert '# Tea' in made.stdout
-    [info] = listed(run('runs', '--json'))
+    [info] = read_lines(run('runs', '--json'))
     assert info['title'] == 'Tea'
     assert 'done' in run('show', 'last').stdout
     assert run('audit', 'last').returncode == 0
@@ -69,7 +69,7 @@ def test_every_command_works_in_a_named_server(server: Server, tmp_path: Path):
     assert run('export', 'last', '--markdown', '-o', str(out)).returncode == 0
     assert '# Tea' in out.read_text('utf-8')
     assert run('rerun', 'last', '--quiet').returncode == 0
-    assert len(listed(run('runs', '--json'))) == 2
+    assert len(read_lines(run('runs', '--json'))) == 2
     kept = tmp_path / 'tea.yaml'
     assert run('save-test', 'last', str(kept)).returncode == 0
     assert 'passed' in run('check', str(kept)).stdout
@@ -77,7 +77,7 @@ def test_every_command_works_in_a_named_server(server: Server, tmp_path: Path):
     assert run('export', 'last', '--bundle', '-o', str(bundle)).returncode == 0
     assert 'already' in run('import', str(bundle)).stdout
     assert run('delete', 'last').returncode == 0
-    assert len(listed(run('runs', '--json'))) == 1
+    assert len(read_lines(run('runs', '--json'))) == 1
     assert not (tmp_path / 'hemicycle.db').exists()
 
 
@@ -87,7 +87,7 @@ def test_a_pattern_that_only_the_server_has_is_listed_drawn_run_and_forked(serve
 
     assert hemicycle('diagram', 'ticking', home=tmp_path).returncode == 2
     assert 'ticking' in run('patterns').stdout
-    assert 'ticking' in [one['name'] for one in listed(run('patterns', '--json'))]
+    assert 'ticking' in [one['name'] for one in read_lines(run('patterns', '--json'))]
     assert 'working' in run('diagram', 'ticking').stdout
     assert 'there is no such parameter' in run('diagram', 'ticking', '--set', 'x=1').stderr
     made = run('run', 'ticking', '--quiet')
@@ -103,9 +103,9 @@ def test_commands_delegate_to_the_server_of_their_database(server: Server, tmp_p
         return hemicycle(*arguments, '--database', str(server.database), home=tmp_path)
 
     assert run('run', 'pipeline', *TASK, '--title', 'handed over', '--quiet').returncode == 0
-    [info] = listed(run('runs', '--search', 'handed', '--json'))
+    [info] = read_lines(run('runs', '--search', 'handed', '--json'))
     asked = hemicycle('runs', '--search', 'handed', '--json', '--server', server.url, home=tmp_path)
-    assert listed(asked) == [info]
+    assert read_lines(asked) == [info]
     owner = httpx.get(f'{server.url}/api/v1/server').json()
     assert info['owner'] == owner['owner']
     held = run('run', 'pipeline', *TASK, '--paused', '--title', 'held')

@@ -22,7 +22,7 @@ async def nobody(url: str) -> None:
 
 
 async def test_a_guessed_redirect_changes_nothing(tmp_path: Path) -> None:
-    async def attacked(url: str) -> None:
+    async def attack(url: str) -> None:
         back = parse_qs(urlsplit(url).query)['redirect_uri'][0]
         async with httpx.AsyncClient() as http:
             for forged in (
@@ -37,7 +37,7 @@ async def test_a_guessed_redirect_changes_nothing(tmp_path: Path) -> None:
         await browse(url)
 
     async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        assert (await servers.sign_in('far', attacked)).problem == ''
+        assert (await servers.sign_in('far', attack)).problem == ''
         assert [grant['code'] for grant in there.grants] == ['a-code']
 
 

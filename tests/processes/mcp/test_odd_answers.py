@@ -46,13 +46,13 @@ STDIO = [
 
 
 @contextlib.asynccontextmanager
-async def connected(server: McpServer) -> AsyncIterator[tuple[McpServers, dict[str, Tool]]]:
+async def connect_and_find(server: McpServer) -> AsyncIterator[tuple[McpServers, dict[str, Tool]]]:
     async with connect(server) as (servers, tools):
         await servers.find(['mcp:odd'])
         yield servers, tools
 
 
-async def used(tools: dict[str, Tool], name: str, arguments: str = '', run: str = 'other') -> str:
+async def call_tool(tools: dict[str, Tool], name: str, arguments: str = '', run: str = 'other') -> str:
     try:
         return await tools[f'odd_{name}'].run(arguments, ToolContext(key=f'{run}:{name}'))
     except ToolError as error:
@@ -61,13 +61,13 @@ async def used(tools: dict[str, Tool], name: str, arguments: str = '', run: str 
 
 @pytest.mark.parametrize(('name', 'arguments', 'says'), STDIO)
 async def test_an_invalid_answer_fails_only_its_call(name: str, arguments: str, says: str) -> None:
-    async with connected(
+    async with connect_and_find(
         McpServer(name='odd', command=sys.executable, args=(ODD,), start=60, seconds=20)
     ) as (_, tools):
-        process = (await used(tools, 'plain')).removeprefix('plain ')
-        waits = asyncio.create_task(used(tools, 'wait', run='first'))
-        assert says in await used(tools, name, arguments)
-        assert await used(tools, 'free') == f'free {process}'
+        process = (await call_tool(tools, 'plain')).removeprefix('plain ')
+        waits = asyncio.create_task(call_tool(tools, 'wait', run='first'))
+        assert says in await call_tool(tools, name, arguments)
+        assert await call_tool(tools, 'free') == f'free {process}'
         assert await waits == f'wait {process}', 'the other call continues, with the same program'
 
 
@@ -76,10 +76,13 @@ TOO_LONG = f'MCP server odd: it wrote a line of more than {MOST_BYTES:,} charact
 
 
 async def test_a_line_without_an_end_fails_the_calls_of_its_connection_alone() -> None:
-    async with connected(McpServer(name='odd', command=sys.executable, args=(ODD,), start=60)) as (_, tools):
-        process = await used(tools, 'plain')
-        assert await used(tools, 'endless') == f'error: {TOO_LONG}'
-        assert (again := await used(tools, 'plain')).startswith('plain ') and again != process
+    async with connect_and_find(McpServer(name='odd', command=sys.executable, args=(ODD,), start=60)) as (
+        _,
+        tools,
+    ):
+        process = await call_tool(tools, 'plain')
+        assert await call_tool(tools, 'endless') == f'error: {TOO_LONG}'
+        assert (again := await call_tool(tools, 'plain')).startswith('plain ') and again != process
 
 
 @pytest.mark.parametrize('method', ['initialize', 'tools/list'])
@@ -267,22 +270,22 @@ BREAKS = {
 
 @pytest.mark.parametrize('breaks', BREAKS)
 async def test_a_truncated_http_answer_fails_only_its_call(breaks: str) -> None:
-    async with far() as (server, settings), connected(settings) as (_, tools):
-        waits = asyncio.create_task(used(tools, 'wait', run='first'))
+    async with far() as (server, settings), connect_and_find(settings) as (_, tools):
+        waits = asyncio.create_task(call_tool(tools, 'wait', run='first'))
         await until(lambda: 'wait' in server.called)
         server.breaks = breaks
-        said = await used(tools, 'plain')
+        said = await call_tool(tools, 'plain')
         assert BREAKS[breaks] in said and 'MCP server odd: ' in said
-        assert (await used(tools, 'plain')).startswith('plain '), 'the connection lives on'
+        assert (await call_tool(tools, 'plain')).startswith('plain '), 'the connection lives on'
         assert (server.called.count('plain'), server.sessions) == (2, 1)
         server.free.set()
         assert (await waits).startswith('wait '), 'the other call continues'
 
 
 async def test_each_of_two_refused_calls_gets_its_own_reason() -> None:
-    async with far() as (server, settings), connected(settings) as (_, tools):
+    async with far() as (server, settings), connect_and_find(settings) as (_, tools):
         server.holds = {'plain': '500 Oh no', 'garbage': '403 Forbidden'}
-        calls = [asyncio.create_task(used(tools, name)) for name in server.holds]
+        calls = [asyncio.create_task(call_tool(tools, name)) for name in server.holds]
         await until(lambda: set(server.holds) <= set(server.called))
         server.free.set()
         first, second = await asyncio.gather(*calls)
@@ -291,35 +294,35 @@ async def test_each_of_two_refused_calls_gets_its_own_reason() -> None:
 
 
 async def test_a_read_only_call_is_retried_over_http() -> None:
-    async with far() as (server, settings), connected(settings) as (_, tools):
+    async with far() as (server, settings), connect_and_find(settings) as (_, tools):
         server.breaks = 'hangs up'
-        assert (await used(tools, 'garbage')).startswith('garbage ')
+        assert (await call_tool(tools, 'garbage')).startswith('garbage ')
         assert server.called.count('garbage') == 2
 
 
 async def test_the_body_of_a_redirect_is_not_waited_for() -> None:
-    async with far() as (server, settings), connected(settings) as (_, tools):
+    async with far() as (server, settings), connect_and_find(settings) as (_, tools):
         server.breaks = 'a redirect'
-        assert (await used(tools, 'plain')).startswith('plain ')
+        assert (await call_tool(tools, 'plain')).startswith('plain ')
         assert (server.called.count('plain'), server.sessions) == (2, 1)
 
 
 async def test_the_body_of_a_farewell_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, 'LEAVE', 60)
-    async with asyncio.timeout(30), far() as (_, settings), connected(settings) as (_, tools):
-        assert (await used(tools, 'plain')).startswith('plain ')
+    async with asyncio.timeout(30), far() as (_, settings), connect_and_find(settings) as (_, tools):
+        assert (await call_tool(tools, 'plain')).startswith('plain ')
 
 
 async def test_an_ended_session_is_reopened() -> None:
-    async with far() as (server, settings), connected(settings) as (_, tools):
+    async with far() as (server, settings), connect_and_find(settings) as (_, tools):
         server.breaks = 'another session'
-        assert (await used(tools, 'plain')).startswith('plain ')
+        assert (await call_tool(tools, 'plain')).startswith('plain ')
         assert (server.called.count('plain'), server.sessions) == (2, 3)
 
 
 async def test_a_missing_list_of_tools_fails_no_call() -> None:
-    async with far() as (server, settings), connected(settings) as (servers, tools):
-        waits = asyncio.create_task(used(tools, 'wait', run='first'))
+    async with far() as (server, settings), connect_and_find(settings) as (servers, tools):
+        waits = asyncio.create_task(call_tool(tools, 'wait', run='first'))
         await until(lambda: 'wait' in server.called)
         server.lists = False
         servers._known['odd'].server = replace(settings, start=0.2)  # Slow machines need longer to connect.
@@ -343,18 +346,18 @@ async def test_a_task_that_its_server_loses_is_told_and_not_called_again(
     polls: list[str], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks, 'POLL_SECONDS', 0.01)
-    async with far() as (server, settings), connected(settings) as (_, tools):
+    async with far() as (server, settings), connect_and_find(settings) as (_, tools):
         server.polls = polls
-        said = await used(tools, 'long')
+        said = await call_tool(tools, 'long')
         assert said.startswith('error: ') and says in said
         assert server.called.count('long') == 1
         server.polls = ['completed']
-        assert (await used(tools, 'long')).startswith('ended ')
+        assert (await call_tool(tools, 'long')).startswith('ended ')
 
 
 async def test_a_poll_that_breaks_off_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, 'POLL_SECONDS', 0.01)
-    async with far() as (server, settings), connected(settings) as (_, tools):
+    async with far() as (server, settings), connect_and_find(settings) as (_, tools):
         server.polls = ['working', 'hangs up', 'half of its JSON', 'working', 'hangs up', 'completed']
-        assert (await used(tools, 'long')).startswith('ended ')
+        assert (await call_tool(tools, 'long')).startswith('ended ')
         assert (server.called.count('long'), server.called.count('poll')) == (1, 6)

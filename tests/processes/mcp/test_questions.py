@@ -194,7 +194,7 @@ async def test_questions_of_two_runs_are_kept_apart(tmp_path: Path) -> None:
     async with Conductor(catalog=remote(FakeModel(reply), Hotel(tmp_path).file)) as conductor:
         # Servers of the older protocol do not say whose question it is. The first ones may be cancelled, but
         # nobody is asked what another is asked; from then on each run has a connection of its own.
-        said = [await settled(conductor, 1, 2), await settled(conductor, 3, 4)]
+        said = [await collect_questions(conductor, 1, 2), await collect_questions(conductor, 3, 4)]
         assert set(said[0]) <= {'Guest 1?', 'Guest 2?', ''}
         assert said[1] == ['Guest 3?', 'Guest 4?']
 
@@ -211,8 +211,8 @@ async def test_a_run_asks_while_another_one_waits(tmp_path: Path) -> None:
             assert (await conductor.result(run)).answer == 'booked'
 
 
-async def settled(conductor: Conductor, *seeds: int) -> list[str]:
-    """The questions asked in runs with these seeds; '' if a run continues without one."""
+async def collect_questions(conductor: Conductor, *seeds: int) -> list[str]:
+    """Collect the questions asked in runs with these seeds; '' if a run continues without one."""
     runs = [await start_run(conductor, 'remote', approvals='none', seed=seed) for seed in seeds]
     async with asyncio.timeout(60):
         while any([(await conductor.info(run)).status is Status.RUNNING for run in runs]):  # noqa: ASYNC110

@@ -8,7 +8,7 @@ import pytest
 
 from engine.tools.mcp import tasks
 from engine.tools.protocol import AnswerNeeded, ToolContext
-from tests.processes.mcp.test_tools import started, used
+from tests.processes.mcp.test_tools import call_tool, over_stdio
 from tests.support.mcp.pattern import connect
 
 pytestmark = pytest.mark.anyio
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_task_is_polled_to_its_end() -> None:
     # The call itself may take a second; the task may take longer.
-    async with connect(started('tasks', seconds=1.0)) as (servers, tools):
+    async with connect(over_stdio('tasks', seconds=1.0)) as (servers, tools):
         await servers.refresh('small')
         for how, said in (
             ('done', 'exported'),
@@ -24,12 +24,12 @@ async def test_a_task_is_polled_to_its_end() -> None:
             ('broken', 'error: its task has failed: out of memory'),
             ('gone', 'error: its task is cancelled: by its owner'),
         ):
-            assert await used(tools, 'small_export', f'{{"how": "{how}"}}') == said
-            assert await used(tools, 'small_polls') == 'get get get'
+            assert await call_tool(tools, 'small_export', f'{{"how": "{how}"}}') == said
+            assert await call_tool(tools, 'small_polls') == 'get get get'
 
 
 async def test_a_task_that_asks_gets_the_answer() -> None:
-    async with connect(started('tasks')) as (servers, tools):
+    async with connect(over_stdio('tasks')) as (servers, tools):
         await servers.refresh('small')
         context = ToolContext(key='run:call-1', questions=[])
         with pytest.raises(AnswerNeeded) as needed:
@@ -38,69 +38,69 @@ async def test_a_task_that_asks_gets_the_answer() -> None:
         context.questions = [needed.value.question.with_answer({'content': {'format': 'csv'}})]
         made = await tools['small_export'].give('{"how": "asks"}', context)
         assert made.text == '{"format": "csv"}'
-        assert await used(tools, 'small_polls') == 'get get get accepted get'
+        assert await call_tool(tools, 'small_polls') == 'get get get accepted get'
 
 
 async def test_a_task_that_asks_without_a_person_gets_no_answer() -> None:
-    async with connect(started('tasks')) as (servers, tools):
+    async with connect(over_stdio('tasks')) as (servers, tools):
         await servers.refresh('small')
-        assert await used(tools, 'small_export', '{"how": "asks"}') == 'null'
-        assert await used(tools, 'small_polls') == 'get get get canceled get'
+        assert await call_tool(tools, 'small_export', '{"how": "asks"}') == 'null'
+        assert await call_tool(tools, 'small_polls') == 'get get get canceled get'
 
 
 async def test_an_abandoned_task_is_cancelled() -> None:
-    async with connect(started('tasks', task_seconds=0.5, seconds=0.4)) as (servers, tools):
+    async with connect(over_stdio('tasks', task_seconds=0.5, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
-        said = await used(tools, 'small_export', '{"how": "forever"}')
+        said = await call_tool(tools, 'small_export', '{"how": "forever"}')
         assert 'small_export was stopped: it took longer than 0.5 seconds' in said
-        assert (await used(tools, 'small_polls')).endswith('get cancel')
+        assert (await call_tool(tools, 'small_polls')).endswith('get cancel')
 
 
 async def test_stopping_an_agent_cancels_its_task() -> None:
-    async with connect(started('tasks')) as (servers, tools):
+    async with connect(over_stdio('tasks')) as (servers, tools):
         await servers.refresh('small')
-        call = asyncio.create_task(used(tools, 'small_export', '{"how": "forever"}'))
+        call = asyncio.create_task(call_tool(tools, 'small_export', '{"how": "forever"}'))
         seen: list[str] = []
 
-        async def polled() -> bool:
-            seen.append(await used(tools, 'small_polls'))
+        async def poll() -> bool:
+            seen.append(await call_tool(tools, 'small_polls'))
             return 'get' in seen[-1]
 
-        while not await polled():
+        while not await poll():
             pass
         call.cancel()
         await asyncio.wait({call})
-        assert (await used(tools, 'small_polls')).endswith('cancel')
+        assert (await call_tool(tools, 'small_polls')).endswith('cancel')
 
 
 async def test_polling_has_a_minimum_interval() -> None:
-    async with connect(started('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
+    async with connect(over_stdio('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
-        assert 'took longer than 0.6 seconds' in await used(tools, 'small_export', '{"how": "flood"}')
-        assert (await used(tools, 'small_polls')).split().count('get') <= 12
+        assert 'took longer than 0.6 seconds' in await call_tool(tools, 'small_export', '{"how": "flood"}')
+        assert (await call_tool(tools, 'small_polls')).split().count('get') <= 12
 
 
 async def test_a_task_that_keeps_asking_without_a_person_is_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tasks, 'LEAVE', 0.1)
-    async with connect(started('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
+    async with connect(over_stdio('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
         async with asyncio.timeout(20):
-            said = await used(tools, 'small_export', '{"how": "asks for ever"}')
+            said = await call_tool(tools, 'small_export', '{"how": "asks for ever"}')
         assert 'took longer than 0.6 seconds' in said
-        assert await used(tools, 'small_export', '{"how": "done"}') == 'exported'
+        assert await call_tool(tools, 'small_export', '{"how": "done"}') == 'exported'
 
 
 async def test_the_result_of_another_task_is_refused() -> None:
-    async with connect(started('tasks')) as (servers, tools):
+    async with connect(over_stdio('tasks')) as (servers, tools):
         await servers.refresh('small')
-        said = await used(tools, 'small_export', '{"how": "foreign"}')
+        said = await call_tool(tools, 'small_export', '{"how": "foreign"}')
         assert said == "error: it answered for the task 'another', not 'foreign'"
-        assert await used(tools, 'small_polls') == 'get cancel'
+        assert await call_tool(tools, 'small_polls') == 'get cancel'
 
 
 async def test_the_message_of_a_failed_task_is_shortened() -> None:
-    async with connect(started('tasks')) as (servers, tools):
+    async with connect(over_stdio('tasks')) as (servers, tools):
         await servers.refresh('small')
-        assert len(await used(tools, 'small_export', '{"how": "wordy"}')) < 5_000
+        assert len(await call_tool(tools, 'small_export', '{"how": "wordy"}')) < 5_000

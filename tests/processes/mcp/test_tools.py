@@ -32,7 +32,7 @@ SECRET = 'tok-very-secret-1234'
 CONTEXT = ToolContext(key='run:call-1')
 
 
-def started(how: str = '', **more: Any) -> McpServer:
+def over_stdio(how: str = '', **more: Any) -> McpServer:
     arguments = (PROGRAM, 'stdio', *([how] if how else []))
     ways: dict[str, Any] = {'start': 60.0, 'env': {'SMALL_TOKEN': SECRET}, 'secrets': (SECRET,), **more}
     return McpServer(name='small', command=sys.executable, args=arguments, **ways)
@@ -57,7 +57,7 @@ async def answering(servers: McpServers) -> None:
     raise AssertionError(await servers.test('small'))
 
 
-async def used(tools: dict[str, Tool], name: str, arguments: str = '') -> str:
+async def call_tool(tools: dict[str, Tool], name: str, arguments: str = '') -> str:
     try:
         return await tools[name].run(arguments, CONTEXT)
     except ToolError as error:
@@ -67,7 +67,7 @@ async def used(tools: dict[str, Tool], name: str, arguments: str = '') -> str:
 @pytest.mark.parametrize('kind', ['stdio', 'http'])
 async def test_tools_of_a_server_are_ordinary_tools(kind: str, tmp_path: Path) -> None:
     with contextlib.ExitStack() as stack:
-        server = started() if kind == 'stdio' else stack.enter_context(over_http())
+        server = over_stdio() if kind == 'stdio' else stack.enter_context(over_http())
         async with connect(server) as (servers, tools):
             assert servers.last_health()[0].connected is False and tools == {}
             await answering(servers)
@@ -83,12 +83,14 @@ async def test_tools_of_a_server_are_ordinary_tools(kind: str, tmp_path: Path) -
             assert isinstance(wipe, RemoteTool) and wipe.origin == 'wipe.all/now'
             assert (wipe.side_effects, wipe.approval) == (True, True)
 
-            assert await used(tools, 'small_add', '{"a": 3}') == '4'
-            assert await used(tools, 'small_remember', '{"text": "x"}') == 'add, x'
-            assert await used(tools, wipe.name) == 'wiped'
-            assert 'valid integer' in await used(tools, 'small_add', '{"a": "q"}')
-            assert 'not valid JSON' in await used(tools, 'small_add', '{"a": ')
-            assert (await used(tools, 'small_fail', '{"text": "x"}')).startswith('error: Error executing')
+            assert await call_tool(tools, 'small_add', '{"a": 3}') == '4'
+            assert await call_tool(tools, 'small_remember', '{"text": "x"}') == 'add, x'
+            assert await call_tool(tools, wipe.name) == 'wiped'
+            assert 'valid integer' in await call_tool(tools, 'small_add', '{"a": "q"}')
+            assert 'not valid JSON' in await call_tool(tools, 'small_add', '{"a": ')
+            assert (await call_tool(tools, 'small_fail', '{"text": "x"}')).startswith(
+                'error: Error executing'
+            )
 
             context = ToolContext(key='k', workspace=Workspaces(tmp_path).of('run', 'agent'))  # type: ignore[arg-type]
             picture = await tools['small_picture'].run('', context)
@@ -105,35 +107,37 @@ async def test_tools_of_a_server_are_ordinary_tools(kind: str, tmp_path: Path) -
             hang.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await hang
-            assert await used(tools, 'small_add', '{"a": 1}') == '2', 'the connection lives on'
+            assert await call_tool(tools, 'small_add', '{"a": 1}') == '2', 'the connection lives on'
 
-            await used(tools, 'small_grow')
+            await call_tool(tools, 'small_grow')
             async for _ in turns():
                 if 'small_grown' in await servers.find(['mcp:small']):
                     break
-            assert await used(tools, 'small_grown') == 'grown'
+            assert await call_tool(tools, 'small_grown') == 'grown'
 
 
 async def test_a_crashed_server_is_restarted() -> None:
-    async with connect(started('noisy')) as (servers, tools):
+    async with connect(over_stdio('noisy')) as (servers, tools):
         await servers.find(['mcp:small'])
-        first = await used(tools, 'small_process')
-        died = await used(tools, 'small_die')
+        first = await call_tool(tools, 'small_process')
+        died = await call_tool(tools, 'small_die')
         assert died == (
             'error: MCP server small: the connection was lost; whether the call was carried out is not known'
         )
-        second = await used(tools, 'small_process')
+        second = await call_tool(tools, 'small_process')
         assert first.isdigit() and second.isdigit() and first != second
-        named = await used(tools, 'small_environment')
+        named = await call_tool(tools, 'small_environment')
         assert 'SMALL_TOKEN' in named and 'PYTEST' not in named and 'HEMICYCLE' not in named
         await servers.close()
-        assert await used(tools, 'small_add', '{"a": 1}') == '2', 'a connection is opened again when needed'
+        assert await call_tool(tools, 'small_add', '{"a": 1}') == '2', (
+            'a connection is opened again when needed'
+        )
 
 
 async def test_a_call_that_takes_too_long_is_ended() -> None:
-    async with connect(started(seconds=0.2)) as (servers, tools):
+    async with connect(over_stdio(seconds=0.2)) as (servers, tools):
         await servers.find(['mcp:small'])
-        assert 'took longer than 0.2 seconds' in await used(tools, 'small_hang')
+        assert 'took longer than 0.2 seconds' in await call_tool(tools, 'small_hang')
         assert (await servers.test('small')).problem == ''
 
 
@@ -150,7 +154,7 @@ async def test_a_call_that_takes_too_long_is_ended() -> None:
     ],
 )
 async def test_a_server_that_does_not_start_is_reported(how: str, start: float, says: str) -> None:
-    async with connect(started(how, start=start)) as (servers, _):
+    async with connect(over_stdio(how, start=start)) as (servers, _):
         with pytest.raises(ToolError, match='MCP server small') as caught:
             await servers.find(['mcp:small'])
         assert says in str(caught.value) and SECRET not in str(caught.value)
@@ -180,17 +184,17 @@ async def test_missing_servers_and_tools_are_reported(server: McpServer, says: s
     ids=str,
 )
 def test_an_invalid_schema_does_not_disable_its_server(schema: dict[str, Any]) -> None:
-    made = remote_tool.remote(started(), 'odd', types.Tool(name='odd', input_schema=schema), None)
+    made = remote_tool.remote(over_stdio(), 'odd', types.Tool(name='odd', input_schema=schema), None)
     assert made.spec.schema['type'] == 'object'
 
 
 async def test_hundreds_of_tools_are_listed_but_not_given_to_an_agent_at_once() -> None:
-    async with connect(started('many')) as (servers, tools):
+    async with connect(over_stdio('many')) as (servers, tools):
         with pytest.raises(ToolError, match='312 tools are too many for an agent'):
             await servers.find(['mcp:small'])
         assert len(tools) == 312
         assert set(await servers.find(['small_tool_7'])) == {'small_tool_7'}
-    async with connect(started('many', tools=('tool_1?', 'add'))) as (servers, tools):
+    async with connect(over_stdio('many', tools=('tool_1?', 'add'))) as (servers, tools):
         assert len(await servers.find(['mcp:small'])) == 11
 
 

@@ -370,7 +370,7 @@ print('the others are made')
 
 @pytest.mark.parametrize('machine', ['x86_64', 'aarch64'])
 def test_the_kernel_accepts_the_filter(machine: str) -> None:
-    steps = [struct.unpack('=HBBI', step) for step in batched(seccomp.build_filter(machine), 8)]
+    steps = [struct.unpack('=HBBI', step) for step in split(seccomp.build_filter(machine), 8)]
     assert 50 < len(steps) < 4_096 and steps[-1] == (seccomp.RETURN, 0, 0, seccomp.ALLOW)
     for place, (code, yes, no, _) in enumerate(steps):
         assert place + 1 + max(yes, no) < len(steps) or code == seccomp.RETURN
@@ -378,7 +378,7 @@ def test_the_kernel_accepts_the_filter(machine: str) -> None:
     assert seccomp.build_filter('abacus') == b''
 
 
-def batched(data: bytes, size: int) -> list[bytes]:
+def split(data: bytes, size: int) -> list[bytes]:
     return [data[start : start + size] for start in range(0, len(data), size)]
 
 

@@ -68,7 +68,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         provider.communicate()
 
 
-def authorized(browser: httpx.Client, name: str, next: str = '/') -> str:
+def authorize(browser: httpx.Client, name: str, next: str = '/') -> str:
     """Log in at the provider and consent; returns the address it redirects to."""
     answer = browser.get('/login/provider', params={'next': next})
     while answer.status_code in (302, 303) or 'text/html' in answer.headers['content-type']:
@@ -89,27 +89,27 @@ def authorized(browser: httpx.Client, name: str, next: str = '/') -> str:
 def test_a_person_logs_in_with_the_role_from_the_provider(site: Site) -> None:
     with site.browser() as browser:
         assert 'The office' in browser.get('/login').text
-        back = browser.get(authorized(browser, 'ada', '/runs?status=done'))
+        back = browser.get(authorize(browser, 'ada', '/runs?status=done'))
         assert (back.status_code, back.headers['location']) == (303, '/runs?status=done')
         assert browser.get('/accounts').status_code == 200
         assert browser.get('/api/v1/runs').status_code == 200
     lines = site.hemicycle('log', '--json').stdout
     assert '"who": "ada"' in lines and '"account.add"' in lines and '"login"' in lines
     with site.browser() as browser:  # The same person again, not another account.
-        assert browser.get(authorized(browser, 'ada')).status_code == 303
+        assert browser.get(authorize(browser, 'ada')).status_code == 303
     assert site.hemicycle('user', 'list').stdout.count('ada') == 1
 
 
 def test_unknown_people_are_turned_away(site: Site) -> None:
     with site.browser() as browser:
-        refused = browser.get(authorized(browser, 'mallory'))
+        refused = browser.get(authorize(browser, 'mallory'))
         assert refused.status_code == 401 and 'no account for you' in refused.text
         assert browser.get('/api/v1/runs').status_code == 401
 
 
 def test_a_login_started_in_another_browser_is_refused(site: Site) -> None:
     with site.browser() as mallory, site.browser() as victim:
-        stolen = authorized(mallory, 'ada')
+        stolen = authorize(mallory, 'ada')
         assert victim.get(stolen).status_code == 401
         assert mallory.get(stolen).status_code == 303  # It is that browser's own login,
         assert mallory.get(stolen).status_code == 401  # which can be used only once.
@@ -118,8 +118,8 @@ def test_a_login_started_in_another_browser_is_refused(site: Site) -> None:
 def test_a_code_of_another_login_is_refused(site: Site) -> None:
     """PKCE: the provider accepts a code only with the verifier of its login."""
     with site.browser() as mallory, site.browser() as victim:
-        code = parse_qs(urlsplit(authorized(mallory, 'ada')).query)['code'][0]
-        own = urlsplit(authorized(victim, 'bo'))
+        code = parse_qs(urlsplit(authorize(mallory, 'ada')).query)['code'][0]
+        own = urlsplit(authorize(victim, 'bo'))
         injected = re.sub(r'code=[^&]+', f'code={code}', own.query)
         refused = victim.get(f'{site.address}/login/callback?{injected}')
         assert refused.status_code == 401 and 'could not identify you' in refused.text

@@ -17,18 +17,18 @@ from tests.bench import activities, decided, histories, idle, start, whole
 from tests.bench.durable import postgres, sqlite
 from tests.bench.fleet import running, watching
 from tests.bench.pages import api, debugger, live, opening, panes, stepping, traffic, transcript, wall
-from tests.bench.table import Row, machine, markdown, note, text, written
+from tests.bench.table import Row, machine, markdown, note, replace_table, text
 from tests.tree import README
 from ui.server.tuning import collect_young_objects, tune
 
 
-async def _decided(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
+async def _measure_decided(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     for row in decided.measure(fast=fast):
         yield row
 
 
 TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
-    'decided': _decided,
+    'decided': _measure_decided,
     'durable': sqlite.one_run,
     'many': sqlite.many_runs,
     'postgres': postgres.measure,
@@ -110,7 +110,7 @@ def main() -> int:
     if options.readme and not broken:
         day = datetime.now(UTC).date()
         README.write_text(
-            written(README.read_text('utf-8'), rows, f'Measured on {day}: {note(found)}.'), 'utf-8'
+            replace_table(README.read_text('utf-8'), rows, f'Measured on {day}: {note(found)}.'), 'utf-8'
         )
     failed = [row.name for row in rows if row.holds is False and not options.fast]
     if failed:

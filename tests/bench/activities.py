@@ -21,7 +21,7 @@ from engine.models.protocol import Completed, ModelRequest, TextPiece
 from engine.records import RunId, Usage
 from storage import Settings, open_journal
 from tests.bench import peers
-from tests.bench.durable.raw import Raw, stored
+from tests.bench.durable.raw import Raw, read_stored
 from tests.bench.table import Row
 from tests.bench.timing import Lap, Stopwatch, compare, cpus, ratio, walls
 from tests.bench.work import texts
@@ -123,7 +123,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     amounts = [(1, 10), (3, 5)] if fast else [(1, 100), (1, 1_000), (100, 20), (1_000, 20)]
     rounds = 1 if fast else 3
     database = folder / 'loop.db'
-    async with looping(database) as conductor, peers.opened(folder, TEXTS) as others:
+    async with looping(database) as conductor, peers.open_peers(folder, TEXTS) as others:
         sides = {'Hemicycle': peers.Peer(hemicycle(conductor)), **others}
         for side in sides.values():
             side.begin()
@@ -147,7 +147,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                         await side.run(runs, steps)
                     side.end()
                     laps[name].append(watch.lap)
-                rows = stored(database, min(1_000, runs * (steps + 1)), skip=written)
+                rows = read_stored(database, min(1_000, runs * (steps + 1)), skip=written)
                 written += runs * (steps + 1)
                 with Stopwatch(len(rows)) as watch:
                     raw.write(rows)

@@ -14,7 +14,7 @@ from engine import Conductor
 from engine.journal import fold
 from engine.records import RunId
 from tests.bench.pages.chromium import chromium
-from tests.bench.pages.debugger import opened
+from tests.bench.pages.debugger import time_opening
 from tests.bench.processes import free_port, server
 from tests.bench.table import Row
 from tests.bench.timing import Lap, Stopwatch, compare, percentile
@@ -32,7 +32,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     for pattern, long in [(pattern, 300) for pattern in ('bounded', 'growing')] if fast else lengths:
         database = folder / f'{pattern}-{long}.db'
         async with working(database) as conductor:
-            run = await _grown(conductor, pattern, long)
+            run = await _grow(conductor, pattern, long)
         yield _room(database, pattern, long)
         async with working(database) as conductor:
             await conductor.recover()
@@ -46,7 +46,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             yield await _page(database, run, pattern, steps)
 
 
-async def _grown(conductor: Conductor, pattern: str, steps: int) -> RunId:
+async def _grow(conductor: Conductor, pattern: str, steps: int) -> RunId:
     run = (await conductor.start(pattern)).id
     for text in texts(steps - 1):
         await conductor.send(run, 'go', data={'text': text})
@@ -80,7 +80,7 @@ async def _flatness(conductor: Conductor, run: RunId, pattern: str, long: int, *
     after_short: list[Lap] = []
     for number in range(rounds):
         given = texts(count, seed=number)
-        young = await _grown(conductor, pattern, SHORT)
+        young = await _grow(conductor, pattern, SHORT)
         for one, laps in ((young, after_short), (run, after_long)):
             with Stopwatch(count) as watch:
                 for text in given:
@@ -99,7 +99,7 @@ async def _page(database: Path, run: RunId, pattern: str, steps: int) -> Row:
         async with chromium() as probe:
             await probe.page.goto(f'{url}/runs')
             await probe.page.wait_for_timeout(2_000)
-            spent = await opened(probe, f'{url}/runs/{run}', steps)
+            spent = await time_opening(probe, f'{url}/runs/{run}', steps)
     name = f'run of {steps:,} steps, {pattern} memory: opening its page'
     return Row(name=name, value=spent, unit='ms', bar=PAGE)
 

@@ -36,8 +36,8 @@ PRAGMAS = ('PRAGMA journal_mode = WAL', 'PRAGMA synchronous = NORMAL')
 
 
 @asynccontextmanager
-async def opened(folder: Path, given: Sequence[str]) -> AsyncIterator[dict[str, Peer]]:
-    """The installed ones by name, each with its own database."""
+async def open_peers(folder: Path, given: Sequence[str]) -> AsyncIterator[dict[str, Peer]]:
+    """Open the installed ones by name, each with its own database."""
     peers = (('langgraph.checkpoint.sqlite', langgraph), ('burr', burr), ('dbos', dbos))
     async with AsyncExitStack() as stack:
         found: dict[str, Peer] = {}
@@ -57,12 +57,12 @@ def langgraph(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
     from langgraph.graph import END, START, StateGraph
 
-    def extended(said: list[str] | None, writes: Sequence[list[str]]) -> list[str]:
+    def extend(said: list[str] | None, writes: Sequence[list[str]]) -> list[str]:
         return [*(said or []), *itertools.chain.from_iterable(writes)]
 
     # Not as classes: their annotations would be strings with names that cannot be resolved.
     plain = TypedDict('plain', {'steps': int, 'said': Annotated[list, operator.add]})  # noqa: UP013
-    grown = TypedDict('grown', {'steps': int, 'said': Annotated[list, DeltaChannel(extended)]})  # noqa: UP013
+    grown = TypedDict('grown', {'steps': int, 'said': Annotated[list, DeltaChannel(extend)]})  # noqa: UP013
 
     async def work(state: Any) -> dict[str, Any]:
         return {'said': [given[len(state['said']) % len(given)]]}
@@ -70,7 +70,7 @@ def langgraph(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made
     def following(after: str) -> Callable[[Any], str]:
         return lambda state: END if len(state['said']) >= state['steps'] else after
 
-    async def made(state: type, name: str, *, best: bool) -> Peer:
+    async def make(state: type, name: str, *, best: bool) -> Peer:
         saver = await stack.enter_async_context(AsyncSqliteSaver.from_conn_string(str(folder / name)))
         await saver.setup()
         if best:
@@ -93,8 +93,8 @@ def langgraph(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made
 
         return Peer(side)
 
-    yield 'LangGraph', made(plain, 'langgraph.db', best=False)
-    yield 'LangGraph at its best', made(grown, 'langgraph-best.db', best=True)
+    yield 'LangGraph', make(plain, 'langgraph.db', best=False)
+    yield 'LangGraph at its best', make(grown, 'langgraph-best.db', best=True)
 
 
 def burr(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made:
@@ -111,7 +111,7 @@ def burr(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made:
     async def end(state: State) -> State:
         return state
 
-    async def made(name: str, *, best: bool) -> Peer:
+    async def make(name: str, *, best: bool) -> Peer:
         persister = await stack.enter_async_context(
             AsyncSQLitePersister.from_values(db_path=str(folder / name))
         )
@@ -142,8 +142,8 @@ def burr(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made:
 
         return Peer(side)
 
-    yield 'Burr', made('burr.db', best=False)
-    yield 'Burr at its best', made('burr-best.db', best=True)
+    yield 'Burr', make('burr.db', best=False)
+    yield 'Burr at its best', make('burr-best.db', best=True)
 
 
 def dbos(  # noqa: C901  (what DBOS has one of in a process)
@@ -183,7 +183,7 @@ def dbos(  # noqa: C901  (what DBOS has one of in a process)
             said.append(await work(number))
         return len(said)
 
-    async def made(name: str, *, best: bool) -> Peer:
+    async def make(name: str, *, best: bool) -> Peer:
         async def side(runs: int, steps: int) -> None:
             async def one() -> None:
                 await (await DBOS.start_workflow_async(loop, steps)).get_result()
@@ -192,5 +192,5 @@ def dbos(  # noqa: C901  (what DBOS has one of in a process)
 
         return Peer(side, lambda: launch(name, best=best), close)
 
-    yield 'DBOS', made('dbos.db', best=False)
-    yield 'DBOS at its best', made('dbos-best.db', best=True)
+    yield 'DBOS', make('dbos.db', best=False)
+    yield 'DBOS at its best', make('dbos-best.db', best=True)

@@ -36,14 +36,14 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     )
     yield Row(
         name='hemicycle serve to first page',
-        value=median(_served(folder, tries)) * 1e3,
+        value=median(_time_serving(folder, tries)) * 1e3,
         unit='ms',
         bar=PAGE,
     )
     runs = 3 if fast else 30
     yield Row(
         name=f'hemicycle serve to the next step of {runs} runs',
-        value=median([await _recovered(folder / f'{number}.db', runs) for number in range(tries)]) * 1e3,
+        value=median([await _time_recovery(folder / f'{number}.db', runs) for number in range(tries)]) * 1e3,
         unit='ms',
         bar=RECOVERED,
     )
@@ -57,7 +57,7 @@ def _seconds(arguments: list[str], folder: Path) -> float:
     return time.perf_counter() - begun
 
 
-def _served(folder: Path, tries: int) -> list[float]:
+def _time_serving(folder: Path, tries: int) -> list[float]:
     found = []
     for _ in range(tries):
         port = free_port()
@@ -68,7 +68,7 @@ def _served(folder: Path, tries: int) -> list[float]:
     return found
 
 
-async def _recovered(database: Path, runs: int) -> float:
+async def _time_recovery(database: Path, runs: int) -> float:
     """Interrupt that many runs during a call; returns the seconds from a start until all continue."""
     async with Conductor(await open_journal(database), workspaces=database.with_suffix('')) as conductor:
         for _ in range(runs):

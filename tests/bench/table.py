@@ -45,11 +45,11 @@ class Row:
 
     def cells(self, *, verdict: bool) -> tuple[str, ...]:
         """As texts, in the order of `HEAD`."""
-        against = f'{self.against} {shown(self.base, self.unit)}' if self.base else self.against
-        bar = '' if self.bar is None else f'{self.bar:g}×' if self.base else shown(self.bar, self.unit)
+        against = f'{self.against} {format_value(self.base, self.unit)}' if self.base else self.against
+        bar = '' if self.bar is None else f'{self.bar:g}×' if self.base else format_value(self.bar, self.unit)
         ratio = '' if self.quotient is None else f'{self.quotient:.2f}×'
         holds = '' if self.holds is None or not verdict else 'yes' if self.holds else 'NO'
-        return (self.name, shown(self.value, self.unit), against.strip(), ratio, bar, holds)
+        return (self.name, format_value(self.value, self.unit), against.strip(), ratio, bar, holds)
 
     def record(self) -> dict[str, object]:
         """For the JSON file."""
@@ -66,8 +66,8 @@ class Row:
         }
 
 
-def shown(value: float, unit: str) -> str:
-    """A number with its unit, to three digits."""
+def format_value(value: float, unit: str) -> str:
+    """Format a number with its unit, to three digits."""
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
     return f'{value:,.{digits}f} {unit}'
 
@@ -88,8 +88,8 @@ def markdown(rows: Sequence[Row], *, verdict: bool) -> str:
     return '\n'.join(f'| {" | ".join(line)} |' for line in lines)
 
 
-def written(readme: str, rows: Sequence[Row], line: str) -> str:
-    """The README with this table in place of its own, collapsed since it is long."""
+def replace_table(readme: str, rows: Sequence[Row], line: str) -> str:
+    """Put this table in place of the README's own, collapsed since it is long."""
     over = [row.name for row in rows if row.holds is False]
     bars = sum(row.bar is not None for row in rows)
     held = f'{bars - len(over)} of {bars} bars hold'

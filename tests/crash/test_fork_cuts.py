@@ -30,7 +30,7 @@ def test_a_killed_fork_continues_its_replay(tmp_path: Path) -> None:
     assert parent and parent.seq > 400
     original, made = hemicycle.steps(parent.id), calls.read_text()
     with hemicycle.process('fork', 'last', '--at', '3', '--play', 'recorded', *odd) as process:
-        until(lambda: 40 <= hemicycle.journaled() < parent.seq, 'the fork is on its way')
+        until(lambda: 40 <= hemicycle.last_step() < parent.seq, 'the fork is on its way')
         process.send_signal(signal.SIGKILL)
         wait_for_exit(process)
     fork = hemicycle.newest()

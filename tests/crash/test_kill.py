@@ -25,8 +25,8 @@ KILLS, LONG = 6, 60
 PIPELINE = ('run', 'pipeline', '--task', 'Compare tea and coffee for a small office')
 
 
-def killed_while_counting(home: Path) -> tuple[Hemicycle, Path, tuple[str, str]]:
-    """A run of 60 steps whose process was killed: also its file of calls, and the option with its pattern."""
+def kill_while_counting(home: Path) -> tuple[Hemicycle, Path, tuple[str, str]]:
+    """Kill a run of 60 steps; also returns its file of calls, and the option with its pattern."""
     hemicycle = Hemicycle(home)
     calls, odd = hemicycle.home / 'calls', ('--patterns', str(hemicycle.patterns))
     sets = ('--set', f'calls={calls}', '--set', 'steps=60', '--set', 'pause=0.01')
@@ -58,12 +58,12 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> Non
     assert after[: len(before)] == before
     assert after[len(before)].event.name == 'recover'
     assert after[-1].active == ('complete',)
-    assert repeated(after) == []
+    assert find_repeats(after) == []
     assert hemicycle('audit').exit_code == 0
 
 
 def test_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
-    hemicycle, calls, odd = killed_while_counting(tmp_path)
+    hemicycle, calls, odd = kill_while_counting(tmp_path)
     for at_least in (20, 30):  # the resuming process may be killed as well
         with hemicycle.process('resume', *odd) as process:
             hemicycle.reaches(at_least, process)
@@ -103,22 +103,22 @@ def test_a_restarted_server_continues_its_runs(tmp_path: Path) -> None:
     after = hemicycle.steps(killed.id)
     assert after[: len(before)] == before
     assert [step.event.name for step in after].count('recover') == 2
-    assert repeated(after) == []
+    assert find_repeats(after) == []
     assert hemicycle('audit').exit_code == 0
 
 
 def test_a_server_survives_being_killed_while_it_starts(tmp_path: Path) -> None:
-    hemicycle, calls, odd = killed_while_counting(tmp_path)
+    hemicycle, calls, odd = kill_while_counting(tmp_path)
     killed = hemicycle.newest()
     assert killed
     before = hemicycle.steps(killed.id)
     for moment in ('address', 'claim', 'claim', 'step'):
-        epoch, seq = claims(hemicycle), hemicycle.journaled()
+        epoch, seq = claims(hemicycle), hemicycle.last_step()
         with hemicycle.process('serve', '--port', '0', *odd) as server:
             if moment == 'address':
                 line(server.stdout)
             elif moment == 'claim':
-                until(partial(claimed_since, hemicycle, epoch), 'it has claimed the run')
+                until(partial(was_claimed_since, hemicycle, epoch), 'it has claimed the run')
             else:
                 hemicycle.reaches(seq + 1, server)
             server.kill()
@@ -126,7 +126,7 @@ def test_a_server_survives_being_killed_while_it_starts(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, '60\n'), result.stderr
     after = hemicycle.steps(killed.id)
     assert after[: len(before)] == before
-    assert repeated(after) == []
+    assert find_repeats(after) == []
     recovered = [step.event.name for step in after].count('recover')
     assert sum(Counter(calls.read_text().split()).values()) <= 60 + 1 + recovered
     assert hemicycle('audit', *odd).exit_code == 0
@@ -150,7 +150,7 @@ def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
     for run in runs:
         steps = hemicycle.steps(run)
         recovered += [step.event.name for step in steps].count('recover')
-        assert repeated(steps) == [] and len(steps) >= last[run]
+        assert find_repeats(steps) == [] and len(steps) >= last[run]
         assert hemicycle('audit', run, *odd).exit_code == 0
     made = Counter(calls.read_text().split())
     assert len(made) == 10 * LONG and sum(made.values()) <= 10 * LONG + recovered
@@ -175,7 +175,7 @@ def claims(hemicycle: Hemicycle) -> int:
     return int(table(hemicycle, 'SELECT epoch FROM run')[0][0])
 
 
-def claimed_since(hemicycle: Hemicycle, epoch: int) -> bool:
+def was_claimed_since(hemicycle: Hemicycle, epoch: int) -> bool:
     return claims(hemicycle) > epoch
 
 
@@ -198,7 +198,7 @@ def test_breakpoints_and_held_regions_survive_a_kill(tmp_path: Path) -> None:
     assert listed == ['  1  enter analyzing · hit once', '  2  tokens > 1 · hit once']
     after = hemicycle.steps(killed.id)
     assert after[: len(before)] == before and after[-1].active == ('analyzing.thinking',)
-    assert repeated(after) == [] and hemicycle('audit').exit_code == 0
+    assert find_repeats(after) == [] and hemicycle('audit').exit_code == 0
 
 
 def status(hemicycle: Hemicycle) -> Status | None:
@@ -206,8 +206,8 @@ def status(hemicycle: Hemicycle) -> Status | None:
     return found.status if found else None
 
 
-def repeated(steps: list[Transition]) -> list[tuple[str, int]]:
-    """Visits whose work ended more than once, and gaps in the step numbers."""
+def find_repeats(steps: list[Transition]) -> list[tuple[str, int]]:
+    """Find visits whose work ended more than once; the step numbers must have no gaps."""
     assert [step.seq for step in steps] == list(range(1, len(steps) + 1))
     endings = Counter(
         (step.event.at, step.event.since)

@@ -30,7 +30,7 @@ NUMBER = 4
 class Servers(Fleet):
     """Servers that execute the runs themselves."""
 
-    def _placed(self) -> list[str]:
+    def _placement_options(self) -> list[str]:
         return []
 
 
@@ -63,7 +63,7 @@ async def two(servers: Servers) -> AsyncIterator[list[tuple[Process, httpx.Async
 
 
 async def check_all_ended(servers: Servers, reader: Journal, runs: list[str]) -> None:
-    await servers.ended(runs, reader)
+    await servers.wait_for_end(runs, reader)
     await check_journal(servers.database, runs)
     assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
 
@@ -87,8 +87,8 @@ async def test_a_server_adopts_the_runs_of_one_that_was_killed(
     }
     print('adopted after', sorted(round(seconds, 2) for seconds in taken.values()))
     assert max(taken.values()) < 15
-    assert set(servers.repeated()) <= set(orphans)
-    assert all(times <= 1 for times in servers.repeated().values()), servers.repeated()
+    assert set(servers.count_repeats()) <= set(orphans)
+    assert all(times <= 1 for times in servers.count_repeats().values()), servers.count_repeats()
 
 
 async def test_servers_that_start_together_share_what_was_left(
@@ -101,7 +101,7 @@ async def test_servers_that_start_together_share_what_was_left(
         process.kill()
     await asyncio.gather(servers.web(), servers.web())
     await check_all_ended(servers, reader, runs)
-    assert all(times <= 1 for times in servers.repeated().values()), servers.repeated()
+    assert all(times <= 1 for times in servers.count_repeats().values()), servers.count_repeats()
     drivers = Counter(run for run, _ in {(call.run, call.pid) for call in servers.lines()})
     assert max(drivers.values()) <= 2, 'both claimed a run'
 
@@ -125,7 +125,7 @@ async def test_runs_wait_while_the_database_is_unavailable(
     back = time.monotonic()
     await check_all_ended(servers, reader, runs)
     print('ended', round(time.monotonic() - back, 2), 's after the database was back')
-    assert servers.repeated() == {}
+    assert servers.count_repeats() == {}
     assert first.ended is None and second.ended is None
 
 
@@ -144,4 +144,4 @@ async def test_runs_survive_cut_connections(
             )
             await until(lambda: len(servers.lines()) > before, 'runs go on')  # noqa: B023
     await check_all_ended(servers, reader, runs)
-    assert servers.repeated() == {}
+    assert servers.count_repeats() == {}

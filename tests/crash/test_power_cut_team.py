@@ -43,7 +43,7 @@ async def start(conductor: Conductor, execution: str) -> RunId:
     ).id
 
 
-def found(outcome: Outcome) -> dict[str, bool]:
+def check_results(outcome: Outcome) -> dict[str, bool]:
     results = outcome.memory['completed_results']
     assert max(Counter(result['task_id'] for result in results).values()) == 1
     return {result['task_id']: result['success'] for result in results}
@@ -53,7 +53,7 @@ def found(outcome: Outcome) -> dict[str, bool]:
 async def test_the_steps_below_are_all_there_are(execution: str) -> None:
     async with team(FakeModel(team_reply(PLAN, work))) as conductor:
         run = await start(conductor, execution)
-        assert found(await conductor.result(run)) == ENDED
+        assert check_results(await conductor.result(run)) == ENDED
         assert len(await conductor.transitions(run)) == STEPS[execution]
 
 
@@ -83,7 +83,7 @@ async def test_every_task_ends_once_wherever_the_power_fails(
         assert not heir.stranded
         (info,) = (await heir.runs()).runs
         outcome = await heir.result(info.id)
-        assert outcome.status is Status.DONE and found(outcome) == ENDED
+        assert outcome.status is Status.DONE and check_results(outcome) == ENDED
         assert await heir.audit(info.id) == (await heir.info(info.id)).seq
     asked = Counter((request.hints.role, task_in(request), request.hints.turn) for request in model.requests)
     assert max(asked.values()) <= 2

@@ -46,8 +46,8 @@ def conductor(journal: Any, owner: str) -> Conductor:
     return Conductor(journal, catalog=catalog(FakeModel(working), Pair), clock=IdleClock(), owner=owner)
 
 
-async def left_behind(journal: MemoryJournal) -> list[RunId]:
-    """A run in progress, a run of which only the summary is journaled, and a fork."""
+async def leave_runs(journal: MemoryJournal) -> list[RunId]:
+    """Leave a run in progress, a run of which only the summary is journaled, and a fork."""
     async with conductor(journal, 'gone') as gone:
         run = (await gone.start('pair')).id
         await gone.result(run)
@@ -65,7 +65,7 @@ async def left_behind(journal: MemoryJournal) -> list[RunId]:
 async def test_the_power_fails_at_any_call_of_a_recovery(done: bool) -> None:
     for at in range(1, MOST):
         journal = MemoryJournal()
-        left = await left_behind(journal)
+        left = await leave_runs(journal)
         assert len(left) == 3
         failing = Failing(journal, at, done=done)
         async with conductor(failing, 'cut') as cut:

@@ -153,7 +153,7 @@ class Hemicycle:
         """All journaled steps of a run."""
         return asyncio.run(self._steps(run))
 
-    def journaled(self) -> int:
+    def last_step(self) -> int:
         """The last journaled step of the newest run, read from the file directly, since it is polled."""
         query = 'SELECT seq FROM run ORDER BY created DESC, id DESC LIMIT 1'
         try:
@@ -165,8 +165,8 @@ class Hemicycle:
 
     def reaches(self, steps: int, process: Command) -> None:
         """Wait until this many steps of the newest run are journaled; fails when the process ends before."""
-        until(lambda: self.journaled() >= steps or process.poll() is not None, f'{steps} steps are journaled')
-        assert self.journaled() >= steps, process.communicate()
+        until(lambda: self.last_step() >= steps or process.poll() is not None, f'{steps} steps are journaled')
+        assert self.last_step() >= steps, process.communicate()
 
     async def _newest(self) -> RunInfo | None:
         journal = await open_journal(self.database)

@@ -8,8 +8,8 @@ from pathlib import Path
 Stored = tuple[int, int, float, str, str, bytes]
 
 
-def stored(database: Path, limit: int, *, skip: int = 0) -> list[Stored]:
-    """Rows of a journal's transitions, in the order they were written."""
+def read_stored(database: Path, limit: int, *, skip: int = 0) -> list[Stored]:
+    """Read rows of a journal's transitions, in the order they were written."""
     connection = sqlite3.connect(database)
     try:
         return connection.execute(

@@ -9,7 +9,7 @@ from typing import Literal
 
 from engine import Conductor
 from engine.records import RunId
-from tests.bench.durable.raw import Raw, stored
+from tests.bench.durable.raw import Raw, read_stored
 from tests.bench.table import Row
 from tests.bench.timing import Lap, Stopwatch, compare
 from tests.bench.work import texts, working
@@ -51,7 +51,7 @@ async def _row(
                 await _round(conductor, started, given)
             ours.append(watch.lap)
             # At most a second's worth: the cost of a bare row does not depend on their number.
-            rows = stored(database, min(runs * each, 1_000), skip=written)
+            rows = read_stored(database, min(runs * each, 1_000), skip=written)
             written += runs * each
             with Stopwatch(len(rows)) as watch:
                 raw.write(rows)

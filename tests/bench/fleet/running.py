@@ -140,11 +140,11 @@ async def _drive(server: PostgresServer, fleet: Fleet, workers: int, number: int
         drivers = await asyncio.gather(*(fleet.worker() for _ in range(workers)))
         ready = time.monotonic()
         started = sum(processor(worker.pid) for worker in drivers)
-        left = len(await _unfinished(conductor, runs))
+        left = len(await _list_unfinished(conductor, runs))
 
         async def all_ended() -> bool:
             await asyncio.sleep(0.1)
-            return not await _unfinished(conductor, runs)
+            return not await _list_unfinished(conductor, runs)
 
         await until(all_ended, 'all runs end', seconds=DEADLINE)
         ended = time.monotonic()
@@ -169,7 +169,7 @@ async def _drive(server: PostgresServer, fleet: Fleet, workers: int, number: int
     )
 
 
-async def _unfinished(conductor: Conductor, runs: list[RunId]) -> list[RunId]:
+async def _list_unfinished(conductor: Conductor, runs: list[RunId]) -> list[RunId]:
     wanted = set(runs)
     return [info.id for info in await conductor.journal.unfinished() if info.id in wanted]
 

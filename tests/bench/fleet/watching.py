@@ -36,8 +36,8 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         journal = await open_journal(fleet.database)
         try:
             async with httpx.AsyncClient(base_url=f'{web.url}/api/v1/', timeout=30) as client:
-                seen = await _watched(fleet, client, journal, seconds=3 if fast else 20)
-                sent, answered = await _commanded(fleet, client, journal, number=10 if fast else 200)
+                seen = await _time_steps(fleet, client, journal, seconds=3 if fast else 20)
+                sent, answered = await _time_commands(fleet, client, journal, number=10 if fast else 200)
         finally:
             await journal.close()
     yield Row(name="step from a worker to another process's page, median", value=median(seen), unit='ms')
@@ -63,16 +63,18 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     )
 
 
-async def _started(fleet: Fleet, web: httpx.AsyncClient, seconds: float) -> RunId:
+async def _start(fleet: Fleet, web: httpx.AsyncClient, seconds: float) -> RunId:
     steps = int((seconds + 60) / PAUSE)
     run = RunId(await launch(web, calls=str(fleet.calls), steps=steps, pause=PAUSE))
     await until(lambda: any(call.run == run for call in fleet.lines()), 'the run is driven')
     return run
 
 
-async def _watched(fleet: Fleet, web: httpx.AsyncClient, journal: Journal, *, seconds: float) -> list[float]:
+async def _time_steps(
+    fleet: Fleet, web: httpx.AsyncClient, journal: Journal, *, seconds: float
+) -> list[float]:
     """Milliseconds from when the worker took each step to its first sight in Chromium."""
-    run = await _started(fleet, web, seconds)
+    run = await _start(fleet, web, seconds)
     async with chromium() as probe:
         page = probe.page
         await page.goto(f'{str(web.base_url).partition("/api/")[0]}/runs/{run}')
@@ -85,11 +87,11 @@ async def _watched(fleet: Fleet, web: httpx.AsyncClient, journal: Journal, *, se
     return delays([(step.seq, step.time) for step in await journal.transitions(run)], seen)
 
 
-async def _commanded(
+async def _time_commands(
     fleet: Fleet, web: httpx.AsyncClient, journal: Journal, *, number: int
 ) -> tuple[list[float], list[float]]:
     """Milliseconds until the worker took each command, and until the web server said that it is journaled."""
-    run = await _started(fleet, web, number * PAUSE)
+    run = await _start(fleet, web, number * PAUSE)
     begun, answered = [], []
     for index in range(number):
         command = 'resume' if index % 2 else 'pause'

@@ -28,11 +28,11 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     bare, port = free_port(), free_port()
     script = ['-m', 'tests.bench.servers.insert', str(bare), str(folder / 'bare.db')]
     with server(script, f'http://127.0.0.1:{bare}/', folder):
-        base, many = await _launched(f'http://127.0.0.1:{bare}', tries)
+        base, many = await _time_launches(f'http://127.0.0.1:{bare}', tries)
     served = ['-m', 'ui', 'serve', '--port', str(port), '--database', str(folder / 'runs.db')]
     url = f'http://127.0.0.1:{port}'
     with server([*served, '--patterns', str(patterns)], f'{url}/', folder):
-        ours, at_once = await _launched(f'{url}/api/v1', tries)
+        ours, at_once = await _time_launches(f'{url}/api/v1', tries)
         yield Row(
             name='launch over HTTP, p50',
             value=median(ours) * 1e3,
@@ -45,8 +45,8 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             name='launches a second, 8 at a time', value=at_once, unit='/s', base=many, against='bare insert'
         )
         streams = 20 if fast else STREAMS
-        alone = await _ticked(url)
-        late, watched = await _streamed(url, streams)
+        alone = await _time_unwatched(url)
+        late, watched = await _time_streams(url, streams)
         yield Row(
             name=f'event to each of {streams} streams, median',
             value=median(late) * 1e3,
@@ -62,7 +62,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         )
 
 
-async def _launched(url: str, tries: int) -> tuple[list[float], float]:
+async def _time_launches(url: str, tries: int) -> tuple[list[float], float]:
     """Seconds of each launch, one after another; and launches a second, eight at a time."""
     body = {'pattern': 'pipeline', 'parameters': TASK, 'paused': True}
     async with httpx.AsyncClient(base_url=url, timeout=60) as http:
@@ -85,7 +85,7 @@ async def _launched(url: str, tries: int) -> tuple[list[float], float]:
         return found, tries // 8 * 8 / (time.perf_counter() - begun)
 
 
-async def _streamed(url: str, streams: int) -> tuple[list[float], float]:
+async def _time_streams(url: str, streams: int) -> tuple[list[float], float]:
     """Seconds from a step's time until each stream has it; and the seconds between steps."""
     late: list[float] = []
     async with httpx.AsyncClient(base_url=f'{url}/api/v1', timeout=60) as http:
@@ -110,7 +110,7 @@ async def _read(host: str, port: int, run: str, late: list[float]) -> None:
     writer.close()
 
 
-async def _ticked(url: str) -> float:
+async def _time_unwatched(url: str) -> float:
     """The seconds between steps of a run that nobody watches."""
     async with httpx.AsyncClient(base_url=f'{url}/api/v1', timeout=90) as http:
         run = (await http.post('/runs', json={'pattern': 'ticking'})).json()['id']

@@ -27,16 +27,16 @@ class Probe:
     cdp: CDPSession
 
     async def begin(self) -> float:
-        """Record long tasks (50 ms or more) from now on; returns the result of `spent`."""
+        """Record long tasks (50 ms or more) from now on; returns the result of `measure_cpu`."""
         await self.page.evaluate(LONG_TASKS)
-        return await self.spent()
+        return await self.measure_cpu()
 
     async def longest(self) -> float:
         """The longest task since `begin`, in milliseconds; 0 if none was long."""
         found: list[float] = await self.page.evaluate('window.longTasks')
         return max(found, default=0.0)
 
-    async def spent(self) -> float:
+    async def measure_cpu(self) -> float:
         """Seconds of processor time that the main thread has worked so far."""
         answer: dict[str, Any] = await self.cdp.send('Performance.getMetrics')
         return float(next(one['value'] for one in answer['metrics'] if one['name'] == 'TaskDuration'))

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from tests.bench.pages.chromium import Probe, chromium
-from tests.bench.pages.live import asked
+from tests.bench.pages.live import fetch_bench
 from tests.bench.processes import free_port, server
 from tests.bench.table import Row
 
@@ -59,23 +59,23 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     url = f'http://127.0.0.1:{port}'
     arguments = ['-m', 'tests.bench.servers.debugger', str(folder), str(port), str(rounds)]
     with server(arguments, f'{url}/bench', folder):
-        found = asked(url)
+        found = fetch_bench(url)
         address, steps = f'{url}/runs/{found["run"]}', found['run_steps']
         short = f'{url}/runs/{found["short"]}', found['short_steps']
         async with chromium() as probe:
-            await opened(probe, *short)  # now the browser has cached the scripts
+            await time_opening(probe, *short)  # now the browser has cached the scripts
             await probe.page.wait_for_timeout(1_000)
-            base = await opened(probe, *short)
+            base = await time_opening(probe, *short)
             await probe.page.wait_for_timeout(1_000)
-            first = await opened(probe, address, steps)
+            first = await time_opening(probe, address, steps)
             await probe.page.wait_for_timeout(2_000 if fast else 8_000)
-            again = await opened(probe, address, steps)
+            again = await time_opening(probe, address, steps)
             await probe.page.wait_for_timeout(1_000)
             await probe.page.evaluate(SEEN)
             spent = await probe.page.evaluate(DRAG, seconds)
             positions = len(await probe.page.evaluate('[...window.seen]'))
         at = steps * 9 // 10
-        forks = [(await asyncio.to_thread(_asked, f'{url}/bench/fork?at={at}'))['ms'] for _ in range(3)]
+        forks = [(await asyncio.to_thread(_fetch, f'{url}/bench/fork?at={at}'))['ms'] for _ in range(3)]
     name = f'run of {steps:,} steps'
     yield Row(name=f'{name}: opening, first page', value=first, unit='ms', bar=OPENING)
     yield Row(name=f'{name}: opening again', value=again, unit='ms', bar=OPENING)
@@ -90,7 +90,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     yield Row(name=f'{name}: fork at step {at:,}', value=median(forks), unit='ms', bar=FORKING)
 
 
-async def opened(probe: Probe, address: str, steps: int) -> float:
+async def time_opening(probe: Probe, address: str, steps: int) -> float:
     """Milliseconds until the page of a run shows its last step."""
     begun = time.perf_counter()
     await probe.page.goto(address)
@@ -98,7 +98,7 @@ async def opened(probe: Probe, address: str, steps: int) -> float:
     return (time.perf_counter() - begun) * 1e3
 
 
-def _asked(url: str) -> dict[str, Any]:
+def _fetch(url: str) -> dict[str, Any]:
     with urllib.request.urlopen(url, timeout=60) as answer:
         found: dict[str, Any] = json.loads(answer.read())
     return found

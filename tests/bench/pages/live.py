@@ -44,7 +44,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     url = f'http://127.0.0.1:{port}'
     arguments = ['-m', 'tests.bench.servers.live', str(folder), str(port), str(len(AGENTS))]
     with server(arguments, f'{url}/runs', folder):
-        seen, bench, before = await _watched(url, seconds=3 if fast else 20)
+        seen, bench, before = await _watch(url, seconds=3 if fast else 20)
     steps = delays(bench['steps'], seen['steps'])
     pieces = piece_delays(AGENTS, bench['said'], seen['pieces'])
     late, busy = ([lag * 1e3 for lag in lags] for lags in zip(*bench['lags'], strict=True))
@@ -103,21 +103,21 @@ def delays(happened: Iterable[tuple[int, float]], seen: Iterable[tuple[int, floa
     return found
 
 
-async def _watched(url: str, seconds: float) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+async def _watch(url: str, seconds: float) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     async with chromium() as probe:
         page = probe.page
-        await page.goto(f'{url}/runs/{asked(url)["run"]}')
+        await page.goto(f'{url}/runs/{fetch_bench(url)["run"]}')
         await page.wait_for_selector('.block.streaming')
         await page.wait_for_timeout(2_000)
         await page.evaluate(WATCH)
-        before = asked(url)
+        before = fetch_bench(url)
         await page.wait_for_timeout(seconds * 1_000)
-        seen, bench = await page.evaluate('window.seen'), asked(url)
+        seen, bench = await page.evaluate('window.seen'), fetch_bench(url)
     return seen, bench, before
 
 
-def asked(url: str) -> dict[str, Any]:
-    """What the server has recorded since the last request."""
+def fetch_bench(url: str) -> dict[str, Any]:
+    """Fetch what the server has recorded since the last request."""
     with urllib.request.urlopen(f'{url}/bench', timeout=10) as answer:
         found: dict[str, Any] = json.loads(answer.read())
     return found

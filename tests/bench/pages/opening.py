@@ -30,7 +30,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                 ('home', server.url, '.card.runs'),
                 ('run', run, '.diagram .state'),
             ):
-                paints = [await _opened(probe, url, ready) for _ in range(2 if fast else 8)][1:]
+                paints = [await _time_opening(probe, url, ready) for _ in range(2 if fast else 8)][1:]
                 yield Row(
                     name=f'{name}: largest contentful paint',
                     value=median(paints),
@@ -42,7 +42,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         server.stop()
 
 
-async def _opened(probe: Probe, address: str, ready: str) -> float:
+async def _time_opening(probe: Probe, address: str, ready: str) -> float:
     await probe.page.goto(address)
     await probe.page.wait_for_selector(ready)
     await probe.page.wait_for_load_state('networkidle')

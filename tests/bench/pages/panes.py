@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from tests.bench.pages.chromium import chromium
-from tests.bench.pages.live import WATCH, asked, piece_delays
+from tests.bench.pages.live import WATCH, fetch_bench, piece_delays
 from tests.bench.processes import free_port, processor, server
 from tests.bench.servers.live import PACE, SIX
 from tests.bench.table import Row
@@ -36,8 +36,8 @@ class Watched:
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     """Watch both sides for a while, one after the other."""
     seconds = 3.0 if fast else 20.0
-    ours = await _watched(['tests.bench.servers.live', str(folder)], [str(len(SIX))], folder, seconds)
-    bare = await _watched(['tests.bench.servers.bare'], [], folder, seconds)
+    ours = await _watch(['tests.bench.servers.live', str(folder)], [str(len(SIX))], folder, seconds)
+    bare = await _watch(['tests.bench.servers.bare'], [], folder, seconds)
     rate = f'six panes, {PACE * len(SIX)} pieces a second'
     yield Row(
         name=f'{rate}: piece from model to DOM, median',
@@ -70,26 +70,30 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     )
 
 
-async def _watched(module: list[str], last: list[str], folder: Path, seconds: float) -> Watched:
+async def _watch(module: list[str], last: list[str], folder: Path, seconds: float) -> Watched:
     port = free_port()
     url = f'http://127.0.0.1:{port}'
     with server(['-m', *module, str(port), *last], f'{url}/bench', folder) as process:
         async with chromium() as probe:
-            run: dict[str, Any] = asked(url)
+            run: dict[str, Any] = fetch_bench(url)
             await probe.page.goto(f'{url}/runs/{run["run"]}' if 'run' in run else url)
             if 'run' in run:
                 await probe.page.wait_for_selector('.block.streaming')
                 await probe.page.wait_for_timeout(SETTLING)
                 await probe.page.evaluate(WATCH)
-            asked(url)
+            fetch_bench(url)
             page, spent, now = await probe.begin(), processor(process.pid), os.times().elapsed
             await probe.page.wait_for_timeout(seconds * 1_000)
             page, spent, now = (
-                await probe.spent() - page,
+                await probe.measure_cpu() - page,
                 processor(process.pid) - spent,
                 os.times().elapsed - now,
             )
-            longest, seen, said = await probe.longest(), await probe.page.evaluate('window.seen'), asked(url)
+            longest, seen, said = (
+                await probe.longest(),
+                await probe.page.evaluate('window.seen'),
+                fetch_bench(url),
+            )
     return Watched(
         delays=piece_delays(SIX, said['said'], seen['pieces']),
         longest=longest,

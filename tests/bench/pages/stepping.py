@@ -79,9 +79,9 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             )
             for name, selector in (('slider', '.rail'), ('diagram', '.diagram')):
                 await probe.page.wait_for_timeout(1_000)
-                before = await probe.spent()
+                before = await probe.measure_cpu()
                 landed = await probe.page.evaluate(DRAG, [selector, MOVES])
-                spent = (await probe.spent() - before) * 1e3
+                spent = (await probe.measure_cpu() - before) * 1e3
                 work = f'{name} dragged: work of the page for a move'
                 yield Row(name=work, value=spent / MOVES, unit='ms', bar=FRAME)
                 yield Row(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.pages.chromium import Probe, chromium
-from tests.bench.pages.live import asked
+from tests.bench.pages.live import fetch_bench
 from tests.bench.processes import free_port, server
 from tests.bench.table import Row
 from tests.bench.timing import percentile
@@ -54,7 +54,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     arguments = ['-m', 'tests.bench.servers.transcript', str(folder), str(port), str(messages)]
     with server(arguments, f'{url}/bench', folder):
         async with chromium() as probe:
-            page, run = probe.page, asked(url)['run']
+            page, run = probe.page, fetch_bench(url)['run']
             await page.goto(f'{url}/runs/{run}')
             await page.wait_for_function('window.did_handshake === true')
             await page.wait_for_timeout(1_000)
@@ -63,13 +63,13 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             whole = f'document.querySelectorAll(".speech .block[aria-setsize=\\"{messages}\\"]").length'
             await page.wait_for_function(f'{whole} === {messages}')
             filling = await probe.longest()
-            ours = await _scrolled(probe, frames)
+            ours = await _scroll(probe, frames)
             said: str = await page.inner_text('.speech-group:last-child .block:last-child')
             if f'Message {messages}.' not in said:
                 raise RuntimeError(f'the last message is another one: {said[:80]!r}')
         async with chromium() as probe:
             await probe.page.goto(f'{url}/bare')
-            bare = await _scrolled(probe, frames)
+            bare = await _scroll(probe, frames)
     name = f'transcript of {messages:,} messages'
     yield Row(name=f'{name}: click to first messages', value=opening, unit='ms', bar=OPENING)
     yield Row(name=f'{name}: longest task until all are there', value=filling, unit='ms', bar=LONG)
@@ -78,8 +78,8 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         yield Row(name=f'{name}: {what}', value=ours[key], unit='ms', base=bare[key], against='bare page')
 
 
-async def _scrolled(probe: Probe, frames: int) -> dict[str, Any]:
+async def _scroll(probe: Probe, frames: int) -> dict[str, Any]:
     before = await probe.begin()
     times = await probe.page.evaluate(SCROLL, frames)
-    spent = (await probe.spent() - before) * 1e3
+    spent = (await probe.measure_cpu() - before) * 1e3
     return {'p95': percentile(times, 0.95), 'longest': await probe.longest(), 'spent': spent}

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.bench.pages.chromium import chromium
-from tests.bench.pages.live import WATCH, asked, piece_delays
+from tests.bench.pages.live import WATCH, fetch_bench, piece_delays
 from tests.bench.processes import free_port, processor, server
 from tests.bench.servers.live import PACE, TWELVE
 from tests.bench.table import Row
@@ -36,7 +36,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             spent, now = processor(process.pid), os.times().elapsed
             await probe.page.wait_for_timeout(seconds * 1_000)
             spent, now = processor(process.pid) - spent, os.times().elapsed - now
-            seen, said = await probe.page.evaluate('window.seen'), asked(url)
+            seen, said = await probe.page.evaluate('window.seen'), fetch_bench(url)
         memory = resident(process.pid)
     delays = piece_delays(TWELVE, said['said'], seen['pieces'])
     rate = f'{len(TWELVE)} agents in {len(TWELVE)} panes, {PACE * len(TWELVE)} pieces a second'

@@ -129,7 +129,7 @@ def main(folder: Path, port: int, rounds: int) -> None:
     tune()
     known: dict[str, Any] = {}
 
-    async def opened() -> Conductor:
+    async def open_conductor() -> Conductor:
         journal = await open_journal(Settings(database=folder / 'debugger.db'))
         catalog = Catalog(
             patterns={'rounds': Rounds}, models={'scripted': Author()}, tools={'calculator': calculator}
@@ -158,7 +158,7 @@ def main(folder: Path, port: int, rounds: int) -> None:
         return {'ms': spent}
 
     with listen('127.0.0.1', port) as listening:
-        run(listening, opened, folder=folder, show=False)
+        run(listening, open_conductor, folder=folder, show=False)
 
 
 if __name__ == '__main__':

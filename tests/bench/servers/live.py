@@ -122,7 +122,7 @@ def main(folder: Path, port: int, agents: int) -> None:
     talker, lags = Talker(), Lags()
     known: dict[str, Any] = {}
 
-    async def opened() -> Conductor:
+    async def open_conductor() -> Conductor:
         journal = Stamped(await open_journal(Settings(database=folder / 'live.db')))
         catalog = Catalog(
             patterns={'talk': Talk}, models={'scripted': talker}, tools={'calculator': calculator}
@@ -148,7 +148,7 @@ def main(folder: Path, port: int, agents: int) -> None:
         return found
 
     with listen('127.0.0.1', port) as listening:
-        run(listening, opened, folder=folder, show=False)
+        run(listening, open_conductor, folder=folder, show=False)
 
 
 if __name__ == '__main__':

@@ -91,7 +91,7 @@ def main(folder: Path, port: int, messages: int) -> None:
 
     known: dict[str, Any] = {}
 
-    async def opened() -> Conductor:
+    async def open_conductor() -> Conductor:
         journal = await open_journal(Settings(database=folder / 'transcript.db'))
         catalog = Catalog(patterns={'dialogue': Dialogue}, models={'scripted': Author()})
         conductor = Conductor(journal, catalog=catalog)
@@ -111,7 +111,7 @@ def main(folder: Path, port: int, messages: int) -> None:
         return HTMLResponse(f'<!doctype html><meta charset="utf-8"><title>Bare</title>{listed}')
 
     with listen('127.0.0.1', port) as listening:
-        run(listening, opened, folder=folder, show=False)
+        run(listening, open_conductor, folder=folder, show=False)
 
 
 if __name__ == '__main__':

@@ -30,7 +30,7 @@ def main(folder: Path, port: int) -> None:
         sandboxed=False,
     )
 
-    async def opened() -> Conductor:
+    async def open_conductor() -> Conductor:
         catalog = Catalog(patterns={'talk': Talk}, tools={'calculator': calculator})
         catalog.agents = catalog.registry.agents = ExternalAgents({agent.name: agent})
         conductor = Conductor(await open_journal(Settings(database=folder / 'wall.db')), catalog=catalog)
@@ -48,7 +48,7 @@ def main(folder: Path, port: int) -> None:
         return {'said': said}
 
     with listen('127.0.0.1', port) as listening:
-        run(listening, opened, folder=folder, show=False)
+        run(listening, open_conductor, folder=folder, show=False)
 
 
 if __name__ == '__main__':

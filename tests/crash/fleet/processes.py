@@ -139,7 +139,7 @@ class Fleet:
         """Wait until that many runs have made a call."""
         await until(lambda: len({call.run for call in self.lines()}) == number, 'all runs are driven')
 
-    async def ended(self, runs: list[str], journal: Journal) -> None:
+    async def wait_for_end(self, runs: list[str], journal: Journal) -> None:
         """Wait until all have ended."""
 
         async def all_ended() -> bool:
@@ -154,8 +154,8 @@ class Fleet:
         words = (line.split() for line in self.calls.read_text().splitlines())
         return [Call(what, run, int(step), int(pid), float(at)) for what, run, step, pid, at in words]
 
-    def repeated(self) -> dict[str, int]:
-        """The number of repeated calls of each run."""
+    def count_repeats(self) -> dict[str, int]:
+        """Count the repeated calls of each run."""
         begun = Counter((call.run, call.step) for call in self.lines() if call.what == 'begin')
         again: Counter[str] = Counter()
         for (run, _), times in begun.items():
@@ -174,10 +174,10 @@ class Fleet:
         own = {'HEMICYCLE_HOME': str(self.home), 'HEMICYCLE_PACE': '0', 'PYTHONUNBUFFERED': '1'}
         log = self.home / f'{arguments[0]}-{len(self.processes)}.log'
         log.touch()
-        told = [*arguments, *self._placed(), '--database', self.database]
+        told = [*arguments, *self._placement_options(), '--database', self.database]
         return self._keep(Process(forkserver.start(told, {**inherited, **own, **environment}, log), log))
 
-    def _placed(self) -> list[str]:
+    def _placement_options(self) -> list[str]:
         """The client that places runs."""
         return ['--temporal', f'127.0.0.1:{self.port}']
 

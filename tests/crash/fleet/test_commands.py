@@ -71,18 +71,18 @@ async def test_commands_reach_runs_that_move(fleet: Fleet, conductor: HttpConduc
 
 
 async def cancel_once(conductor: HttpConductor, run: RunId) -> None:
-    await reached(conductor, run, 20)
+    await wait_for_step(conductor, run, 20)
     await conductor.cancel(run, 'enough')
 
 
 async def pause_and_step(conductor: HttpConductor, run: RunId, times: int) -> None:
     """Pause a run, take single steps, and resume it, whichever worker has it."""
-    await reached(conductor, run, 10)
+    await wait_for_step(conductor, run, 10)
     await conductor.pause(run)
     for _ in range(times):
         before = (await conductor.info(run)).seq
         await conductor.step(run)
-        await reached(conductor, run, before + 2)  # The command, and what it let happen.
+        await wait_for_step(conductor, run, before + 2)  # The command, and what it let happen.
     await conductor.resume(run)
 
 
@@ -95,7 +95,7 @@ async def approve_all(conductor: HttpConductor, run: RunId) -> None:
         await asyncio.sleep(0.05)
 
 
-async def reached(conductor: HttpConductor, run: RunId, seq: int) -> None:
+async def wait_for_step(conductor: HttpConductor, run: RunId, seq: int) -> None:
     async def has() -> bool:
         try:
             return (await conductor.info(run)).seq >= seq

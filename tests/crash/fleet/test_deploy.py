@@ -52,7 +52,7 @@ async def test_workers_of_the_next_version_take_over(
         patterns=version(fleet, 'memory.taken += 1', 'memory.taken = memory.taken + 1')
     )
     await leave(former)
-    await fleet.ended(runs, reader)
+    await fleet.wait_for_end(runs, reader)
     assert {call.run for call in fleet.lines() if call.pid == latter.pid} == set(runs)
     assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
     await check_journal(fleet.database, runs)
@@ -76,10 +76,10 @@ async def test_runs_wait_when_no_version_can_replay_them(
     await until(all_wait, 'each says why it waits')
     assert fleet.lines()[left:] == []
     new = await launch(web, calls=str(fleet.calls), steps=4)  # It starts with the existing version.
-    await fleet.ended([new], reader)
+    await fleet.wait_for_end([new], reader)
     assert {call.pid for call in fleet.lines() if call.run == new} == {latter.pid}
     await fleet.worker()  # The deploy is rolled back.
-    await fleet.ended(runs, reader)
+    await fleet.wait_for_end(runs, reader)
     assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
     await check_journal(fleet.database, runs)
     await check_calls(fleet, reader, runs, STEPS)

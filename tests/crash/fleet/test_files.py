@@ -56,7 +56,7 @@ async def test_files_follow_a_run_to_another_machine(
     first.kill()
     left = await seq(reader, run)
     second = await fleet.worker(**machine(fleet, 'second', files))
-    await fleet.ended([run], reader)
+    await fleet.wait_for_end([run], reader)
     info = await reader.info(RunId(run))
     assert (info.status, left < info.seq) == (Status.DONE, True), second.log.read_text()
     steps = (await check_journal(fleet.database, [run]))[run]
@@ -79,10 +79,10 @@ async def test_runs_wait_while_the_bucket_is_unavailable(
     await fleet.worker(**machine(fleet, 'first', files))
     run = await launch(web, 'filing', steps=STEPS)
 
-    async def begun() -> bool:
+    async def has_begun() -> bool:
         return await seq(reader, run) > 5
 
-    await until(begun, 'some files are written')
+    await until(has_begun, 'some files are written')
     with s3.away():
         stood = [await seq(reader, run)]
 
@@ -92,7 +92,7 @@ async def test_runs_wait_while_the_bucket_is_unavailable(
 
         await until(stands, 'the run waits')
         assert stood[-1] < STEPS
-    await fleet.ended([run], reader)
+    await fleet.wait_for_end([run], reader)
     assert (await reader.info(RunId(run))).status is Status.DONE
     await check_journal(fleet.database, [run])
 

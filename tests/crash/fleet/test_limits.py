@@ -49,7 +49,7 @@ async def test_workers_share_the_limit_of_concurrent_calls(fleet: Fleet, reader:
         async with httpx.AsyncClient(base_url=f'{server.url}/api/v1/', timeout=30) as web:
             answers = [await web.post('runs', json=asked) for _ in range(RUNS)]
             runs = [str(answer.raise_for_status().json()['id']) for answer in answers]
-        await fleet.ended(runs, reader)
+        await fleet.wait_for_end(runs, reader)
     infos = [await reader.info(RunId(run)) for run in runs]
     assert {info.status for info in infos} == {Status.DONE}
     assert len({info.owner for info in infos}) == 2, 'both workers executed some'

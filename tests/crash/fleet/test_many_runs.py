@@ -18,7 +18,7 @@ RUNS = 50
 
 
 async def check_all(fleet: Fleet, reader: Journal, runs: list[str], steps: int) -> None:
-    await fleet.ended(runs, reader)
+    await fleet.wait_for_end(runs, reader)
     await check_journal(fleet.database, runs)
     await check_calls(fleet, reader, runs, steps)
     assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
@@ -28,7 +28,7 @@ async def test_fifty_runs_on_two_workers(fleet: Fleet, web: httpx.AsyncClient, r
     workers = [await fleet.worker(), await fleet.worker()]
     runs = await fleet.launch(web, RUNS, steps=5, pause=0.1)
     await check_all(fleet, reader, runs, 5)
-    assert fleet.repeated() == {}
+    assert fleet.count_repeats() == {}
     assert {call.pid for call in fleet.lines()} == {worker.pid for worker in workers}
 
 
@@ -43,23 +43,23 @@ async def test_fifty_runs_while_ten_workers_are_killed(
     gaps: list[float] = []
     for _ in range(10):
         victim = alive.pop(0)
-        gaps += (await moved(fleet, victim)).values()
+        gaps += (await kill_and_time(fleet, victim)).values()
         alive.append(await fleet.worker())
     print(f'{len(gaps)} runs went on after {median(gaps):.2f} s (median), {max(gaps):.2f} s (worst)')
     await check_all(fleet, reader, runs, steps)
     assert len(gaps) >= RUNS
 
 
-async def moved(fleet: Fleet, victim: Process) -> dict[str, float]:
+async def kill_and_time(fleet: Fleet, victim: Process) -> dict[str, float]:
     """Kill a worker; returns after how many seconds each of its runs continued."""
     drivers = {call.run: call.pid for call in fleet.lines()}
     orphans = {run for run, pid in drivers.items() if pid == victim.pid}
     victim.kill()
     died = time.time()
 
-    def taken() -> dict[str, float]:
+    def measure_delays() -> dict[str, float]:
         later = [call for call in fleet.lines() if call.at > died and call.pid != victim.pid]
         return {call.run: call.at - died for call in reversed(later) if call.run in orphans}
 
-    await until(lambda: taken().keys() == orphans, 'its runs go on')
-    return taken()
+    await until(lambda: measure_delays().keys() == orphans, 'its runs go on')
+    return measure_delays()

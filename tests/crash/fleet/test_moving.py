@@ -28,7 +28,7 @@ async def test_the_runs_of_a_killed_worker_continue(
     orphans = {call.run for call in fleet.lines() if call.pid == victim.pid}
     victim.kill()
     died = time.time()
-    await fleet.ended(runs, reader)
+    await fleet.wait_for_end(runs, reader)
     await check_journal(fleet.database, runs)
     taken = {
         run: min(c.at for c in fleet.lines() if c.run == run and c.at > died and c.pid != victim.pid) - died
@@ -38,7 +38,7 @@ async def test_the_runs_of_a_killed_worker_continue(
     assert orphans
     assert max(taken.values()) < 15
     await check_calls(fleet, reader, runs, 120)
-    assert set(fleet.repeated()) <= orphans
+    assert set(fleet.count_repeats()) <= orphans
     infos = [await reader.info(RunId(run)) for run in runs]
     assert {info.status for info in infos} == {Status.DONE}
 
@@ -54,7 +54,7 @@ async def test_a_draining_worker_hands_over_its_runs(
     took = await until(lambda: leaver.ended is not None, 'the worker leaves')
     assert leaver.ended == 0, leaver.log.read_text()
     assert took < 20
-    await fleet.ended(runs, reader)
+    await fleet.wait_for_end(runs, reader)
     await check_journal(fleet.database, runs)
     await check_calls(fleet, reader, runs, 100)
 
@@ -63,7 +63,7 @@ async def test_a_server_can_start_a_worker_that_ends_with_it(fleet: Fleet, reade
     server = await fleet.web('--drive')
     async with httpx.AsyncClient(base_url=f'{server.url}/api/v1/', timeout=30) as web:
         runs = await fleet.launch(web, 2, steps=5)
-        await fleet.ended(runs, reader)
+        await fleet.wait_for_end(runs, reader)
     driver = fleet.lines()[0].pid
     assert driver != server.pid
     server.signal(signal.SIGTERM)
@@ -89,7 +89,7 @@ async def test_the_late_writes_of_a_frozen_worker_are_refused(
         lambda: 'has been claimed by another process' in first.log.read_text(), 'a late write is refused'
     )
     second.kill()
-    await fleet.ended(runs, reader)
+    await fleet.wait_for_end(runs, reader)
     found = await check_journal(fleet.database, runs)
     for steps in found.values():
         assert sum(step.event.name == 'done' for step in steps) == 100
@@ -101,7 +101,7 @@ async def test_a_worker_counts_what_it_drives_for_those_with_the_token(
 ) -> None:
     worker = await fleet.worker()
     runs = await fleet.launch(web, 2, steps=3)
-    await fleet.ended(runs, reader)
+    await fleet.wait_for_end(runs, reader)
     async with httpx.AsyncClient(base_url=worker.url) as asker:
         assert (await asker.get('/readyz')).json() == {'status': 'ok', 'stranded': 0}
         assert (await asker.get('/metrics')).status_code == 401
@@ -116,9 +116,9 @@ async def test_no_more_runs_at_once_than_allowed(
     await fleet.worker('--at-once', '2')
     await fleet.worker('--at-once', '1', '--only', 'counting')
     runs = await fleet.launch(web, 9, steps=3, pause=0.2)
-    await fleet.ended(runs, reader)
+    await fleet.wait_for_end(runs, reader)
     assert most_at_once(fleet.lines()) == 3
-    assert fleet.repeated() == {}
+    assert fleet.count_repeats() == {}
     await check_journal(fleet.database, runs)
 
 
@@ -136,6 +136,6 @@ async def test_runs_continue_while_temporal_is_down(
     await asyncio.sleep(seconds)  # The outage lasts this long in any case.
     assert len(fleet.lines()) > before
     await fleet.temporal()
-    await fleet.ended(runs, reader)
+    await fleet.wait_for_end(runs, reader)
     await check_journal(fleet.database, runs)
     await check_calls(fleet, reader, runs, 60)

@@ -38,7 +38,7 @@ async def test_runs_wait_while_the_database_is_unavailable(
     finally:
         postgres.start()
     back = time.monotonic()
-    await fleet.ended(runs, reader)
+    await fleet.wait_for_end(runs, reader)
     print('ended', round(time.monotonic() - back, 2), 's after the database was back')
     await check_journal(fleet.database, runs)
     await check_calls(fleet, reader, runs, 80)

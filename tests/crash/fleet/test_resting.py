@@ -30,7 +30,7 @@ async def let_go(fleet: Fleet, worker: Process, reader: Journal, run: str) -> No
     await until(rests, 'it rests')
 
 
-async def said(web: httpx.AsyncClient, run: str) -> None:
+async def say(web: httpx.AsyncClient, run: str) -> None:
     answer = await web.post(f'runs/{run}/events', json={'name': 'said'})
     assert answer.is_success, answer.text
 
@@ -40,17 +40,17 @@ async def test_an_event_wakes_a_resting_run(fleet: Fleet, web: httpx.AsyncClient
     woken, kept = [await launch(web, 'waiting', calls=str(fleet.calls)) for _ in range(2)]
     for run in (woken, kept):
         await let_go(fleet, worker, reader, run)
-    await said(web, woken)
-    await fleet.ended([woken], reader)
+    await say(web, woken)
+    await fleet.wait_for_end([woken], reader)
     worker.kill()
-    await said(web, kept)  # No worker is there: the web server journals it.
+    await say(web, kept)  # No worker is there: the web server journals it.
     names = [step.event.name for step in await reader.transitions(RunId(kept))]
     assert names[-1] == 'said'
     assert kept not in {call.run for call in fleet.lines()}
     await fleet.worker()
-    await fleet.ended([kept], reader)
+    await fleet.wait_for_end([kept], reader)
     await check_journal(fleet.database, [woken, kept])
-    assert fleet.repeated() == {}
+    assert fleet.count_repeats() == {}
 
 
 async def test_a_resting_run_continues_when_its_timer_is_due(
@@ -61,7 +61,7 @@ async def test_a_resting_run_continues_when_its_timer_is_due(
     await let_go(fleet, first, reader, run)
     first.kill()
     await fleet.worker()
-    await fleet.ended([run], reader)
+    await fleet.wait_for_end([run], reader)
     steps = (await check_journal(fleet.database, [run]))[run]
     assert steps[-1].event.name == 'expired'
     assert steps[-1].time - steps[0].time >= 8

@@ -24,8 +24,8 @@ async def temporal(fleet: Fleet) -> Client:
     return await Client.connect(f'127.0.0.1:{fleet.port}')
 
 
-async def placed(temporal: Client) -> list[ScheduleListDescription]:
-    """Our schedules, as Temporal has them."""
+async def list_schedules(temporal: Client) -> list[ScheduleListDescription]:
+    """List our schedules, as Temporal has them."""
     return [one async for one in await temporal.list_schedules() if one.id.startswith(PREFIX)]
 
 
@@ -42,7 +42,7 @@ async def add(web: httpx.AsyncClient, fleet: Fleet, **given: Any) -> str:
     return str(answer.json()['id'])
 
 
-async def started(reader: Journal) -> int:
+async def count_started(reader: Journal) -> int:
     return len(await reader.entries(EntryQuery(kind='tick', state='started')))
 
 
@@ -53,14 +53,14 @@ async def test_each_second_has_one_run_though_servers_and_workers_are_killed(
     schedule = await add(web, fleet, spec={'intervals': [{'every': 1}]})
 
     async def has(number: int) -> bool:
-        return await started(reader) >= number
+        return await count_started(reader) >= number
 
     await until(lambda: has(2), 'the worker starts runs')
     server.kill()
-    alone = await started(reader)
+    alone = await count_started(reader)
     await until(lambda: has(alone + 3), 'the worker starts runs without a server')
     first.kill()
-    killed = await started(reader)
+    killed = await count_started(reader)
     second = await fleet.worker()
     await until(lambda: has(killed + 3), 'another worker starts runs', second)
     last = await fleet.web()
@@ -68,17 +68,17 @@ async def test_each_second_has_one_run_though_servers_and_workers_are_killed(
         answer = await other.patch(f'schedules/{schedule}', json={'paused': True})
         assert answer.is_success, answer.text
 
-    async def settled() -> bool:
+    async def all_started() -> bool:
         ticks = await reader.entries(EntryQuery(kind='tick'))
         return all(tick.state == 'started' for tick in ticks)
 
-    await until(settled, 'all times have their run')
+    await until(all_started, 'all times have their run')
     ticks = sorted(await reader.entries(EntryQuery(kind='tick')), key=lambda tick: tick.rank)
     assert {after.rank - before.rank for before, after in pairwise(ticks)} == {1.0}
     runs = (await reader.runs(RunQuery(limit=1_000))).runs
     assert sorted(info.id for info in runs) == sorted(tick.body['run'] for tick in ticks)
     assert {info.author for info in runs} == {'schedule:often'}
-    await fleet.ended([str(info.id) for info in runs], reader)
+    await fleet.wait_for_end([str(info.id) for info in runs], reader)
 
 
 async def test_temporal_follows_changes_of_schedules(
@@ -89,7 +89,7 @@ async def test_temporal_follows_changes_of_schedules(
     found: list[ScheduleListDescription] = []
 
     async def has(number: int, paused: bool) -> bool:
-        found[:] = await placed(temporal)
+        found[:] = await list_schedules(temporal)
         return len(found) == number and all(is_paused(one) == paused for one in found)
 
     await until(lambda: has(1, False), 'Temporal has the schedule')
@@ -108,7 +108,7 @@ async def test_temporal_follows_changes_of_schedules(
 class Alone(Fleet):
     """The same database, served without Temporal."""
 
-    def _placed(self) -> list[str]:
+    def _placement_options(self) -> list[str]:
         return []
 
 
@@ -121,7 +121,7 @@ async def test_a_schedule_moves_into_a_fleet_and_out_of_it(
         await add(web, fleet, spec={'intervals': [{'every': 1}]})
 
     async def has(number: int) -> bool:
-        return await started(reader) >= number
+        return await count_started(reader) >= number
 
     await until(lambda: has(2), 'the server starts runs')
     before.kill()
@@ -129,15 +129,15 @@ async def test_a_schedule_moves_into_a_fleet_and_out_of_it(
     await fleet.worker()
 
     async def is_placed() -> bool:
-        return bool(await placed(temporal))
+        return bool(await list_schedules(temporal))
 
     await until(is_placed, 'Temporal has the schedule')
     server.kill()
-    moved = await started(reader)
+    moved = await count_started(reader)
     await until(lambda: has(moved + 2), 'the worker starts runs')
     for process in fleet.processes:
         process.kill()
-    back = await started(reader)
+    back = await count_started(reader)
     after = await alone.web()
     begun = time.time()
     await until(lambda: has(back + 2), 'a server without a fleet starts runs', after)

@@ -23,8 +23,8 @@ SETTINGS = yaml.safe_load((ROOT / 'assets' / 'deploy' / 'temporal.yaml').read_te
 """As we give them to people: each has a list of values, with conditions."""
 
 
-async def taken(home: Path, asked: Sequence[tuple[str, str]]) -> list[int]:
-    """The order in which a worker that takes one run at a time gets runs of these authors and tags."""
+async def observe_order(home: Path, asked: Sequence[tuple[str, str]]) -> list[int]:
+    """Return in which order a worker that takes one run at a time gets runs of these authors and tags."""
     order: list[int] = []
 
     @activity.defn(name=DRIVE)
@@ -70,10 +70,10 @@ def _option(name: str, constrained: dict[str, Any]) -> tuple[str, str]:
 
 async def test_runs_are_taken_by_priority(tmp_path: Path) -> None:
     asked = [*[('', 'priority:5')] * 2, *[('', '')] * 4, *[('', 'priority:1')] * 2]
-    order = await taken(tmp_path, asked)
+    order = await observe_order(tmp_path, asked)
     assert set(order[:2]) == {6, 7} and set(order[-2:]) == {0, 1}, order
 
 
 async def test_runs_of_different_people_take_turns(tmp_path: Path) -> None:
-    order = await taken(tmp_path, [*[('ada', '')] * 8, ('ben', ''), ('ben', '')])
+    order = await observe_order(tmp_path, [*[('ada', '')] * 8, ('ben', ''), ('ben', '')])
     assert max(order.index(8), order.index(9)) < 6, order

@@ -36,7 +36,7 @@ class Console:
         """Ignore errors that match this regular expression (of a killed server, say)."""
         self.expected.append(pattern)
 
-    def unexpected(self) -> list[str]:
+    def unexpected_errors(self) -> list[str]:
         return [error for error in self.errors if not any(re.search(known, error) for known in self.expected)]
 
 
@@ -124,7 +124,7 @@ def open_page(
         window.as_new &= request.session.testsfailed == failed
         windows.close(window)
     console.errors += [error for window in opened for error in window.errors]
-    assert console.unexpected() == []
+    assert console.unexpected_errors() == []
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def literals() -> Iterator[str]:
                 yield from re.findall(r'[a-z0-9_]+', node.value) if 'icon=' in node.value else [node.value]
 
 
-def named() -> set[str]:
+def icon_names() -> set[str]:
     """Strings that are certainly names of icons: those of `ui.icon` and `icon=`."""
     found: set[str] = set()
     for path in (ROOT / 'ui').rglob('*.py'):

@@ -89,11 +89,11 @@ class Window:
         if act is None:
             return
 
-        def noted(*arguments: object, **options: object) -> object:
+        def act_noted(*arguments: object, **options: object) -> object:
             self.as_new = False
             return act(*arguments, **options)
 
-        setattr(owner, name, noted)
+        setattr(owner, name, act_noted)
 
     def _wait_after(self, name: str) -> None:
         go = getattr(self.page, name)

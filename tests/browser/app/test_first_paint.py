@@ -34,8 +34,8 @@ def test_the_first_text_needs_no_script_and_no_style_sheet(page, server):
     expect(page.get_by_role('status')).to_have_text('Loading…')
 
 
-def weighed(page: Page) -> list[int]:
-    """The transferred bytes of everything loaded from now on; layout shifts are recorded."""
+def record_sizes(page: Page) -> list[int]:
+    """Record the transferred bytes of everything loaded from now on, and layout shifts."""
     page.add_init_script(SHIFTS)
     session = page.context.new_cdp_session(page)
     session.send('Network.enable')
@@ -43,16 +43,16 @@ def weighed(page: Page) -> list[int]:
     sizes: list[int] = []
     ours: set[str] = set()
 
-    def sent(event: dict[str, Any]) -> None:
+    def note_request(event: dict[str, Any]) -> None:
         if not event['request']['url'].startswith('data:'):  # it is part of the style sheet
             ours.add(event['requestId'])
 
-    def loaded(event: dict[str, Any]) -> None:
+    def add_size(event: dict[str, Any]) -> None:
         if event['requestId'] in ours:
             sizes.append(event['encodedDataLength'])
 
-    session.on('Network.requestWillBeSent', sent)
-    session.on('Network.loadingFinished', loaded)
+    session.on('Network.requestWillBeSent', note_request)
+    session.on('Network.loadingFinished', add_size)
     return sizes
 
 
@@ -70,7 +70,7 @@ def test_the_first_text_appears_quickly_on_a_slow_connection(page, server):
 
 def test_the_page_of_an_ended_run_is_small_and_does_not_shift(page, server):
     url = server.sample('pipeline', 'Event sourcing')
-    sizes = weighed(page)
+    sizes = record_sizes(page)
     page.goto(url)
     expect(page.locator('.agent.result')).to_be_visible()
     page.wait_for_load_state('networkidle')
@@ -92,7 +92,7 @@ def test_loaded_files_are_cached(page, server):
 
 
 def test_a_page_is_small_and_does_not_shift(page, server):
-    sizes = weighed(page)
+    sizes = record_sizes(page)
     page.goto(f'{server.url}/settings')
     expect(page.get_by_role('heading', name='Settings')).to_be_visible()
     expect(page.locator('#first-words')).to_have_count(0)

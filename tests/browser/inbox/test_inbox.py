@@ -13,7 +13,7 @@ window.Notification = class { constructor(text, more) { window.told.push([text, 
   static async requestPermission() { return window.Notification.permission = 'granted'; } };"""
 
 
-def started(server):
+def start_crew(server):
     return server.launch('crew', workers=0).rpartition('/')[2]
 
 
@@ -22,7 +22,7 @@ def test_a_question_is_answered_once_in_the_inbox(page, open_page, new_server, t
     new_server.start()
     page.goto(f'{new_server.url}/inbox')
     expect(page.get_by_text('Nothing is waiting for you.')).to_be_visible()
-    run = started(new_server)
+    run = start_crew(new_server)
     card = page.get_by_role('article')
     expect(card).to_contain_text('Allow deployer to use deploy?', timeout=30_000)
     expect(card).to_contain_text('targetproduction')
@@ -50,11 +50,11 @@ def test_a_question_is_answered_once_in_the_inbox(page, open_page, new_server, t
 def test_what_is_typed_stays_when_another_question_comes(page, new_server, tmp_path):
     new_server.patterns = crew(tmp_path)
     new_server.start()
-    started(new_server)
+    start_crew(new_server)
     page.goto(f'{new_server.url}/inbox')
     who = page.get_by_label('Assigned to').nth(1)  # the first one filters
     who.press_sequentially('Gra')
-    started(new_server)
+    start_crew(new_server)
     expect(page.get_by_role('article')).to_have_count(2, timeout=30_000)
     expect(who).to_have_value('Gra')
     expect(who).to_be_focused()
@@ -63,7 +63,7 @@ def test_what_is_typed_stays_when_another_question_comes(page, new_server, tmp_p
 def test_a_question_is_snoozed(page, new_server, tmp_path):
     new_server.patterns = crew(tmp_path)
     new_server.start()
-    started(new_server)
+    start_crew(new_server)
     page.goto(f'{new_server.url}/inbox')
     expect(page.get_by_role('article')).to_be_visible(timeout=30_000)
     page.get_by_role('article').get_by_label('Snooze').select_option('3600')
@@ -82,7 +82,7 @@ def test_the_browser_notifies_of_each_question_once(page, new_server, tmp_path):
     expect(switch).to_have_attribute('aria-pressed', 'false')
     switch.click()
     expect(switch).to_have_attribute('aria-pressed', 'true')
-    started(new_server)
+    start_crew(new_server)
     page.wait_for_function('window.told.length > 0')
     assert page.evaluate('window.told[0][0]') == 'Allow deployer to use deploy?'
     page.evaluate('sessionStorage.setItem("granted", "1")')

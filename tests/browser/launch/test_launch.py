@@ -110,13 +110,13 @@ def test_a_draft_does_not_overwrite_newer_typing(form, server):
     def socket(route):
         upstream = route.connect_to_server()
 
-        def said(message):
+        def hold_or_send(message):
             if typed or not str(message).startswith('42'):  # 42: an event of socket.io
                 route.send(message)
             else:
                 held.append(lambda: route.send(message))
 
-        upstream.on_message(said)
+        upstream.on_message(hold_or_send)
 
     form.route_web_socket('**/_nicegui_ws/**', socket)
     form.reload()

@@ -40,12 +40,12 @@ def launch(page: Page, server: Server, workers: int = 0) -> None:
     page.goto(server.launch('crew', workers=workers))
 
 
-def asked(page: Page):
+def wait_for_approval(page: Page):
     expect(page.get_by_text('Allow deployer to use deploy?')).to_be_visible(timeout=30_000)
     return page.get_by_role('group', name='Approval')
 
 
-def ended(page: Page):
+def wait_for_tool(page: Page):
     expect(page.locator('.run-facts .pill')).to_have_text('Done', timeout=30_000)
     page.locator('.stage-chip', has_text='Deployer').click()
     return page.get_by_role('region', name='Deployer').locator('.tool')
@@ -54,7 +54,7 @@ def ended(page: Page):
 def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crewed, console, axe):
     console.expect(r'ERR_CONNECTION|WebSocket|Failed to load resource|handshake|502')
     launch(page, crewed)
-    group = asked(page)
+    group = wait_for_approval(page)
     runs = group.get_by_role('group', name='Will run')
     expect(runs.locator('div', has_text='target')).to_have_text('targetproduction')
     expect(runs).not_to_contain_text('{')
@@ -64,24 +64,24 @@ def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crewe
     axe(page)
     url = page.url
     page.reload()
-    asked(page)
+    wait_for_approval(page)
     page.evaluate('window.before = true')
     crewed.restart()
     page.wait_for_function('!window.before && window.did_handshake')  # it comes back by itself
-    asked(page)
+    wait_for_approval(page)
     page.goto(crewed.url)
     waiting = page.get_by_role('link', name=re.compile('Allow deployer to use deploy'))
     expect(waiting).to_have_attribute('href', url.removeprefix(crewed.url))
     page.goto(url)
-    asked(page).get_by_role('button', name='Allow once').click()
-    tool = ended(page)
+    wait_for_approval(page).get_by_role('button', name='Allow once').click()
+    tool = wait_for_tool(page)
     expect(tool).to_contain_text('deployed to production, 3 times')
     expect(tool).to_contain_text('done')
 
 
 def test_changed_arguments_are_checked_before_they_are_sent(page, crewed):
     launch(page, crewed)
-    group = asked(page)
+    group = wait_for_approval(page)
     group.get_by_role('button', name='Edit arguments').click()
     field = group.get_by_label('Arguments of deploy')
     expect(field).to_be_focused()
@@ -97,22 +97,22 @@ def test_changed_arguments_are_checked_before_they_are_sent(page, crewed):
     field.fill('{"target": "east", "replicas": 2}')
     expect(group).not_to_contain_text('Must be')
     field.press('Control+Enter')
-    expect(ended(page)).to_contain_text('deployed to east, 2 times')
+    expect(wait_for_tool(page)).to_contain_text('deployed to east, 2 times')
 
 
 def test_a_denial_gives_its_reason_to_the_agent(page, crewed):
     launch(page, crewed)
-    group = asked(page)
+    group = wait_for_approval(page)
     group.get_by_label('Reason').fill('not on a Friday')
     group.get_by_label('Reason').press('Enter')
-    tool = ended(page)
+    tool = wait_for_tool(page)
     expect(tool).to_contain_text('denied')
     expect(tool).to_contain_text('not on a Friday')
 
 
 def test_the_header_shows_the_usage_of_each_agent_and_model(page, crewed, axe):
     launch(page, crewed)
-    asked(page)
+    wait_for_approval(page)
     page.locator('.btn.spent').click()
     table = page.get_by_role('dialog', name='Tokens and cost')
     expect(table.get_by_role('row', name=re.compile(r'Deployer 80 13 1 \$0'))).to_be_visible()
@@ -165,7 +165,7 @@ def test_a_question_is_found_on_the_home_page_and_declined(page, opened):
 
 def test_the_attention_bar_asks_without_shifting_the_page(page, crewed):
     launch(page, crewed)
-    asked(page)
+    wait_for_approval(page)
     page.get_by_role('tab', name='Transcript').click()  # the pane that asks is out of sight
     bar = page.get_by_role('region', name='Needs you')
     expect(bar).to_contain_text('Deployer waits for your approval: deploy')

@@ -19,13 +19,13 @@ def episode(server: Server) -> str:
     return server.sample('podcast', 'Notes, chapters')
 
 
-def opened(page: Page, url: str, tab: str) -> None:
+def open_tab(page: Page, url: str, tab: str) -> None:
     page.goto(url)
     page.get_by_role('tab', name=tab, exact=True).click()
 
 
 def test_artifacts_show_their_author_and_kind(page, episode, axe):
-    opened(page, episode, 'Artifacts')
+    open_tab(page, episode, 'Artifacts')
     cards = page.locator('.artifact')
     notes = cards.filter(has=page.get_by_text('show_notes', exact=True))
     expect(notes).to_contain_text('by show_notes')
@@ -41,7 +41,7 @@ def test_artifacts_show_their_author_and_kind(page, episode, axe):
 
 def test_artifacts_and_the_result_are_copied_and_downloaded(page, episode):
     page.context.grant_permissions(['clipboard-read', 'clipboard-write'])
-    opened(page, episode, 'Artifacts')
+    open_tab(page, episode, 'Artifacts')
     with page.expect_download() as given:
         page.get_by_role('button', name='Download chapters').click()
     assert given.value.suggested_filename == 'chapters.json'
@@ -57,7 +57,7 @@ def test_artifacts_and_the_result_are_copied_and_downloaded(page, episode):
 
 
 def test_artifacts_and_criteria_follow_the_slider(page, episode):
-    opened(page, f'{episode}?at=2', 'Artifacts')
+    open_tab(page, f'{episode}?at=2', 'Artifacts')
     expect(page.get_by_text('No artifacts up to this step.')).to_be_visible()
     criteria = page.locator('.criterion')
     expect(criteria.filter(has_text='has show notes')).to_contain_text('not evaluated yet')
@@ -69,7 +69,7 @@ def test_artifacts_and_criteria_follow_the_slider(page, episode):
 
 
 def test_two_ways_are_shown_side_by_side(page, compared, axe):
-    opened(page, compared, 'Comparison')
+    open_tab(page, compared, 'Comparison')
     table = page.locator('.compared')
     expect(table.get_by_role('columnheader')).to_have_text(['Dynamic', 'Fixed'])
     rows = ['Result', 'Steps', 'Tool calls', 'Tokens in', 'Tokens out', 'Time', 'Cost', 'Output', 'Artifacts']
@@ -90,7 +90,7 @@ def test_two_ways_are_shown_side_by_side(page, compared, axe):
 
 def test_both_ways_fit_on_a_phone(open_page, compared, axe):
     page = open_page(width=390, height=844)
-    opened(page, compared, 'Comparison')
+    open_tab(page, compared, 'Comparison')
     expect(page.locator('.compared')).to_be_visible()
     assert page.locator('.comparison').evaluate('box => box.scrollWidth <= box.clientWidth')
     axe(page, dark=True)

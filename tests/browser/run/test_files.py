@@ -29,13 +29,13 @@ def waiting(tmp_path_factory) -> Iterator[str]:
     server.stop()
 
 
-def opened(page: Page, url: str) -> None:
+def open_files(page: Page, url: str) -> None:
     page.goto(url)
     page.get_by_role('tab', name='Files').click()
 
 
 def test_a_version_is_read_and_leads_to_its_step(page, waiting, axe):
-    opened(page, waiting)
+    open_files(page, waiting)
     content = page.locator('.code')
     expect(content).to_have_text(SECOND)
     expect(page.locator('.files-said')).to_contain_text('2 files')
@@ -53,7 +53,7 @@ def test_a_version_is_read_and_leads_to_its_step(page, waiting, axe):
 
 
 def test_two_versions_and_two_agents_are_compared(page, waiting, axe):
-    opened(page, waiting)
+    open_files(page, waiting)
     expect(page.locator('.code')).to_have_text(SECOND)
     page.get_by_role('button', name='Compare').click()
     expect(page.locator('.files-said')).to_have_text('1 file differs: +1 -1 lines')
@@ -68,7 +68,7 @@ def test_two_versions_and_two_agents_are_compared(page, waiting, axe):
 
 def test_downloads_never_open_as_pages(page, waiting):
     origin = waiting.partition('/runs/')[0]
-    opened(page, waiting)
+    open_files(page, waiting)
     expect(page.locator('.code')).to_have_text(SECOND)
     archive = page.get_by_role('link', name='ZIP')
     with page.expect_download() as found:

@@ -72,11 +72,11 @@ def run(page: Page, new_server: Server, tmp_path: Path) -> str:
     new_server.start()
     address = new_server.launch('debate', ended=True)
     page.goto(address)
-    done(page)
+    wait_until_done(page)
     return address
 
 
-def done(page: Page) -> None:
+def wait_until_done(page: Page) -> None:
     expect(page.locator('.run-head .pill')).to_have_text('Done', timeout=30_000)
 
 
@@ -99,7 +99,7 @@ def test_a_fork_in_a_parallel_state_starts_with_edited_text(page: Page, run: str
     axe(page)
     page.keyboard.press('Control+Enter')
     expect(page).not_to_have_url(re.compile(re.escape(run)))
-    done(page)
+    wait_until_done(page)
     expect(page.get_by_role('region', name='Result')).to_contain_text('Milk is better than water:')
     expect(page.locator('.run-facts a', has_text=f'at {MIDDLE}')).to_be_visible()
     page.goto(run)
@@ -167,7 +167,7 @@ def test_a_run_is_run_again(page: Page, run: str) -> None:
     expect(page.get_by_role('dialog')).to_contain_text('Free: no provider')
     page.get_by_role('dialog').get_by_role('button', name='Run again').click()
     expect(page).not_to_have_url(re.compile(re.escape(run)))
-    done(page)
+    wait_until_done(page)
     page.goto(f'{page.url.partition("?")[0]}/family')
     expect(page.locator('.family-row.here, .here > .family-row')).to_contain_text('run again')
 
@@ -189,7 +189,7 @@ def test_a_cancelled_run_is_retried_from_its_last_step(page: Page, run: str, axe
     page.get_by_role('button', name='Retry', exact=True).click()
     page.get_by_role('button', name='Retry from step').click()
     expect(page).not_to_have_url(cancelled)
-    done(page)
+    wait_until_done(page)
 
 
 def test_equal_variants_are_not_started_by_mistake(page: Page, run: str, axe) -> None:

@@ -23,8 +23,8 @@ def launch(page: Page, server: Server, workers: int) -> None:
     page.goto(server.launch('crew', workers=workers))
 
 
-def held(page: Page, workers: int):
-    """The panes of a paused run whose agents have written their first files."""
+def pause(page: Page, workers: int):
+    """Pause a run once each agent has its pane; returns the visible panes."""
     expect(page.locator('.agent.region')).to_have_count(workers, timeout=30_000)
     page.get_by_role('button', name='Pause', exact=True).click()
     expect(page.locator('.run-head .pill')).to_have_text('Paused')
@@ -34,7 +34,7 @@ def held(page: Page, workers: int):
 @pytest.mark.parametrize(('workers', 'columns'), [(2, 2), (3, 3), (6, 3)])
 def test_a_parallel_state_gets_a_pane_for_each_region(page, crewed, axe, workers, columns):
     launch(page, crewed, workers)
-    panes = held(page, workers)
+    panes = pause(page, workers)
     page.get_by_role('button', name='Hide the diagram').click()
     expect(page.locator('.diagram-panel')).to_be_hidden()
     boxes = [panes.nth(index).bounding_box() for index in range(workers)]
@@ -49,7 +49,7 @@ def test_a_parallel_state_gets_a_pane_for_each_region(page, crewed, axe, workers
 
 def test_panes_are_resized_by_key_and_mouse_and_maximized(page, crewed):
     launch(page, crewed, 2)
-    panes = held(page, 2)
+    panes = pause(page, 2)
     before = panes.first.bounding_box()['width']
     split = page.locator('.stage').get_by_role('separator')
     split.focus()
@@ -95,7 +95,7 @@ def test_a_retry_counts_down(page, crewed):
 def test_a_narrow_window_stacks_the_panes(open_page, crewed, axe):
     page = open_page(width=390, height=844)
     launch(page, crewed, 3)
-    panes = held(page, 3)
+    panes = pause(page, 3)
     boxes = [panes.nth(index).bounding_box() for index in range(3)]
     assert len({round(box['x']) for box in boxes}) == 1
     assert all(box['x'] + box['width'] < 390 for box in boxes)
@@ -105,7 +105,7 @@ def test_a_narrow_window_stacks_the_panes(open_page, crewed, axe):
 
 def test_folded_agents_are_remembered_by_the_browser(page, crewed, axe):
     launch(page, crewed, 6)
-    held(page, 6)  # the diagram follows the active states
+    pause(page, 6)  # the diagram follows the active states
     agents = page.locator('.diagram .cluster.region')
     expect(page.locator('.diagram .region')).to_have_count(6)
     expect(agents).to_have_count(0)  # that many are folded at first
@@ -123,7 +123,7 @@ def test_folded_agents_are_remembered_by_the_browser(page, crewed, axe):
     page.emulate_media(reduced_motion='reduce')  # the contents have arrived
     page.locator('.diagram').focus()
 
-    def fitted() -> str:
+    def move_and_fit() -> str:
         near = box.get_attribute('viewBox')
         page.keyboard.press('+')
         expect(box).not_to_have_attribute('viewBox', near)
@@ -133,7 +133,7 @@ def test_folded_agents_are_remembered_by_the_browser(page, crewed, axe):
         expect(box).not_to_have_attribute('viewBox', moved)
         return box.get_attribute('viewBox')
 
-    assert fitted() == fitted()
+    assert move_and_fit() == move_and_fit()
 
 
 def test_the_diagram_can_fill_the_page(page, crewed, axe):

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.run.test_run import STEPS, TASK, count, opened
+from tests.browser.run.test_run import STEPS, TASK, count, open_run
 
 BACK = '[id="e:reviewing>analyzing"]'
 """The edge by which work is sent back: considered at the last step, and taken twice before."""
@@ -22,7 +22,7 @@ def at(page: Page, step: int) -> None:
 
 
 def test_keys_jump_between_marks_and_wrap_around(page, finished):
-    opened(page, finished, 1)
+    open_run(page, finished, 1)
     revisions = page.locator('.mark.revision')
     expect(revisions).to_have_count(2)
     marks = [int(text) for text in revisions.evaluate_all(STEPS_OF)]
@@ -48,7 +48,7 @@ STEPS_OF = "marks => marks.map(mark => /Step (\\d+)/.exec(mark.getAttribute('ari
 
 
 def test_back_returns_from_a_jump_but_not_from_a_step(page, finished):
-    opened(page, finished, 3)
+    open_run(page, finished, 3)
     page.keyboard.press('e')
     expect(page.locator('.step .notice.fail')).to_be_visible()
     expect(page).to_have_url(re.compile(r'\?at=(?!3$)\d+$'))
@@ -78,7 +78,7 @@ def test_a_link_opens_its_tab_at_its_step(page, finished):
 
 
 def test_the_slider_is_dragged_and_the_page_follows(page, finished):
-    opened(page, finished)
+    open_run(page, finished)
     rail = page.get_by_role('slider', name='Step')
     box = rail.bounding_box()
     assert box
@@ -101,7 +101,7 @@ LIT = """() => [...document.querySelectorAll('.diagram .graph > [id]')].map((one
 
 
 def test_the_diagram_follows_the_slider_at_once(page, finished):
-    opened(page, finished, 2)
+    open_run(page, finished, 2)
     place = page.locator('.rail').bounding_box()
     y = place['y'] + place['height'] / 2
     page.mouse.move(place['x'] + 0.1 * place['width'], y)
@@ -121,13 +121,13 @@ def test_the_diagram_follows_the_slider_at_once(page, finished):
     page.mouse.up()
     at(page, int(step))
     expect(barred).not_to_have_count(0)
-    opened(page, finished, int(step))
+    open_run(page, finished, int(step))
     page.wait_for_function('document.querySelectorAll(".diagram .active").length')
     assert page.evaluate(LIT) == quick
 
 
 def test_marks_are_one_tab_stop_and_arrow_keys_move_between_them(page, finished):
-    opened(page, finished, 1)
+    open_run(page, finished, 1)
     marks = page.locator('.mark')
     expect(page.locator('.mark[tabindex="0"]')).to_have_count(1)
     page.locator('.mark[tabindex="0"]').focus()
@@ -150,7 +150,7 @@ def test_marks_too_close_together_become_one_with_a_count(open_page, finished):
 
 
 def test_playback_says_that_no_model_is_called_and_starts_over(page, finished):
-    opened(page, finished, 1)
+    open_run(page, finished, 1)
     expect(page.locator('.player-chip')).to_have_text('Recorded: no model is called')
     expect(page.locator('.player-chip')).to_be_visible()
     page.get_by_label('Speed').select_option('64×')
@@ -162,7 +162,7 @@ def test_playback_says_that_no_model_is_called_and_starts_over(page, finished):
 
 
 def test_changes_of_a_memory_field_are_followed_from_the_tree(page, finished):
-    opened(page, finished, 1)
+    open_run(page, finished, 1)
     page.get_by_role('tab', name='Memory').click()
     page.locator('.tree summary', has_text='memory').first.click()
     page.get_by_role('button', name='Next change of status').click()
@@ -174,7 +174,7 @@ def test_changes_of_a_memory_field_are_followed_from_the_tree(page, finished):
 
 
 def test_an_edge_explains_itself_to_the_mouse(page, finished):
-    opened(page, finished)
+    open_run(page, finished)
     expect(page.locator(BACK)).to_have_class(re.compile('barred'))
     page.locator(f'{BACK} .hit').dispatch_event('pointerover', {'bubbles': True, 'pointerType': 'mouse'})
     why = page.get_by_role('dialog', name='Transition from reviewing to analyzing')
@@ -192,7 +192,7 @@ def test_an_edge_explains_itself_to_the_mouse(page, finished):
 
 
 def test_an_edge_explains_itself_to_the_keyboard(page, finished, axe):
-    opened(page, finished)
+    open_run(page, finished)
     page.locator('.diagram').focus()
     edge = page.locator('[id="e:reviewing>complete"]')
     for _ in range(page.locator('.diagram .edge[id]').count()):
@@ -221,7 +221,7 @@ def test_an_edge_explains_itself_to_the_keyboard(page, finished, axe):
 
 def test_the_list_of_jumps_is_accessible(open_page, finished, axe):
     page = open_page()
-    opened(page, finished, 13)
+    open_run(page, finished, 13)
     page.get_by_role('button', name='Marks and jumps').click()
     expect(page.get_by_role('dialog', name='Marks and jumps')).to_be_visible()
     axe(page, dark=True)

@@ -33,7 +33,7 @@ def wait_while_it_runs(page: Page, selector: str) -> None:
         page.wait_for_function(MOVED, arg=[head, selector], timeout=PATIENCE)
 
 
-def looked_at(open_page, axe, url: str, tab: str, seen: str, **options) -> None:
+def check_tab(open_page, axe, url: str, tab: str, seen: str, **options) -> None:
     """Check a tab in a page of its own: the check keeps a large page busy for long."""
     page = open_page(**options)
     page.goto(url)
@@ -66,8 +66,8 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(difference.locator('.file-head')).to_have_text('test_own.py')
     expect(difference.locator('.code .added').first).to_be_visible()
 
-    looked_at(open_page, axe, url, 'Candidates', '.entrant')
-    looked_at(open_page, axe, url, 'Debate', '.verdict')
+    check_tab(open_page, axe, url, 'Candidates', '.entrant')
+    check_tab(open_page, axe, url, 'Debate', '.verdict')
 
     # The debate that led here: three rounds, apart and then agreed.
     page.get_by_role('tab', name='Debate').click()
@@ -109,7 +109,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(page.get_by_role('tab', name='Debate')).to_contain_text('your turn', timeout=PATIENCE)
     page.get_by_role('tab', name='Debate').click()
     expect(board.get_by_role('heading', name='Your turn as reviewer 2')).to_be_visible()
-    looked_at(open_page, axe, url, 'Debate', '.seat textarea', width=390, height=844, scheme='dark')
+    check_tab(open_page, axe, url, 'Debate', '.seat textarea', width=390, height=844, scheme='dark')
     words = board.get_by_label('Your words')
     words.fill('I ran them myself. Approved.')
     board.get_by_label('Verdict').select_option('APPROVE')

@@ -36,7 +36,7 @@ def finished(server: Server) -> str:
     return server.launch('pipeline', task=TASK, ended=True)
 
 
-def opened(page: Page, url: str, at: int | None = None) -> None:
+def open_run(page: Page, url: str, at: int | None = None) -> None:
     """Open a run, at a step or at its end, and wait until it is drawn."""
     page.goto(url if at is None else f'{url}?at={at}')
     expect(page.locator('.step-number')).to_have_text(f'Step {at or STEPS}')
@@ -61,7 +61,7 @@ def test_watch_to_the_end(page, server):
 
 
 def test_keys_move_everything_and_the_address_keeps_the_step(page, finished):
-    opened(page, finished)
+    open_run(page, finished)
     page.keyboard.press('Home')
     expect(count(page)).to_contain_text(f'1 / {STEPS}')
     for _ in range(4):
@@ -77,7 +77,7 @@ def test_keys_move_everything_and_the_address_keeps_the_step(page, finished):
 
 
 def test_a_deep_link_shows_its_step_and_survives_a_reload(page, finished):
-    opened(page, finished, 10)
+    open_run(page, finished, 10)
     for _ in range(2):
         expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:analyzing.thinking')
         expect(page.get_by_role('region', name='Result')).to_be_hidden()
@@ -86,14 +86,14 @@ def test_a_deep_link_shows_its_step_and_survives_a_reload(page, finished):
 
 
 def test_playback_replays_the_journal_and_calls_no_model(page, finished):
-    opened(page, finished, STEPS - 4)
+    open_run(page, finished, STEPS - 4)
     page.keyboard.press(' ')
     expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
     expect(page.locator('.run-facts')).to_contain_text('14 calls')
 
 
 def test_the_inspector_explains_the_transition_and_its_changes(page, finished):
-    opened(page, finished, STEPS)
+    open_run(page, finished, STEPS)
     expect(page.locator('.way.taken')).to_contain_text('to complete')
     expect(page.locator('.way', has_text='to analyzing')).to_contain_text('not evaluated')
     change = page.locator('.change', has_text=re.compile('memory . status'))
@@ -104,7 +104,7 @@ def test_the_inspector_explains_the_transition_and_its_changes(page, finished):
 
 
 def test_arrow_keys_on_tabs_do_not_move_the_run(page, finished):
-    opened(page, finished, 5)
+    open_run(page, finished, 5)
     page.get_by_role('tab', name='Agents').focus()
     for key, tab in (('ArrowRight', 'Transcript'), ('End', 'Messages'), ('Home', 'Agents')):
         page.keyboard.press(key)
@@ -143,13 +143,13 @@ def test_escape_closes_dialogs_and_returns_the_focus(page, server):
 
 
 def test_an_edge_that_was_taken_is_as_easy_to_hit_as_others(page, finished):
-    opened(page, finished, STEPS)
+    open_run(page, finished, STEPS)
     hit = page.locator('.diagram .edge.walked path.hit').first
     assert hit.evaluate('(one) => getComputedStyle(one).strokeWidth') == '14px'
 
 
 def test_a_click_on_a_state_goes_to_its_visits(page, finished):
-    opened(page, finished, 2)
+    open_run(page, finished, 2)
     page.locator('[id="s:reviewing"] text').first.click()
     expect(page.locator('.diagram .state.inside')).to_have_attribute('id', 's:reviewing')
 
@@ -184,7 +184,7 @@ def test_pause_step_resume_and_cancel(page, new_server):
 
 
 def test_fork_from_a_step(page, finished):
-    opened(page, finished, 13)
+    open_run(page, finished, 13)
     page.get_by_role('button', name='Fork').click()
     expect(page.get_by_role('heading', name='Fork from step 13')).to_be_visible()
     expect(page.locator('.form-foot')).to_contain_text('Free: no provider')
@@ -262,7 +262,7 @@ class Hostile(Pattern):
 
 def test_a_narrow_window_shows_one_part_at_a_time(open_page, finished, axe):
     page = open_page(width=390, height=844)
-    opened(page, finished)
+    open_run(page, finished)
     assert page.evaluate(WIDER) <= 0
     for part, region in (('Diagram', '.diagram-panel'), ('Step', '.inspector'), ('Agents', '.middle')):
         page.locator('.run-switch').get_by_role('button', name=part).click()

@@ -26,13 +26,13 @@ def quick(new_server: Server) -> Server:
     return new_server
 
 
-def begun(page: Page, server: Server, pattern: str, **parameters: Any) -> None:
+def start_paused(page: Page, server: Server, pattern: str, **parameters: Any) -> None:
     """Start a run, paused from the first."""
     page.goto(server.launch(pattern, options={'paused': True}, **parameters))
     expect(page.locator('.run-head .pill')).to_have_text('Paused')
 
 
-def stopped(page: Page):
+def stop_notice(page: Page):
     return page.locator('.run-stopped')
 
 
@@ -40,7 +40,7 @@ def active(page: Page, path: str):
     return page.locator(f'.diagram [id="s:{path}"].active')
 
 
-def unfolded(page: Page) -> None:
+def unfold_all(page: Page) -> None:
     """Unfold all states: parallel agents are too wide for the column, and folded at first."""
     page.get_by_role('button', name='Expanded states').click()
     page.get_by_role('dialog', name='Expanded states').get_by_role('button', name='All', exact=True).click()
@@ -54,8 +54,8 @@ def breakpoints(page: Page):
 
 
 def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crewed, axe):
-    begun(page, crewed, 'crew', workers=2)
-    unfolded(page)
+    start_paused(page, crewed, 'crew', workers=2)
+    unfold_all(page)
     page.locator('[id="s:working.worker_2.using_tools"]').click(button='right')
     menu = page.get_by_role('menu', name='State working')
     menu.get_by_role('menuitem', name='Break when it is entered').click()
@@ -70,7 +70,7 @@ def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crewed, a
     form.get_by_role('button', name='Save').click()
     expect(row).to_contain_text('holds its region only')
     page.keyboard.press('c')
-    expect(stopped(page)).to_contain_text('Stopped at breakpoint 1 at step', timeout=30_000)
+    expect(stop_notice(page)).to_contain_text('Stopped at breakpoint 1 at step', timeout=30_000)
     expect(row).to_contain_text('holds it now')
     expect(row).to_contain_text('hit once')
     expect(spot).to_contain_text('◉')
@@ -81,14 +81,14 @@ def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crewed, a
     axe(page)
     second.get_by_role('button', name='Step in: working').click()
     expect(active(page, 'working.worker_2.thinking')).to_be_visible()
-    expect(stopped(page)).not_to_contain_text('breakpoint')
+    expect(stop_notice(page)).not_to_contain_text('breakpoint')
     expect(second.locator('.chip.held')).to_be_visible()
 
 
 def test_one_region_is_stepped_while_others_wait_or_continue(page, crewed):
-    begun(page, crewed, 'crew', workers=2)
+    start_paused(page, crewed, 'crew', workers=2)
     first, second = (page.get_by_role('region', name=f'worker {number}') for number in (1, 2))
-    unfolded(page)
+    unfold_all(page)
     first.get_by_role('button', name='Step in: working').click()
     expect(active(page, 'working.worker_1.using_tools')).to_be_visible(timeout=30_000)
     expect(active(page, 'working.worker_2.thinking')).to_be_visible()
@@ -100,7 +100,7 @@ def test_one_region_is_stepped_while_others_wait_or_continue(page, crewed):
 
 
 def test_steps_in_out_and_over_by_keys(page, quick):
-    begun(page, quick, 'pipeline', task=TASK)
+    start_paused(page, quick, 'pipeline', task=TASK)
     page.locator('[id="e:analyzing>reviewing"]').focus()
     page.keyboard.press('Enter')
     why = page.get_by_role('dialog', name='Transition from analyzing to reviewing')
@@ -112,10 +112,10 @@ def test_steps_in_out_and_over_by_keys(page, quick):
     page.keyboard.press('i')
     expect(active(page, 'researching.using_tools')).to_be_visible()
     page.keyboard.press('u')
-    expect(stopped(page)).to_contain_text('Stepped out of researching at step')
+    expect(stop_notice(page)).to_contain_text('Stepped out of researching at step')
     expect(active(page, 'analyzing.thinking')).to_be_visible()
     page.keyboard.press('o')
-    expect(stopped(page)).to_contain_text('Stepped over at step')
+    expect(stop_notice(page)).to_contain_text('Stepped over at step')
     expect(page.locator('.step-reason')).to_contain_text('Stepped over at step')
     expect(active(page, 'reviewing.thinking')).to_be_visible()
     page.keyboard.press('c')
@@ -126,7 +126,7 @@ def test_steps_in_out_and_over_by_keys(page, quick):
 def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     page, open_page, quick, axe, console
 ):
-    begun(page, quick, 'pipeline', task=TASK)
+    start_paused(page, quick, 'pipeline', task=TASK)
     other = open_page(width=390, height=844, scheme='dark')
     other.goto(page.url)
     page.get_by_role('tab', name='Breakpoints').click()
@@ -162,7 +162,7 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     expect(page.locator('.run-head .pill')).to_have_text('Paused')
     expect(breakpoints(page)).to_contain_text('tokens > 100')
     page.keyboard.press('c')
-    expect(stopped(page)).to_contain_text('Stopped at breakpoint 1')
+    expect(stop_notice(page)).to_contain_text('Stopped at breakpoint 1')
     page.get_by_role('slider', name='Step').press('Home')
     expect(page.locator('.breakpoints-note')).to_contain_text('as they are now')
     page.get_by_role('button', name='Remove breakpoint 1').click()
@@ -171,7 +171,7 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
 
 def test_the_diagram_menu_opens_by_keyboard_and_by_a_long_press(open_page, quick, axe):
     page = open_page(width=390, height=844, has_touch=True)
-    begun(page, quick, 'pipeline', task=TASK)
+    start_paused(page, quick, 'pipeline', task=TASK)
     page.locator('.run-switch').get_by_role('button', name='Diagram', exact=True).click()
     page.locator('.diagram-panel .diagram').focus()
     page.keyboard.press('Enter')
@@ -195,7 +195,7 @@ def test_the_diagram_menu_opens_by_keyboard_and_by_a_long_press(open_page, quick
 
 
 def test_a_state_is_found_by_typing_a_part_of_its_name(page, quick, axe):
-    begun(page, quick, 'pipeline', task=TASK)
+    start_paused(page, quick, 'pipeline', task=TASK)
     page.get_by_role('tab', name='Breakpoints').click()
     page.get_by_role('button', name='Add breakpoint').click()
     form = page.get_by_role('dialog', name='New breakpoint')

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.run.test_review import PATIENCE, sample, wait_while_it_runs
-from tests.browser.run.test_stepping import begun
+from tests.browser.run.test_stepping import start_paused
 
 RECORDER = """() => {
     const record = (window.still = { shifts: [], changes: [], frames: 0 });
@@ -55,8 +55,8 @@ SELECT = f"""() => {{
 }}"""
 
 
-def followed(open_page, url: str, **size: int) -> Page:
-    """A page that a person watches."""
+def follow(open_page, url: str, **size: int) -> Page:
+    """Open a page that a person watches."""
     page = open_page(**size)
     page.goto(url)
     page.wait_for_function(f'() => {SAID}', timeout=PATIENCE)
@@ -77,7 +77,7 @@ def test_nothing_shifts_during_a_whole_run(page, open_page, new_server):
     new_server.start()
     url = sample(page, new_server)
     page.close()
-    watcher, reader = followed(open_page, url), followed(open_page, url, width=1280, height=800)
+    watcher, reader = follow(open_page, url), follow(open_page, url, width=1280, height=800)
     watcher.evaluate(RECORDER)
     selected = select(reader)
     reader.evaluate(RECORDER)
@@ -97,7 +97,7 @@ def test_nothing_shifts_during_a_whole_run(page, open_page, new_server):
 @pytest.mark.parametrize('width', [1440, 1024, 390])
 def test_drafts_and_the_end_of_a_run_shift_nothing(open_page, server, width):
     page = open_page(width=width)
-    begun(page, server, 'pipeline', task='Tea or coffee?')
+    start_paused(page, server, 'pipeline', task='Tea or coffee?')
     page.keyboard.press('c')  # it continues
     expect(page.get_by_role('button', name='Cancel', exact=True)).to_be_visible()
     before = page.evaluate(PLACES)

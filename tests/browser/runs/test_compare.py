@@ -10,8 +10,8 @@ from tests.browser.server import Server
 TASK = 'Compare tea and coffee'
 
 
-def started(server: Server, revisions: int, *, ended: bool = False) -> str:
-    """A run of the pipeline; returns its address."""
+def start_pipeline(server: Server, revisions: int, *, ended: bool = False) -> str:
+    """Start a run of the pipeline; returns its address."""
     return server.launch('pipeline', task=TASK, max_iterations=revisions, ended=ended)
 
 
@@ -19,7 +19,12 @@ def started(server: Server, revisions: int, *, ended: bool = False) -> str:
 def two(page, new_server):
     """A page and the addresses of two runs, of which the second may not revise."""
     new_server.start()
-    return page, new_server, started(new_server, 3, ended=True), started(new_server, 0, ended=True)
+    return (
+        page,
+        new_server,
+        start_pipeline(new_server, 3, ended=True),
+        start_pipeline(new_server, 0, ended=True),
+    )
 
 
 def test_the_first_divergence_is_three_clicks_from_the_list(two, axe, open_page):
@@ -134,8 +139,8 @@ def test_it_fits_a_phone_in_dark_mode(two, open_page, axe):
 def test_an_unfinished_run_is_followed(page, open_page, new_server):
     new_server.pace = 60
     new_server.start()
-    first = started(new_server, 0, ended=True)
-    second = started(new_server, 0)
+    first = start_pipeline(new_server, 0, ended=True)
+    second = start_pipeline(new_server, 0)
     page.goto(second)
     page.get_by_role('button', name='Pause', exact=True).click()
     expect(page.locator('.run-facts .pill.paused')).to_be_visible()

@@ -161,8 +161,8 @@ def test_a_bundle_is_imported_on_the_page(open_page, new_server, files, tmp_path
     expect(page.locator('.run-name h1')).to_contain_text('harmless?')
 
 
-async def debated() -> str:
-    """The page of a debate with one answered and one unanswered demand."""
+async def export_debate() -> str:
+    """Export the page of a debate with one answered and one unanswered demand."""
     best = position('REVISE_BEST', 'coder1', text='<img src=x onerror="window.broken = 1">')
     script = everybody(best)
     script['debating.reviewer1.speaking'] = [best | {'agrees': False, 'insists': ['tests first']}, best]
@@ -178,7 +178,7 @@ async def debated() -> str:
 
 def test_a_saved_page_shows_the_debate_board(open_page, axe, tmp_path):
     with ThreadPoolExecutor() as pool:  # Playwright's own loop runs in this thread
-        text = pool.submit(asyncio.run, debated()).result()
+        text = pool.submit(asyncio.run, export_debate()).result()
     file = tmp_path / 'debate.html'
     file.write_text(text, 'utf-8')
     page = open_page(offline=True)

@@ -443,5 +443,5 @@ async def test_hourly_cache_writes_are_counted_separately() -> None:
     [(307, {'location': f'http://x/{"x" * 60_000}'}), (200, {'content-type': 'x' * 60_000})],
 )
 async def test_an_error_that_quotes_a_header_is_short(status: int, headers: dict[str, str]) -> None:
-    found = await replayed(b'<html>', status=status, headers=headers)
+    found = await replay(b'<html>', status=status, headers=headers)
     assert found.error is not None and len(str(found.error)) < 2_100

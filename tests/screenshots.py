@@ -210,7 +210,8 @@ def stills(browser: Browser, pages: dict[str, str], *, state: Any = None) -> Non
 def shrink(picture: bytes, path: Path) -> None:
     """Write a picture with few colours: a third of its bytes."""
     image = Image.open(io.BytesIO(picture)).convert('RGB')
-    image.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    few = image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)  # keeps rare colours
+    few.save(path, optimize=True)
 
 
 if __name__ == '__main__':

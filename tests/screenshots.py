@@ -43,7 +43,7 @@ INSPECTED = ('memory', 'usage', 'breakpoints')
 """Tabs of the inspector beside its first."""
 LIVE_PACE = 25
 """Pieces of text a second: a run is at work for as long as it is photographed."""
-COLOURS = 128
+COLOURS = 256
 RUN_MS = 120_000
 SETTLED_MS = 900
 FRAME_MS = 350
@@ -210,8 +210,8 @@ def stills(browser: Browser, pages: dict[str, str], *, state: Any = None) -> Non
 def shrink(picture: bytes, path: Path) -> None:
     """Write a picture with few colours: a third of its bytes."""
     image = Image.open(io.BytesIO(picture)).convert('RGB')
-    few = image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)  # keeps rare colours
-    few.save(path, optimize=True)
+    how = Image.Quantize.MAXCOVERAGE  # keeps colours of small parts, such as green check marks
+    image.quantize(COLOURS, how, kmeans=3, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 if __name__ == '__main__':

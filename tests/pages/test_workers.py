@@ -75,6 +75,13 @@ async def test_workers_and_waiting_runs_are_shown(
     await pages.should_see("no worker has the label 'gpu'")
 
 
+async def test_the_settings_lead_to_the_workers(pages: User, fleet: FakeFleet) -> None:
+    await pages.open('/settings')
+    assert pages.client is not None
+    links = [str(one.props.get('href')) for one in pages.client.elements.values() if one.tag == 'a']
+    assert '/workers' in links
+
+
 async def test_a_worker_is_drained_by_an_administrator(
     pages: User, backend: Backend, fleet: FakeFleet
 ) -> None:

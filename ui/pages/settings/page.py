@@ -5,12 +5,13 @@ from __future__ import annotations
 from nicegui import ui
 
 from ui.components.theme import frame
-from ui.components.widgets import Text
+from ui.components.widgets import Text, link
 from ui.pages.settings.agents import ExternalAgentCards
 from ui.pages.settings.endpoints import Endpoints
 from ui.pages.settings.machine import CommandSandbox, StorageFacts
 from ui.pages.settings.retention import RetentionSettings
 from ui.pages.settings.servers import McpServers
+from ui.pages.settings.workers import WORKERS
 from ui.pages.shared.errors import draw_load_errors
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
@@ -29,6 +30,9 @@ def register(backend: Backend) -> None:
                     'Settings come from one file and the environment. This page shows the result.',
                     'muted',
                 )
+                if backend.fleet:  # the header of a narrow window has no room for it
+                    with link(WORKERS, 'small'):
+                        Text('span', 'Workers')
             with ui.element('div').classes('notices'):
                 draw_load_errors(backend)
             with ui.element('section').classes('section').props('aria-labelledby="models"'):

@@ -61,9 +61,12 @@ def test_the_list_is_one_stop_of_tab_and_arrows_move_in_it(page, new_server):
             page.keyboard.press(key)
         return focused
 
+    page.set_viewport_size({'width': 1440, 'height': 300})
     page.get_by_role('link', name='Skip to runs').focus()
     press('Enter')
     expect(press('ArrowDown')).to_have_class('run-link')
+    head = page.locator('.run-top').bounding_box()
+    assert focused.bounding_box()['y'] >= head['y'] + head['height'] - 1  # not hidden
     expect(press('Alt+ArrowRight')).to_have_class('run-link')  # the browser's own key
     expect(press('ArrowRight')).to_have_accessible_name(re.compile('^Star'))
     press('ArrowDown', 'ArrowDown', 'ArrowDown')

@@ -12,7 +12,7 @@ from sqlalchemy import Row, Select, select
 from sqlmodel import SQLModel
 
 from engine.errors import JournalDamaged
-from engine.records import Budget, RunId, RunInfo, Shape, Status, Usage
+from engine.records import PURGING, Budget, RunId, RunInfo, Shape, Status, Usage
 from engine.records.shape import StoredShape
 from storage.codec import to_plain
 from storage.dialects import Labels
@@ -85,7 +85,7 @@ def list_info(row: Row[Any]) -> RunInfo:
 def _info(row: Row[Any]) -> RunInfo:
     # SQLite keeps any value in any column, and what is calculated with these must not fail for all runs.
     sum(numbers_of(row)), ''.join(texts_of(row))
-    if not 0 <= min(times_of(row)) <= max(times_of(row)) < YEAR_10000:
+    if not PURGING <= min(times_of(row)) <= max(times_of(row)) < YEAR_10000:
         raise ValueError('one of its times is none')
     return RunInfo(
         id=RunId(row.id),

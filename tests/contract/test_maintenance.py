@@ -69,6 +69,7 @@ async def test_the_trash_is_a_list_of_its_own(journal: Journal) -> None:
     assert await list_runs(journal, place='purging') == ['d']
     assert [info.id for info in await journal.unfinished()] == ['b']
     assert (await journal.info(RunId('a'))).deleted == 20.0
+    assert (await journal.info(RunId('d'))).deleted == PURGING
     await journal.annotate(RunId('a'), deleted=0.0)
     assert await list_runs(journal) == ['b', 'a']
 

@@ -21,6 +21,9 @@ MOST_HOPS = 5
 SECONDS = 30.0
 WRAPPED = ('64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/32', '::/96', '::ffff:0:0:0/96')
 """IPv6 networks that embed an IPv4 address, which has to be checked too."""
+LOCAL = ('168.63.129.16/32', '192.0.0.0/24', '192.88.99.0/24', '3fff::/20')
+"""What Python takes for public, all or some versions: Azure's own services to its machines, and networks for
+protocols, relays and documentation."""
 HEADERS = {
     'User-Agent': 'Hemicycle',
     'Accept': 'text/html, text/*;q=0.9, application/json;q=0.8, */*;q=0.1',
@@ -46,6 +49,8 @@ class Fetched:
 
 def is_public(address: Address) -> bool:
     """Whether an address is public and does not embed one that is not."""
+    if any(address in ipaddress.ip_network(network) for network in LOCAL):
+        return False
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)

@@ -262,7 +262,7 @@ class LiveRuns:
         paid = [run for run in self.runs.values() if not (run.info.simulated or run.is_idle)]
         if not paid:
             return
-        log.warning('%s runs may finish their calls first; interrupt again to cut them off', len(paid))
+        log.warning('runs that may finish their calls first: %s; interrupt again to cut them off', len(paid))
         drained: asyncio.Future[Any] = asyncio.gather(*(run.drain() for run in paid), return_exceptions=True)
         await asyncio.wait([drained, grace], return_when=asyncio.FIRST_COMPLETED)
         drained.cancel()

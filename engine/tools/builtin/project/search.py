@@ -77,7 +77,7 @@ import os, re, sys
 literal, pattern, place = sys.argv[1:]
 try:
     matches = re.compile(re.escape(pattern) if literal == '1' else pattern).search
-except re.error as error:
+except (re.error, OverflowError) as error:
     print(error)
     sys.exit(2)
 def walk(place):

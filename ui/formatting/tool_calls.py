@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
+from engine.records import clip
 from engine.tools import Tool
 from ui.formatting.problems import problems
 from ui.formatting.steps import duration, short_json
@@ -22,8 +24,6 @@ CUT = re.compile(
     r'^\[cut: ([\d,]+) more characters(?:; the whole is kept as artifact ([0-9a-f]{64}))?\]$', re.M
 )
 """The note that the engine adds to a result that is too long (`engine.tools.protocol`)."""
-PAIR = re.compile(r'"(\w+)": ("(?:[^"\\]|\\.)*"?|\[[^\]]*\]?|[^,}\]]+)')
-"""A name and its value in a JSON object, which may be cut off."""
 LOGGED = re.compile(r"""(['"].*?): (ok|failed): (['"].*)""", re.DOTALL)
 """A call as a pattern's audit trail has it: what was given, how it ended, what came back, all as `repr`."""
 DENIED = 'A person did not allow this'
@@ -104,11 +104,24 @@ def argument_pairs(text: str) -> tuple[list[tuple[str, Any]], str]:
 
 def call_line(arguments: str, limit: int = 300) -> str:
     """The arguments of a call in one line, also if they are cut off: `title: Plan · lines: 3`."""
-    pairs, raw = argument_pairs(arguments)
-    if raw:
-        pairs = [(name, _scalar(value)) for name, value in PAIR.findall(raw)]
-    said = ' · '.join(f'{name.replace("_", " ")}: {short_json(value, limit)}' for name, value in pairs)
-    return short_json(said or raw, limit)
+    try:
+        given = from_json(arguments or '{}', allow_partial='trailing-strings')
+    except ValueError:
+        given = arguments
+    if not isinstance(given, dict):
+        return short_json(arguments, limit)
+    said = (f'{name.replace("_", " ")}: {clip(_in_words(value), limit)}' for name, value in given.items())
+    return clip(' · '.join(said), limit)
+
+
+def _in_words(value: Any) -> str:
+    match value:
+        case dict():
+            return ', '.join(f'{name.replace("_", " ")}: {_in_words(inner)}' for name, inner in value.items())
+        case list():
+            between = '; ' if any(isinstance(inner, dict | list) for inner in value) else ', '
+            return between.join(map(_in_words, value)) or 'none'
+    return short_json(value)
 
 
 def result_line(result: Mapping[str, Any], limit: int = 300) -> str:
@@ -136,15 +149,6 @@ def _unquote(text: str) -> str:
         except (ValueError, SyntaxError):
             continue
         return f'{value}…' if cut and quoted != text else str(value)
-    return text
-
-
-def _scalar(text: str) -> Any:
-    for whole in (text, f'{text}"'):
-        try:
-            return json.loads(whole)
-        except ValueError:
-            continue
     return text
 
 

@@ -13,9 +13,10 @@ from ui.formatting.tool_calls import call_line, logged_call, result_line
     [
         ('{"expression": "2 * 3"}', 'expression: 2 * 3'),
         ('{"action": "write", "lines": 3, "dry_run": true}', 'action: write · lines: 3 · dry run: true'),
-        ('{"where": {"x": 0.1234567890123}}', 'where: {"x": 0.123457}'),
+        ('{"where": {"x": 0.1234567890123, "of": []}}', 'where: x: 0.123457, of: none'),
+        ('{"tracks": [{"at": 0, "title": "In"}, {"at": 9}]}', 'tracks: at: 0, title: In; at: 9'),
         ('{"title": "Plan", "text": "1. What does', 'title: Plan · text: 1. What does'),
-        ('{"items": ["a", "b', 'items: ["a", "b'),
+        ('{"items": ["a", "b', 'items: a, b'),
         ('{"title": "A \\"B\\"", "n', 'title: A "B"'),
         ('{}', ''),
         ('not JSON', 'not JSON'),

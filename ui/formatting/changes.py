@@ -11,7 +11,7 @@ from typing import Any, TypeGuard, get_args
 from engine.patterns import Level, MessageType, RunStatus, StepStatus, TaskStatus, Verdict
 from engine.records import clip
 from ui.formatting.steps import path_text, short_json
-from ui.formatting.tool_calls import call_line
+from ui.formatting.tool_calls import call_line, logged_call
 from ui.formatting.values import count
 
 LONGEST = 400
@@ -143,7 +143,7 @@ def describe_value(value: Any, name: str = '') -> str:
             return format_number(value)
         case dict() | list() | tuple():
             return 'none'
-    return _words(str(value), name) or 'empty'
+    return _words(logged_call(str(value)), name) or 'empty'
 
 
 def _words(text: str, name: str) -> str:

@@ -44,6 +44,11 @@ def test_a_value_is_written_without_json():
     ]
 
 
+def test_a_call_in_an_audit_trail_is_written_without_json():
+    entry = {'sender': 'researcher', 'content': """'{"expression": "1/0"}': failed: 'x'"""}
+    assert value_text(entry) == 'sender: researcher\ncontent: expression: 1/0 → failed: x'
+
+
 def test_a_message_says_who_said_what():
     call = {'kind': 'call', 'id': '1', 'name': 'notes', 'arguments': '{}'}
     asked = {'role': 'assistant', 'parts': [{'kind': 'text', 'text': 'I look.'}, call]}

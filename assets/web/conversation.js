@@ -33,7 +33,10 @@ export default {
     this.put(0, this.blocks || []);
     this.pin(held);
     if (!this.follow) return;
-    this.sizes = new ResizeObserver(() => this.scroller()?.scrollTop || this.pin({ box: null, atEnd: true }));
+    this.sizes = new ResizeObserver(() => {
+      const box = this.scroller(); // not what holds all panes: its beginning would leave the window
+      if (box === this.$el.parentElement && !box.scrollTop) this.pin({ box: null, atEnd: true });
+    });
     for (const one of [this.$el, this.$el.parentElement]) this.sizes.observe(one);
     setTimeout(() => this.sizes.disconnect(), SETTLING);
   },

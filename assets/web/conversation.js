@@ -35,7 +35,9 @@ export default {
     if (!this.follow) return;
     this.sizes = new ResizeObserver(() => {
       const box = this.scroller(); // not what holds all panes: its beginning would leave the window
-      if (box === this.$el.parentElement && !box.scrollTop) this.pin({ box: null, atEnd: true });
+      if (box !== this.$el.parentElement) return;
+      if (!box.scrollTop) this.pin({ box: null, atEnd: true });
+      this.sizes.disconnect(); // from now on a person may scroll
     });
     for (const one of [this.$el, this.$el.parentElement]) this.sizes.observe(one);
     setTimeout(() => this.sizes.disconnect(), SETTLING);

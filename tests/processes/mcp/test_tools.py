@@ -165,7 +165,7 @@ async def test_a_server_that_does_not_start_is_reported(how: str, start: float, 
 @pytest.mark.parametrize(
     ('server', 'says'),
     [
-        (McpServer(name='small', command='/no/such/program', start=60), 'FileNotFoundError'),
+        (McpServer(name='small', command='/no/such/program', start=60), 'there is no program'),
         (McpServer(name='small', url='http://127.0.0.1:9/mcp', start=60), 'cannot be reached: '),
     ],
 )

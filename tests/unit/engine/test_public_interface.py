@@ -34,7 +34,7 @@ PUBLIC = {
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '
         'Dwell ENDINGS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge GuardResult Instant '
-        'JournalOutage Message Note Origin Outcome PURGING PanelField PathStats PlanItem RULES RUN '
+        'JournalOutage MAX_NOTE Message Note Origin Outcome PURGING PanelField PathStats PlanItem RULES RUN '
         'RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending StatePath StateShape '
         'StateTraffic Status Traffic Transition Usage View clip escape_token is_active message_of parent_of '
         'resolve_pointer split_pointer within'

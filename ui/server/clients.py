@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import time
 from collections.abc import Collection
 from typing import Final
 
@@ -23,8 +22,6 @@ COLLECT_AFTER: Final = 4
 """Closed pages that justify a full collection, which stops the event loop for a moment."""
 COLLECT_SECONDS = 10.0
 """Seconds that fewer closed pages wait for a collection."""
-REST = 50
-"""How many times the duration of a collection to wait before the next: with 1,000 runs, one is long."""
 EMBEDDED: Final = frozenset({'iframe', 'frame', 'embed', 'object', 'fencedframe'})
 FOREIGN: Final = frozenset({'cross-site', 'same-site'})
 """What browsers call other sites, including other ports of this machine (Fetch Metadata)."""
@@ -138,9 +135,8 @@ def free_closed_pages() -> None:
             if not many.is_set():
                 some.clear()  # Otherwise try again: senders and timers of a page end a moment after it does.
             many.clear()
-            closed, begun = 0, time.perf_counter()
+            closed = 0
             gc.collect()
-            await asyncio.sleep((time.perf_counter() - begun) * REST)
 
     app.on_delete(count)
     background_tasks.create(collect(), name='free closed pages')

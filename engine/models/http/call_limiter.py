@@ -180,10 +180,8 @@ class Window:
             if self._calls[0].at + MINUTE <= at:
                 self._sum -= self._calls.popleft().tokens
             elif self.requests and len(self._calls) >= self.requests:
-                at, reason = (
-                    self._calls[0].at + MINUTE,
-                    f'{self.requests:,} request{"s" if self.requests > 1 else ""} a minute',
-                )
+                at = self._calls[0].at + MINUTE
+                reason = f'{self.requests:,} request{"s" if self.requests > 1 else ""} a minute'
             elif self.tokens and self._sum and self._sum + tokens > self.tokens:
                 at, reason = self._calls[0].at + MINUTE, f'{self.tokens:,} tokens a minute'
             else:

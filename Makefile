@@ -34,7 +34,7 @@ lint: ## Format, lint, types, imports
 	.venv/bin/lint-imports
 
 check: lint ## All of lint, and the fast tests: units, contracts and the architecture; coverage is for `make test`
-	.venv/bin/pytest -n 2 $(AT_ONCE) -m 'not commands' tests/contract tests/test_architecture.py tests/unit
+	.venv/bin/pytest -n 2 $(AT_ONCE) -m 'not slow' tests/contract tests/test_architecture.py tests/unit
 
 endure: ## Run the tests that take too long for each change: outages and failures that last
 	@.ci/setup test

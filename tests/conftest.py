@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from tests.support.servers.s3 import S3Server
 
 os.environ.setdefault('HEMICYCLE_PACE', '0')
+# How long an example takes depends on what else the machine does.
+hypothesis.settings.register_profile('hemicycle', deadline=None)
+hypothesis.settings.load_profile('hemicycle')
 
 
 @pytest.fixture(scope='session')
@@ -71,7 +75,7 @@ def postgres_url(postgres_database: str) -> Iterator[str]:
     empty(postgres_database)
 
 
-@pytest.fixture(params=['memory', 'sqlite', 'postgres'])
+@pytest.fixture(params=['memory', 'sqlite', pytest.param('postgres', marks=pytest.mark.slow)])
 async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Journal]:
     from engine.journal.memory_journal import MemoryJournal
     from storage import open_journal

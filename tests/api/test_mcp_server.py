@@ -129,7 +129,7 @@ async def test_it_is_served_over_http(conductor: Conductor):
         await task
 
 
-@pytest.mark.commands
+@pytest.mark.slow
 async def test_a_real_client_runs_a_pattern_over_stdio(tmp_path: Path):
     command = StdioServerParameters(
         command=sys.executable,

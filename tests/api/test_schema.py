@@ -25,7 +25,6 @@ EXAMPLES = 10
 """Requests for each operation, beside those that its schema suggests: the ends of ranges, what is missing."""
 GENERATED = settings(
     max_examples=EXAMPLES,
-    deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),

@@ -24,7 +24,7 @@ every_pattern = pytest.mark.parametrize('pattern', CATALOG.patterns.values(), id
 every_run = pytest.mark.parametrize(
     'pattern',
     [
-        pytest.param(made, id=name, marks=pytest.mark.commands if runs_commands(made) else ())
+        pytest.param(made, id=name, marks=pytest.mark.slow if runs_commands(made) else ())
         for name, made in CATALOG.patterns.items()
     ],
 )
@@ -101,7 +101,7 @@ def test_the_form_can_be_drawn_and_matches_its_schema(pattern: type[Pattern]) ->
 
 
 @every_pattern
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.dictionaries(
         st.sampled_from(['task', 'motion', 'max_iterations', 'objective', 'max_tasks', 'execution', 'x']),
@@ -137,6 +137,7 @@ async def test_a_scripted_run_ends_with_a_complete_journal(
         assert live._work._tasks == {} and conductor.feed._partial == {}
 
 
+@pytest.mark.slow
 @every_run
 async def test_recovery_after_any_step_reaches_the_same_end(
     pattern: type[Pattern], options: dict[str, Any]

@@ -25,6 +25,8 @@ from tests.support.servers.s3 import S3Server
 from tests.unit.engine.models.test_recordings import FAR, Provider, make_catalog, sources
 from tests.unit.engine.workspace.test_run_files import Pair, at_step, jot, list_files, writing
 
+pytestmark = pytest.mark.slow
+
 
 class Machines:
     """Conductors on one journal and one bucket, each with its own home."""

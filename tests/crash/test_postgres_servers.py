@@ -21,7 +21,7 @@ from storage import open_journal
 from tests.crash.fleet.processes import Fleet, Process, check_journal, until
 from tests.support.journals.postgres import PostgresServer
 
-pytestmark = pytest.mark.commands
+pytestmark = pytest.mark.slow
 NUMBER = 4
 """Runs of each server."""
 

@@ -13,7 +13,7 @@ AT_ONCE = 10
 """Mutations of one test: few enough that it ends in time, on a busy machine, too."""
 
 
-@pytest.mark.commands
+@pytest.mark.slow
 @pytest.mark.parametrize('first', range(0, len(MUTATIONS), AT_ONCE))
 def test_every_mutation_turns_a_test_red(first: int) -> None:
     names = [mutation.name for mutation in MUTATIONS[first : first + AT_ONCE]]

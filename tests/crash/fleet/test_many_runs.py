@@ -13,7 +13,7 @@ from engine.journal import Journal
 from engine.records import RunId
 from tests.crash.fleet.processes import Fleet, Process, check_calls, check_journal, until
 
-pytestmark = pytest.mark.commands
+pytestmark = pytest.mark.slow
 RUNS = 50
 
 

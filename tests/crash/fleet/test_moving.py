@@ -15,7 +15,7 @@ from engine.journal import Journal
 from engine.records import RunId
 from tests.crash.fleet.processes import Fleet, check_calls, check_journal, most_at_once, until
 
-pytestmark = pytest.mark.commands
+pytestmark = pytest.mark.slow
 
 
 async def test_the_runs_of_a_killed_worker_continue(

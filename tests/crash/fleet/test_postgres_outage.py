@@ -15,7 +15,7 @@ from engine.records import RunId
 from tests.crash.fleet.processes import Fleet, check_calls, check_journal, until
 from tests.support.journals.postgres import PostgresServer
 
-pytestmark = [pytest.mark.commands, pytest.mark.long]
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 @pytest.mark.parametrize('seconds', [1.5, 10.0])

@@ -10,7 +10,7 @@ from engine.journal import Journal
 from engine.records import RunId
 from tests.crash.fleet.processes import Fleet, Process, check_journal, launch, until
 
-pytestmark = pytest.mark.commands
+pytestmark = pytest.mark.slow
 
 
 async def drives(fleet: Fleet, worker: Process) -> set[str]:

@@ -18,7 +18,7 @@ from ui.fleet.records import CONTROL, DRIVE, Placement, Rest, priority_of, workf
 from ui.fleet.temporal import Temporal
 from ui.fleet.workflow import RunWorkflow
 
-pytestmark = pytest.mark.commands
+pytestmark = pytest.mark.slow
 SETTINGS = yaml.safe_load((ROOT / 'assets' / 'deploy' / 'temporal.yaml').read_text())
 """As we give them to people: each has a list of values, with conditions."""
 

@@ -17,7 +17,7 @@ from tests.support import forkserver
 from tests.support.ticking import write_ticking
 from tests.tree import ROOT
 
-pytestmark = pytest.mark.commands
+pytestmark = pytest.mark.slow
 ORIGIN = 'https://tool.example'
 TASK = ('--task', 'Compare tea and coffee')
 

@@ -19,6 +19,8 @@ from engine.workspace.workspaces import Workspaces
 from storage import Settings, open_journal, read_backup, write_backup
 from storage.sqlite.backup import DATABASE, FILES, MANIFEST
 
+pytestmark = pytest.mark.slow
+
 TASK = 'Compare tea and coffee'
 
 

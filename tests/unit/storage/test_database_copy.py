@@ -20,6 +20,8 @@ from storage import Settings, SqlJournal, open_journal
 from storage.bulk.database_copy import TABLES, copy_database
 from storage.postgres.connections import ADAPTERS
 
+pytestmark = pytest.mark.slow
+
 ODD = 'a\0b\x1ac ☂ \U0001f600'
 
 

@@ -194,7 +194,7 @@ async def test_mutated_bundles_are_imported_completely_or_not_at_all(
         )
         loop = asyncio.get_running_loop()
 
-        @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+        @settings(max_examples=15, suppress_health_check=list(HealthCheck), derandomize=True)
         @given(mutation=mutations, value=st.sampled_from([None, -1, 'x', [], {}, 1e308, True, [[]]]))
         def mutate(mutation: tuple[str, int], value: Any) -> None:
             kind, at = mutation

@@ -114,7 +114,7 @@ def list_pairs(found: Comparison) -> list[tuple[int | None, int | None, str]]:
     return sorted(((row.a, row.b, row.region) for row in found.rows), key=str)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(ways())
 def test_a_run_took_the_same_path_as_itself(way):
     found = compare_steps(steps(*way[0]), steps(*way[0]))
@@ -123,13 +123,13 @@ def test_a_run_took_the_same_path_as_itself(way):
     assert all(row.facets == () for row in found.rows)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(ways(count=2))
 def test_the_order_of_regions_makes_no_difference(pair):
     assert compare_steps(*(steps(*way) for way in pair)).same_way
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(ways(), ways())
 def test_comparing_is_symmetric(one, other):
     forth = compare_steps(steps(*one[0]), steps(*other[0]))
@@ -139,7 +139,7 @@ def test_comparing_is_symmetric(one, other):
     assert (forth.divergence is None) == (back.divergence is None)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(ways(), ways())
 def test_every_step_of_both_is_in_one_row(one, other):
     found = compare_steps(steps(*one[0]), steps(*other[0]))

@@ -59,9 +59,7 @@ def test_every_shipped_scenario_loads() -> None:
 @pytest.mark.parametrize(
     'scenario',
     [
-        pytest.param(
-            found, id=found.name, marks=pytest.mark.commands if 'project' in found.parameters else ()
-        )
+        pytest.param(found, id=found.name, marks=pytest.mark.slow if 'project' in found.parameters else ())
         for found in SHIPPED.scenarios
         if not runs_tests(found)
     ],

@@ -32,6 +32,8 @@ from tests.support.teams.time_bounded import (
 )
 from tests.unit.engine.patterns.test_time_bounded_tables import RESPONSES
 
+pytestmark = pytest.mark.slow
+
 THREE = {'actionable': True, 'reasonable': True}
 
 

@@ -16,6 +16,8 @@ from tests.support.clocks import IdleClock
 from tests.support.teams.time_bounded import BAD, QUICK, conductor, good, leaf, verdict, write
 from tests.unit.engine.patterns.test_time_bounded_time import Slow
 
+pytestmark = pytest.mark.slow
+
 times = st.floats(0, 1e6, allow_nan=False)
 
 
@@ -93,7 +95,7 @@ whatever = given(
 )
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))
 @whatever
 async def test_a_run_ends_within_its_time_and_the_grace(
     seed: int, minutes: float, grace: int, longest: float
@@ -101,9 +103,8 @@ async def test_a_run_ends_within_its_time_and_the_grace(
     await ends_in_time(seed, minutes, grace, longest)
 
 
-@pytest.mark.commands
 @pytest.mark.no_cover  # The same as above, which is measured.
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @whatever
 async def test_many_runs_end_within_their_time_and_the_grace(
     seed: int, minutes: float, grace: int, longest: float

@@ -31,6 +31,8 @@ from tests.support.teams.time_bounded import (
     write,
 )
 
+pytestmark = pytest.mark.slow
+
 
 class Slow(FakeModel):
     """Each call takes some seconds of the clock's time, depending on the agent's state."""

@@ -19,7 +19,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(JSON)
 def test_json_values_are_unchanged(value: Any) -> None:
     assert to_jsonable(value) == value

@@ -284,7 +284,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(st.sampled_from(PIECES), max_size=12).map(' '.join)
     | st.lists(st.sampled_from(PIECES), max_size=12).map(''.join)

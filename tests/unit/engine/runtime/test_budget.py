@@ -348,7 +348,8 @@ async def test_a_crash_at_each_step_ends_as_it_would_have(pattern: str) -> None:
                 assert await heir.audit(run) == (await heir.info(run)).seq
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=40)
 @given(
     sizes=st.lists(st.integers(1, 50), min_size=1, max_size=8),
     limit=st.integers(1, 300),

@@ -132,7 +132,7 @@ class Unremembering(Chart):
         return super()._fire(*args, **options)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 10_000),
     script=st.lists(st.tuples(st.sampled_from(TRIGGERS[:4]), st.integers(0, 3)), min_size=1, max_size=12),

@@ -200,7 +200,7 @@ class EveryChange(RuleBasedStateMachine):
 
 
 TestEveryChange = EveryChange.TestCase
-TestEveryChange.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestEveryChange.settings = settings(max_examples=25, stateful_step_count=20)
 
 
 def test_appending_to_a_long_list_costs_one_small_change() -> None:

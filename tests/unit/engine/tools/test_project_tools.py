@@ -168,7 +168,7 @@ async def test_git_keeps_versions(commands: ToolContext) -> None:
     assert 'First' in await use(git, commands, arguments=['log'])
 
 
-@pytest.mark.commands
+@pytest.mark.slow
 async def test_tests_are_run_and_reported(commands: ToolContext) -> None:
     await use(write_file, commands, path='sums.py', text='def add(a, b):\n    return a - b\n')
     tests = """import pytest, sums

@@ -105,7 +105,7 @@ async def test_files_deleted_during_a_snapshot_are_left_out(
     assert [file.path for file in await workspace.snapshot_files(taken)] == ['folder/inner', 'stays']
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=FILES, second=FILES)
 async def test_a_restored_folder_has_exactly_its_files(
     workspaces: Workspaces, first: dict[str, tuple[bytes, bool]], second: dict[str, tuple[bytes, bool]]

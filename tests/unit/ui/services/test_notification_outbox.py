@@ -26,6 +26,8 @@ from tests.unit.ui.services.test_notifications import (
     send_all,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def conductor() -> AsyncIterator[Conductor]:

@@ -19,7 +19,7 @@ from tests.support.teams.parallel_review import (
     position,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 BROKEN = ModelError('no such key', kind='auth')
 

@@ -19,7 +19,7 @@ from tests.support.teams.parallel_review import (
     writing,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 BEST = position('REVISE_BEST', 'coder1')
 

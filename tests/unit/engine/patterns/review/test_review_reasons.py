@@ -11,7 +11,7 @@ from engine.errors import ModelError
 from tests.support.harness import FakeModel, wait_for_state
 from tests.support.teams.parallel_review import begin, conducting, everybody, play_review, position, writing
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 BROKEN = ModelError('no such key', kind='auth')
 BEST = position('REVISE_BEST', 'coder1')

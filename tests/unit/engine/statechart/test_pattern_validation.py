@@ -57,10 +57,21 @@ class Shapes:
     partial = functools.partialmethod(two, None)
 
 
+METHODS = {name: getattr(Shapes(), name) for name in vars(Shapes) if not name.startswith('_')}
+PLAIN = {f'plain {name}': getattr(Shapes, name) for name in METHODS}
+BEGUN = {f'partial {name}': functools.partial(method, 1) for name, method in (METHODS | PLAIN).items()}
+NAMED = {
+    'partial by name': functools.partial(METHODS['two'], event=1),
+    'partial of a partial': functools.partial(BEGUN['partial plain two'], 2),
+    'partial of a class': functools.partial(Shapes),
+}
+
+
 @pytest.mark.parametrize('count', range(4))
-@pytest.mark.parametrize('name', [name for name in vars(Shapes) if not name.startswith('_')])
-def test_what_a_method_accepts_is_what_its_signature_says(name: str, count: int) -> None:
-    method = getattr(Shapes(), name)
+@pytest.mark.parametrize(
+    'method', [pytest.param(one, id=name) for name, one in (METHODS | PLAIN | BEGUN | NAMED).items()]
+)
+def test_what_a_callback_accepts_is_what_its_signature_says(method: Any, count: int) -> None:
     try:
         inspect.signature(method).bind(*[None] * count)
         bound = True

@@ -112,8 +112,9 @@ class SseReader:
         if not self._decoder.complete:
             return None
         now = asyncio.get_running_loop().time()
-        since = self._complete_since = self._complete_since or now
-        return max(0.0, since + (ERROR_GRACE if self._decoder.failure else GRACE) - now)
+        if self._complete_since is None:
+            self._complete_since = now
+        return max(0.0, self._complete_since + (ERROR_GRACE if self._decoder.failure else GRACE) - now)
 
     def _decode(self, sent: ServerSentEvent) -> list[ModelEvent]:
         try:

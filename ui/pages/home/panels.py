@@ -85,6 +85,7 @@ class RunningNow:
         self._title.show(f'Running now ({page.total})')
         titles = {str(info.id): (str(info.id), info.title or info.id) for info in page.runs}
         draw_changes(self._list, self._drawn, titles, self._draw)
+        self._clocks = {run: self._clocks[run] for run in titles}
         now = self._backend().clock.now()
         for info in page.runs:
             self._clocks[info.id].show(f'step {info.seq} · {duration(now - info.created)}')

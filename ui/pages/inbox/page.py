@@ -102,8 +102,9 @@ class Questions:
         self._all.set_visibility(self._snoozed or bool(page.snoozed))
         now = self._backend().clock.now()
         draw_changes(self._list, self._drawn, {item.ask.id: item for item in page.items}, self._draw)
-        for ask in self._drawn:
-            self._cards[ask].tick(now)
+        self._cards = {ask: self._cards[ask] for ask in self._drawn}
+        for card in self._cards.values():
+            card.tick(now)
         if page.items == self._shown:
             return
         self._shown = page.items

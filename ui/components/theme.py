@@ -109,6 +109,10 @@ def stamp(asset: str) -> str:
     return f'/hemicycle/{asset}?{int((ASSETS / asset).stat().st_mtime)}'
 
 
+class ColorScheme(ui.dark_mode, component=ASSETS / 'color_scheme.js'):
+    """Light, dark, or (None) as the system says; set when it changes only."""
+
+
 @contextmanager
 def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) -> Iterator[None]:
     """A page with header and navigation.
@@ -122,7 +126,7 @@ def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) ->
     ui.page_title(f'{title} · Hemicycle')
     chosen = app.storage.user.get('dark')
     ui.add_head_html(f'<style>{FIRST_PAINT[chosen]}</style>')
-    dark = ui.dark_mode(value=chosen)
+    dark = ColorScheme(value=chosen)
     with ui.context.client.layout, ui.element('header').classes('topbar') as header:
         with ui.element('a').classes('brand').props('href="/" aria-label="Hemicycle, home"'):
             ui.html(MARK, sanitize=False)
@@ -168,7 +172,7 @@ def _warning() -> None:
             ui.label(warning)
 
 
-def _dark_button(dark: ui.dark_mode) -> None:
+def _dark_button(dark: ColorScheme) -> None:
     def turn(value: bool) -> None:
         app.storage.user['dark'] = value
         dark.set_value(value)

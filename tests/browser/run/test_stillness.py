@@ -9,7 +9,7 @@ from tests.browser.run.test_review import PATIENCE, sample, wait_while_it_runs
 from tests.browser.run.test_stepping import start_paused
 
 RECORDER = """() => {
-    const record = (window.still = { shifts: [], changes: [], frames: 0 });
+    const record = (window.still = { shifts: [], changes: [], frames: 0, restyled: 0 });
     new PerformanceObserver((list) => {
         for (const one of list.getEntries())
             if (!one.hadRecentInput && one.value > 0)
@@ -19,6 +19,8 @@ RECORDER = """() => {
                         record.shifts.push(`${node?.className || node?.parentElement?.className}: ` +
                             `${from.x} ${from.y} -> ${to.x} ${to.y}`);
     }).observe({ type: "layout-shift" });
+    new MutationObserver(() => (record.restyled += 1)).observe(
+        document.getElementById("nicegui-color-scheme"), { attributes: true });
     const box = (one) => {
         const place = one.getBoundingClientRect();
         return [place.x, place.y, place.width, place.height].map(Math.round).join(" ");
@@ -88,6 +90,7 @@ def test_nothing_shifts_during_a_whole_run(page, open_page, new_server):
         seen = looked.evaluate('still')
         assert seen['frames'] > 100
         assert seen['changes'] == []
+        assert seen['restyled'] == 0  # a colour scheme that is set again has all of the page styled anew
         assert seen['shifts'] == [], '\n'.join(seen['shifts'])
     assert reader.evaluate('String(getSelection())') == selected
     expect(watcher.locator('.agent.result')).to_be_visible()

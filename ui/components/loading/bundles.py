@@ -26,7 +26,8 @@ MODULES: Mapping[str, Sequence[Path]] = MappingProxyType(
     {
         EVERYWHERE: (
             STATIC / 'dompurify.mjs',
-            *(ELEMENTS / f'{name}.js' for name in ('html', 'timer', 'dark_mode', 'input')),
+            *(ELEMENTS / f'{name}.js' for name in ('html', 'timer', 'input')),
+            ASSETS / 'color_scheme.js',
             ASSETS / 'combobox.js',
         ),
         'charts': (ASSETS / 'diagram.js',),

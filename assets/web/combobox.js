@@ -50,8 +50,10 @@ export default {
   methods: {
     show(narrow) {
       this.narrow = narrow;
-      this.at = -1;
       this.open = true;
+      const here = this.options.findIndex((option) => option.value === this.text);
+      const first = this.part && here < 0 && this.options.length ? 0 : -1; // Enter picks it
+      this.mark(!this.single ? -1 : narrow ? first : here);
       if (this.single && !narrow) this.$el.querySelector("input").select(); // what is typed replaces it
     },
     focus() { this.$el.querySelector("input").focus(); },
@@ -62,7 +64,10 @@ export default {
     move(step) {
       const last = this.options.length - 1;
       if (last < 0) return;
-      this.at = this.at + step > last ? 0 : this.at + step < 0 ? last : this.at + step;
+      this.mark(this.at + step > last ? 0 : this.at + step < 0 ? last : this.at + step);
+    },
+    mark(at) {
+      this.at = at;
       this.$nextTick(() => this.$refs.list?.querySelector(".at")?.scrollIntoView({ block: "nearest" }));
     },
     pick(value) {
@@ -72,8 +77,9 @@ export default {
     key(event) {
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
         event.preventDefault();
-        if (!this.open) this.show(false);
-        this.move(event.key === "ArrowDown" ? 1 : -1);
+        const opens = !this.open;
+        if (opens) this.show(false);
+        if (!opens || this.at < 0) this.move(event.key === "ArrowDown" ? 1 : -1);
       } else if (event.key === "Enter" && this.open && this.at >= 0 && !event.ctrlKey && !event.metaKey) {
         event.preventDefault();
         this.pick(this.options[this.at].value);

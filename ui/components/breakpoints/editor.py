@@ -57,7 +57,7 @@ class BreakpointEditor:
                 label('Pauses', self._stop).move(target_index=0)
             holds.set_visibility(any(state.kind == 'parallel' for state in shape.states))
             self._once = ui.checkbox('Once: disable after the first hit', value=item.once)
-            self._enabled = ui.checkbox('On', value=item.enabled)
+            self._enabled = ui.checkbox('Enabled', value=item.enabled)
             self._problem = Text('p', '', 'problem', role='alert')
         self._show_kind()
 

@@ -28,55 +28,62 @@ document.addEventListener("keydown", (event) => {
   keys.showModal();
 });
 
-// A dialog that is taken off the page gives the focus back to what had it: Quasar does so only where one is hidden.
-(() => {
-  let last = null;
-  document.addEventListener("focusin", ({ target }) => { if (!target.closest(".q-menu") && !document.querySelector(".q-dialog")) last = target; });
-  const gone = ({ removedNodes }) => [...removedNodes].some((node) => node.id?.startsWith("q-portal--dialog"));
-  const watch = () => new MutationObserver((changes) => {
-    if (document.activeElement === document.body && changes.some(gone)) last?.focus({ preventScroll: true });
-  }).observe(document.body, { childList: true });
-  if (document.body) watch(); else document.addEventListener("DOMContentLoaded", watch);
-})();
+// A field that a dialog or a button opens with is typed over, as one that is reached by Tab.
+document.addEventListener("focusin", ({ target }) => { if (target.matches("input:is([autofocus], [data-autofocus])")) target.select(); });
 
-// A part that is drawn anew when something else changes (`data-redrawn`) gives the focus to what replaced its holder.
+// What has the focus may go away: by its own press, as Pause and Allow do, with a run that goes on, or as its part is drawn
+// anew (`data-redrawn`). The focus then goes to what came in its place, or to what is around it; never to `body`.
 (() => {
-  let held = null, called = "", place = null, nth = 0;
+  const OVER = ".q-dialog, .q-menu, dialog[open]";
+  // What is open over the page keeps its keys: Home in a menu does not move the run. Quasar hears Escape on the window.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" && document.querySelector(OVER)) event.stopImmediatePropagation();
+  });
+  let held = null, below = null; // what has the focus, and what had it before something was opened over the page
+  const lost = () => document.activeElement === document.body;
+  const shown = (one) => one.isConnected && !one.disabled && one.checkVisibility({ visibilityProperty: true });
   const said = (one) => one.ariaLabel || one.getAttribute("href") || (one.lastElementChild ?? one).textContent; // without the icon
   const name = (one) => `${one.closest("[data-ask]")?.dataset.ask} ${said(one)}`; // never another question's button
-  const alike = () => [...place.querySelectorAll(held.tagName)].filter((one) => name(one) === called);
-  const watch = new MutationObserver(() => {
-    if (document.activeElement !== document.body) return;
-    const all = alike();
-    (held.isConnected ? held : all[nth] ?? all.at(-1))?.focus({ preventScroll: true });
-  });
-  document.addEventListener("focusin", ({ target }) => {
-    watch.disconnect();
-    place = target.closest("[data-redrawn]");
-    if (!place) return;
-    [held, called] = [target, name(target)]; // while it is in its place
-    nth = alike().indexOf(held);
-    watch.observe(place, { childList: true, subtree: true });
-  });
-  document.addEventListener("pointerdown", () => watch.disconnect(), true); // who clicks elsewhere has left
-})();
-
-// A button that its own press takes away, as Pause and Allow are, gives the focus to what stands in its place, or to its section.
-document.addEventListener("keydown", ({ key, target }) => {
-  const button = (key === "Enter" || key === " ") && target.closest?.("button:not(.q-dialog *, dialog *, [role=menu] *)");
-  if (!button) return;
-  const around = [], shown = (one) => one.isConnected && one.checkVisibility({ visibilityProperty: true });
-  for (let one = button.parentElement; one; one = one.parentElement) around.push(one);
-  const look = (tries) => {
-    if (document.activeElement !== document.body && document.activeElement !== button) return;
-    if (shown(button)) return tries && setTimeout(look, 100, tries - 1);
-    const box = around.find(shown), steps = around[0].matches(".debug-actions") && [...box.querySelectorAll(".debug-actions > button")].find(shown);
-    const next = steps || box.closest("section, header, main"); // not the next question's button: a second press would answer it unread
-    if (next && !steps) next.tabIndex = -1;
-    next?.focus({ preventScroll: true });
+  const alike = ({ one, part, called }) => [...part.querySelectorAll(one.tagName)].filter((other) => name(other) === called);
+  const again = (was) => {
+    const all = was.part ? alike(was) : [];
+    return all[was.nth] ?? all.at(-1);
   };
-  setTimeout(look, 100, 50);
-}, true);
+  const instead = (was) => {
+    if (shown(was.one)) return was.one;
+    const found = again(was) ?? (was.before && shown(was.before) ? was.before : null);
+    if (found) return found;
+    const box = was.around.find(shown);
+    if (box === document.body) return was.over && below ? instead(below) : null;
+    const buttons = box.closest("[role=toolbar]")?.querySelectorAll(".debug-actions > button, button") ?? [];
+    const button = [...buttons].sort((a, b) => b.matches(".debug-action") - a.matches(".debug-action")).find(shown);
+    const around = box.closest("section, header, main, [role=dialog]"); // not the next question's button: a second press would answer it unread
+    if (!button && around) around.tabIndex = -1;
+    return button ?? around;
+  };
+  const watch = new MutationObserver(() => { if (lost()) (held.one.isConnected ? held.one : again(held))?.focus({ preventScroll: true }); });
+  document.addEventListener("focusin", ({ target }) => {
+    if (!target.closest(OVER) && document.querySelector(".q-dialog")) return; // Tab has left a dialog, which takes it back
+    watch.disconnect();
+    const around = [], over = Boolean(target.closest(OVER)), part = target.closest("[data-redrawn]");
+    for (let one = target.parentElement; one; one = one.parentElement) around.push(one);
+    if (over && !held?.over) below = held;
+    const before = held && !held.over && !shown(held.one) ? held.one : null; // it made way for this one, and may come back
+    held = { one: target, around, over, before, part, called: part && name(target) };
+    if (!part) return;
+    held.nth = alike(held).indexOf(target);
+    watch.observe(part, { childList: true, subtree: true });
+  });
+  document.addEventListener("focusout", () => setTimeout(() => { // who clicks elsewhere, or goes to the address bar, has left
+    if (lost() && held && shown(held.one)) { held.left = !held.over; watch.disconnect(); }
+  }));
+  let open = false; // a dialog that is closed before it has taken the focus gives it back, too
+  setInterval(() => {
+    const was = open;
+    open = Boolean(document.querySelector(OVER));
+    if (held && lost() && (held.over || !open) && ((was && !open) || (!held.left && !shown(held.one)))) instead(held)?.focus({ preventScroll: true });
+  }, 100);
+})();
 
 // The browser's own notifications of what waits for a person: each question once, whichever page is open, and
 // only where the person has asked for them in this browser.

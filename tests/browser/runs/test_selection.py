@@ -90,8 +90,9 @@ def test_several_runs_are_deleted_and_restored_at_once(page, new_server, axe):
     expect(rows(page)).to_have_count(1)
     expect(bar).to_be_hidden()
     expect(rows(page)).to_be_focused()  # it replaced one that is gone
-    page.get_by_role('button', name='Undo').click()
+    page.get_by_role('button', name='Undo').press('Enter')
     expect(rows(page)).to_have_count(3)
+    expect(rows(page).first).to_be_focused()  # it has come back
     expect(page.get_by_role('button', name='Undo')).to_have_count(0)
     page.locator('.run-tick').nth(1).check()
     bar.get_by_role('button', name='Delete').click()

@@ -49,8 +49,8 @@ class TagChange(BaseModel):
 class RunActions:
     """Acts on runs for a person: confirms what would lose data, and reports errors."""
 
-    def __init__(self, backend: Backend, *, on_done: Callable[[], Awaitable[None]]) -> None:
-        """`on_done` is awaited after each change."""
+    def __init__(self, backend: Backend, *, on_done: Callable[[Iterable[RunInfo]], Awaitable[None]]) -> None:
+        """`on_done` is awaited after each change, with the runs that were changed."""
         self._backend, self._on_done = backend, on_done
         self._place = ui.element('div').classes('ghost')
         self._undo = Undo()
@@ -158,7 +158,7 @@ class RunActions:
                 (f'“{runs[0].title}” is' if one else 'They are')
                 + ' removed with history, files and recordings. This cannot be undone.',
                 yes='Delete permanently',
-                no='Keep running',
+                no='Cancel',
             )
         if sure:
             await self._do((self._backend().purge(info.id), info) for info in runs)
@@ -200,7 +200,7 @@ class RunActions:
         with self._place:
             for problem in dict.fromkeys(problems):
                 ui.notify(f'Failed: {problem}', type='negative', timeout=8_000, close_button='Close')
-        await self._on_done()
+        await self._on_done(done)
         return done
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from engine import EngineError
-from engine.records import RunId, RunPage, RunQuery
+from engine.records import RunId, RunInfo, RunPage, RunQuery
 from ui.components.debounce import create_page_task
 from ui.components.theme import button, empty_state, notice
 from ui.components.widgets import Text, link, set_attributes
@@ -28,9 +29,10 @@ PATIENCE = 1.0
 """A page waits at most so many seconds for its runs."""
 REFOCUS = """setTimeout(() => {
     const rows = document.querySelectorAll('#%s .run-link');
-    if (document.activeElement === document.body) rows[Math.min(%d, rows.length - 1)]?.focus();
+    const free = document.activeElement.matches('body, .q-layout, main, section');
+    if (free) rows[Math.min(%d, rows.length - 1)]?.focus();
 }, 100)"""
-"""Focus the row that replaces a removed one, unless something else has the focus."""
+"""Focus the row that was acted on, or replaces it, unless something else has the focus."""
 TAGS_FROM = 200
 """Tags of so many of the newest runs are offered."""
 
@@ -58,7 +60,7 @@ class RunList:
         self._shown: RunPage | None = None
         self._titles = {name: made.title for name, made in backend().catalog.patterns.items()}
         self._looking = asyncio.Lock()
-        self._actions, self._acted = RunActions(backend, on_done=self._after_action), False
+        self._actions, self._acted = RunActions(backend, on_done=self._after_action), set[RunId]()
         self._menu = RunMenu(backend, self._actions)
         self._acts = RowActions(menu=self._menu.open, tick=self._tick, star=self._star)
         self._selection = Selection(on_change=self._on_tick)
@@ -99,8 +101,8 @@ class RunList:
         with self._card:
             ui.timer(EVERY, self.look, immediate=False)
 
-    async def _after_action(self) -> None:
-        self._acted = True
+    async def _after_action(self, runs: Iterable[RunInfo]) -> None:
+        self._acted = {info.id for info in runs}
         await self.look()
 
     async def look(self) -> None:
@@ -140,10 +142,11 @@ class RunList:
         now = self._backend().clock.now()
         self._skeleton.set_visibility(False)
         gone = self._rows.keys() - {info.id for info in page.runs}
-        if gone and self._acted and self._shown:
-            place = next(n for n, info in enumerate(self._shown.runs) if info.id in gone)
-            self.rows.client.run_javascript(REFOCUS % (self.rows.html_id, place))
-        self._acted = False
+        if self._acted and self._shown:
+            listed = self._shown.runs if gone & self._acted else page.runs
+            for place in [n for n, info in enumerate(listed) if info.id in self._acted][:1]:
+                self.rows.client.run_javascript(REFOCUS % (self.rows.html_id, place))
+        self._acted = set()
         for run in gone:
             self._rows.pop(run).element.delete()
         with self.rows:

@@ -88,6 +88,7 @@ async def test_the_home_page_lists_what_waits_for_a_person(pages, conductor):
     await pages.open('/')
     await pages.should_see('Needs you (1)')
     await pages.should_see('Allow researcher to use')
+    await pages.should_see('Needs your approval', retries=30)
     await conductor.cancel(run.id, 'not needed')
     await pages.open('/runs')
     await pages.should_see('not needed')

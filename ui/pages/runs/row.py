@@ -17,6 +17,7 @@ from ui.formatting.steps import author_text, duration, origin_text
 from ui.formatting.values import ago, byte_size, compact, exact, status_class, status_text
 from ui.pages.runs.actions import AGAIN, COMPARE, DELETE, EDIT, REPLAY, RETRY, RunActions
 from ui.pages.shared.recording_picker import is_recorded
+from ui.services.inbox import wait_text
 from ui.web.backend import Backend
 from ui.web.permission import may
 
@@ -114,7 +115,7 @@ class RunRow:
                 for kind, text in (part.split(':', 1) for part in facts):
                     whole = ', '.join(info.tags[TAGS:]) if kind == 'chip more' else text
                     Text('span', text, kind, title=whole)
-        trouble = info.waiting or info.error
+        trouble = f'Needs {wait_text(info.waiting)}' if info.waiting else info.error
         if trouble != self._trouble.text:
             self._trouble.classes(replace=_trouble_class(info))
             set_attributes(self._trouble, title=trouble)

@@ -8,7 +8,7 @@ from ui.services.inbox.inbox import (
     UnknownQuestion,
     question_path,
 )
-from ui.services.inbox.questions import Ask, PendingCall, find_asks
+from ui.services.inbox.questions import Ask, PendingCall, find_asks, wait_text
 
 __all__ = [
     'Ask',
@@ -20,4 +20,5 @@ __all__ = [
     'UnknownQuestion',
     'find_asks',
     'question_path',
+    'wait_text',
 ]

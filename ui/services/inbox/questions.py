@@ -15,6 +15,19 @@ from engine.tools import Question
 APPROVAL = 'approve'
 
 
+WAITS = {
+    'approval': 'your approval',
+    'answer': 'your answer',
+    'choice': 'your choice',
+    'conflicts': 'your decision on conflicts',
+    'files': 'your choice of files',
+    'plan': 'your plan',
+    'verdict': 'your verdict',
+    'word': 'your statement',
+    'work': 'your changes',
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCall:
     """A tool call that waits for an approval."""
@@ -131,4 +144,9 @@ def _text(kind: str, who: str, calls: tuple[PendingCall, ...], question: Questio
         return f'Allow {who} to use {", ".join(dict.fromkeys(call.name for call in calls))}?'
     if question:
         return f'{question.server} asks: {question.message}'
-    return f'{who.capitalize()} waits for {kind}' if kind else f'{who.capitalize()} waits for you'
+    return f'{who.capitalize()} waits for {wait_text(kind)}'
+
+
+def wait_text(kind: str) -> str:
+    """What a person is waited for: *your verdict*; of a pattern that is not ours, in its own word."""
+    return WAITS.get(kind, kind) or 'you'

@@ -16,6 +16,7 @@ from engine.models.protocol import Completed
 from tests.support.clicks import click, hide_answered
 from tests.support.harness import FakeModel, calls, pipeline_reply, until
 from tests.support.journals.damaged_journal import DamagedJournal
+from ui.components.elements import Conversation
 from ui.components.theme import serve_assets
 from ui.pages.run import address
 from ui.pages.run import page as run_page
@@ -268,6 +269,27 @@ async def test_tokens_of_a_reply_are_estimated_until_it_has_ended(user: User, ba
     usage = (await conductor.info(run)).usage
     await user.should_see(f'{usage.input + usage.output} tokens', retries=60)
     await user.should_not_see('≈')
+
+
+async def test_an_agent_that_was_stopped_is_not_said_to_be_done(user: User, backend, monkeypatch):
+    cut: list[Conversation] = []
+
+    def note(talk: Conversation) -> None:
+        cut.append(talk)
+
+    monkeypatch.setattr(Conversation, 'reset', note)
+    conductor = await open_conductor(backend, MemoryJournal(), Held())
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
+    await user.open(f'/runs/{run}')
+    await user.should_see('≈', retries=60)  # the reviewer is at it
+    await conductor.cancel(run)
+    await user.should_see('Cancelled', retries=60)
+    labels = {str(one.props.get('aria-label')): one for one in user.client.elements.values()}
+    assert {'Analyzer: done', 'Reviewer: stopped'} <= labels.keys()
+    with user.client:
+        UserInteraction(user, {labels['Reviewer: stopped']}, None).click()
+    await until(lambda: cut)
+    assert [talk.props['label'] for talk in cut] == ['Conversation of Reviewer']  # what it was saying
 
 
 async def test_deleting_an_unfinished_run_needs_confirmation(user: User, backend):

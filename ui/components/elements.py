@@ -106,19 +106,20 @@ class Conversation(Element, component=ASSETS / 'conversation.js'):
         self._blocks = list(blocks)
         self._props |= {'blocks': self._blocks, 'label': label, 'follow': follow}
 
-    def show(self, blocks: Sequence[dict[str, Any]]) -> None:
-        """Show these blocks; those already shown stay."""
+    def show(self, blocks: Sequence[dict[str, Any]]) -> bool:
+        """Show these blocks; those already shown stay. Whether any differs."""
         keep = 0
         for old, new in zip(self._blocks, blocks, strict=False):
             if old != new:
                 break
             keep += 1
         if keep == len(self._blocks) == len(blocks):
-            return
+            return False
         self._blocks = list(blocks)
         with self._props.suspend_updates():  # the browser gets the difference, below
             self._props['blocks'] = self._blocks
         self._call('splice', keep, self._blocks[keep:])
+        return True
 
     def drop_first(self, count: int) -> None:
         """Forget the first blocks; in the page they go as soon as nobody reads them."""

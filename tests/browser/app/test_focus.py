@@ -1,4 +1,4 @@
-"""The focus when what has it goes away: to what comes in its place, or to what is around it; never to `body`."""
+"""The focus when what has it goes away: to what comes in its place or is around it; never to `body`."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,7 +14,8 @@ CONTROLS = """() => {
     document.querySelector('main').prepend(section);
 }"""
 HIDE = """(names) => {
-    for (const one of document.querySelectorAll('#controls button')) one.hidden = names.includes(one.textContent);
+    for (const one of document.querySelectorAll('#controls button'))
+        one.hidden = names.includes(one.textContent);
 }"""
 
 

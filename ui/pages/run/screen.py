@@ -76,7 +76,7 @@ class Screen:
         )
         self._header = Header(context, self._steer)
         self._dialogs = RunMenu(self._conductor, self._info, self._header.naming.show)
-        self._needs = ApprovalBar(context)
+        self._needs = ApprovalBar(context, self._reveal_question)
         self._budgets = BudgetBars(self._conductor, self._info.id)
         self._strip = StatusStrip(self._conductor, self._info, self._shape)
         self._stop = StopBanner(self._conductor, self._info, self._shape)
@@ -237,6 +237,12 @@ class Screen:
             self._say_address()
         await self._transcript.show(view.seq)
         await self._agents.count_files(view)
+
+    async def _reveal_question(self, agent: str) -> None:
+        if self._at is not None:
+            await self.seek(None)
+        self._tabs.open(AGENTS)
+        self._agents.reveal_question(agent)
 
     async def _follow_change(self, place: str) -> None:
         await self._player.change(place)

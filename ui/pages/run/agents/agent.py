@@ -54,6 +54,8 @@ class AgentPane:
         """Why its call has not been sent yet, or ''."""
         self.streamed = 0
         """Characters of the reply that is being streamed."""
+        self._cut_off = False
+        """Whether a reply was being streamed in the state before: if it has not come, it never will."""
         self._facts: tuple[Usage, list[str]] = (Usage(), [])
         self._region = RegionControls(context.stepper, state.path)
         self._origins: tuple[str, ...] = ()
@@ -128,11 +130,16 @@ class AgentPane:
         asked = open_question(view, StatePath(leaf)) if live and mine and leaf.endswith('.asking') else None
         self._question.show(leaf if asked else '', asked)
 
+    def focus_question(self) -> None:
+        """Focus the first field of the question."""
+        self._question.focus()
+
     def follow(self, view: View) -> None:
         """Be in its agent's state, shown or not: what was streamed in another one is in the usage by now."""
         leaf = next((leaf for leaf in view.active if within(leaf, self.state.path)), '')
         if leaf != self._leaf:
             self._leaf, self._heard = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
+            self._cut_off |= self.streamed > 0
             self._waits, self.streamed = '', 0
 
     def speak(self, view: View, agent: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -140,7 +147,9 @@ class AgentPane:
         self.follow(view)
         blocks = agent_blocks(agent, self._calls(view.seq, self._leaf))
         self._keep_newest(len(blocks))
-        self.talk.show(blocks[max(0, self._first) :])
+        if not self.talk.show(blocks[max(0, self._first) :]) and self._cut_off:
+            self.talk.reset()
+        self._cut_off = False
         return blocks
 
     def _keep_newest(self, count: int) -> None:

@@ -16,7 +16,7 @@ from ui.components.theme import button, empty_state, origin_chip
 from ui.components.widgets import Text
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import duration, path_text
-from ui.formatting.values import count, status_text
+from ui.formatting.values import count, status_class, status_text
 from ui.pages.run.agents.agent import AgentPane
 from ui.pages.run.agents.join_summary import join_summary
 from ui.pages.run.agents.regions import columns_for, lay_out_panes, tracks
@@ -58,7 +58,7 @@ class AgentPanes:
         self._said_origins: tuple[str, ...] = ()
         self._panes: dict[str, AgentPane] = {}
         with ui.element('div').classes('agents') as self.root:
-            self._row = StageRow(self._stages, self._pick)
+            self._row = StageRow(self._stages, context.history, self._pick)
             self._cards = TaskCards(context, seek)
             with ui.element('div').classes('stage') as self._grid:
                 self._splits = Splitters()
@@ -153,6 +153,11 @@ class AgentPanes:
             view, live, mine = self._shown
             self.show(view, live=live, mine=mine)
 
+    def reveal_question(self, agent: str) -> None:
+        """Show the pane of an agent that asks, and focus the answer."""
+        self._pick(self._stage_of([agent]))
+        self._panes[agent].focus_question()
+
     def _stage_of(self, agents: Sequence[str]) -> str:
         return next((stage.key for stage in self._stages if agents and agents[0] in stage.agents), '')
 
@@ -242,7 +247,7 @@ class AgentPanes:
         if shown:
             answer = self._answer_of(view)
             failed = view.status is not Status.DONE or bool(view.error)
-            self._result.classes(add='failed' if failed else '', remove='' if failed else 'failed')
+            self._result.classes(replace=f'panel agent result {status_class(view.status, view.error)}')
             why = f':** {view.error}' if view.error else '.**'
             text = f'**{status_text(view.status, view.error)}{why}\n\n' if failed else ''
             body = answer if isinstance(answer, str) else json_to_markdown(str(answer or ''))

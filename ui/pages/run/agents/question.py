@@ -39,6 +39,11 @@ class QuestionForm:
             with self.root:
                 self._draw(question)
 
+    def focus(self) -> None:
+        """Focus what answers it, once it is in sight."""
+        first = f'getHtmlElement({self.root.id}).querySelector("input, textarea, select, a, button")'
+        ui.run_javascript(f'setTimeout(() => {first}?.focus())')
+
     def _draw(self, question: Question) -> None:
         Text('p', f'{question.server} asks: {question.message}', 'approval-question')
         Text('p', 'Do not enter passwords or keys: the server is not part of Hemicycle.', 'muted small')

@@ -16,15 +16,26 @@ from ui.pages.run.context import RunContext
 from ui.pages.run.review.debate_records import seats
 from ui.replay.history import History, latest
 
-GLYPHS = {'idle': '○', 'working': '●', 'paused': '‖', 'asking': '◆', 'failed': '✕', 'done': '✓'}
+GLYPHS = {
+    'idle': '○',
+    'working': '●',
+    'paused': '‖',
+    'asking': '◆',
+    'failed': '✕',
+    'stopped': '■',
+    'done': '✓',
+}
 WORDS = {
     'idle': 'not started',
     'working': 'working',
     'paused': 'paused',
     'asking': 'needs you',
     'failed': 'failed',
+    'stopped': 'stopped',
     'done': 'done',
 }
+AT_WORK = ('thinking', 'using_tools', 'approving', 'asking', 'person')
+"""The states of an agent that has not ended."""
 RESULT = 'result'
 """The key of the stage that shows a run's result."""
 
@@ -47,10 +58,10 @@ class Stage:
     title: str
     agents: tuple[str, ...]
 
-    def status(self, view: View) -> str:
+    def status(self, view: View, history: History) -> str:
         """A key of `GLYPHS`."""
         at_work = [leaf for leaf in view.active for path in self.agents if within(leaf, path)]
-        begun = [view.agents[path] for path in self.agents if path in view.agents]
+        begun = [path for path in self.agents if path in view.agents]
         if any(leaf.endswith(('.approving', '.asking', '.person')) for leaf in at_work):
             return 'asking'
         if working := [leaf for leaf in at_work if leaf.endswith(('.thinking', '.using_tools'))]:
@@ -58,7 +69,9 @@ class Stage:
             return 'paused' if held else 'working'
         if not begun:
             return 'idle'
-        return 'failed' if all(agent.get('problem') for agent in begun) else 'done'
+        if all(view.agents[path].get('problem') for path in begun):
+            return 'failed'
+        return 'stopped' if all(_was_stopped(path, view, history) for path in begun) else 'done'
 
 
 def stages_of(context: RunContext) -> list[Stage]:
@@ -119,15 +132,21 @@ class VisibleAgents:
 
 
 def _works(path: str, view: View) -> bool:
-    steps = ('thinking', 'using_tools', 'approving', 'asking', 'person')
-    return any(leaf in {f'{path}.{name}' for name in steps} for leaf in view.active)
+    return any(leaf in {f'{path}.{name}' for name in AT_WORK} for leaf in view.active)
+
+
+def _was_stopped(path: str, view: View, history: History) -> bool:
+    """Whether it was left in the middle of its work: with the run, or because another was first."""
+    left = latest(history.stays, path, view.seq)
+    inside = [latest(history.stays, f'{path}.{name}', view.seq) for name in AT_WORK]
+    return left is not None and left.seq in {stay.seq for stay in inside if stay}
 
 
 class StageRow:
     """One button per stage, with its status; beside them, what goes on where no pane says it."""
 
-    def __init__(self, stages: Sequence[Stage], pick: Callable[[str], None]) -> None:
-        self._stages = stages
+    def __init__(self, stages: Sequence[Stage], history: History, pick: Callable[[str], None]) -> None:
+        self._stages, self._history = stages, history
         self._chips: dict[str, tuple[ui.element, Text]] = {}
         with ui.element('div').classes('stage-row'):
             with ui.element('div').classes('stage-chips').props('role="group" aria-label="Stages"'):
@@ -146,7 +165,7 @@ class StageRow:
 
     def show(self, view: View, key: str, *, has_result: bool) -> None:
         """Show the status of each stage, and which one is shown."""
-        known = {stage.key: stage.status(view) for stage in self._stages}
+        known = {stage.key: stage.status(view, self._history) for stage in self._stages}
         shown = (tuple(known.items()), key, has_result, view.status)
         if shown == self._shown:
             return

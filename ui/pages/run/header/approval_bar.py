@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from nicegui import ui
 
 from engine.records import View, parent_of
@@ -14,7 +16,8 @@ from ui.pages.run.context import RunContext
 class ApprovalBar:
     """What waits for a person in this run, with its answers. It lies over the page and moves nothing."""
 
-    def __init__(self, context: RunContext) -> None:
+    def __init__(self, context: RunContext, reveal: Callable[[str], Awaitable[None]]) -> None:
+        """Draw it, hidden; `reveal` gets the agent whose question is to be answered, in its pane."""
         self._context = context
         self._leaf = ''
         with ui.element('div').classes('needs').props('role="region" aria-label="Needs you"') as self._root:
@@ -22,6 +25,8 @@ class ApprovalBar:
             self._what = Text('span', '', 'needs-what')
             self._allow = button('Allow', kind='primary small', label='Allow once')
             self._deny = button('Deny', kind='small danger', label='Deny')
+            self._reply = button('Answer', kind='primary small', requires='send')
+            self._reply.on('click', lambda: reveal(parent_of(self._leaf)))
             self._allow.on('click', lambda: self._answer('approve'))
             self._deny.on('click', lambda: self._answer('deny'))
         self._root.set_visibility(False)
@@ -41,7 +46,8 @@ class ApprovalBar:
         who = self._context.name_of(parent_of(self._leaf), str(agent.get('role', '')))
         asks = self._leaf.endswith('.asking')
         for answer in (self._allow, self._deny):
-            answer.set_visibility(not asks)  # a question has a form in the agent's pane
+            answer.set_visibility(not asks)
+        self._reply.set_visibility(asks)
         more = f' · 1 of {len(waiting)}' if len(waiting) > 1 else ''
         what = (
             'asks you a question' if asks else f'waits for your approval: {", ".join(dict.fromkeys(calls))}'

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -14,7 +15,7 @@ from typing import Any
 import graphviz
 
 from engine import EngineError, Status, Transition
-from engine.records import Edge, EdgeShape, Shape, StateShape, View, parent_of
+from engine.records import Edge, EdgeShape, Shape, StateShape, View, parent_of, within
 from engine.statechart import edge_label, mermaid
 from ui.components.diagram.failure_badges import add_failure_badges
 from ui.components.diagram.folding import agent_paths
@@ -36,6 +37,8 @@ GRAPH = {
     'fontname': 'Helvetica',
     'fontsize': '12',
 }
+UNSEEN = {'style': 'invis', 'margin': '0', 'label': '', 'id': '', 'class': ''}
+"""A box that only holds what is in it in its place; it would inherit the rest."""
 SIDEWAYS = {'rankdir': 'LR', 'ranksep': '0.45'}
 WIDE = {'nodesep': '0.5', 'ranksep': '0.75'}
 NODE = {
@@ -162,6 +165,9 @@ class _Drawing:
             id='s:[*]',
             _attributes={'class': 'start'},
         )
+        if any(state.kind == 'parallel' and self._is_cluster(state.path) for state in self.shape.states):
+            # When Graphviz orders everything again, it forgets that of regions, and crosses more edges.
+            graph.attr(remincross='false')
         self._add(graph, '')
         for edge, (labels, failing) in self._edges().items():
             if badges and failing and not self._in_agent(*edge):
@@ -188,17 +194,19 @@ class _Drawing:
         return bool(state and state.role)
 
     def _add(self, graph: graphviz.Digraph, parent: str) -> None:
-        for state in self._in_order(parent):
+        for state, framed in self._in_order(parent):
             if state.path in self.hidden:
                 continue
             children = [child for child in self.inside.get(state.path, ()) if child.path not in self.hidden]
             classes = f'state {state.kind} outcome-{state.outcome}{self._region(state)}'
             if not children:
                 peripheries = '2' if state.kind == 'final' else '1'
-                graph.node(
-                    state.path, label=_label(state), id=f's:{state.path}', peripheries=peripheries,
-                    _attributes={'class': classes},
-                )  # fmt: skip
+                box = graph.subgraph(name=f'cluster_{state.path}', graph_attr=UNSEEN) if framed else None
+                with box or nullcontext(graph) as place:
+                    place.node(
+                        state.path, label=_label(state), id=f's:{state.path}', peripheries=peripheries,
+                        _attributes={'class': classes},
+                    )  # fmt: skip
                 continue
             with graph.subgraph(name=f'cluster_{state.path}') as cluster:
                 cluster.attr(
@@ -213,19 +221,21 @@ class _Drawing:
                 else:
                     self._end_together(cluster, children)
 
-    def _in_order(self, parent: str) -> list[StateShape]:
-        """Child states, in the order in which Graphviz must get them.
+    def _in_order(self, parent: str) -> Iterator[tuple[StateShape, bool]]:
+        """Child states as Graphviz must get them, each with whether it needs a box to be drawn in order.
 
-        It arranges side-by-side boxes from right to left, but nodes from left to right.
+        It arranges side-by-side boxes from right to left, but nodes from left to right; of boxes and nodes,
+        either may come first.
         """
-        inside = self.inside.get(parent, [])
-        around = self.shape.state(parent)
+        inside, around = self.inside.get(parent, []), self.shape.state(parent)
         if around is None or around.kind != 'parallel':
-            return inside
+            yield from ((state, False) for state in inside)
+            return
         by_path = {str(state.path): state for state in inside}
-        rows = _rows(list(by_path), self._per_row(list(by_path)))
-        boxes = any(self._is_cluster(path) for path in by_path)
-        return [by_path[path] for row in rows for path in (reversed(row) if boxes else row)]
+        for row in _rows(list(by_path), self._per_row(list(by_path))):
+            boxes = any(self._is_cluster(path) for path in row)
+            order = reversed(row) if boxes and not self.layout.sideways else row
+            yield from ((by_path[path], boxes) for path in order)
 
     def _flatten(self, cluster: graphviz.Digraph, path: str) -> None:
         """Draw an agent in rows: the states that work, those that wait for a person, and its ends."""
@@ -260,7 +270,8 @@ class _Drawing:
             with cluster.subgraph(graph_attr={'rank': 'same'}) as rank:
                 for node in firsts:
                     rank.node(node)
-                for left, right in pairwise(firsts):
+                # A drawing that runs to the right is turned: what was to the left comes to lie below.
+                for left, right in pairwise(firsts[::-1] if self.layout.sideways else firsts):
                     rank.edge(left, right, style='invis')
         for above, below in pairwise(rows):
             for index, region in enumerate(below):
@@ -320,12 +331,31 @@ class _Drawing:
         while self._is_cluster(path):
             inner = self.inside[path]
             state = self.shape.state(path)
-            if out and state is not None and state.kind == 'parallel':
-                path = inner[-1].path  # in the last row: what follows is placed below it
+            if state is not None and state.kind == 'parallel':
+                path = self._outermost([region.path for region in inner], out=out)
                 continue
             finals = [state.path for state in inner if state.kind == 'final' and state.outcome == 'done']
             path = finals[0] if out and finals else inner[0].path
         return path
+
+    def _outermost(self, regions: list[str], *, out: bool) -> str:
+        """The largest region of the first row, or the one that reaches furthest: what follows is behind it.
+
+        An edge that had to pass a larger region would change their order.
+        """
+        rows = _rows(regions, self._per_row(regions))
+        if not out:
+            return max(rows[0], key=self._count_drawn)
+        ends: dict[str, int] = {}
+        for above, below in pairwise([[''], *rows]):
+            for index, region in enumerate(below):
+                over = above[min(index, len(above) - 1)]
+                ends[region] = ends.get(over, 0) + self._count_drawn(region)
+        return max(reversed(ends), key=ends.__getitem__)
+
+    def _count_drawn(self, path: str) -> int:
+        """How many states are drawn of a state and those inside it."""
+        return sum(within(state.path, path) and state.path not in self.hidden for state in self.shape.states)
 
 
 def _rows(regions: list[str], most: int) -> list[list[str]]:

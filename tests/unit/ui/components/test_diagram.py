@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from itertools import pairwise
 
 import graphviz
 import pytest
@@ -11,7 +12,7 @@ from engine import Conductor, EngineError, Event, Pattern, Transition, agent
 from engine.journal import Fold
 from engine.records import Edge, RunId, Shape, StatePath, StateShape
 from engine.statechart.shape_builder import build_shape
-from ui.components.diagram.rendering import dot, export_chart, highlight, svg
+from ui.components.diagram.rendering import Layout, dot, export_chart, highlight, render_svg, svg
 
 SHAPE = Conductor().draw('pipeline')
 
@@ -103,6 +104,42 @@ def test_regions_are_laid_out_from_left_to_right(many, folded, rows):
     for name, x, y in re.findall(r'^node "?both\.w(\d)(?:\.thinking)?"? (\S+) (\S+)', plain, re.M):
         found.setdefault(-float(y), []).append((float(x), int(name)))
     assert [[number for _, number in sorted(row)] for _, row in sorted(found.items())] == rows
+
+
+FOUR_AND_JUDGE = [f'voting.voter{number}' for number in (1, 2, 3, 4)] + ['judging']
+
+
+@pytest.mark.skipif(not shutil.which('dot'), reason='Graphviz is not installed')
+@pytest.mark.parametrize('sideways', [False, True], ids=['down', 'sideways'])
+@pytest.mark.parametrize(
+    ('pattern', 'parameters', 'folded'),
+    [
+        ('vote', {'voters': 4}, []),
+        ('vote', {'voters': 4}, FOUR_AND_JUDGE),
+        ('vote', {'voters': 3}, ['voting.voter2', 'voting.voter3']),  # a box beside nodes
+        ('vote', {'voters': 3}, ['voting.voter1', 'voting.voter3']),
+        ('race', {'racers': 6}, ['racing.racer2', 'racing.racer3', 'racing.racer4']),
+        ('parallel-review', {}, []),
+        ('parallel-review', {}, ['implementing.coder1', 'revising.coder2', 'reviewing.reviewer2']),
+    ],
+)
+def test_regions_keep_their_declared_order(pattern, parameters, folded, sideways):
+    shape = Conductor().draw(pattern, parameters)
+    drawn = render_svg(shape, frozenset(folded), Layout(sideways=sideways, labels=not folded))
+    along, across = (0, 1) if sideways else (1, 0)
+    for parent in [state.path for state in shape.states if state.kind == 'parallel']:
+        regions = [corner(drawn, state.path) for state in shape.states if state.parent == parent]
+        for number, (here, after) in enumerate(pairwise(regions)):
+            axis = along if number % 2 else across  # two are side by side
+            assert here[axis] < after[axis], (parent, number)
+
+
+def corner(drawn: str, path: str) -> tuple[float, float]:
+    """The left and the top of a state."""
+    outline = re.search(rf'id="s:{re.escape(path)}".*? d="([^"]+)"', drawn, re.DOTALL)
+    assert outline, path
+    numbers = list(map(float, re.findall(r'-?[\d.]+', outline[1])))
+    return min(numbers[::2]), min(numbers[1::2])
 
 
 @pytest.mark.skipif(not shutil.which('dot'), reason='Graphviz is not installed')

@@ -118,7 +118,15 @@ class RunReader:
     async def compare(self, a: RunId, b: RunId) -> Comparison:
         """Compare two runs as far as they have got. Raises `UnknownRun`."""
         one, other = await self._count(a), await self._count(b)
-        return await asyncio.to_thread(compare, one[0], other[0], one[1], other[1])
+        found = await asyncio.to_thread(compare, one[0], other[0], one[1], other[1])
+        if found.divergence is None or not found.divergence.guards:
+            return found
+        known = await self.explain_guards(a)
+        guards = tuple(
+            replace(guard, says=known.says(guard.source, guard.dest, guard.name))
+            for guard in found.divergence.guards
+        )
+        return replace(found, divergence=replace(found.divergence, guards=guards))
 
     async def _count(self, run: RunId) -> tuple[RunStats, list[Transition]]:
         fold = await self.fold(run)

@@ -42,7 +42,7 @@ async def test_the_page_says_where_and_why_runs_diverge(pages, conductor):
     a, b = await ran(conductor), await ran(conductor, max_iterations=0)
     await pages.open(f'/compare?a={a}&b={b}')
     await pages.should_see('The runs diverge at step')
-    await pages.should_see('The guard “is spent” was not met in A and met in B')
+    await pages.should_see('The revision limit is reached? No in A, yes in B: A went')
     await pages.should_see('Go to divergence')
     await pages.should_see('The runs diverge here')
 

@@ -10,9 +10,17 @@ from typing import Any
 from engine import Conductor, EngineError, Transition
 from engine.journal import Fold
 from engine.records import GuardResult, Note, RunId, RunInfo, Shape, View
+from engine.runtime import GuardExplanations
 from ui.components.diagram.rendering import highlight
 from ui.exports.text import CannotExport, note_date
-from ui.formatting.steps import edge_outcomes, headline, path_text
+from ui.formatting.steps import (
+    EdgeOutcome,
+    edge_outcomes,
+    guard_answer,
+    guard_question,
+    headline,
+    path_text,
+)
 from ui.formatting.usage import usage_headline
 from ui.replay.conversation import transcript_entry
 from ui.replay.marks import KINDS, mark_of
@@ -52,7 +60,7 @@ async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
             f'it has {info.seq:,} steps, and a page holds {MOST_STEPS:,} at most: save it as a bundle'
         )
     shape = await conductor.shape(run)
-    reader = _Reader(info, shape, await conductor.notes(run))
+    reader = _Reader(info, shape, await conductor.notes(run), await conductor.explain_guards(run))
     async for steps in read_pages(conductor, info):
         await asyncio.to_thread(reader.add, steps)
     view = reader.fold.view
@@ -64,12 +72,12 @@ async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
 class _Reader:
     """Goes through the steps once."""
 
-    def __init__(self, info: RunInfo, shape: Shape, notes: Sequence[Note]) -> None:
+    def __init__(self, info: RunInfo, shape: Shape, notes: Sequence[Note], known: GuardExplanations) -> None:
         self._notes: dict[int, list[Note]] = {}
         for note in notes:
             self._notes.setdefault(note.seq, []).append(note)
         self.fold, self.steps = Fold(info.id, shape), list[dict[str, Any]]()
-        self._shape, self._text = shape, 0
+        self._shape, self._known, self._text = shape, known, 0
         self._visits: dict[str, list[int]] = {}
         self._said: dict[str, Any] = {}
 
@@ -105,7 +113,7 @@ class _Reader:
                 for name, paths in highlight(self._shape, view, step).items()
                 if paths and name not in ('seen', 'walked')
             },
-            ways=[_way(way) for way in edge_outcomes(step, self._shape)],
+            ways=[_way(way, self._known) for way in edge_outcomes(step, self._shape)],
             changes=changes,
             block=block,
             mark=[mark.kind, mark.text, KINDS[mark.kind].glyph] if mark else None,
@@ -134,20 +142,18 @@ class _Reader:
         return fresh
 
 
-def _way(way: Any) -> dict[str, Any]:
+def _way(way: EdgeOutcome, known: GuardExplanations) -> dict[str, Any]:
     return {
         'to': path_text(way.edge.dest) or 'itself',
         'taken': way.taken,
-        'reason': way.reason.partition(':')[0] if way.guards else way.reason,
-        'guards': [[_answer(guard), guard.value is guard.wanted] for guard in way.guards],
+        'reason': way.reason,
+        'guards': [[_answer(guard, known), guard.value is guard.wanted] for guard in way.guards],
     }
 
 
-def _answer(guard: GuardResult) -> str:
-    said = f'{guard.name.replace("_", " ")}? {"Yes" if guard.value else "No"}'
-    if guard.value is guard.wanted:
-        return f'{said}.'
-    return f'{said} (must be {"yes" if guard.wanted else "no"}).'
+def _answer(guard: GuardResult, known: GuardExplanations) -> str:
+    asked = guard_question(guard.name, known.says(guard.source, guard.dest, guard.name))
+    return f'{asked} {guard_answer(wanted=guard.wanted, value=guard.value)}'
 
 
 def _fill(**fields: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine import Transition
 from engine.history import Comparison, Divergence, Row, RunStats
 from engine.records import parent_of
-from ui.formatting.steps import duration, innermost, path_text
+from ui.formatting.steps import duration, guard_question, innermost, path_text
 from ui.formatting.usage import cost_text, dollars
 from ui.formatting.values import count, status_text
 
@@ -71,12 +71,12 @@ def divergence_reason(found: Comparison, parted: Divergence) -> str:
             # Which guards are no longer evaluated follows from one that answered differently.
             both = [one for one in parted.guards if None not in (one.a, one.b)] or parted.guards
             said = [
-                f'“{one.name.replace("_", " ")}” was {_answer(one.a)} in A and {_answer(one.b)} in B'
+                f'{guard_question(one.name, one.says)} {_answer(one.a)} in A, {_answer(one.b).lower()} in B'
                 for one in both
             ]
             guards = list(dict.fromkeys(said))  # one guard may be on several edges
             more = f' (and {len(guards) - 3} more)' if len(guards) > 3 else ''
-            return f'The guard {", ".join(guards[:3])}{more}: {ways}.'
+            return f'{". ".join(guards[:3])}{more}: {ways}.'
         case 'event':
             return f'A received “{_event(a)}”, B “{_event(b)}”: {ways}.'
     return f'{ways}.'
@@ -200,7 +200,7 @@ def _event(step: Transition) -> str:
 
 
 def _answer(value: bool | None) -> str:
-    return {None: 'not evaluated', True: 'met', False: 'not met'}[value]
+    return {None: 'Not evaluated', True: 'Yes', False: 'No'}[value]
 
 
 def _goes_on(found: Comparison) -> str:

@@ -142,13 +142,26 @@ def _ways(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[E
         if taken:
             reason = 'taken'
         elif failed:
-            reason = (
-                f'blocked: {failed[0].name.replace("_", " ")} is {"true" if failed[0].value else "false"}'
-            )
+            reason = 'blocked'
         else:
             reason = 'not evaluated: an earlier transition matched' if settled else 'not taken'
         settled = settled or taken
         yield EdgeOutcome(edge=edge, taken=taken, guards=tuple(asked), reason=reason)
+
+
+def guard_question(guard: str, says: str) -> str:
+    """What a guard asks: the sentence that describes it, or its name."""
+    first, dot, _ = says.partition('. ')
+    asked = (first if dot else says).strip().rstrip('.') or guard.replace('_', ' ').capitalize()
+    return f'{asked}?'
+
+
+def guard_answer(*, wanted: bool, value: bool | None) -> str:
+    """The answer to a guard's question; where it blocks the edge, what it would have to be."""
+    if value is None:
+        return 'Not evaluated.'
+    said = 'Yes' if value else 'No'
+    return f'{said}.' if value is wanted else f'{said} (must be {"yes" if wanted else "no"}).'
 
 
 def previous_values(document: Mapping[str, Any], changes: Iterable[Change]) -> list[Any]:

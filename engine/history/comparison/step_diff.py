@@ -29,6 +29,8 @@ class GuardDifference:
     wanted: bool
     a: bool | None
     b: bool | None
+    says: str = ''
+    """How the guard describes itself; '' if that is not known."""
 
 
 def facets_of(a: Transition, b: Transition) -> tuple[Facet, ...]:

@@ -83,6 +83,10 @@ class GuardExplanations:
         found = ((_name_location(look, document), _value(look, document)) for look in looks)
         return GuardExplanation(says, tuple((name, value) for name, value in found if value is not MISSING))
 
+    def says(self, source: str, dest: str, guard: str) -> str:
+        """How a guard of an edge describes itself, or ''."""
+        return self._known.get((source, dest, guard), ('', ()))[0]
+
     def refusal(self, guard: GuardResult, before: Mapping[str, Any], event: Event) -> str:
         """Why a guard rejected an event, in words: its name, its description, and what it saw."""
         found = self.of(guard.source, guard.dest, guard.name, before, event)

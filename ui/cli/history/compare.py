@@ -17,7 +17,7 @@ from ui.cli.options import SHOWN, AsJson, Database, RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_value, status_in_color
-from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
 from ui.formatting.comparison import (
     FACETS,
     KINDS,
@@ -80,7 +80,8 @@ def compare(  # noqa: PLR0913  (its arguments are the command's)
 
 
 async def _compare(storage: Storage, settings: Settings, a: str, b: str) -> Comparison:
-    async with open_reader(storage, settings) as conductor:
+    # The patterns say what their guards ask.
+    async with open_reader(storage, settings, load_catalog(settings)) as conductor:
         run = await find_run(conductor, a)
         parent = (await conductor.info(run)).parent
         if not b and parent is None:
@@ -158,7 +159,7 @@ def _numbers(out: Console, found: Comparison) -> None:
     table.add_column('')
     for name in 'AB':
         table.add_column(name, justify='right', no_wrap=True)
-    table.add_column('difference', no_wrap=True)
+    table.add_column('Difference', no_wrap=True)
     for line in measures(found):
         table.add_row(line.name, line.a, line.b, line.difference or Text('same', style='dim'))
     out.print()

@@ -13,10 +13,11 @@ from engine.records import View
 from ui.components.file_changes import FileChanges
 from ui.components.theme import empty_state
 from ui.components.widgets import NativeSelect, Text, set_attributes
-from ui.formatting.steps import path_text, short_json
+from ui.formatting.changes import change_title, value_html
+from ui.formatting.steps import path_text
+from ui.formatting.values import with_times
 from ui.pages.compare.side import Side
 
-LONGEST = 400
 MOST = 200
 
 
@@ -47,19 +48,23 @@ def difference_table(found: Sequence[JsonDifference], caption: str) -> None:
     with ui.element('table').classes('compared unlike-table'):
         Text('caption', caption, 'visually-hidden')
         with ui.element('thead'), ui.element('tr'):
-            for name in ('Path', 'A', 'B'):
+            for name in ('Field', 'A', 'B'):
                 Text('th', name, scope='col')
         with ui.element('tbody'):
             for one in found:
                 with ui.element('tr'):
-                    Text('th', one.path.strip('/').replace('/', ' / '), 'mono', scope='row')
+                    Text('th', change_title(one.path), scope='row', title=one.path)
                     for side in 'ab':
-                        value, absent = getattr(one, side), one.only not in ('', side)
-                        Text('td', 'not set' if absent else _value(value), 'muted' if absent else '')
+                        _draw_value(getattr(one, side), one.path, absent=one.only not in ('', side))
 
 
-def _value(value: Any) -> str:
-    return '“”' if value == '' else short_json(value, LONGEST)
+def _draw_value(value: Any, path: str, *, absent: bool) -> None:
+    with ui.element('td').classes('muted' if absent else 'lines'):
+        if absent:
+            Text('span', 'not set')
+        else:
+            name = path.rpartition('/')[2]
+            ui.html(value_html(with_times(value, name), name), sanitize=False)
 
 
 class FilesPane:

@@ -130,6 +130,8 @@ class CompareScreen:
                 if parted is not None and parted.row == self._at:  # any row in which either run did this
                     wanted = (parted.a.seq if parted.a else None, parted.b.seq if parted.b else None)
                 steps = [await side.step(seq) for side, seq in zip(self._sides, wanted, strict=True)]
+                for side, seq in zip(self._sides, wanted, strict=True):
+                    await side.explain(seq)
                 await self._step.show(row, steps, held, parting=parted is not None and parted.row == self._at)
             case 'Transcript':
                 await self._transcript.show(rows, self._at)

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from engine import Conductor, Transition
 from engine.history import Comparison, RunStats
 from engine.records import View
+from ui.pages.shared.transition_reasons import GuardReasons
+from ui.replay.reader import HistoryReader
 
 KEPT = 256
 """At most so many steps are cached."""
@@ -21,6 +23,19 @@ class Side:
         self.run = tally.info.id
         self._steps: OrderedDict[int, Transition] = OrderedDict()
         self._view: View | None = None
+        self.reasons = GuardReasons(conductor, self.run)
+        """Why the guards of the step that is shown answered as they did."""
+        self._past: HistoryReader | None = None
+
+    async def explain(self, seq: int | None) -> None:
+        """Load what the guards of a step mean, and what they read. Raises `EngineError`."""
+        if not seq:
+            return
+        if self._past is None:
+            self._past = HistoryReader(self.conductor, self.run, self.tally.shape)
+            await self.reasons.load()
+        moment = await self._past.at(seq)
+        self.reasons.show(moment.step, moment.before)
 
     async def step(self, seq: int | None) -> Transition | None:
         """A step; None where there is none. Raises `EngineError`."""

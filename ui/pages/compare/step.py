@@ -14,10 +14,11 @@ from ui.components.theme import empty_state, notice
 from ui.components.widgets import Text, link
 from ui.formatting.comparison import FACETS, KINDS
 from ui.formatting.plain_markdown import plain_markdown
-from ui.formatting.steps import EdgeOutcome, edge_outcomes, headline, path_text, short_json
+from ui.formatting.steps import edge_outcomes, headline, path_text, short_json
 from ui.formatting.tool_calls import call_line, result_line
 from ui.formatting.word_diff import Piece, diff_words_async
 from ui.pages.compare.side import Side
+from ui.pages.shared.transition_reasons import draw_outcome
 from ui.replay.conversation import json_to_markdown
 
 LONGEST = 300
@@ -111,27 +112,22 @@ def _describe(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:
                 Text('span', path_text(edge.source), 'chip')
                 ui.icon('arrow_forward').props('size="16px" aria-label="to"')
                 Text('span', path_text(edge.dest) or 'stays', 'chip strong')
-    for way in edge_outcomes(step, side.tally.shape):
-        if way.guards:
-            _way(way)
-    _calls(step)
+    found = [way for way in edge_outcomes(step, side.tally.shape) if way.taken or way.guards]
+    if found:
+        Text('span', 'Why this transition', 'step-section')
+    for way in found:
+        draw_outcome(way, side.tally.shape, side.reasons)
+    lines = call_lines(step)
+    if lines:
+        Text('span', 'Tools', 'step-section')
+    draw_calls(lines)
     if any(text for _, text in pieces):
         Text('span', 'Output', 'step-section')
         DiffText(pieces, side.name)
 
 
-def _way(way: EdgeOutcome) -> None:
-    with ui.element('div').classes(f'way {"taken" if way.taken else ""}'):
-        ui.icon('check_circle' if way.taken else 'radio_button_unchecked').props('size="16px"')
-        with ui.element('div'):
-            Text('div', f'to {path_text(way.edge.dest) or "itself"}', 'way-dest')
-            for guard in way.guards:
-                kind = 'ok' if guard.value is guard.wanted else 'no'
-                answer = {None: 'not evaluated', True: 'yes', False: 'no'}[guard.value]
-                Text('div', f'{guard.name.replace("_", " ")}: {answer}', f'guard {kind}')
-
-
-def _calls(step: Transition) -> None:
+def call_lines(step: Transition) -> list[str]:
+    """The tool calls of a reply, or the results of a batch, each on a line."""
     data = step.event.data
     said = []
     if isinstance(data.get('message'), dict):
@@ -141,7 +137,10 @@ def _calls(step: Transition) -> None:
     results = data.get('results')
     if isinstance(results, list):
         said += [f'{result["name"]} → {result_line(result, LONGEST)}' for result in results]
-    if said:
-        Text('span', 'Tools', 'step-section')
-        for line in said:
-            Text('div', line, 'mono both-call', tabindex='0')
+    return said
+
+
+def draw_calls(lines: Sequence[str]) -> None:
+    """Draw tool calls; each can be focused, to be scrolled."""
+    for line in lines:
+        Text('div', line, 'mono both-call', tabindex='0')

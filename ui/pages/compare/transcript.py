@@ -15,7 +15,7 @@ from ui.components.widgets import Text
 from ui.formatting.steps import path_text, role_title
 from ui.formatting.word_diff import Piece, diff_words_async
 from ui.pages.compare.side import Side
-from ui.pages.compare.step import agent_text
+from ui.pages.compare.step import agent_text, call_lines, draw_calls
 
 AT_ONCE = 12
 """Rows shown at first, and added by each “Show earlier”."""
@@ -76,7 +76,7 @@ class ComparedTranscript:
                     if any(text for _, text in found):
                         DiffText(found, side.name)
                     else:
-                        Text('p', 'Calls tools.', 'muted small')
+                        draw_calls(call_lines(step))
 
     def _speaker(self, side: Side, step: Transition) -> str:
         home = parent_of(step.event.at)

@@ -16,9 +16,10 @@ from ui.formatting.forks import turn_sentence
 from ui.formatting.steps import headline
 from ui.pages.fork.form import ForkForm
 from ui.pages.fork.variant import Origin
-from ui.pages.run.context import GuardReasons, RunContext
+from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.controller import DebugController
 from ui.pages.shared import errors
+from ui.pages.shared.transition_reasons import GuardReasons
 from ui.replay.history import History
 from ui.web.backend import Backend
 from ui.web.routing import serve_page

@@ -1,18 +1,17 @@
-"""What the panes of a run page share: the run, its history, and why guards answered."""
+"""What the panes of a run page share: the run, its history, and how to act on it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine import Conductor, Transition
+from engine import Conductor
 from engine.models import candidate_models
-from engine.records import EdgeShape, Origin, RunId, RunInfo, Shape, View, is_active
-from engine.runtime import GuardExplanations
-from ui.components.widgets import Text
-from ui.formatting.steps import brief_value, path_text, role_title
+from engine.records import Origin, RunId, RunInfo, Shape, View, is_active
+from ui.formatting.steps import path_text, role_title
 from ui.pages.run.debugger.controller import DebugController
+from ui.pages.shared.transition_reasons import GuardReasons
 from ui.replay.history import History
 
 Send = Callable[[str, str, dict[str, Any]], Awaitable[None]]
@@ -87,58 +86,3 @@ def _own(path: str) -> str:
 
 def _phase(path: str) -> str:
     return path.partition('.')[0].replace('_', ' ')
-
-
-class GuardReasons:
-    """Explanations of guards, at the step that is shown."""
-
-    def __init__(self, conductor: Conductor, run: RunId) -> None:
-        """Nothing is known before `load`."""
-        self._conductor, self._run = conductor, run
-        self._explanations: GuardExplanations | None = None
-        self.step: Transition | None = None
-        """None is before the first."""
-        self.before: Mapping[str, Any] = {}
-        """The run's data before the step."""
-
-    async def load(self) -> None:
-        """Load what the pattern's guards read."""
-        self._explanations = await self._conductor.explain_guards(self._run)
-
-    def show(self, step: Transition | None, before: Mapping[str, Any]) -> None:
-        """Go to another step, given the data before it."""
-        self.step, self.before = step, before
-
-    def draw(self, edge: EdgeShape, guard: str, *, wanted: bool, value: bool | None) -> None:
-        """Draw one guard of an edge as a question, the answer, and what it read.
-
-        Args:
-            edge: the edge that asks it.
-            guard: its name.
-            wanted: the answer that lets the edge be taken.
-            value: the answer at this step; None if it was not evaluated.
-        """
-        kind = '' if value is None else 'ok' if value is wanted else 'no'
-        ground = None
-        if self._explanations is not None and self.step is not None:
-            ground = self._explanations.of(edge.source, edge.dest, guard, self.before, self.step.event)
-        asked = question(guard, ground.says if ground else '')
-        Text('div', f'{asked} {answer(wanted=wanted, value=value)}', f'guard {kind}', title=guard)
-        if ground is not None and value is not None and ground.values:
-            saw = (f'{name.replace("_", " ")} = {brief_value(value)}' for name, value in ground.values)
-            Text('div', ' · '.join(saw), 'guard-saw mono')
-
-
-def question(guard: str, says: str) -> str:
-    """What a guard asks: the sentence that describes it, or its name."""
-    first, dot, _ = says.partition('. ')
-    asked = (first if dot else says).strip().rstrip('.') or guard.replace('_', ' ').capitalize()
-    return f'{asked}?'
-
-
-def answer(*, wanted: bool, value: bool | None) -> str:
-    """The answer to a guard's question; where it blocks the edge, what it would have to be."""
-    if value is None:
-        return 'Not evaluated.'
-    said = 'Yes' if value else 'No'
-    return f'{said}.' if value is wanted else f'{said} (must be {"yes" if wanted else "no"}).'

@@ -21,7 +21,7 @@ from ui.formatting.steps import clock_end, headline
 from ui.pages.run.address import Address
 from ui.pages.run.agents.agents import AgentPanes
 from ui.pages.run.agents.transcript import Transcript
-from ui.pages.run.context import GuardReasons, RunContext
+from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.debugger import Debugger
 from ui.pages.run.diagram.chart import ChartPane
 from ui.pages.run.header.approval_bar import ApprovalBar
@@ -36,6 +36,7 @@ from ui.pages.run.panels.files import Files
 from ui.pages.run.panels.panel import PanelSetup
 from ui.pages.run.panels.pattern_tabs import AGENTS, ENDS, PatternTabs
 from ui.pages.run.player.player import Player
+from ui.pages.shared.transition_reasons import GuardReasons
 from ui.replay.live import Follower
 from ui.replay.reader import HistoryReader, RunAt
 from ui.web.permission import may

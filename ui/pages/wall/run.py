@@ -19,8 +19,9 @@ from ui.components.widgets import Text, link
 from ui.formatting.steps import clock_end
 from ui.formatting.values import count
 from ui.pages.run.agents.agent import AgentPane
-from ui.pages.run.context import GuardReasons, RunContext
+from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.controller import DebugController
+from ui.pages.shared.transition_reasons import GuardReasons
 from ui.replay.live import Follower, Updates
 from ui.web.permission import may
 

@@ -189,9 +189,9 @@ def test_the_reason_names_a_guard_once_without_its_consequences():
     no = [replace(one, value=False) for one in (guard, twice)]
     b[1] = replace(b[1], guards=(*no, after))
     told = verdict_sentence(compare_steps(a, b))
-    assert 'The guard “is good” was met in A and not met in B: A went' in told
+    assert 'Is good? Yes in A, no in B: A went' in told
     a[1] = replace(a[1], guards=())
-    assert '“is late” was not evaluated in A and met in B' in verdict_sentence(compare_steps(a, b))
+    assert 'Is late? Not evaluated in A, yes in B' in verdict_sentence(compare_steps(a, b))
 
 
 def test_a_different_event_is_the_cause():

@@ -101,8 +101,8 @@ async def test_a_page_holds_the_data_of_every_step(conductor: Conductor) -> None
         for way in step.get('ways', ())
         for text, met in way['guards']
     }
-    assert asked['is approved? No (must be yes).'] == (False, 'blocked', False)
-    assert asked['is approved? Yes.'] == (True, 'taken', True)
+    assert asked['The reviewer approves the draft? No (must be yes).'] == (False, 'blocked', False)
+    assert asked['The reviewer approves the draft? Yes.'] == (True, 'taken', True)
     assert not [text for text in asked if '=' in text]
 
 

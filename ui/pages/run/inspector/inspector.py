@@ -18,7 +18,6 @@ from ui.components.widgets import Text
 from ui.formatting.changes import change_title, value_html, wordings
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import (
-    EdgeOutcome,
     duration,
     edge_outcomes,
     headline,
@@ -30,6 +29,7 @@ from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.debugger import Debugger
 from ui.pages.run.debugger.panel import BreakpointsPanel
 from ui.pages.run.usage_table import SpendingTable
+from ui.pages.shared.transition_reasons import draw_outcome
 from ui.replay.marks import marks_of
 
 DETAILED = ('pause', 'human', 'restart', 'budget')
@@ -179,7 +179,7 @@ class Inspector:
         if found:
             ui.label('Why this transition').classes('step-section')
             for way in found:
-                self._way(way)
+                draw_outcome(way, self._shape, self._reasons)
         ui.label(f'Changes ({len(step.changes)})').classes('step-section')
         if not step.changes:
             ui.label('No changes.').classes('muted small')
@@ -200,20 +200,6 @@ class Inspector:
                     if step.active or not step.left
                     else 'All states were exited.'
                 ).classes('muted small')
-
-    def _way(self, way: EdgeOutcome) -> None:
-        ends = self._shape.state(way.edge.dest)
-        failing = way.taken and ends is not None and ends.kind == 'final' and ends.outcome == 'failed'
-        blocked = any(guard.value is not guard.wanted for guard in way.guards)
-        kind = 'taken' if way.taken else 'blocked' if blocked else ''
-        icon = {'taken': 'arrow_circle_right', 'blocked': 'block', '': 'radio_button_unchecked'}[kind]
-        with ui.element('div').classes(f'way {kind} {"failing" if failing else ""}'):
-            ui.icon(icon).props('size="16px" aria-hidden="true"')
-            with ui.element('div'):
-                ui.label(f'to {path_text(way.edge.dest) or "itself"}').classes('way-dest')
-                ui.label('blocked' if blocked else way.reason).classes('muted small')
-                for guard in way.guards:
-                    self._reasons.draw(way.edge, guard.name, wanted=guard.wanted, value=guard.value)
 
     def _change(self, change: Change, before: Any) -> None:
         name = change.path.rpartition('/')[2]

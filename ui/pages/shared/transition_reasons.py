@@ -1,0 +1,70 @@
+"""Why a transition was taken or not: each edge with its guards as questions, and what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nicegui import ui
+
+from engine import Conductor, Transition
+from engine.records import EdgeShape, RunId, Shape
+from engine.runtime import GuardExplanations
+from ui.components.widgets import Text
+from ui.formatting.steps import EdgeOutcome, brief_value, guard_answer, guard_question, path_text
+
+
+class GuardReasons:
+    """Explanations of guards, at the step that is shown."""
+
+    def __init__(self, conductor: Conductor, run: RunId) -> None:
+        """Nothing is known before `load`."""
+        self._conductor, self._run = conductor, run
+        self._explanations: GuardExplanations | None = None
+        self.step: Transition | None = None
+        """None is before the first."""
+        self.before: Mapping[str, Any] = {}
+        """The run's data before the step."""
+
+    async def load(self) -> None:
+        """Load what the pattern's guards read."""
+        self._explanations = await self._conductor.explain_guards(self._run)
+
+    def show(self, step: Transition | None, before: Mapping[str, Any]) -> None:
+        """Go to another step, given the data before it."""
+        self.step, self.before = step, before
+
+    def draw(self, edge: EdgeShape, guard: str, *, wanted: bool, value: bool | None) -> None:
+        """Draw one guard of an edge as a question, the answer, and what it read.
+
+        Args:
+            edge: the edge that asks it.
+            guard: its name.
+            wanted: the answer that lets the edge be taken.
+            value: the answer at this step; None if it was not evaluated.
+        """
+        kind = '' if value is None else 'ok' if value is wanted else 'no'
+        ground = None
+        if self._explanations is not None and self.step is not None:
+            ground = self._explanations.of(edge.source, edge.dest, guard, self.before, self.step.event)
+        asked = guard_question(guard, ground.says if ground else '')
+        Text('div', f'{asked} {guard_answer(wanted=wanted, value=value)}', f'guard {kind}', title=guard)
+        if ground is not None and value is not None and ground.values:
+            saw = (f'{name.replace("_", " ")} = {brief_value(value)}' for name, value in ground.values)
+            Text('div', ' · '.join(saw), 'guard-saw mono')
+
+
+def draw_outcome(way: EdgeOutcome, shape: Shape, reasons: GuardReasons) -> None:
+    """Draw an edge that could have been taken: whether it was, and what its guards answered."""
+    ends = shape.state(way.edge.dest)
+    failing = way.taken and ends is not None and ends.kind == 'final' and ends.outcome == 'failed'
+    blocked = any(guard.value is not guard.wanted for guard in way.guards)
+    kind = 'taken' if way.taken else 'blocked' if blocked else ''
+    icon = {'taken': 'arrow_circle_right', 'blocked': 'block', '': 'radio_button_unchecked'}[kind]
+    with ui.element('div').classes(f'way {kind} {"failing" if failing else ""}'):
+        ui.icon(icon).props('size="16px" aria-hidden="true"')
+        with ui.element('div'):
+            ui.label(f'to {path_text(way.edge.dest) or "itself"}').classes('way-dest')
+            ui.label(way.reason).classes('muted small')
+            for guard in way.guards:
+                reasons.draw(way.edge, guard.name, wanted=guard.wanted, value=guard.value)

@@ -147,9 +147,14 @@ def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) ->
     _keys_dialog(keys)
     ui.add_body_html(first_words(title, here, NAVIGATION))
     main = ui.element('div').classes('window' if wide else 'page')
-    ui.skip_link(target=main)  # before those of the page
+    skip_link('Skip to main content', main)  # before those of the page
     with main:
         yield
+
+
+def skip_link(text: str, target: ui.element) -> None:
+    """A link past what comes before `target`, for keyboards; the address stays as it is."""
+    ui.skip_link(text, target=target).on('click.prevent', js_handler='() => {}')
 
 
 def _keys_dialog(keys: Keys) -> None:

@@ -64,6 +64,7 @@ def test_the_list_is_one_stop_of_tab_and_arrows_move_in_it(page, new_server):
     page.set_viewport_size({'width': 1440, 'height': 300})
     page.get_by_role('link', name='Skip to runs').focus()
     press('Enter')
+    expect(page).to_have_url(re.compile('/runs$'))  # no place in the page is added to it
     expect(press('ArrowDown')).to_have_class('run-link')
     head = page.locator('.run-top').bounding_box()
     assert focused.bounding_box()['y'] >= head['y'] + head['height'] - 1  # not hidden

@@ -7,7 +7,7 @@ from nicegui import ui
 
 from engine import EngineError
 from engine.records import RunQuery
-from ui.components.theme import LIST_KEYS, frame, notice
+from ui.components.theme import LIST_KEYS, frame, notice, skip_link
 from ui.components.widgets import Text, link
 from ui.exports.importer import ImportDialog
 from ui.pages.home.cards import pattern_cards
@@ -63,7 +63,7 @@ def register(backend: Backend) -> None:
                 Text('h2', 'Patterns', id='patterns')
                 pattern_cards(backend)
             for name, target in (('new run', new_run), ('runs', runs.rows), ('patterns', patterns)):
-                ui.skip_link(f'Skip to {name}', target=target)
+                skip_link(f'Skip to {name}', target)
             await runs.load()
 
 

@@ -6,7 +6,7 @@ from fastapi import Request
 from nicegui import ui
 
 from engine.records import RunId
-from ui.components.theme import LIST_KEYS, frame
+from ui.components.theme import LIST_KEYS, frame, skip_link
 from ui.components.widgets import Text, link
 from ui.exports.importer import ImportDialog
 from ui.pages.runs.filters import Filters
@@ -35,7 +35,7 @@ def register(backend: Backend) -> None:
                         Text('span', 'Recently deleted')
                 listed = RunList(backend, Filters.read(request.query_params), path='/runs', size=SIZE)
                 importer.on_done = listed.look
-            ui.skip_link('Skip to runs', target=listed.rows)
+            skip_link('Skip to runs', listed.rows)
             await listed.load()
             if deleted:
                 await listed.offer_back(RunId(deleted))
@@ -58,5 +58,5 @@ def register(backend: Backend) -> None:
                 listed = RunList(
                     backend, Filters.read(request.query_params), path='/trash', size=SIZE, trash=True
                 )
-            ui.skip_link('Skip to runs', target=listed.rows)
+            skip_link('Skip to runs', listed.rows)
             await listed.load()

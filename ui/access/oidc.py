@@ -19,6 +19,7 @@ from engine import InvalidInput
 from ui.access.access import Access, LoginRefused
 from ui.access.accounts import Account
 from ui.access.caller import Caller, Role
+from ui.network import network_problem
 
 if TYPE_CHECKING:
     from authlib.integrations.httpx_client import AsyncOAuth2Client  # type: ignore[import-untyped]
@@ -228,7 +229,7 @@ class Provider:
             try:
                 facts = await self._get(url)
             except (httpx.HTTPError, ValueError) as error:
-                raise LoginRefused(f'{self.name} cannot be reached ({type(error).__name__}).') from error
+                raise LoginRefused(f'{self.name} cannot be reached: {network_problem(error)}.') from error
             if facts.get('issuer', '').rstrip('/') != self.settings.issuer.rstrip('/'):
                 raise LoginRefused(f'{self.name} calls itself {facts.get("issuer")!r}: check the issuer.')
             self._facts = facts

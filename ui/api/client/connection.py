@@ -14,6 +14,7 @@ from engine import EngineError, InvalidInput
 from engine.errors import JournalUnavailable, WorkspaceError
 from ui.api.problems import KINDS
 from ui.api.wire import decode
+from ui.network import network_problem
 
 R = TypeVar('R')
 CLASSES: Final = {kind: cls for cls, (_, kind) in KINDS.items()} | {'cannot-merge': WorkspaceError}
@@ -139,7 +140,7 @@ class Connection:
 
     def unreachable(self, error: Exception, *, sent: bool = True) -> ServerUnreachable:
         """The error of a server that does not answer."""
-        return ServerUnreachable(f'no server answers at {self.url} ({type(error).__name__})', sent=sent)
+        return ServerUnreachable(f'no server answers at {self.url}: {network_problem(error)}', sent=sent)
 
 
 def error_of(answer: httpx.Response) -> EngineError:

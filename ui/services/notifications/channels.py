@@ -6,7 +6,6 @@ import functools
 import html
 import json
 import os
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ import httpx
 from standardwebhooks import Webhook
 
 from engine import InvalidInput
+from ui.network import network_problem
 from ui.services.notifications.destinations import Destination
 from ui.services.notifications.outbox import Message
 
@@ -103,7 +103,7 @@ class MailServer:
             async with aiosmtplib.SMTP(**self.connection) as client:
                 await client.noop()
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
-            return f'{type(error).__name__}: {error}'[:MOST_TEXT]
+            return network_problem(error)[:MOST_TEXT]
         return ''
 
 
@@ -137,12 +137,10 @@ class Channels:
             if destination.channel == 'email':
                 return await self._send_mail(destination, message, now)
             return await self._post(destination, message, now)
-        except httpx.HTTPError as error:
-            return Result(error=f'{type(error).__name__}: {error}'[:MOST_TEXT])
-        except aiosmtplib.SMTPException as error:
-            return Result(status=getattr(error, 'code', 0) or 0, error=str(error)[:MOST_TEXT])
-        except (OSError, ssl.SSLError, UnicodeError, ValueError) as error:
-            return Result(error=f'{type(error).__name__}: {error}'[:MOST_TEXT])
+        except aiosmtplib.SMTPResponseException as error:
+            return Result(status=error.code, error=f'answered {error.code} {error.message}'[:MOST_TEXT])
+        except (httpx.HTTPError, aiosmtplib.SMTPException, OSError, ValueError) as error:
+            return Result(error=network_problem(error)[:MOST_TEXT])
 
     async def _post(self, destination: Destination, message: Message, now: float) -> Result:
         headers = {'Content-Type': 'application/json'}

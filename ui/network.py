@@ -1,0 +1,43 @@
+"""What went wrong with a connection, in words."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from typing import Final
+
+import httpx
+
+WORDS: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...]] = (
+    (ssl.SSLCertVerificationError, 'its certificate is not trusted'),
+    (socket.gaierror, 'its host name is not known'),
+    (ConnectionRefusedError, 'it refuses connections'),
+    (httpx.ConnectTimeout, 'the connection timed out'),
+    ((httpx.TimeoutException, TimeoutError), 'it did not answer in time'),
+    (ssl.SSLError, 'it does not speak TLS'),
+    (
+        (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError, ConnectionError),
+        'it closed the connection',
+    ),
+    ((httpx.TransportError, OSError), 'no connection could be made'),
+)
+"""By kind of error, the most telling first: one is often the cause of another."""
+
+
+def network_problem(error: BaseException) -> str:
+    """Why a server could not be reached, to follow its name and a colon."""
+    found = list(_with_causes(error))
+    for kinds, words in WORDS:
+        if any(isinstance(one, kinds) for one in found):
+            return words
+    return ' '.join(str(error).split()) or type(error).__name__
+
+
+def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            for one in error.exceptions:
+                yield from _with_causes(one)
+        error = error.__cause__ or error.__context__

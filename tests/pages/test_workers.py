@@ -47,7 +47,7 @@ def fleet(backend: Backend) -> FakeFleet:
 @pytest.fixture
 async def waiting(conductor: Conductor, fleet: FakeFleet) -> str:
     run = (await conductor.start('pipeline', {'task': 'Tea or coffee?'}, title='Drinks', paused=True)).id
-    reason = "no worker has the label 'gpu'"
+    reason = 'no worker has the label “gpu”'
     fleet.waits = [WaitingRun(info=await conductor.info(run), reason=reason)]
     return str(run)
 
@@ -60,7 +60,7 @@ def worker(**values: object) -> WorkerInfo:
 async def test_workers_and_waiting_runs_are_shown(
     pages: User, conductor: Conductor, fleet: FakeFleet, waiting: str
 ) -> None:
-    driven = (await conductor.start('pipeline', {'task': 'Tea or coffee?'}, paused=True)).id
+    driven = (await conductor.start('pipeline', {'task': 'Cake?'}, title='Pastry', paused=True)).id
     fleet.there = [
         worker(labels=('gpu',), patterns={'race': 'a1', 'vote': 'b2'}, runs=(
             DrivenRun(run=driven, pattern='race', since=2.0),
@@ -69,10 +69,19 @@ async def test_workers_and_waiting_runs_are_shown(
         worker(name='north-1', problem='it does not answer'),
     ]  # fmt: skip
     await pages.open('/workers')
-    for text in ('east-1', '1 of 50', driven, 'gpu', '2 patterns', 'Draining', 'it does not answer'):
+    for text in (
+        'east-1',
+        '1 of 50',
+        'Pastry',
+        'gpu',
+        '2 patterns',
+        '0.1.0',
+        'Draining',
+        'It does not answer.',
+    ):
         await pages.should_see(text)
     await pages.should_see('Drinks')
-    await pages.should_see("no worker has the label 'gpu'")
+    await pages.should_see('No worker has the label “gpu”.')
 
 
 async def test_the_settings_lead_to_the_workers(pages: User, fleet: FakeFleet) -> None:
@@ -131,4 +140,4 @@ async def test_the_page_says_what_to_start_and_what_is_wrong(pages: User, fleet:
 
 async def test_without_a_fleet_the_page_says_so(pages: User) -> None:
     await pages.open('/workers')
-    await pages.should_see('This server drives its runs itself')
+    await pages.should_see('This server executes its runs itself')

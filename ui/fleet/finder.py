@@ -48,13 +48,13 @@ class Finder:
         if not there:
             return Found(version='', reason='no worker can be reached')
         if placement.label and not any(placement.label in worker.labels for worker in there):
-            return Found(version='', reason=f'no worker has the label {placement.label!r}')
+            return Found(version='', reason=f'no worker has the label “{placement.label}”')
         known: dict[str, WorkerInfo] = {}
         for worker in there:
             if placement.pattern in worker.patterns and _carries(worker, placement.label):
                 known.setdefault(worker.patterns[placement.pattern], worker)
         if not known:
-            return Found(version='', reason=f'no worker knows the pattern {placement.pattern!r}')
+            return Found(version='', reason=f'no worker knows the pattern “{placement.pattern}”')
         if placement.version in known:
             return Found(version=placement.version)
         problems = []

@@ -1,4 +1,4 @@
-"""The workers of a fleet: what each drives, what waits for one and why; drain one."""
+"""The workers of a fleet: what each executes, what waits for one and why; drain one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ui.access.caller import IDENTITY, Role
 from ui.components.dialogs import confirm
 from ui.components.theme import button, empty_state, frame, notice
 from ui.components.widgets import Text, link, set_attributes
-from ui.formatting.values import count
+from ui.formatting.values import as_sentence, count
 from ui.pages.accounts.parts import moment, table
 from ui.web.backend import Backend
 from ui.web.fleet import FleetView, WaitingRun, WorkerInfo
@@ -26,7 +26,7 @@ DRAIN = 'fleet.drain'
 MOST_RUNS = 12
 """Runs of a worker that are named."""
 START = 'hemicycle worker --temporal HOST:PORT --database postgresql://…'
-ALONE = 'This server drives its runs itself. With --temporal, workers drive them, and this page lists them.'
+ALONE = 'This server executes its runs itself. With --temporal, workers do, and this page lists them.'
 
 
 def register(backend: Backend) -> None:
@@ -37,7 +37,7 @@ def register(backend: Backend) -> None:
         with frame('Workers'):
             with ui.element('div').classes('hero'):
                 Text('h1', 'Workers')
-                Text('p', 'Processes that drive runs, and runs that are waiting for one.', 'muted')
+                Text('p', 'Processes that execute runs, and runs that are waiting for one.', 'muted')
             if backend.fleet is None:
                 empty_state('schedule', ALONE)
                 return
@@ -57,8 +57,8 @@ class Workers:
     def __init__(self, backend: Backend, fleet: FleetView) -> None:
         self._backend, self._fleet = backend, fleet
         self._shown: object = None
-        self._may_see: dict[RunId, bool] = {}
-        """Whether whoever looks may know of a run: others may be private."""
+        self._titles: dict[RunId, str] = {}
+        """Titles of runs; '' if whoever looks may not know of one, which is private."""
         self._place = ui.element('div').classes('workers').props('data-redrawn')
 
     async def look(self) -> None:
@@ -71,18 +71,17 @@ class Workers:
             return
         caller = self._backend.caller
         seen = [one for one in waiting if caller.role is Role.ADMIN or caller.sees(one.info)]
-        for run in {one.run for worker in workers for one in worker.runs[:MOST_RUNS]} - self._may_see.keys():
-            self._may_see[run] = await self._sees(run)
+        for run in {one.run for worker in workers for one in worker.runs[:MOST_RUNS]} - self._titles.keys():
+            self._titles[run] = await self._title(run)
         now = self._backend().clock.now()
         times = [moment(worker.started, now) for worker in workers]  # they change by themselves
         self._show((workers, seen, times), lambda: self._draw(workers, seen, times))
 
-    async def _sees(self, run: RunId) -> bool:
+    async def _title(self, run: RunId) -> str:
         try:
-            await self._backend().info(run)
+            return (await self._backend().info(run)).title or run
         except EngineError:
-            return False
-        return True
+            return ''
 
     def _show(self, state: object, draw: Callable[[], None]) -> None:
         if state != self._shown:
@@ -93,7 +92,7 @@ class Workers:
 
     def _draw(self, workers: list[WorkerInfo], waiting: list[WaitingRun], times: list[str]) -> None:
         if workers:
-            columns = ('Worker', 'Started', 'Load', 'Runs', 'Accepts', '')
+            columns = ('Worker', 'Started', 'Load', 'Runs', 'Accepts', 'Version', '')
             with table(columns, 'Workers') as drawn:
                 for worker, since in zip(workers, times, strict=True):
                     room = f'{len(worker.runs)} of {worker.at_once}' if worker.at_once else '—'
@@ -103,6 +102,7 @@ class Workers:
                         with drawn.cell():
                             if not worker.problem:
                                 _draw_service(worker)
+                        drawn.cell(worker.program)
                         with drawn.actions():
                             self._draw_drain(worker)
         else:
@@ -118,15 +118,15 @@ class Workers:
                     with drawn.cell(), link(f'/runs/{one.info.id}'):
                         Text('span', one.info.title or one.info.id)
                     drawn.cell(one.info.pattern)
-                    drawn.cell(one.reason)
+                    drawn.cell(as_sentence(one.reason))
 
     def _draw_runs(self, worker: WorkerInfo) -> None:
         if worker.problem:
-            Text('p', worker.problem, 'problem')
-        named = [one for one in worker.runs[:MOST_RUNS] if self._may_see[one.run]]
+            Text('p', as_sentence(worker.problem), 'problem')
+        named = [one for one in worker.runs[:MOST_RUNS] if self._titles[one.run]]
         for one in named:
-            with link(f'/runs/{one.run}', 'mono', title=one.pattern):
-                Text('span', one.run)
+            with link(f'/runs/{one.run}', 'worker-run', title=f'{one.pattern}, run {one.run}'):
+                Text('span', self._titles[one.run])
         if others := len(worker.runs) - len(named):
             Text('span', f'and {others} more' if named else count(others, 'run'), 'muted')
 
@@ -167,8 +167,6 @@ def _draw_service(worker: WorkerInfo) -> None:
     known = list(worker.patterns)
     said = known[0] if len(known) == 1 else count(len(known), 'pattern')
     Text('span', said, 'muted', title=versions)
-    if worker.program:
-        Text('span', f' · {worker.program}', 'muted')
 
 
 def _draw_problem(problem: str) -> None:

@@ -68,7 +68,7 @@ def test_an_unreachable_mail_server_is_found_on_request(
 ) -> None:
     monkeypatch.setenv('HEMICYCLE_SMTP', 'smtp://127.0.0.1:1')
     found = examine('--call', code=1)['127.0.0.1:1']
-    assert found['level'] == 'broken' and 'Connect call failed' in found['text']
+    assert found['level'] == 'broken' and found['text'] == 'it refuses connections'
 
 
 def test_accounts_are_counted_and_a_damaged_one_is_named(examine: Doctor) -> None:  # noqa: F811

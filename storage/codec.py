@@ -70,7 +70,7 @@ class Codec:
             [(edge.source, edge.dest) for edge in step.edges],
             [(guard.name, guard.value, guard.wanted, guard.source, guard.dest) for guard in step.guards],
             [(change.op, change.path, change.value) for change in step.changes],
-            *([event.played, event.who] if event.who else [event.played] if event.played else ()),
+            *_drop_defaults(event),
         ]
         return _encode(value, f'step {step.seq} of run {step.run}')
 
@@ -85,6 +85,14 @@ class Codec:
         if len(text) < WORTHWHILE:
             return bytes((form | PLAIN,)) + text
         return bytes((form | PACKED,)) + self._compressor.compress(text)
+
+
+def _drop_defaults(event: Event) -> list[Any]:
+    """The fields that most events do not have, up to the last one that this event has."""
+    found = [event.played, event.who, event.key]
+    while found and not found[-1]:
+        found.pop()
+    return found
 
 
 def _encode(value: Any, what: str) -> Text:
@@ -124,6 +132,7 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
                 since=since,
                 played=more[0] if more else 0,
                 who=more[1] if len(more) > 1 else '',
+                key=more[2] if len(more) > 2 else '',
             ),
             raised=raised,
             left=_paths(tuple(left)),

@@ -44,6 +44,9 @@ from engine.records.state_path import parent_of
 from engine.records.usage import SOURCES
 from engine.workspace.object_store import DIGEST
 
+MOST_KEYS = 100
+"""Events of a run whose repetition is known: whoever got no answer repeats soon."""
+
 
 class RunProjection:
     """A run's derived state, without its memory: kept by live runs and by every fold."""
@@ -71,6 +74,8 @@ class RunProjection:
         """By agent path: the latest snapshot of its folder."""
         self.meter = Meter()
         """The budget's."""
+        self.keys: tuple[str, ...] = ()
+        """The keys of the latest events that have one."""
         self.cancelled = self.aborted = False
         self.error = self.caveat = ''
         """The latest error, and how the result falls short according to the pattern."""
@@ -144,6 +149,8 @@ class RunProjection:
 
     def _control(self, transition: Transition) -> None:
         event = transition.event
+        if event.key:
+            self.keys = (*self.keys[1 - MOST_KEYS :], event.key)
         self.meter.apply(event, transition.seq, self.usage)
         self.pauses.apply(event.name, event.at, event.data, transition.active)
         match event.name:
@@ -298,7 +305,7 @@ class Fold:
         else:
             fold.projection.meter.running = max(0.0, state['time'] - state['started'])
         _load_pauses(fold, state)
-        state['active'] = tuple(state['active'])
+        state['active'], state['keys'] = tuple(state['active']), tuple(state.get('keys', ()))
         state['entered'] = {path: (int(seq), time) for path, (seq, time) in state['entered'].items()}
         for name, value in state.items():
             setattr(fold.projection, name, value)
@@ -320,7 +327,7 @@ def _load_pauses(fold: Fold, state: dict[str, Any]) -> None:
 
 KEPT = (
     'time', 'started', 'ran', 'active', 'entered', 'attempts', 'cancelled', 'aborted', 'error', 'caveat',
-    'files',
+    'files', 'keys',
 )  # fmt: skip
 
 

@@ -62,6 +62,8 @@ class Event:
     """In a fork, the parent's step it was replayed from; 0 if it happened here."""
     who: str = ''
     """The account that sent it; '' for the engine's own events, and where nobody logs in."""
+    key: str = ''
+    """What its sender calls it: repeated with the same key, it is not carried out again. '' if none."""
 
 
 @quick

@@ -27,6 +27,7 @@ from engine.runtime.run import Run
 from engine.runtime.run_factory import (
     ACTOR,
     Charts,
+    event_key,
     find_unpriced_models,
     initial_state,
     outside_event,
@@ -99,7 +100,7 @@ class LiveRuns:
             raise RunElsewhere(run, event, elsewhere)
         return self.runs[run]
 
-    async def send(
+    async def send(  # noqa: PLR0913  (all but the first two have defaults)
         self,
         run: RunId,
         name: str,
@@ -107,10 +108,21 @@ class LiveRuns:
         at: str = '',
         data: Mapping[str, Any] | None = None,
         seen: int | None = None,
+        key: str = '',
     ) -> None:
         """Send an event; see `RunControl.send`."""
+        key = event_key(run, key, name, at, data)
+        if key and await self._has_taken(run, name, key):
+            return
         live = await self.require(run, name)
-        await live.send(outside_event(run, live.projection, name, at, data), seen=seen)
+        await live.send(outside_event(run, live.projection, name, at, data, key), seen=seen)
+
+    async def _has_taken(self, run: RunId, name: str, key: str) -> bool:
+        """Whether a run has an event with this key; of one that goes on elsewhere, its process knows."""
+        if live := self.runs.get(run):
+            return await live.has_taken(name, key)
+        ended = (await self.journal.info(run)).status.ended
+        return ended and key in (await read_fold(self.journal, run)).projection.keys
 
     async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
         """Evaluate a condition at the present step; see `RunControl.probe`."""

@@ -95,6 +95,13 @@ class Run:
             raise InvalidInput(problems)
         await self._mailbox.ask(event if data is event.data else replace(event, data=data), seen)
 
+    async def has_taken(self, name: str, key: str) -> bool:
+        """Whether an event with this key is journaled. Raises `RunElsewhere`: it cannot be said here."""
+        if key not in self.projection.keys:
+            return False
+        await self._mailbox.ask(Event(name=name, key=key))  # It may just be being journaled.
+        return True
+
     @property
     def is_idle(self) -> bool:
         """Whether nothing is in progress, and no event is waiting."""
@@ -146,23 +153,36 @@ class Run:
                 await self._play(self._replayer)
 
     async def _receive(self, envelope: Envelope) -> None:
-        event = envelope.event
+        event, asked = envelope.event, envelope.answer is not None
+        if asked and self._is_repeated(envelope):
+            return
         if self.lost or self.projection.status.ended:
-            if envelope.answer is None:
-                return  # What an activity still reported when the run ended.
-            if self.lost:
-                raise RunElsewhere(self.info.id, event.name, self.lost)
-            raise EventRefused(self.info.id, event.name, f'it is {self.projection.status}')
-        if envelope.seen is not None and envelope.seen != self.projection.seq:
-            raise StepPassed(self.info.id, event.name, envelope.seen, self.projection.seq)
+            return  # What an activity still reported when the run ended.
         if event.since and self.projection.entered.get(event.at, (0,))[0] != event.since:
             return  # The ending of a past visit: its state was left while this envelope waited.
-        await self._carry_out(self._handle_outside(event, asked=envelope.answer is not None))
+        await self._carry_out(self._handle_outside(event, asked=asked))
         if not (self._muted or self._work.held_back):  # What is held back would seem to be over.
             while following := self._enforcer.next_event(self._mailbox.waiting):
                 await self._carry_out(self._decide_safely(following, asked=False))
             if dead_end := self._dead_end():
                 await self._carry_out([self._abort(dead_end)])
+
+    def _is_repeated(self, envelope: Envelope) -> bool:
+        """Whether the event is journaled already: its sender did not get the answer.
+
+        Raises:
+            EventRefused: the run does not take it, whatever it is.
+        """
+        run, event, projection = self.info.id, envelope.event, self.projection
+        if self.lost:
+            raise RunElsewhere(run, event.name, self.lost)
+        if event.key in projection.keys:
+            return True
+        if projection.status.ended:
+            raise EventRefused(run, event.name, f'it is {projection.status}')
+        if envelope.seen is not None and envelope.seen != projection.seq:
+            raise StepPassed(run, event.name, envelope.seen, projection.seq)
+        return False
 
     @property
     def _muted(self) -> bool:
@@ -231,6 +251,7 @@ class Run:
             ran=self.projection.ran_at(now),
             played=event.played,
             who=event.who,
+            key=event.key,
         )
         moves = self.chart.fire(self.projection.active, self.state, timed, kept=event)
         if not moves and (asked or event.name not in ENDINGS | {EXHAUSTED}):

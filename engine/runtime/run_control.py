@@ -18,7 +18,7 @@ class RunControl:
     def __init__(self, live: LiveRuns) -> None:
         self._live = live
 
-    async def send(
+    async def send(  # noqa: PLR0913  (all but the first two have defaults)
         self,
         run: RunId,
         name: str,
@@ -26,6 +26,7 @@ class RunControl:
         at: str = '',
         data: Mapping[str, Any] | None = None,
         seen: int | None = None,
+        key: str = '',
     ) -> None:
         """Send an event to a run; it is journaled when this returns.
 
@@ -38,12 +39,14 @@ class RunControl:
                 `reason`.
             seen: the last step that the sender knows, if it is to be refused once the run has moved on. The
                 same for every other method that steers.
+            key: what the sender calls this event: repeated with the same key, it is not carried out again, as
+                long as it is among the last 100 with a key. The same for every other method that steers.
 
         Raises:
             UnknownRun, EventRefused, InvalidInput
             StepPassed: the run has moved since step `seen`.
         """
-        await self._live.send(run, name, at=at, data=data, seen=seen)
+        await self._live.send(run, name, at=at, data=data, seen=seen, key=key)
 
     def runs_here(self, run: RunId) -> bool:
         """Whether this conductor runs it now, and so can control it."""
@@ -53,7 +56,7 @@ class RunControl:
         """The last step of a run paused here with nothing in progress; otherwise 0."""
         return self._live.at_rest(run)
 
-    async def pause(self, run: RunId, at: str = '', *, seen: int | None = None) -> None:
+    async def pause(self, run: RunId, at: str = '', *, seen: int | None = None, key: str = '') -> None:
         """Start nothing new: work in progress finishes and is journaled.
 
         Args:
@@ -61,13 +64,14 @@ class RunControl:
             at: an active state: only its region is held, with its work and its timeouts, and the others
                 continue; '' is the whole run. A region is held for as long as its parallel state is active.
             seen: as for `send`.
+            key: as for `send`.
 
         Raises:
             UnknownRun, EventRefused
         """
-        await self.send(run, 'pause', at=at, seen=seen)
+        await self.send(run, 'pause', at=at, seen=seen, key=key)
 
-    async def resume(self, run: RunId, at: str = '', *, seen: int | None = None) -> None:
+    async def resume(self, run: RunId, at: str = '', *, seen: int | None = None, key: str = '') -> None:
         """Resume the run or a region.
 
         Regions further in with a pause of their own stay held, unless nothing could proceed then: in that
@@ -77,13 +81,16 @@ class RunControl:
             run: which run.
             at: an active state, for its region; '' is for the whole run.
             seen: as for `send`.
+            key: as for `send`.
 
         Raises:
             UnknownRun, EventRefused
         """
-        await self.send(run, 'resume', at=at, seen=seen)
+        await self.send(run, 'resume', at=at, seen=seen, key=key)
 
-    async def step(self, run: RunId, how: StepMode = 'in', at: str = '', *, seen: int | None = None) -> None:
+    async def step(
+        self, run: RunId, how: StepMode = 'in', at: str = '', *, seen: int | None = None, key: str = ''
+    ) -> None:
         """Continue for one step, then pause; works on runs that are not paused, too.
 
         Args:
@@ -94,16 +101,22 @@ class RunControl:
             at: an active state: only its region continues, then pauses; the others are unaffected. '' is for
                 the whole run.
             seen: as for `send`.
+            key: as for `send`.
 
         A step over or out ends early if a breakpoint pauses the region or one around it.
 
         Raises:
             UnknownRun, EventRefused, InvalidInput
         """
-        await self.send(run, 'step', at=at, data={'how': how}, seen=seen)
+        await self.send(run, 'step', at=at, data={'how': how}, seen=seen, key=key)
 
     async def set_breakpoints(
-        self, run: RunId, breakpoints: Sequence[Breakpoint], *, seen: int | None = None
+        self,
+        run: RunId,
+        breakpoints: Sequence[Breakpoint],
+        *,
+        seen: int | None = None,
+        key: str = '',
     ) -> tuple[Breakpoint, ...]:
         """Replace a run's breakpoints; they are stored with the run.
 
@@ -111,6 +124,7 @@ class RunControl:
             run: which run.
             breakpoints: all of them; those without a number get one. The run counts the hits by number.
             seen: as for `send`.
+            key: as for `send`.
 
         Returns:
             The breakpoints with their numbers.
@@ -120,7 +134,7 @@ class RunControl:
             InvalidInput: an unknown state or edge, or an invalid condition; names the field.
         """
         fresh = number_breakpoints(breakpoints)
-        await self.send(run, 'breakpoints', data={'breakpoints': dump_breakpoints(fresh)}, seen=seen)
+        await self.send(run, 'breakpoints', data={'breakpoints': dump_breakpoints(fresh)}, seen=seen, key=key)
         return fresh
 
     async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
@@ -132,7 +146,7 @@ class RunControl:
         """
         return await self._live.probe(run, condition)
 
-    async def extend(
+    async def extend(  # noqa: PLR0913  (all but the first have defaults)
         self,
         run: RunId,
         *,
@@ -140,6 +154,7 @@ class RunControl:
         cost: float | None = None,
         seconds: float | None = None,
         seen: int | None = None,
+        key: str = '',
     ) -> None:
         """Raise the run's budget by these amounts; if it was spent and the run has not ended, work resumes.
 
@@ -149,8 +164,8 @@ class RunControl:
         """
         more = {'tokens': tokens, 'cost': cost, 'seconds': seconds}
         amounts = {kind: amount for kind, amount in more.items() if amount is not None}
-        await self.send(run, 'extend', data=amounts, seen=seen)
+        await self.send(run, 'extend', data=amounts, seen=seen, key=key)
 
-    async def cancel(self, run: RunId, reason: str = '', *, seen: int | None = None) -> None:
+    async def cancel(self, run: RunId, reason: str = '', *, seen: int | None = None, key: str = '') -> None:
         """Cancel the run: every activity has been cancelled by the time the run appears as ended."""
-        await self.send(run, 'cancel', data={'reason': reason}, seen=seen)
+        await self.send(run, 'cancel', data={'reason': reason}, seen=seen, key=key)

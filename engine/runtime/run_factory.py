@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -337,8 +339,19 @@ def title_of(pattern: Pattern) -> str:
     return clip(' '.join(pattern.task[:1_000].split()), 80) or pattern.title
 
 
-def outside_event(
-    run: RunId, projection: RunProjection, name: str, at: str, data: Mapping[str, Any] | None
+def event_key(run: RunId, key: str, name: str, at: str, data: Mapping[str, Any] | None) -> str:
+    """A sender's key as it is journaled: the same of another sender, or with another event, is another."""
+    if not key:
+        return ''
+    try:
+        about = json.dumps([run, ACTOR.get(), key, name, at, dict(data or {})], sort_keys=True).encode()
+    except (ValueError, TypeError):
+        return ''  # It will be refused.
+    return hashlib.blake2b(about, digest_size=8).hexdigest()
+
+
+def outside_event(  # noqa: PLR0913  (the parts of an event)
+    run: RunId, projection: RunProjection, name: str, at: str, data: Mapping[str, Any] | None, key: str
 ) -> Event:
     """Build an event from a caller's values.
 
@@ -352,7 +365,7 @@ def outside_event(
         raise EventRefused(run, name, f'{at!r} is not active')
     try:
         values = to_jsonable(dict(data or {}))
-        return Event(name=name, at=StatePath(at), data=values, who=ACTOR.get())
+        return Event(name=name, at=StatePath(at), data=values, who=ACTOR.get(), key=key)
     except (ValueError, TypeError) as error:
         raise InvalidInput({'data': f'it is not JSON: {error}'}) from None
 

@@ -143,7 +143,11 @@ async def test_a_run_that_waits_ends_the_stream_with_an_interrupt():
         accepts = {one['event'] for one in interrupt['metadata']['accepts']}
         assert accepts == {'approve', 'deny'}
         answer = {'interruptId': interrupt['id'], 'status': 'resolved', 'payload': {'event': 'deny'}}
-        events = check_events(await http.post('/agui/asks', json=make_input(resume=[answer])))
-        assert events[-1]['outcome']['type'] == 'success'
+        key = {'Idempotency-Key': 'answer'}
+        for _ in range(2):
+            events = check_events(
+                await http.post('/agui/asks', json=make_input(resume=[answer]), headers=key)
+            )
+            assert events[-1]['outcome']['type'] == 'success'
         again = await http.post('/agui/asks', json=make_input(resume=[answer]))
         assert again.status_code == 409  # It has ended.

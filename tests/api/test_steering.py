@@ -72,6 +72,19 @@ async def test_of_two_answers_to_one_step_one_counts(conductor: Conductor, http:
     assert sorted(answer.status_code for answer in both) == [200, 412]
 
 
+async def test_a_request_is_repeated_with_its_key(conductor: Conductor, http: httpx.AsyncClient):
+    run = await start_paused(conductor)
+    for key in ('a', 'a', 'b'):
+        answer = await http.post(f'/runs/{run}/step', headers={'Idempotency-Key': key})
+        assert answer.status_code == 200, answer.text
+    seen = answer.headers['ETag']
+    for _ in range(2):
+        answer = await http.post(f'/runs/{run}/resume', headers={'Idempotency-Key': 'c', 'If-Match': seen})
+        assert answer.status_code == 200, answer.text
+    names = [step.event.name for step in await conductor.transitions(run)]
+    assert (names.count('step'), names.count('resume')) == (2, 1)
+
+
 async def test_a_tool_call_is_listed_and_approved_or_denied():
     model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
     from engine import Pattern

@@ -166,7 +166,8 @@ def test_a_socket_streams_and_steers(client: TestClient):
         assert answer_of(socket, None)['problem']['status'] == 422
         socket.send_json({'id': 4, 'do': 'subscribe', 'run': 'nothing'})
         assert answer_of(socket, 4)['problem']['status'] == 404
-        socket.send_json({'id': 5, 'do': 'cancel', 'run': made})
+        for number in (5, 50):
+            socket.send_json({'id': number, 'do': 'cancel', 'run': made, 'key': 'once'})
         while seen[-1]['type'] != 'end':
             seen.append(socket.receive_json())
         socket.send_json({'id': 6, 'do': 'subscribe'})
@@ -175,6 +176,7 @@ def test_a_socket_streams_and_steers(client: TestClient):
         client.delete(f'/runs/{made}')
         while seen[-1]['type'] != 'gone':
             seen.append(socket.receive_json())
+        assert {one['id']: one['type'] for one in seen if one.get('id') in (5, 50)} == {5: 'done', 50: 'done'}
         for message in [*seen, refused]:
             MESSAGES.validate_python(message)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import io
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -218,6 +219,31 @@ class TestSteering:
         with pytest.raises(EventRefused) as refused:
             await conductor.pause(run)
         assert (refused.value.run, refused.value.event) == (run, 'pause')
+
+    async def test_what_is_repeated_with_the_same_key_has_no_second_effect(
+        self, conductor: Conductor, here: Conductor
+    ):
+        run = (await conductor.start('lone', paused=True, budget=Budget(tokens=500))).id
+        for key in ('a', 'a', 'b', ''):
+            await conductor.step(run, key=key)
+            await conductor.extend(run, tokens=10, key=key)  # The same key for something else does not count.
+        for _ in range(2):
+            await conductor.set_breakpoints(run, [Breakpoint(enter='over')], key='a')
+            await conductor.resume(run, key='a')
+        for _ in range(2):
+            await conductor.pause(run, key='a')
+        seen = (await conductor.info(run)).seq
+        for _ in range(2):
+            await conductor.send(run, 'resume', seen=seen, key='c')
+        for _ in range(2):
+            await conductor.cancel(run, 'enough', key='a')
+        with pytest.raises(EventRefused):
+            await conductor.cancel(run, 'enough', key='b')
+        counted = Counter(step.event.name for step in await here.transitions(run))
+        assert counted == {
+            'start': 1, 'step': 3, 'extend': 3, 'breakpoints': 1, 'pause': 1, 'resume': 2, 'cancel': 1
+        }  # fmt: skip
+        assert await here.audit(run) == counted.total()
 
     async def test_a_paused_run_is_reported_at_rest(self, conductor: Conductor):
         run = await start_paused(conductor)

@@ -31,7 +31,24 @@ WRITER = 'tests/unit/storage/test_writer.py'
 JOURNAL = 'tests/contract/test_journal.py'
 FORK = 'tests/unit/engine/history/test_fork_tools.py'
 
+CONTROL = 'tests/unit/engine/runtime/test_run_control.py'
+FLEET = 'tests/unit/ui/fleet/test_commands.py'
+
 MUTATIONS = (
+    Mutation(
+        name='carry an event out again when it is repeated',
+        module='engine.runtime.run',
+        before='        if event.key in projection.keys:\n',
+        after='        if False:\n',
+        guards=(f'{CONTROL}::test_a_repeated_event_is_known_by_its_key_after_a_restart',),
+    ),
+    Mutation(
+        name='send a command to a worker without a key',
+        module='ui.fleet.web',
+        before="there=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen, key=key),",
+        after="there=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen),",
+        guards=(FLEET,),
+    ),
     Mutation(
         name='act before the step is journaled',
         module='engine.runtime.run',
@@ -88,8 +105,8 @@ MUTATIONS = (
     Mutation(
         name='take events after the end',
         module='engine.runtime.run',
-        before='if self.lost or self.projection.status.ended:\n            if envelope',
-        after='if self.lost:\n            if envelope',
+        before='        if projection.status.ended:\n            raise',
+        after='        if False:\n            raise',
         guards=(f'{LAW}::test_a_queued_event_is_refused_when_the_run_ends',),
     ),
     Mutation(

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 
-def serve_api(backend: Backend) -> FastAPI:
-    """The application of this process, with this backend until the next call."""
-    app = _build_once()
+def serve_api(backend: Backend, server: str = '') -> FastAPI:
+    """The application of this process, or of one of its servers, with this backend until the next call."""
+    app = _build_once(server)
     app.state = State({'backend': backend})
     return app
 
 
 @cache
-def _build_once() -> FastAPI:
+def _build_once(server: str) -> FastAPI:
     return build_api(Backend())

@@ -69,13 +69,13 @@ async def run_with_agui(
     """Run a pattern for a front end that speaks AG-UI, and stream what happens as its events.
 
     The last message of the user is the pattern's text; `forwardedProps.parameters` are further parameters.
-    With an `Idempotency-Key`, a repetition streams the run that was started the first time.
+    With an `Idempotency-Key`, a repetition streams the run that was started or answered the first time.
     A run that waits for a person ends the stream with an interrupt; `resume` answers it with a payload of
     `event`, `at` and `data`, as the interrupt's metadata lists them.
     """
     made = conductor.catalog.pattern(pattern)
     if asked.resume:
-        run, after = await _resume(conductor, asked.resume[0])
+        run, after = await _resume(conductor, asked.resume[0], once.key)
     else:
         run, after = await _start(conductor, once, made, asked), 0
     encoder = EventEncoder()
@@ -112,7 +112,7 @@ def _text(content: Any) -> str:
     return ''.join(part.text for part in content or () if getattr(part, 'type', '') == 'text')
 
 
-async def _resume(conductor: Conductor, entry: ResumeEntry) -> tuple[RunId, int]:
+async def _resume(conductor: Conductor, entry: ResumeEntry, key: str) -> tuple[RunId, int]:
     """Answer the interrupt of a run. Raises `StepPassed` if it was answered already."""
     name, _, step = entry.interrupt_id.partition('@')
     if not step.isdecimal() or len(step) > 15:
@@ -120,10 +120,11 @@ async def _resume(conductor: Conductor, entry: ResumeEntry) -> tuple[RunId, int]
     run, seen = RunId(name), int(step)
     answer = entry.payload if isinstance(entry.payload, dict) else {}
     if entry.status == 'cancelled':
-        await conductor.cancel(run, 'cancelled by a person', seen=seen)
+        await conductor.cancel(run, 'cancelled by a person', seen=seen, key=key)
     else:
         event, at, data = str(answer.get('event', 'approve')), str(answer.get('at', '')), answer.get('data')
-        await conductor.send(run, event, at=at, data=data if isinstance(data, dict) else {}, seen=seen)
+        given = data if isinstance(data, dict) else {}
+        await conductor.send(run, event, at=at, data=given, seen=seen, key=key)
     return run, seen
 
 

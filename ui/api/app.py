@@ -38,8 +38,8 @@ MOST_BYTES = 4 << 20
 DESCRIPTION = """Runs multi-agent workflows as statecharts: launch, watch, steer, replay and fork them.
 
 Errors are problem details (RFC 9457). Lists have cursors: pass `next` as `cursor`. Timestamps are in RFC
-3339. Requests that create something are safe to repeat with an `Idempotency-Key`. The `ETag` of a run is its
-last step: with `If-Match`, steering is refused once the run has moved on."""
+3339. Requests that create something or steer are safe to repeat with an `Idempotency-Key`. The `ETag` of a
+run is its last step: with `If-Match`, steering is refused once the run has moved on."""
 ROUTES = (
     patterns,
     launch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypedDict, cast
 
 from fastapi import Depends, Header, Path, Query, Response
 from starlette.requests import HTTPConnection
@@ -103,7 +103,31 @@ def seen_step(
     return int(found[1])
 
 
-Seen = Annotated[int | None, Depends(seen_step)]
+class Terms(TypedDict):
+    """The terms on which a run takes an event; parameters of every method that steers."""
+
+    seen: int | None
+    key: str
+
+
+def terms(
+    seen: Annotated[int | None, Depends(seen_step)],
+    key: Annotated[
+        str,
+        Header(
+            alias='Idempotency-Key',
+            max_length=200,
+            description='Makes the request safe to repeat: with the same key and body, it is carried out once'
+            ' (as long as it is among the last 100 events with a key that the run took).',
+            examples=['4b1c2f0e-step'],
+        ),
+    ] = '',
+) -> Terms:
+    """On which terms a request steers."""
+    return {'seen': seen, 'key': key}
+
+
+Steering = Annotated[Terms, Depends(terms)]
 
 
 def run_query(  # noqa: PLR0913  (its parameters are the query's)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
-from engine.errors import EventRefused, JournalUnavailable, RunElsewhere, StaleOwner, UnknownPattern
+from engine.errors import JournalUnavailable, RunElsewhere, StaleOwner, UnknownPattern
 from engine.records import RunId, RunInfo
 from engine.runtime import ConditionResult, Item, LiveRuns
 from ui.api.client import Connection, ServerUnreachable
@@ -25,6 +27,8 @@ log = logging.getLogger('hemicycle')
 PATIENCE: Final = 15.0
 """Seconds for which a command waits for a worker that can take it."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
+NOTHING_DONE: Final = 'nothing was done; try again'
+MAYBE_DONE: Final = 'the run shows whether it was done'
 
 
 class FleetRuns(LiveRuns):
@@ -50,7 +54,7 @@ class FleetRuns(LiveRuns):
         self._placing: dict[RunId, asyncio.Task[None]] = {}
         self._again: set[RunId] = set()
         """Runs for which something new arrived while they were being placed."""
-        self._holding: dict[RunId, asyncio.Lock] = {}
+        self._holding: WeakValueDictionary[RunId, asyncio.Lock] = WeakValueDictionary()
 
     async def create(self, info: RunInfo, *chart_and_state: Any) -> None:
         """Journal a new run and its first step, and have a worker drive it."""
@@ -94,7 +98,7 @@ class FleetRuns(LiveRuns):
             async for item in items:
                 yield item
 
-    async def send(
+    async def send(  # noqa: PLR0913  (all but the first two have defaults)
         self,
         run: RunId,
         name: str,
@@ -102,21 +106,27 @@ class FleetRuns(LiveRuns):
         at: str = '',
         data: Mapping[str, Any] | None = None,
         seen: int | None = None,
+        key: str = '',
     ) -> None:
-        """Send an event to the run's worker, or journal it here if it has none."""
+        """Send an event to the run's worker, or journal it here if it has none.
+
+        It always gets a key: a worker may die, or lose the run, after it has journaled the event, and before
+        it answers.
+        """
+        key = key or uuid.uuid4().hex
         body = {'name': name, 'at': at, 'data': dict(data or {})}
         await self._reach(
             run,
             name,
-            there=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen),
-            here=lambda: super(FleetRuns, self).send(run, name, at=at, data=data, seen=seen),
+            there=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen, key=key),
+            here=lambda: super(FleetRuns, self).send(run, name, at=at, data=data, seen=seen, key=key),
         )
 
     async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
         """Evaluate a condition where the run is driven, or here."""
 
         async def there(worker: Connection) -> ConditionResult | None:
-            told = await worker.steer(f'runs/{run}/probe', {'condition': condition})
+            told = await worker.do(f'runs/{run}/probe', {'condition': condition})
             return None if told is None else decode(ConditionResult, told)
 
         here = super().probe
@@ -139,17 +149,18 @@ class FleetRuns(LiveRuns):
     ) -> R:
         """Do something where the run is driven; or here, if it is driven nowhere.
 
+        It is repeated until somebody answers, so it must not matter if it was done already.
+
         Raises:
             EventRefused: as the run refuses it, or it has ended.
-            JournalUnavailable: no worker could be reached in time; or the connection broke, and the journal
-                says whether it was done.
+            JournalUnavailable: nobody answered in time.
         """
         loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
-        until, problem = loop.time() + PATIENCE, 'no worker has taken the run'
+        until, problem, outcome = loop.time() + PATIENCE, 'no worker has taken the run', NOTHING_DONE
         while True:
             info = await self.journal.info(run)
             if info.status.ended:
-                raise EventRefused(run, name, f'it is {info.status}')
+                return await here()  # It says how it ended, or that this was done before.
             held, worker = False, address_of(info.owner)
             try:
                 if worker:
@@ -157,14 +168,13 @@ class FleetRuns(LiveRuns):
             except (RunElsewhere, StaleOwner):
                 held = (await self.journal.info(run)).epoch != info.epoch  # Another worker took it just now.
             except ServerUnreachable as error:
-                if error.sent:
-                    raise
                 problem, held = str(error), await self._may_be_held(run)
+                outcome = MAYBE_DONE if error.sent else outcome
             if not held and await self._fits(info):
                 with contextlib.suppress(RunElsewhere, StaleOwner):
                     return await self._do_here(info, here)
             if loop.time() > until:
-                raise JournalUnavailable(f'{problem}: nothing was done; try again')
+                raise JournalUnavailable(f'{problem}: {outcome}')
             self._place(info)
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -189,12 +199,10 @@ class FleetRuns(LiveRuns):
         """Claim the run, decide and journal, start nothing, and let a worker go on."""
         async with self._holding.setdefault(info.id, asyncio.Lock()):
             try:
-                if await self.take_over(info.id) is None:
-                    raise EventRefused(info.id, 'event', 'it has ended')
+                await self.take_over(info.id)
                 return await here()
             finally:
                 await self._pass_on(info)
-                self._holding.pop(info.id, None)
 
     async def _pass_on(self, info: RunInfo) -> None:
         """Let go of a run that was decided on here, and have a worker go on with it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.errors import JournalDamaged
@@ -39,6 +41,14 @@ def test_a_flipped_bit_is_never_shown() -> None:
                 assert read(broken) == sent
             except JournalDamaged as error:
                 assert 'step 1 of run r' in str(error)
+
+
+@pytest.mark.parametrize('played', [0, 3])
+@pytest.mark.parametrize('who', ['', 'ada'])
+@pytest.mark.parametrize('key', ['', 'k'])
+def test_what_few_events_have_is_stored(played: int, who: str, key: str) -> None:
+    sent = replace(step('a'), event=Event(name='done', played=played, who=who, key=key))
+    assert read(Codec().transition(sent)) == sent
 
 
 CLAIMS_FOUR_EXABYTES = b'\1\x28\xb5\x2f\xfd\xe0' + (2**62).to_bytes(8, 'little') + b'abc'

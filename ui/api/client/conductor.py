@@ -206,7 +206,7 @@ class HttpConductor:
         """What people can send to a run now."""
         return await self._ask.many(AcceptedEvent, f'runs/{run}/accepts')
 
-    async def send(
+    async def send(  # noqa: PLR0913  (all but the first two have defaults)
         self,
         run: RunId,
         name: str,
@@ -214,28 +214,31 @@ class HttpConductor:
         at: str = '',
         data: Mapping[str, Any] | None = None,
         seen: int | None = None,
+        key: str = '',
     ) -> None:
         """Send an event; it is journaled when this returns. Raises `EventRefused`, `InvalidInput`."""
         body = {'name': name, 'at': at, 'data': dict(data or {})}
-        await self._ask.steer(f'runs/{run}/events', body, seen=seen)
+        await self._ask.steer(f'runs/{run}/events', body, seen=seen, key=key)
 
-    async def pause(self, run: RunId, at: str = '', *, seen: int | None = None) -> None:
+    async def pause(self, run: RunId, at: str = '', *, seen: int | None = None, key: str = '') -> None:
         """Start nothing new in a run or a region."""
-        await self._ask.steer(f'runs/{run}/pause', {'at': at}, seen=seen)
+        await self._ask.steer(f'runs/{run}/pause', {'at': at}, seen=seen, key=key)
 
-    async def resume(self, run: RunId, at: str = '', *, seen: int | None = None) -> None:
+    async def resume(self, run: RunId, at: str = '', *, seen: int | None = None, key: str = '') -> None:
         """Resume the run or a region."""
-        await self._ask.steer(f'runs/{run}/resume', {'at': at}, seen=seen)
+        await self._ask.steer(f'runs/{run}/resume', {'at': at}, seen=seen, key=key)
 
-    async def step(self, run: RunId, how: StepMode = 'in', at: str = '', *, seen: int | None = None) -> None:
+    async def step(
+        self, run: RunId, how: StepMode = 'in', at: str = '', *, seen: int | None = None, key: str = ''
+    ) -> None:
         """Continue for one step, then pause."""
-        await self._ask.steer(f'runs/{run}/step', {'how': how, 'at': at}, seen=seen)
+        await self._ask.steer(f'runs/{run}/step', {'how': how, 'at': at}, seen=seen, key=key)
 
-    async def cancel(self, run: RunId, reason: str = '', *, seen: int | None = None) -> None:
+    async def cancel(self, run: RunId, reason: str = '', *, seen: int | None = None, key: str = '') -> None:
         """Cancel for good."""
-        await self._ask.steer(f'runs/{run}/cancel', {'reason': reason}, seen=seen)
+        await self._ask.steer(f'runs/{run}/cancel', {'reason': reason}, seen=seen, key=key)
 
-    async def extend(
+    async def extend(  # noqa: PLR0913  (all but the first have defaults)
         self,
         run: RunId,
         *,
@@ -243,22 +246,28 @@ class HttpConductor:
         cost: float | None = None,
         seconds: float | None = None,
         seen: int | None = None,
+        key: str = '',
     ) -> None:
         """Raise the run's budget by these amounts."""
         body = {'tokens': tokens, 'cost': cost, 'seconds': seconds}
-        await self._ask.steer(f'runs/{run}/extend', body, seen=seen)
+        await self._ask.steer(f'runs/{run}/extend', body, seen=seen, key=key)
 
     async def set_breakpoints(
-        self, run: RunId, breakpoints: Sequence[Breakpoint], *, seen: int | None = None
+        self,
+        run: RunId,
+        breakpoints: Sequence[Breakpoint],
+        *,
+        seen: int | None = None,
+        key: str = '',
     ) -> tuple[Breakpoint, ...]:
         """Replace a run's breakpoints."""
         body = {'breakpoints': [asdict(one) for one in breakpoints]}
-        found = await self._ask.steer(f'runs/{run}/breakpoints', body, method='PUT', seen=seen)
+        found = await self._ask.steer(f'runs/{run}/breakpoints', body, method='PUT', seen=seen, key=key)
         return tuple(decode(Breakpoint, one) for one in found)
 
     async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
         """Evaluate a breakpoint's condition at the run's present step."""
-        found = await self._ask.steer(f'runs/{run}/probe', {'condition': condition})
+        found = await self._ask.do(f'runs/{run}/probe', {'condition': condition})
         return None if found is None else decode(ConditionResult, found)
 
     async def fork(  # noqa: PLR0913  (all but the first two have defaults)
@@ -292,7 +301,7 @@ class HttpConductor:
     async def forecast(self, run: RunId, at: int, variation: ForkOverrides | None = None) -> CostEstimate:
         """Estimate what a fork may use."""
         body = {'at': at, 'overrides': variation and dump(variation)}
-        return decode(CostEstimate, await self._ask.steer(f'runs/{run}/forecast', body))
+        return decode(CostEstimate, await self._ask.do(f'runs/{run}/forecast', body))
 
     async def rerun(
         self, run: RunId, *, title: str = '', paused: bool = False, budget: Budget | None = None
@@ -320,7 +329,7 @@ class HttpConductor:
 
     async def mark_winner(self, run: RunId) -> None:
         """Mark a run as the best of its variants."""
-        await self._ask.steer(f'runs/{run}/winner', None)
+        await self._ask.do(f'runs/{run}/winner', None)
 
     async def compare(self, a: RunId, b: RunId) -> Comparison:
         """Compare two runs as far as they have got."""
@@ -380,7 +389,7 @@ class HttpConductor:
 
     async def restore(self, run: RunId) -> RunInfo:
         """Take a run out of the trash."""
-        return decode(RunInfo, await self._ask.steer(f'runs/{run}/restore', None))
+        return decode(RunInfo, await self._ask.do(f'runs/{run}/restore', None))
 
     async def purge(self, run: RunId) -> None:
         """Delete a run in the trash for good."""
@@ -401,7 +410,7 @@ class HttpConductor:
 
     async def clean_up(self, policy: Retention | None = None) -> CleanupResult:
         """Apply the policy."""
-        answer = await self._ask.steer('retention/clean-up', policy and asdict(policy))
+        answer = await self._ask.do('retention/clean-up', policy and asdict(policy))
         return decode(CleanupResult, answer)
 
     async def iter_runs(self, place: Literal['list', 'trash'] = 'list') -> AsyncIterator[RunInfo]:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import httpx
 
 from engine import EngineError, InvalidInput
-from engine.errors import JournalUnavailable, WorkspaceError
+from engine.errors import JournalError, JournalUnavailable, WorkspaceError
 from ui.api.problems import KINDS
 from ui.api.wire import decode
 from ui.network import network_problem
@@ -84,10 +84,17 @@ class Connection:
         key = {'Idempotency-Key': uuid.uuid4().hex}
         return (await self.ask('POST', path, safe=True, json=body, headers=key)).json()
 
-    async def steer(self, path: str, body: Any, *, method: str = 'POST', seen: int | None = None) -> Any:
+    async def steer(
+        self, path: str, body: Any, *, method: str = 'POST', seen: int | None = None, key: str = ''
+    ) -> Any:
+        """Steer a run, once, however often it has to be asked for. Raises `EngineError`."""
+        headers = {'Idempotency-Key': key or uuid.uuid4().hex}
+        headers |= {} if seen is None else {'If-Match': f'"{seen}"'}
+        return (await self.ask(method, path, safe=True, json=body, headers=headers)).json()
+
+    async def do(self, path: str, body: Any, *, method: str = 'POST') -> Any:
         """Do something that must not happen twice. Raises `EngineError`."""
-        headers = {} if seen is None else {'If-Match': f'"{seen}"'}
-        return (await self.ask(method, path, safe=False, json=body, headers=headers)).json()
+        return (await self.ask(method, path, safe=False, json=body)).json()
 
     async def ask(
         self, method: str, path: str, *, safe: bool, pending: bool = False, **options: Any
@@ -119,7 +126,8 @@ class Connection:
                 if answer.is_success or (pending and answer.status_code == 409):
                     return answer
                 problem = error_of(answer)
-                if answer.status_code not in PASSING or not (safe or answer.status_code == 503):
+                again = answer.status_code in PASSING if safe else _was_not_begun(answer, problem)
+                if not again:
                     raise problem
             if loop.time() + pause > until:
                 raise problem
@@ -157,6 +165,11 @@ def error_of(answer: httpx.Response) -> EngineError:
         error.problems = {item['field']: item['detail'] for item in problem.get('errors', ())}
     error.args = (detail,)
     return error
+
+
+def _was_not_begun(answer: httpx.Response, problem: EngineError) -> bool:
+    """Whether surely nothing was done: a journal may have failed after something was."""
+    return answer.status_code == 503 and not isinstance(problem, JournalError)
 
 
 def _drop_missing(query: Mapping[str, Any]) -> dict[str, Any]:

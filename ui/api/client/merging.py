@@ -74,7 +74,7 @@ class RemoteMerging:
         return RunId(made['id'])
 
     async def _do(self, found: Mergeable, action: str, body: Mapping[str, Any]) -> Any:
-        return await self._ask.steer(f'runs/{found.run.id}/merging/{action}', body)
+        return await self._ask.do(f'runs/{found.run.id}/merging/{action}', body)
 
 
 def _whose(found: Mergeable, agent: str) -> dict[str, Any]:

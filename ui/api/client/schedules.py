@@ -35,13 +35,13 @@ class HttpSchedules:
         """Store a new one; it is due from now on."""
         body = {name: dump(getattr(given, name)) for name in RECORDS}
         body |= {'name': given.name, 'paused': given.paused, 'note': given.note}
-        return decode(Schedule, await self._ask.steer('schedules', body))
+        return decode(Schedule, await self._ask.do('schedules', body))
 
     async def change(self, schedule: str, **values: Any) -> Schedule:
         """Change some fields."""
         body = {name: dump(value) if name in RECORDS else value for name, value in values.items()}
         path = f'schedules/{quote(schedule, safe="")}'
-        return decode(Schedule, await self._ask.steer(path, body, method='PATCH'))
+        return decode(Schedule, await self._ask.do(path, body, method='PATCH'))
 
     async def remove(self, schedule: str) -> None:
         """Remove one; its runs stay."""
@@ -49,13 +49,13 @@ class HttpSchedules:
 
     async def run_now(self, schedule: str) -> Tick:
         """Start a run of a schedule now."""
-        return decode(Tick, await self._ask.steer(f'schedules/{quote(schedule, safe="")}/run', None))
+        return decode(Tick, await self._ask.do(f'schedules/{quote(schedule, safe="")}/run', None))
 
     async def backfill(self, schedule: str, since: float, until: float) -> Sequence[Tick]:
         """Start a run for each time in a span that has none yet."""
         body = {'since': to_rfc3339(since), 'until': to_rfc3339(until)}
         path = f'schedules/{quote(schedule, safe="")}/backfill'
-        return [decode(Tick, one) for one in await self._ask.steer(path, body)]
+        return [decode(Tick, one) for one in await self._ask.do(path, body)]
 
     async def log(self, schedule: str, limit: int = 50) -> Sequence[Tick]:
         """What became of the times at which it was due, the latest first."""

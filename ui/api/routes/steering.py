@@ -12,7 +12,7 @@ from engine.history import AcceptedEvent
 from engine.journal import StepMode
 from engine.records import Change, RunId, RunInfo
 from engine.runtime import ConditionResult
-from ui.api.dependencies import Engine, Run, Seen, many, tag
+from ui.api.dependencies import Engine, Run, Steering, many, tag
 from ui.api.problems import problems
 from ui.api.wire import input_model, to_record, wire
 
@@ -115,94 +115,94 @@ async def accepts(conductor: Engine, run: Run) -> list[AcceptedEvent]:
 
 
 @router.post('/events', **ANSWERS)
-async def send(conductor: Engine, run: Run, seen: Seen, event: Sent, response: Response) -> RunInfo:
+async def send(conductor: Engine, run: Run, terms: Steering, event: Sent, response: Response) -> RunInfo:
     """Send an event to a run; it is journaled before the response."""
-    await conductor.send(RunId(run), event.name, at=event.at, data=event.data, seen=seen)
+    await conductor.send(RunId(run), event.name, at=event.at, data=event.data, **terms)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/pause', **ANSWERS)
 async def pause(
-    conductor: Engine, run: Run, seen: Seen, response: Response, where: Region = Region()
+    conductor: Engine, run: Run, terms: Steering, response: Response, where: Region = Region()
 ) -> RunInfo:
     """Pause a run or a region; work in progress finishes."""
-    await conductor.pause(RunId(run), where.at, seen=seen)
+    await conductor.pause(RunId(run), where.at, **terms)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/resume', **ANSWERS)
 async def resume(
-    conductor: Engine, run: Run, seen: Seen, response: Response, where: Region = Region()
+    conductor: Engine, run: Run, terms: Steering, response: Response, where: Region = Region()
 ) -> RunInfo:
     """Resume a paused run or region."""
-    await conductor.resume(RunId(run), where.at, seen=seen)
+    await conductor.resume(RunId(run), where.at, **terms)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/step', **ANSWERS)
 async def step(
-    conductor: Engine, run: Run, seen: Seen, response: Response, wanted: StepRequest = StepRequest()
+    conductor: Engine, run: Run, terms: Steering, response: Response, wanted: StepRequest = StepRequest()
 ) -> RunInfo:
     """Continue a paused run for one step."""
-    await conductor.step(RunId(run), wanted.how, wanted.at, seen=seen)
+    await conductor.step(RunId(run), wanted.how, wanted.at, **terms)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/cancel', **ANSWERS)
 async def cancel(
-    conductor: Engine, run: Run, seen: Seen, response: Response, why: Reason = Reason()
+    conductor: Engine, run: Run, terms: Steering, response: Response, why: Reason = Reason()
 ) -> RunInfo:
     """Cancel a run; it cannot be resumed."""
-    await conductor.cancel(RunId(run), why.reason, seen=seen)
+    await conductor.cancel(RunId(run), why.reason, **terms)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/extend', **ANSWERS)
-async def extend(conductor: Engine, run: Run, seen: Seen, response: Response, more: Increase) -> RunInfo:
+async def extend(conductor: Engine, run: Run, terms: Steering, response: Response, more: Increase) -> RunInfo:
     """Raise the budget of a run; a run that had spent it continues."""
-    await conductor.extend(RunId(run), tokens=more.tokens, cost=more.cost, seconds=more.seconds, seen=seen)
+    await conductor.extend(RunId(run), tokens=more.tokens, cost=more.cost, seconds=more.seconds, **terms)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/approve', **ANSWERS)
 async def approve(
-    conductor: Engine, run: Run, seen: Seen, response: Response, given: Approval = Approval()
+    conductor: Engine, run: Run, terms: Steering, response: Response, given: Approval = Approval()
 ) -> RunInfo:
     """Approve the tool calls that are waiting."""
     data = given.model_dump(include={'always', 'arguments'}, exclude_defaults=True)
-    await conductor.send(RunId(run), 'approve', at=given.at, data=data, seen=seen)
+    await conductor.send(RunId(run), 'approve', at=given.at, data=data, **terms)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/deny', **ANSWERS)
 async def deny(
-    conductor: Engine, run: Run, seen: Seen, response: Response, given: Denial = Denial()
+    conductor: Engine, run: Run, terms: Steering, response: Response, given: Denial = Denial()
 ) -> RunInfo:
     """Deny the tool calls that are waiting; the agent continues without them."""
     data = given.model_dump(include={'reason'}, exclude_defaults=True)
-    await conductor.send(RunId(run), 'deny', at=given.at, data=data, seen=seen)
+    await conductor.send(RunId(run), 'deny', at=given.at, data=data, **terms)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.put('/seats/{seat}', **ANSWERS)
-async def take_seat(conductor: Engine, run: Run, seat: Seat, seen: Seen, response: Response) -> RunInfo:
+async def take_seat(conductor: Engine, run: Run, seat: Seat, terms: Steering, response: Response) -> RunInfo:
     """Take an agent's seat and do its part: `say`, `hand_in`, `plan` or `judge`."""
-    await conductor.send(RunId(run), 'take_seat', data={'seat': seat}, seen=seen)
+    await conductor.send(RunId(run), 'take_seat', data={'seat': seat}, **terms)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.delete('/seats/{seat}', **ANSWERS)
-async def hand_back(conductor: Engine, run: Run, seat: Seat, seen: Seen, response: Response) -> RunInfo:
+async def hand_back(conductor: Engine, run: Run, seat: Seat, terms: Steering, response: Response) -> RunInfo:
     """Hand an agent's seat back to its model."""
-    await conductor.send(RunId(run), 'hand_back', data={'seat': seat}, seen=seen)
+    await conductor.send(RunId(run), 'hand_back', data={'seat': seat}, **terms)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/edit', **ANSWERS)
-async def edit(conductor: Engine, run: Run, seen: Seen, response: Response, given: Edit) -> RunInfo:
+async def edit(conductor: Engine, run: Run, terms: Steering, response: Response, given: Edit) -> RunInfo:
     """Change the memory or the agents of a paused run."""
     changes = [item.model_dump() for item in given.changes]
-    await conductor.send(RunId(run), 'edit', data={'changes': changes}, seen=seen)
+    await conductor.send(RunId(run), 'edit', data={'changes': changes}, **terms)
     return await _wait_for_step(conductor, run, response)
 
 
@@ -214,11 +214,11 @@ async def list_breakpoints(conductor: Engine, run: Run) -> tuple[Breakpoint, ...
 
 @router.put('/breakpoints', response_model=many(Breakpoint), responses=STEERS)
 async def set_breakpoints(
-    conductor: Engine, run: Run, seen: Seen, given: Breakpoints
+    conductor: Engine, run: Run, terms: Steering, given: Breakpoints
 ) -> tuple[Breakpoint, ...]:
     """Replace the breakpoints of a run."""
     wanted = [to_record(Breakpoint, item) for item in given.breakpoints]
-    return await conductor.set_breakpoints(RunId(run), wanted, seen=seen)
+    return await conductor.set_breakpoints(RunId(run), wanted, **terms)
 
 
 @router.post('/probe', response_model=wire(ConditionResult) | None, responses=problems(404, 409, 413, 415))

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocketDisconnect
 from engine import Conductor, EngineError
 from engine.journal import StepMode
 from engine.records import RunId
-from ui.api.dependencies import Engine
+from ui.api.dependencies import Engine, Terms
 from ui.api.problems import Problem, problem_of
 from ui.api.streams.messages import StreamMessage, list_messages, run_messages
 from ui.api.streams.schema import MESSAGES
@@ -48,6 +48,12 @@ class Unsubscribe(_Command):
 class _Steering(_Command):
     run: str = Field(max_length=100)
     seen: int | None = Field(None, ge=0, description='Refuse it if the run has moved past this step.')
+    key: str = Field('', max_length=200, description='Sent again with the same key, it is carried out once.')
+
+    @property
+    def terms(self) -> Terms:
+        """On which terms the run takes it."""
+        return {'seen': self.seen, 'key': self.key}
 
 
 class SendEvent(_Steering):
@@ -144,11 +150,11 @@ class _Session:
                 await self._end(asked.run)
             case SendEvent():
                 run = RunId(asked.run)
-                await self._conductor.send(run, asked.name, at=asked.at, data=asked.data, seen=asked.seen)
+                await self._conductor.send(run, asked.name, at=asked.at, data=asked.data, **asked.terms)
             case TakeStep():
-                await self._conductor.step(RunId(asked.run), asked.how, asked.at, seen=asked.seen)
+                await self._conductor.step(RunId(asked.run), asked.how, asked.at, **asked.terms)
             case Control():
-                await self._conductor.send(RunId(asked.run), asked.do, at=asked.at, seen=asked.seen)
+                await self._conductor.send(RunId(asked.run), asked.do, at=asked.at, **asked.terms)
 
     async def _open(self, key: str, messages: AsyncIterator[StreamMessage]) -> None:
         await self._end(key)

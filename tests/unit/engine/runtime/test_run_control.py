@@ -1,4 +1,4 @@
-"""What people can change and send: edits of memory, outside events, starts."""
+"""What people can change and send: edits of memory, outside events and their repetitions, starts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from pydantic import BaseModel, Field
 from engine import Conductor, EventRefused, InvalidInput, Memory, Pattern, PatternError
 from engine.agents.chart import agent
 from engine.errors import UnknownPattern, UnknownRun
+from engine.journal import Fold, MemoryJournal
+from engine.journal.projection import MOST_KEYS
 from engine.records import RunId
-from engine.runtime import run_factory
-from tests.support.harness import FakeModel, Lone, catalog
+from engine.runtime import acting_as, run_factory
+from tests.support.harness import FakeModel, Lone, catalog, start_run
 
 
 class Kept(Memory):
@@ -204,3 +206,58 @@ async def test_a_misspelt_field_of_an_event_is_refused(conductor: Conductor) -> 
     assert refused.value.problems == {'wrod': 'there is no such field'}
     await run.send('keep', data={'word': 'yes'})
     assert (await run.view()).memory['words'] == ['yes']
+
+
+async def counted(conductor: Conductor, run: RunId) -> int:
+    return int((await conductor.view(run)).memory['count'])
+
+
+async def test_a_repeated_event_is_known_by_its_key_after_a_restart() -> None:
+    journal = MemoryJournal()
+    async with Conductor(journal, catalog=catalog(FakeModel(), Counting)) as before:
+        run = await start_run(before, 'counting')
+        await before.send(run, 'add', key='a')
+    async with Conductor(journal, catalog=catalog(FakeModel(), Counting)) as after:
+        await after.recover()
+        await after.send(run, 'add', key='a')
+        assert await counted(after, run) == 1
+
+
+async def test_a_repeated_event_is_known_from_a_snapshot(conductor: Conductor) -> None:
+    run = await start_run(conductor, 'counting')
+    await conductor.send(run, 'add', key='a')
+    fold = await conductor.fold(run)
+    assert len(keys := fold.projection.keys) == 1
+    assert Fold.load(fold.snapshot(), fold.shape).projection.keys == keys
+
+
+async def test_a_run_knows_its_latest_keys(conductor: Conductor) -> None:
+    run = await start_run(conductor, 'counting')
+    for number in range(MOST_KEYS + 1):
+        await conductor.send(run, 'add', key=f'{number}')
+    for number in (MOST_KEYS, 1):
+        await conductor.send(run, 'add', key=f'{number}')
+    assert await counted(conductor, run) == MOST_KEYS + 1
+    await conductor.send(run, 'add', key='0')
+    assert await counted(conductor, run) == MOST_KEYS + 2
+
+
+async def test_the_same_key_of_another_person_run_or_event_is_another(conductor: Conductor) -> None:
+    run = await start_run(conductor, 'counting')
+    await conductor.send(run, 'add', key='a')
+    await conductor.send(run, 'add', data={'by': 10}, key='a')
+    with acting_as('ada'):
+        await conductor.send(run, 'add', key='a')
+    assert await counted(conductor, run) == 12
+    fork = await conductor.fork(run, (await conductor.info(run)).seq)
+    await conductor.send(fork, 'add', key='a')
+    assert await counted(conductor, fork) == 13
+
+
+async def test_a_refused_event_may_be_sent_again_with_its_key(conductor: Conductor) -> None:
+    run = await start_run(conductor, 'counting')
+    with pytest.raises(EventRefused):
+        await conductor.resume(run, key='a')
+    await conductor.pause(run)
+    await conductor.resume(run, key='a')
+    assert not (await conductor.view(run)).paused

@@ -11,7 +11,7 @@ from nicegui.testing.user_interaction import UserInteraction
 from engine import Breakpoint, Catalog, Conductor
 from engine.journal import MemoryJournal
 from tests.pages.test_run import open_conductor, press
-from tests.support.harness import FakeModel
+from tests.support.harness import FakeModel, until
 from ui.components.elements import Diagram
 from ui.components.widgets import NativeSelect
 from ui.formatting.steps import path_text
@@ -139,4 +139,44 @@ async def test_a_dialog_outlives_the_menu_that_opened_it(user: User, backend):
     press(user, 'Break when it is entered')
     hears(user, ui.menu, 'hide')
     await user.should_see('Breakpoint set: ', retries=30)
+    await conductor.cancel(run)
+
+
+async def test_a_click_beside_an_edge_counts_although_more_is_known_since(user: User, backend):
+    conductor, run = await start_paused(backend, MemoryJournal())
+    await user.open(f'/runs/{run}')
+    await user.should_see('Continue', retries=30)
+    hears(user, Diagram, 'edge', ['analyzing>reviewing', 'focus'])
+    await user.should_see('Break when it is taken', retries=30)
+    [label] = user.find(content='Break when it is taken').elements
+    [clicked] = [one for one in label.ancestors() if one.tag == 'button']
+    hears(user, Diagram, 'edge', ['analyzing>reviewing', 'press'])
+    await conductor.set_breakpoints(run, [Breakpoint(enter='reviewing')])
+    await user.should_see('At step 3', retries=30)
+    with user.client:  # What a browser reports of an element that is gone is dropped.
+        UserInteraction(user, {user.client.elements[clicked.id]}, None).click()
+    await user.should_see('Breakpoint set: ', retries=30)
+    assert [one.edge or one.enter for one in (await conductor.view(run)).breakpoints] == [
+        'reviewing',
+        'analyzing>reviewing',
+    ]
+    await conductor.cancel(run)
+
+
+async def test_what_is_said_of_an_edge_stays_when_the_diagram_is_laid_out_again(user: User, backend):
+    conductor, run = await start_paused(backend, MemoryJournal())
+    await user.open(f'/runs/{run}')
+    await user.should_see('Continue', retries=30)
+    [drawing] = [one for one in user.client.elements.values() if isinstance(one, Diagram)]
+    hears(user, Diagram, 'edge', ['analyzing>reviewing', 'press'])
+    await user.should_see('Break when it is taken', retries=30)
+    before = drawing.props['svg']
+    hears(user, Diagram, 'room', [390, 400, False])
+    await until(lambda: drawing.props['svg'] != before)
+    await user.should_see('Break when it is taken')
+    hears(user, Diagram, 'edge', ['researching.thinking>researching.done', 'press'])
+    before = drawing.props['svg']
+    hears(user, Diagram, 'fold', 'researching')
+    await until(lambda: drawing.props['svg'] != before)
+    await user.should_not_see('Break when it is taken')
     await conductor.cancel(run)

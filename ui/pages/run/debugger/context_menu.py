@@ -14,7 +14,6 @@ from engine.records import EdgeShape, Shape
 from engine.runtime import region_of
 from ui.components.diagram.overlays import visible_edge
 from ui.components.menus import menu
-from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.debugger import CONTROLS, STEPS, DebugAction
 from ui.formatting.steps import edge_text, path_text
@@ -104,12 +103,10 @@ class ContextMenu:
             if not stepper.refusal(action, region)
         ]
 
-    def draw_edge(self, edge: EdgeShape) -> None:
-        """Draw the entries for an edge, where it is called."""
-        if self._stepper.steerable:
-            item = Breakpoint(edge=f'{edge.source}>{edge.dest or edge.source}')
-            for entry in self._at(item, 'it is taken'):
-                button(entry.text, icon=entry.icon, kind='small').on('click', entry.act)
+    def of_edge(self, edge: EdgeShape) -> list[MenuEntry]:
+        """Breakpoints at an edge."""
+        item = Breakpoint(edge=f'{edge.source}>{edge.dest or edge.source}')
+        return self._at(item, 'it is taken') if self._stepper.steerable else []
 
     def _at(self, item: Breakpoint, words: str) -> list[MenuEntry]:
         """An entry that adds a breakpoint here, or removes those that are here."""

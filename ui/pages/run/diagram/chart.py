@@ -58,8 +58,7 @@ class ChartPane:
         """Whether a person has moved or zoomed it."""
         self._stepper = context.stepper
         self._stepper.on_change(self._mark)
-        self.why = EdgeExplanation(context, follower.index, seek)
-        self.why.more.append(places.draw_edge)
+        self.why = EdgeExplanation(context, follower.index, seek, places.of_edge)
         with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
             with ui.element('div').classes('panel-head'):
                 self._where = ui.label().classes('where')
@@ -96,8 +95,8 @@ class ChartPane:
         self.why.folded = self._folds.folded
         if drawn != self._drawn:
             self._drawn = drawn
-            self.why.close()
             self._drawing.show(drawn)
+            self.why.stay()
 
     async def show(self, view: View) -> None:
         """Show where the run is, and its plan."""

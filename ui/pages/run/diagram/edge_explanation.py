@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 from nicegui import ui
+from nicegui.element import Element
 from nicegui.events import KeyEventArguments
 
 from engine.records import EdgeShape
@@ -13,14 +16,20 @@ from ui.components.diagram.overlays import Decoration, visible_edge
 from ui.components.diagram.rendering import edge_id
 from ui.components.elements import Diagram
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Text, draw_changes, set_attributes
 from ui.formatting.steps import EdgeOutcome, edge_outcomes, path_text
 from ui.formatting.values import count
 from ui.pages.run.context import RunContext
+from ui.pages.run.debugger.context_menu import MenuEntry
 from ui.replay.index import Index
 
-More = Callable[[EdgeShape], None]
-"""Draws more about an edge into the popover."""
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of the popover: while it shows the same it is not drawn again, and a click on it counts."""
+
+    shown: object
+    draw: Callable[[], Element] = field(compare=False)
 
 
 class EdgeExplanation:
@@ -30,17 +39,24 @@ class EdgeExplanation:
         context: the run.
         index: the index of the run's steps.
         seek: goes to a step.
+        offer: what can be done at an edge.
     """
 
-    def __init__(self, context: RunContext, index: Index, seek: Callable[[int], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        context: RunContext,
+        index: Index,
+        seek: Callable[[int], Awaitable[None]],
+        offer: Callable[[EdgeShape], Sequence[MenuEntry]],
+    ) -> None:
         self._shape, self._reasons, self._index, self._seek = context.shape, context.reasons, index, seek
+        self._offer = offer
         self._ways: dict[EdgeShape, EdgeOutcome] = {}
         self._name = ''
         self._pinned = False
         self.folded: frozenset[str] = frozenset()
         """The folded states: a drawn edge may stand for several."""
-        self.more: list[More] = []
-        """Draws more under each edge."""
+        self._drawn: dict[str, tuple[_Part, Element]] = {}
         with ui.element('div').classes('why').props('role="dialog"') as self._root:
             pass
         self._root.set_visibility(False)
@@ -60,8 +76,7 @@ class EdgeExplanation:
         elif how == 'press' or (name and (not self._pinned or not self._name)):
             self._name, self._pinned = name, how == 'press'
             self._draw()
-            if self._drawing:
-                self._drawing.run_method('hang', self._root.html_id, name, how == 'press')
+            self._hang(into=how == 'press')
 
     def close(self, *, back: bool = False) -> None:
         """Close; `back` returns the focus to the edge."""
@@ -69,6 +84,19 @@ class EdgeExplanation:
             self._drawing.run_method('refocus', self._name)
         self._name, self._pinned = '', False
         self._root.set_visibility(False)
+
+    def stay(self) -> None:
+        """Stay beside the edge although the diagram is laid out again, unless its states are folded away."""
+        if self._name and not self._edges():
+            self.close()
+        elif self._name:
+            self._draw()
+            self._hang()
+
+    def _hang(self, *, into: bool = False) -> None:
+        """Put it beside its edge; `into` moves the focus there."""
+        if self._drawing:
+            self._drawing.run_method('hang', self._root.html_id, self._name, into)
 
     def _key(self, event: KeyEventArguments) -> None:
         if self._pinned and event.action.keydown and event.key.escape:  # what had the focus was redrawn
@@ -100,28 +128,35 @@ class EdgeExplanation:
         """Whether something is said of an edge."""
         return bool(self._name)
 
+    def _edges(self) -> list[EdgeShape]:
+        """The edges that the drawn one stands for."""
+        drawn = [edge for edge in self._shape.edges if edge.dest]
+        return [edge for edge in drawn if visible_edge(edge_id(edge), self.folded) == self._name]
+
     def _draw(self) -> None:
-        edges = [
-            edge
-            for edge in self._shape.edges
-            if edge.dest and visible_edge(edge_id(edge), self.folded) == self._name
-        ]
         source, _, dest = self._name.partition('>')
         set_attributes(self._root, aria_label=f'Transition from {path_text(source)} to {path_text(dest)}')
-        self._root.clear()
         self._root.set_visibility(True)
-        with self._root:
-            with ui.element('div').classes('why-head'):
-                Text('b', f'{path_text(source)} → {path_text(dest)}', 'grow')
-                close = button('', icon='close', kind='quiet small', label='Close')
-                close.on('click', lambda: self.close(back=True))
-            Text('p', self._verdict(edges), 'why-verdict')
-            self._times(edges)
-            for edge in edges:
-                with ui.element('div').classes('why-edge'):
-                    self._edge(edge, named=edge_id(edge) != self._name)
-                    for more in self.more:
-                        more(edge)
+        draw_changes(self._root, self._drawn, dict(self._parts(self._edges())), lambda part: part.draw())
+
+    def _parts(self, edges: Sequence[EdgeShape]) -> Iterator[tuple[str, _Part]]:
+        verdict, times = self._verdict(edges), self._times(edges)
+        yield 'head', _Part(self._name, self._draw_head)
+        yield 'verdict', _Part(verdict, lambda: Text('p', verdict, 'why-verdict'))
+        yield 'times', _Part(times, lambda: self._draw_times(*times))
+        for edge in edges:
+            yield f'why {edge}', _Part((self._name, self._reasons.step), partial(self._draw_edge, edge))
+            if entries := self._offer(edge):
+                said = [entry.text for entry in entries]
+                yield f'acts {edge}', _Part(said, partial(_draw_entries, entries))
+
+    def _draw_head(self) -> Element:
+        source, _, dest = self._name.partition('>')
+        with ui.element('div').classes('why-head') as head:
+            Text('b', f'{path_text(source)} → {path_text(dest)}', 'grow')
+            close = button('', icon='close', kind='quiet small', label='Close')
+            close.on('click', lambda: self.close(back=True))
+        return head
 
     def _verdict(self, edges: Sequence[EdgeShape]) -> str:
         step = self._reasons.step
@@ -140,14 +175,17 @@ class EdgeExplanation:
             return f'{here}: no transition was evaluated.'
         return f'{here}: not evaluated. It is for another event or from another state.'
 
-    def _times(self, edges: Sequence[EdgeShape]) -> None:
+    def _times(self, edges: Sequence[EdgeShape]) -> tuple[str, list[int], list[int]]:
+        """How often they were taken, and the times before and after this step."""
         taken = sorted({seq for edge in edges for seq in self._index.walked.get(edge_id(edge), ())})
         here = self._reasons.step.seq if self._reasons.step else 0
         many = bisect_right(taken, here)
         last = f', last at step {taken[many - 1]}' if many else ''
         said = f'Taken {count(many, "time")} up to this step{last}.' if many else 'Not taken up to this step.'
-        before, after = [seq for seq in taken if seq < here][-1:], taken[many : many + 1]
-        with ui.element('div').classes('why-times'):
+        return said, [seq for seq in taken if seq < here][-1:], taken[many : many + 1]
+
+    def _draw_times(self, said: str, before: Sequence[int], after: Sequence[int]) -> Element:
+        with ui.element('div').classes('why-times') as times:
             Text('span', said, 'muted small grow')
             for icon, label, found in (
                 ('chevron_left', 'Previous', before),
@@ -157,19 +195,29 @@ class EdgeExplanation:
                     go = button(f'Step {to}', icon=icon, kind='small')
                     set_attributes(go, aria_label=f'{label} time taken: step {to}')
                     go.on('click', lambda to=to: self._seek(to))
+        return times
 
-    def _edge(self, edge: EdgeShape, *, named: bool) -> None:
+    def _draw_edge(self, edge: EdgeShape) -> Element:
         way = self._ways.get(edge)
-        with ui.element('div').classes('why-terms'):
-            Text('span', edge.trigger.replace('_', ' '), 'chip strong')
-            if named:
-                Text('span', f'{path_text(edge.source)} → {path_text(edge.dest)}', 'muted small')
-            if way:
-                Text('span', way.reason, 'small')
         asked = {(guard.name, guard.wanted): guard for guard in way.guards} if way else {}
-        for names, wanted in ((edge.conditions, True), (edge.unless, False)):
-            for name in names:
-                guard = asked.get((name, wanted))
-                self._reasons.draw(edge, name, wanted=wanted, value=guard.value if guard else None)
-        if not edge.conditions and not edge.unless:
-            Text('div', 'No conditions.', 'muted small')
+        with ui.element('div').classes('why-edge') as part:
+            with ui.element('div').classes('why-terms'):
+                Text('span', edge.trigger.replace('_', ' '), 'chip strong')
+                if edge_id(edge) != self._name:
+                    Text('span', f'{path_text(edge.source)} → {path_text(edge.dest)}', 'muted small')
+                if way:
+                    Text('span', way.reason, 'small')
+            for names, wanted in ((edge.conditions, True), (edge.unless, False)):
+                for name in names:
+                    guard = asked.get((name, wanted))
+                    self._reasons.draw(edge, name, wanted=wanted, value=guard.value if guard else None)
+            if not edge.conditions and not edge.unless:
+                Text('div', 'No conditions.', 'muted small')
+        return part
+
+
+def _draw_entries(entries: Sequence[MenuEntry]) -> Element:
+    with ui.element('div').classes('why-acts') as part:
+        for entry in entries:
+            button(entry.text, icon=entry.icon, kind='small').on('click', entry.act)
+    return part

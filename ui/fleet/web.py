@@ -170,6 +170,8 @@ class FleetRuns(LiveRuns):
             except ServerUnreachable as error:
                 problem, held = str(error), await self._may_be_held(run)
                 outcome = MAYBE_DONE if error.sent else outcome
+            except JournalUnavailable as error:  # The worker is there, and may have done it.
+                problem, held, outcome = str(error), True, MAYBE_DONE
             if not held and await self._fits(info):
                 with contextlib.suppress(RunElsewhere, StaleOwner):
                     return await self._do_here(info, here)

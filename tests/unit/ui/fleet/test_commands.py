@@ -240,14 +240,15 @@ async def test_a_command_is_carried_out_once_although_its_program_lost_the_web_s
     assert (await events(fleet, run))[event] == 1
 
 
+@pytest.mark.parametrize('sender', ['a program', 'a page'])
 @pytest.mark.parametrize('event', COMMANDS)
 async def test_a_command_is_carried_out_once_although_the_journal_failed_after_it(
-    fleet: Fleet, web: Conductor, event: str
+    fleet: Fleet, web: Conductor, event: str, sender: str
 ) -> None:
     options, command = COMMANDS[event]
     run = await start(fleet, web, **options)
     fleet.journal.fails_after = event
-    await command(web, run)
+    await command(web if sender == 'a program' else fleet.conductors['web'], run)
     assert (await events(fleet, run))[event] == 1
 
 

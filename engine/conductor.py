@@ -228,7 +228,8 @@ class Conductor:
         like = await self._find_replayed(made.name, replay)
         given = {**(parameters or {}), **values}
         workflow = made(made.parse_recorded(like.parameters) if like and not given else made.parse(given))
-        if not like and (problems := workflow.start_problems()):
+        # Where workers do the work, they have the folders and keys that it needs.
+        if not like and self._live.works and (problems := workflow.start_problems()):
             raise InvalidInput(dict(problems))
         by_role = {
             'models': models or {},

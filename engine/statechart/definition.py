@@ -25,6 +25,7 @@ class PatternDefinition:
     initial: ClassVar[str] = ''
     answer: ClassVar[str] = ''
     caveat: ClassVar[str] = ''
+    projects: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[Mapping[str, type[BaseModel]]] = {}
 
     class Parameters(BaseModel):

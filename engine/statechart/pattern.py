@@ -15,6 +15,7 @@ from engine.records import Event
 from engine.statechart.definition import PatternDefinition
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.validation import validate_pattern
+from engine.workspace.project import missing_projects
 
 
 class Pattern(PatternDefinition):
@@ -29,6 +30,7 @@ class Pattern(PatternDefinition):
         answer: the memory field with the result, or ''.
         caveat: the memory field that says in a few words how the result falls short ("2 of 5 tasks failed"),
             or ''. While it is empty, a completed run is a full success. For a failed run it is the reason.
+        projects: the parameters that name a project or tests: those must be there when a run starts.
         inputs: for a trigger sent by people, the record its data must fit; a form can be drawn from it. The
             event then carries the record, defaults included.
         title, summary: derived from the class's name and docstring if not given.
@@ -123,7 +125,7 @@ class Pattern(PatternDefinition):
 
     def start_problems(self) -> Mapping[str, str]:
         """Why a new run with these parameters cannot start here, by parameter; not asked of recorded runs."""
-        return {}
+        return missing_projects({name: getattr(self.parameters, name) for name in self.projects})
 
     @classmethod
     def unavailable(cls) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -124,6 +124,18 @@ def find_project(project: str) -> Path:
     if not root.is_dir():
         raise WorkspaceError(f'there is no folder {project!r}')
     return root
+
+
+def missing_projects(given: Mapping[str, str]) -> dict[str, str]:
+    """Which of these projects cannot be used here, and why; '' is none at all."""
+    found = {}
+    for name, project in given.items():
+        try:
+            if project:
+                find_project(project)
+        except WorkspaceError as error:
+            found[name] = str(error)
+    return found
 
 
 def sample_file(name: str) -> Path:

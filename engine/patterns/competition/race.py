@@ -69,6 +69,7 @@ class Race(Pattern):
     family = 'Parallel'
     initial = 'preparing'
     answer = 'outcome'
+    projects = ('project', 'tests')
     caveat = 'caveat'
     panels = {'candidates': 'candidates'}
 

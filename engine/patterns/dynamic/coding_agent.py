@@ -15,7 +15,7 @@ from engine.records import Event
 from engine.records.frozen import FrozenModel
 from engine.runtime.activity import Activity
 from engine.workspace.installation import install_dependencies
-from engine.workspace.project import copy_project, find_left_out, find_project
+from engine.workspace.project import check_project, copy_project, find_left_out
 from engine.workspace.test_setup import detect_tests
 from engine.workspace.workspaces import DEPENDENCIES
 
@@ -83,14 +83,7 @@ class CodingForm(Form):
         json_schema_extra={'when': {'install': ['True']}},
     )
 
-    @field_validator('project')
-    @classmethod
-    def _is_there(cls, value: str) -> str:
-        try:
-            find_project(value)
-        except WorkspaceError as error:
-            raise ValueError(str(error)) from None
-        return value
+    _is_known = field_validator('project')(check_project)
 
 
 class CodingAgent(DynamicAgent, abstract=True):
@@ -106,6 +99,7 @@ class CodingAgent(DynamicAgent, abstract=True):
         """What was done to the project before the agent got it."""
 
     result = 'summary'
+    projects = ('project',)
 
     def panels(self) -> Mapping[str, str]:
         """What was done before the agent started."""

@@ -54,6 +54,7 @@ class ParallelReview(Pattern):
     family = 'Parallel'
     initial = 'preparing'
     answer = 'outcome'
+    projects = ('project', 'tests')
     caveat = 'caveat'
     panels = {'debate': 'transcript', 'candidates': 'candidates'}
     inputs = INPUTS

@@ -214,6 +214,7 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
     family = 'Sequential'
     initial = 'working'
     answer = 'report'
+    projects = ('project',)
     caveat = 'caveat'
     panels = {
         'plan': 'checklist',

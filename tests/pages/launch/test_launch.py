@@ -207,7 +207,7 @@ async def test_missing_requirements_are_shown_at_their_field(pages, conductor, l
         publish.put(True, by_user=True)  # as an earlier input has it
     assert publish._control.enabled
     click(pages, 'Run')
-    await until(lambda: publish.problem.startswith('publishing to Notion is off: set NOTION_TOKEN'))
+    await until(lambda: publish.problem.startswith('Publishing to Notion is off: set NOTION_TOKEN'))
     assert not (await conductor.runs(RunQuery())).runs
 
 

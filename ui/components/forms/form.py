@@ -13,6 +13,7 @@ from ui.components.forms.control import Control
 from ui.components.forms.fields import Field, fields
 from ui.components.widgets import Text
 from ui.formatting.problems import problems
+from ui.formatting.values import as_sentence
 
 
 class Form:
@@ -107,8 +108,8 @@ class Form:
         return (None, unread) if unread else (parsed, {})
 
     def refuse(self, found: Mapping[str, str]) -> None:
-        """Show problems that were found elsewhere."""
-        self._show(found, gently=False)
+        """Show problems that were found elsewhere, each as a sentence."""
+        self._show({name: as_sentence(problem) for name, problem in found.items()}, gently=False)
 
     def go_to_problem(self) -> None:
         """Focus the first field with a problem."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from nicegui import app, ui
-from pydantic import BaseModel
 
 from engine import EngineError, InvalidInput, Pattern
 from engine.models.scripted import Sample
 from engine.records import RunInfo, Shape
-from engine.workspace import open_folders
 from ui.components.breakpoints.debug_options import DebugOptions
 from ui.components.diagram.fitting import Room, fit
 from ui.components.diagram.rendering import INSTALL, has_graphviz
@@ -315,9 +312,6 @@ class LaunchForm:
                 part.go_to_problem()  # last, so that the first problem on the page gets the focus
             return
         self._trouble.clear()
-        if missing := self._missing_folders(parameters):
-            self._refuse(missing)
-            return
         self._busy(True)
         chosen = BudgetLimits.model_validate(limits.model_dump())
         try:
@@ -339,18 +333,6 @@ class LaunchForm:
             self._keep(None)
             return
         self._busy(False)
-
-    def _missing_folders(self, parameters: BaseModel) -> dict[str, str]:
-        """Fields that name a project that is not there; workers and closed folders are left to the run."""
-        if self._backend.fleet is not None or open_folders() is not None:
-            return {}
-        named = {name: getattr(parameters, name, None) for name in ('project', 'tests')}
-        return {
-            name: f'There is no folder {folder!r}.'
-            for name, folder in named.items()
-            if isinstance(folder, str) and folder and not folder.startswith('sample:')
-            if not Path(folder).expanduser().is_dir()
-        }
 
     def _refuse(self, problems: Mapping[str, str]) -> None:
         """Show each problem at its field: `models.judge`, `budget.tokens`, or a parameter's own name."""

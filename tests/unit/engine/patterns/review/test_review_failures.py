@@ -6,10 +6,12 @@ import asyncio
 
 import pytest
 
-from engine import SimulatedClock, Status
+from engine import Conductor, InvalidInput, SimulatedClock, Status
 from engine.errors import ModelError
+from engine.runtime import LiveRuns
 from tests.support.harness import FakeModel, to_the_end, until, wait_for_state
 from tests.support.teams.parallel_review import (
+    TASK,
     actors,
     begin,
     conducting,
@@ -17,6 +19,7 @@ from tests.support.teams.parallel_review import (
     phases,
     play_review,
     position,
+    review_catalog,
 )
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -154,10 +157,33 @@ async def test_a_reviewer_times_out():
     assert problems == ['debating.reviewer1.speaking did not end within 40 seconds']
 
 
-async def test_a_missing_project_fails_the_run_with_its_name():
-    outcome, states = await play_review({}, project='/nowhere/at/all')
-    assert outcome.status is Status.FAILED and states == ['preparing', 'failed']
-    assert "project: there is no folder '/nowhere/at/all'" in outcome.answer
+async def test_a_missing_project_is_refused_by_name_before_the_run_starts():
+    async with conducting({}) as here:
+        with pytest.raises(InvalidInput) as refused:
+            await begin(here, project='sample:prices', tests='/nowhere/at/all')
+        assert refused.value.problems == {'tests': "there is no folder '/nowhere/at/all'"}
+        assert not (await here.runs()).runs
+
+
+async def test_a_project_that_workers_may_have_is_left_to_them():
+    class Elsewhere(LiveRuns):
+        works = False
+
+    async with Conductor(catalog=review_catalog(FakeModel(actors({}))), live_runs=Elsewhere) as here:
+        assert await begin(here, project='/nowhere/at/all')
+
+
+async def test_a_project_that_goes_away_fails_the_run_with_its_name(tmp_path):
+    project = tmp_path / 'here'
+    project.mkdir()
+    async with conducting({}) as here:
+        options = {'task': TASK, 'command': 'check', 'project': str(project)}
+        run = (await here.start('parallel-review', options, paused=True)).id
+        project.rmdir()
+        await here.resume(run)
+        outcome = await here.result(run)
+        assert outcome.status is Status.FAILED and await phases(here, run) == ['preparing', 'failed']
+    assert f"project: there is no folder '{project}'" in outcome.answer
 
 
 async def test_concurrent_runs_are_isolated():

@@ -70,7 +70,7 @@ class Login:
             Route('/logout', self.leave, methods=['POST']),
             Route(PROVIDER, self.ask_provider, methods=['GET']),
             Route(CALLBACK, self.come_back, methods=['GET']),
-            Route('/login.css', self._file('login.css'), methods=['GET']),
+            Route('/login.css', self._file('styles/pages/login.css'), methods=['GET']),
             Route(MARK, self._file('favicon.svg'), methods=['GET']),
         ]
 

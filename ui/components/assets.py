@@ -3,6 +3,7 @@
 from pathlib import Path
 
 ASSETS = Path(__file__).parents[2] / 'assets' / 'web'
+STYLES = ASSETS / 'styles'
 
 MARK = (
     '<svg viewBox="0 0 32 32" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" '

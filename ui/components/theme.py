@@ -27,22 +27,12 @@ NAVIGATION = (
 """The main navigation."""
 
 SHEETS = (
-    'hemicycle.css',
-    'pages.css',
-    'run.css',
-    'player.css',
-    'panes.css',
-    'files.css',
-    'loop.css',
-    'board.css',
-    'stepping.css',
-    'made.css',
-    'forks.css',
-    'traffic.css',
-    'beside.css',
-    'wall.css',
-    'inbox.css',
+    *('base', 'diagram', 'conversation', 'frame', 'pages/home', 'forms', 'pages/tools', 'pages/settings'),
+    *('pages/runs', 'dialogs', 'pages/accounts', 'run/approval_bar', 'run/run', 'run/player', 'run/panes'),
+    *('run/files', 'run/panels', 'run/debate', 'run/stepping', 'run/artifacts', 'pages/forks'),
+    *('pages/traffic', 'pages/compare', 'pages/wall', 'pages/inbox'),
 )
+"""The style sheets of every page; what comes later has the last word."""
 
 SCRIPTS = ('shortcuts.js', 'connection.js')
 IMMUTABLE = 'public, max-age=31536000, immutable'

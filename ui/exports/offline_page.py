@@ -19,7 +19,7 @@ import orjson
 from engine import Conductor
 from engine.history import Redaction, program_version
 from engine.records import RunId
-from ui.components.assets import ASSETS, MARK
+from ui.components.assets import ASSETS, MARK, STYLES
 from ui.components.diagram.folding import default_folds
 from ui.components.diagram.rendering import svg
 from ui.exports.run_history import RunHistory, read_history
@@ -29,6 +29,8 @@ from ui.formatting.values import STATUS_TEXT
 from ui.replay.marks import KINDS
 
 PARTS = ASSETS / 'export'
+SHEETS = ('base', 'diagram', 'conversation', 'frame')
+"""The style sheets that it shares with the pages."""
 POLICY = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}';"
     " base-uri 'none'; form-action 'none'"
@@ -133,7 +135,8 @@ def _script() -> str:
 
 @cache
 def _style() -> str:
-    return _read_text(ASSETS / 'hemicycle.css') + _part('page.css')
+    sheets = (_read_text(STYLES / f'{name}.css') for name in SHEETS)
+    return ''.join(sheets) + _part('page.css')
 
 
 def _read_text(path: Path) -> str:

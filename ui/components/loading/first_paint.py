@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 from nicegui.client import templates
 
-from ui.components.assets import ASSETS, MARK
+from ui.components.assets import MARK, STYLES
 from ui.components.loading import quasar
 from ui.components.loading.bundles import STATIC, Bundles
 
@@ -81,7 +81,7 @@ def style_sheet(own: tuple[str, ...], font: str) -> str:
     for layer, file in PARTS:
         css = COMMENTS.sub('', (STATIC / file).read_text('utf-8'))
         parts.append(f'@layer {layer} {{ {quasar.prune(css) if file.startswith("quasar") else css} }}')
-    parts += [(ASSETS / name).read_text('utf-8') for name in own]
+    parts += [(STYLES / f'{name}.css').read_text('utf-8') for name in own]
     parts += [ICONS % font]
     parts += ['#app { display: block } body:has(#app > .nicegui-layout) #first-words { display: none }']
     return re.sub(r'\n\s*', '\n', COMMENTS.sub('', '\n'.join(parts)))

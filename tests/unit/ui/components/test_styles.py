@@ -2,20 +2,23 @@
 
 import re
 
-from ui.components.assets import ASSETS
+from ui.components.assets import STYLES
 from ui.replay.marks import KINDS, UNDRAWN
+
+SHARED = {f'{name}.css' for name in ('base', 'diagram', 'conversation', 'frame', 'forms', 'dialogs')}
+"""Sheets that are meant for all pages."""
 
 
 def test_no_style_of_another_pane_applies_to_a_mark():
     drawn = [kind for kind in KINDS if kind not in UNDRAWN]
     bare = re.compile(rf'(?:^|[}},;]|\*/)\s*\.({"|".join(drawn)})(?=[\s.,:{{])', re.M)
-    found = {sheet.name: bare.findall(sheet.read_text()) for sheet in ASSETS.glob('*.css')}
+    found = {sheet.name: bare.findall(sheet.read_text()) for sheet in STYLES.rglob('*.css')}
     assert {name: kinds for name, kinds in found.items() if kinds} == {}
 
 
 def test_a_modifier_in_one_sheet_is_not_a_class_in_another():
     bare, added = {}, {}
-    for sheet in ASSETS.glob('*.css'):
+    for sheet in STYLES.rglob('*.css'):
         text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
         for selectors in re.findall(r'([^{}]+)\{', text):
             for selector in map(str.strip, selectors.split(',')):
@@ -23,31 +26,34 @@ def test_a_modifier_in_one_sheet_is_not_a_class_in_another():
                     bare.setdefault(alone[1], set()).add(sheet.name)
                 for word in re.findall(r'\.[\w-]+\.([\w-]+)', selector):
                     added.setdefault(word, set()).add(sheet.name)
-    shared = 'hemicycle.css'  # what is meant for all pages
     assert {
         word: sheets | added[word]
         for word, sheets in bare.items()
-        if added.get(word, sheets) - sheets and shared not in sheets
+        if added.get(word, sheets) - sheets and not SHARED & sheets
     } == {}
 
 
 def test_a_class_is_styled_in_one_sheet_only():
     dressed = {}
-    for sheet in ASSETS.glob('*.css'):
+    for sheet in STYLES.rglob('*.css'):
         text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
         for selectors in re.findall(r'([^{}]+)\{', text):
             for name in re.findall(r'(?:^|,)\s*\.([\w-]+)\s*(?=,|$)', selectors):
                 dressed.setdefault(name, set()).add(sheet.name)
-    shared = 'hemicycle.css'  # what is meant for all pages
-    assert {
-        name: sheets for name, sheets in dressed.items() if len(sheets) > 1 and shared not in sheets
-    } == {}
+    assert {name: sheets for name, sheets in dressed.items() if len(sheets) > 1 and not SHARED & sheets} == {}
 
 
 def test_transitions_not_taken_do_not_look_like_errors():
     of_ways = re.compile(r'\.barred|\.way\.blocked|\.spot-why')
     found = []
-    for sheet in ASSETS.glob('*.css'):
+    for sheet in STYLES.rglob('*.css'):
         text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
         found += [rule for rule in re.findall(r'([^{}]+)\{([^{}]*)\}', text) if of_ways.search(rule[0])]
     assert found and not [rule for rule in found if '--fail' in rule[1]]
+
+
+def test_a_line_of_a_sheet_holds_one_rule():
+    for sheet in STYLES.rglob('*.css'):
+        text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
+        crowded = [line for line in text.splitlines() if re.search(r'\}\s*[^}\s]', line)]
+        assert crowded == [], sheet.name

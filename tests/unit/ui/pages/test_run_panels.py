@@ -9,7 +9,7 @@ from engine.patterns import PhaseBudget
 from engine.patterns.time_bounded.pattern import TimeBounded
 from engine.patterns.time_bounded.schedule import TimeSpan
 from engine.records import Change, EdgeShape, PanelField, RunId, Shape, StatePath, Usage, View
-from ui.components.assets import ASSETS
+from ui.components.assets import STYLES
 from ui.pages.run.context import takes_event
 from ui.pages.run.diagram.checklist import settled_steps
 from ui.pages.run.diagram.checklist import step_status as step_stands
@@ -211,6 +211,6 @@ def test_nothing_of_a_plan_is_in_progress_once_its_run_has_ended():
 
 
 def test_exactly_the_states_of_a_phase_are_styled():
-    sheet = (ASSETS / 'loop.css').read_text()
+    sheet = (STYLES / 'run' / 'panels.css').read_text()
     dressed = {name for name in re.findall(r'\.phase(?:\.|:not\(\.)([\w-]+)', sheet)}
     assert dressed == {state_class(state) for state in STATES}

@@ -7,7 +7,7 @@ import resource
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ui.cli.exit_codes import ExitCode
 
@@ -258,6 +258,28 @@ LOCAL = frozenset(
 
 LEAST_MEMORY, SERVER_MEMORY = 512, 1_024
 """Megabytes of address space without which a command, and a server with its threads, fails half-way."""
+
+
+TYPES = {
+    **dict.fromkeys(('int', 'int range'), 'N'),
+    **dict.fromkeys(('float', 'float range'), 'NUMBER'),
+    'bool': '',
+    'path': 'FILE',
+    'str': 'TEXT',
+}
+
+
+def name_type(option: Any, ctx: Any) -> str:
+    """What an option takes, for its help: Typer would say `<list[str]>`, and `<bool>` of a flag."""
+    known = str(option.display_type(ctx) or '').strip('<>').removeprefix('list[').removesuffix(']')
+    said = TYPES.get(known, known)
+    if isinstance(option, TyperArgument):  # its name says it
+        return said if '|' in said else ''
+    return str(option.metavar or said)
+
+
+for kind in (TyperOption, TyperArgument):
+    setattr(kind, 'display_type_rich', name_type)  # noqa: B010
 
 
 class CommandGroup(TyperGroup):

@@ -38,7 +38,12 @@ hemicycle runs --pattern pipeline --edge "reviewing>analyzing"
 
 def traffic(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
-    pattern: Annotated[str, typer.Argument(help='The pattern.', show_default=False)],
+    pattern: Annotated[
+        str,
+        typer.Argument(
+            metavar='PATTERN', help='Name of a pattern; `hemicycle patterns` lists them.', show_default=False
+        ),
+    ],
     status: Annotated[
         list[Status] | None,
         typer.Option(

@@ -49,13 +49,15 @@ RunNames = Annotated[
     list[str],
     typer.Argument(metavar='RUN...', help='Ids, unique prefixes of them, or `last`.', show_default=False),
 ]
-Off = Annotated[bool, typer.Option('--off', help='Undo.')]
+Off = Annotated[bool, typer.Option('--off', help='Remove the mark again.')]
 
 
 def note(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     run: RunName = 'last',
-    text: Annotated[str, typer.Argument(help='The text of the note.', show_default=False)] = '',
+    text: Annotated[
+        str, typer.Argument(metavar='TEXT', help='The text of the note.', show_default=False)
+    ] = '',
     at: Annotated[
         int, typer.Option(metavar='STEP', help='The step that the note is on.', show_default=False)
     ] = 0,

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -38,10 +38,14 @@ hemicycle log
 hemicycle log --who ada --action start
 hemicycle log --since 2026-11-01 --csv > audit.csv
 ```"""
-user = typer.Typer(
-    help='Manage accounts: people and programs that can log in.', epilog=EPILOG, no_args_is_help=True
-)
-token = typer.Typer(help='Manage the tokens that programs log in with.', epilog=EPILOG, no_args_is_help=True)
+GROUP: dict[str, Any] = {
+    'epilog': EPILOG,
+    'no_args_is_help': True,
+    'add_completion': False,
+    'rich_markup_mode': 'markdown',
+}
+user = typer.Typer(help='Manage accounts: people and programs that can log in.', **GROUP)
+token = typer.Typer(help='Manage the tokens that programs log in with.', **GROUP)
 Name = Annotated[str, typer.Argument(metavar='NAME', help='The name of the account.', show_default=False)]
 RoleOption = Annotated[
     Role,
@@ -145,10 +149,10 @@ def set_password(context: typer.Context, name: Name, database: Database = '') ->
 def set_role(
     context: typer.Context,
     name: Name,
-    role: Annotated[Role, typer.Argument(help='`viewer`, `operator` or `admin`.', show_default=False)],
+    role: Annotated[Role, typer.Argument(metavar='ROLE', help='The new role.', show_default=False)],
     database: Database = '',
 ) -> None:
-    """Give an account another role, at once."""
+    """Change the role of an account; it applies immediately."""
 
     async def work(access: Access, me: Caller) -> None:
         await access.accounts.set_role(name, role)
@@ -161,7 +165,9 @@ def set_role(
 def add_token(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     name: Name,
-    label: Annotated[str, typer.Argument(help='The purpose of the token.', show_default=False)],
+    label: Annotated[
+        str, typer.Argument(metavar='LABEL', help='The purpose of the token.', show_default=False)
+    ],
     role: RoleOption = Role.OPERATOR,
     days: Annotated[float, typer.Option(help='Days until it expires; 0 means never.', min=0)] = 90,
     database: Database = '',
@@ -180,7 +186,7 @@ def add_token(  # noqa: PLR0913  (its arguments are the command's)
 @token.command('list')
 def list_tokens(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help='Only tokens of this account.')] = '',
+    name: Annotated[str, typer.Argument(metavar='NAME', help='Only tokens of this account.')] = '',
     as_json: AsJson = False,
     database: Database = '',
 ) -> None:
@@ -210,7 +216,7 @@ def revoke_token(
     ],
     database: Database = '',
 ) -> None:
-    """End a token, at once."""
+    """Revoke a token; programs that use it lose access immediately."""
 
     async def work(access: Access, me: Caller) -> str:
         gone = await access.accounts.revoke_token(id)

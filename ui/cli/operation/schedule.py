@@ -68,7 +68,7 @@ BY_SERVER = (Operation.RUN, Operation.BACKFILL)
 
 def schedule(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
-    operation: Annotated[Operation, typer.Argument(help='What to do.')] = Operation.LIST,
+    operation: Annotated[Operation, typer.Argument(metavar='OPERATION', help='What to do.')] = Operation.LIST,
     name: Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)] = '',
     pattern: Annotated[str, typer.Option(help='The pattern to run.', show_default=False)] = '',
     sets: Annotated[

@@ -1,6 +1,7 @@
 """The command line: runs, lists, shows and audits; what it prints, and its exit codes."""
 
 import json
+import re
 import uuid
 from pathlib import Path
 
@@ -27,6 +28,7 @@ def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> No
     }:  # Not typed by people: their help shows how clients are configured.
         shown = hemicycle(command, '--help').stdout
         assert f'hemicycle {command}' in shown.partition('Examples')[2], command
+        assert not re.search(r'```|<(bool|str|int|float|list|path)', shown), shown
 
 
 @pytest.mark.parametrize('name', COMMANDS)

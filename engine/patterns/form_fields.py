@@ -44,8 +44,8 @@ def project_field(example: str) -> Any:
 
 FilesRule = Literal['worktree', 'copy']
 FILES: dict[str, Any] = {
-    'worktree': 'a git worktree, on a branch of its own',
-    'copy': 'a copy of all files, without git',
+    'worktree': 'A git worktree, on a branch of its own',
+    'copy': 'A copy of all files, without git',
 }
 
 

@@ -92,7 +92,8 @@ def _settings(parent: RunInfo, info: RunInfo) -> Iterator[str]:
     before, now = (dict(run.options.get('effort') or {}) for run in (parent, info))
     for role in dict.fromkeys([*before, *now]):
         if now.get(role) != before.get(role):
-            yield f'{role_title(role) if role else "all"}: effort {now.get(role) or "left to the model"}'
+            level = now.get(role)
+            yield f'{role_title(role) if role else "all"}: {f"effort {level}" if level else "default effort"}'
     for what in ('instructions', 'tools'):
         before, now = (dict(run.options.get(what) or {}) for run in (parent, info))
         for role in now:

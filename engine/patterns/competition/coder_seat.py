@@ -26,9 +26,9 @@ class EditInput(BaseModel):
 
     model_config = ConfigDict(extra='forbid')
 
-    path: str = Field(min_length=1, title='Path', description='Where it is, from the folder of the coder')
+    path: str = Field(min_length=1, title='Path', description='Relative to the folder of the coder')
     text: str | None = Field(
-        None, max_length=MOST_TEXT, title='Content', description='All of it; nothing removes the file'
+        None, max_length=MOST_TEXT, title='Content', description='The whole file; leave empty to remove it'
     )
 
     @field_validator('path')
@@ -52,7 +52,7 @@ class HandIn(BaseModel):
     said: str = Field(
         '',
         max_length=20_000,
-        title='Your words',
+        title='Message',
         description='What you did, for the reviewers',
         json_schema_extra={'multiline': True},
     )

@@ -44,7 +44,9 @@ class Race(Pattern):
         otherwise: Literal['best', 'fail'] = Field(
             'best',
             title='If none passes',
-            description='best: take the one with the fewest failures; fail: the run fails',
+            json_schema_extra={
+                'labels': {'best': 'Take the one with the fewest failures', 'fail': 'The run fails'}
+            },
         )
         seconds: float = Field(1_800, gt=0, le=86_400, title='Time', description='Seconds for each racer')
         test_seconds: float = Field(
@@ -142,7 +144,7 @@ class Race(Pattern):
         memory.winner = best.coder
         line = memory.candidates[best.coder].latest.evidence.required.line
         if not memory.passed:
-            memory.caveat = 'the tests of none pass'
+            memory.caveat = 'no candidate passes its tests'
         said = 'won' if memory.passed else 'is the best of those that did not pass'
         memory.outcome = f'{best.coder} {said}: {line}.'
 

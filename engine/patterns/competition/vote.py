@@ -103,12 +103,20 @@ class Vote(Pattern):
         task: str = task_field('Question', 'Each agent answers it independently', 'Is 1,001 a prime number?')
         voters: int = Field(3, ge=2, le=6, title='Voters', description='How many agents answer')
         decided_by: Literal['count', 'judge'] = Field(
-            'count', title='Decided by', description='Count equal answers, or let a judge read them all'
+            'count',
+            title='Decided by',
+            json_schema_extra={'labels': {'count': 'A count of equal answers', 'judge': 'A judge'}},
         )
         ties: Literal['again', 'judge', 'first'] = Field(
             'again',
             title='Ties',
-            description='Vote again with all answers in view, ask a judge, or take the answer given first',
+            json_schema_extra={
+                'labels': {
+                    'again': 'Vote again with all answers in view',
+                    'judge': 'A judge decides',
+                    'first': 'The answer given first wins',
+                }
+            },
         )
         max_ballots: int = Field(
             3,

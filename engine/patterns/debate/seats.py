@@ -18,10 +18,10 @@ PERSON = 'person'
 
 MORE: dict[str, Any] = {'group': 'More of your position'}
 VERDICTS: dict[str, Any] = {
-    'APPROVE': 'approve',
-    'REVISE_BEST': 'revise the best',
-    'REVISE_ALL': 'revise all',
-    'UNDECIDED': 'undecided',
+    'APPROVE': 'Approve',
+    'REVISE_BEST': 'Revise the best',
+    'REVISE_ALL': 'Revise all',
+    'UNDECIDED': 'Undecided',
 }
 
 
@@ -44,21 +44,23 @@ class Seat(BaseModel):
 class HumanTurn(Form):
     """What a person says in a reviewer's seat."""
 
-    reviewer: str = Field('', title='Reviewer', description='In whose seat; whose turn it is, if left out')
+    reviewer: str = Field(
+        '', title='Reviewer', description='Whose seat it is; leave empty for the one whose turn it is'
+    )
     text: str = Field(
         min_length=1,
         max_length=20_000,
-        title='Your words',
-        description='What you say to the others',
+        title='Message',
+        description='What you tell the others',
         json_schema_extra={'multiline': True},
     )
     verdict: Verdict | None = Field(
         None,
         title='Verdict',
-        description='Read from the text, if left out',
+        description='Leave empty to have it read from the message',
         json_schema_extra={'labels': VERDICTS},
     )
-    best: str = Field('', title='Best', description='The implementation that you hold for the best')
+    best: str = Field('', title='Best', description='The implementation you prefer')
     agrees: bool = Field(
         False, title='Agree', description='Whether you agree with the others and want to close'
     )

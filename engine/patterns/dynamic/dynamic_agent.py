@@ -30,7 +30,13 @@ Mode = Literal['dynamic', 'fixed', 'compare']
 MODE: Any = Field(
     'dynamic',
     title='Mode',
-    description='Let the agent choose its tools, run the fixed phases, or run both and compare them',
+    json_schema_extra={
+        'labels': {
+            'dynamic': 'The agent chooses its tools',
+            'fixed': 'Fixed phases',
+            'compare': 'Both, compared',
+        }
+    },
 )
 """The `mode` parameter field, for agents that also have phases."""
 

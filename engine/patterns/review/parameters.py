@@ -19,20 +19,20 @@ TESTS: dict[str, Any] = {'group': 'Project and tests'}
 DEBATE: dict[str, Any] = {'group': 'Debate and revisions'}
 PICKING: dict[str, Any] = {'group': 'Merging'}
 PICKS: dict[str, Any] = {
-    'ranking': "the reviewers' ranking",
-    'tests': 'the tests',
-    'person': 'a person, who is shown them side by side',
-    'model': 'a model',
+    'ranking': "The reviewers' ranking",
+    'tests': 'The tests',
+    'person': 'A person, who sees them side by side',
+    'model': 'A model',
 }
 MERGES: dict[str, Any] = {
-    'apart': 'keep all apart',
-    'one': 'continue with the best one only',
-    'files': 'take files of others into the best one',
+    'apart': 'Keep all apart',
+    'one': 'Continue with the best one only',
+    'files': 'Take files of others into the best one',
 }
 RULES: dict[str, Any] = {
-    'ranked': 'the first ranked wins',
-    'fail': 'the run fails',
-    'person': 'a person says whose file it is',
+    'ranked': 'The first ranked wins',
+    'fail': 'The run fails',
+    'person': 'A person says whose file it is',
 }
 TIMES: dict[str, Any] = {'group': 'Time-outs and failures'}
 """Groups of the form."""
@@ -170,8 +170,9 @@ class ReviewParameters(Form):
     answers: Literal['record', 'words'] = Field(
         'record',
         title='Answer format',
-        description='Structured fields, or text with keywords at line starts for models without them',
-        json_schema_extra=DEBATE,
+        description='Keywords are for models that cannot give structured answers',
+        json_schema_extra=DEBATE
+        | {'labels': {'record': 'Structured fields', 'words': 'Text with keywords at line starts'}},
     )
 
     _is_known = field_validator('project', 'tests')(check_project)
@@ -214,7 +215,7 @@ class ResolveInput(BaseModel):
 
     model_config = ConfigDict(extra='forbid')
 
-    files: dict[str, str] = Field(title='Files', description='For each path, whose version to use')
+    files: dict[str, str] = Field(title='Files', description='Whose version to use, by path')
 
 
 class CommentInput(BaseModel):
@@ -223,7 +224,7 @@ class CommentInput(BaseModel):
     model_config = ConfigDict(extra='forbid')
 
     candidate: str = Field(title='Implementation', description='Whose', examples=['coder1'])
-    path: str = Field(title='File', description='Where it is in the folder of the coder')
+    path: str = Field(title='File', description='Relative to the folder of the coder')
     line: int = Field(ge=1, title='Line', description='Its number')
     text: str = Field(
         min_length=1,

@@ -53,10 +53,13 @@ class VerdictInput(Form):
         '',
         max_length=10_000,
         title='Evidence',
-        description='What shows that a step or the goal is complete; your verdict, if left out',
+        description='What shows that a step or the goal is complete; leave empty to use the verdict',
     )
     replan: str = Field(
-        '', max_length=4_000, title='Replan', description='Why the steps to come must be replanned, if so'
+        '',
+        max_length=4_000,
+        title='Replan',
+        description='Why the remaining steps must be replanned; leave empty if they need not be',
     )
 
 

@@ -110,7 +110,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     page.get_by_role('tab', name='Debate').click()
     expect(board.get_by_role('heading', name='Your turn as reviewer 2')).to_be_visible()
     check_tab(open_page, axe, url, 'Debate', '.seat textarea', width=390, height=844, scheme='dark')
-    words = board.get_by_label('Your words')
+    words = board.get_by_label('Message', exact=True)
     words.fill('I ran them myself. Approved.')
     board.get_by_label('Verdict').select_option('APPROVE')
     board.get_by_label('Best').select_option('coder1')

@@ -19,7 +19,7 @@ async def draw(user):
 
 async def test_each_role_has_an_effort_of_its_own(user):
     efforts = await draw(user)
-    await user.should_see('left to the model')
+    await user.should_see('model default')
     efforts.fill({'': 'low', 'judge': '8000'})
     assert efforts.chosen == {'': 'low', 'judge': '8000'} and efforts.check()
     await user.should_see('low, 1 role set')

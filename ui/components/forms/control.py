@@ -63,7 +63,7 @@ class Control:
             return ui.checkbox(field.title, value=start)
         if field.kind == 'choice':
             empty = {'': '–'} if field.optional or (field.required and not start) else {}
-            shown = {name: field.labels.get(name, name.replace('_', ' ')) for name in field.choices}
+            shown = {name: field.label(name) for name in field.choices}
             return NativeSelect({**empty, **shown}, value=start)
         if field.kind in ('integer', 'number'):
             number = text_input(start, kind='number', step='1' if field.kind == 'integer' else 'any')

@@ -70,6 +70,13 @@ class Field:
             return f'At least {self.least:,}'
         return f'At most {self.most:,}' if self.most is not None else ''
 
+    def label(self, choice: str) -> str:
+        """What a choice is called; without a label, the value itself, words as words."""
+        words = choice.replace('_', ' ')
+        return self.labels.get(
+            choice, words.capitalize() if words.islower() and words.replace(' ', '').isalpha() else words
+        )
+
     def read(self, raw: Any) -> Any:
         """Parse a control's content. Raises `ValueError` for bad JSON."""
         if self.kind == 'boolean':

@@ -12,6 +12,7 @@ from ui.components.elements import Combobox
 from ui.components.forms.control import Control
 from ui.components.forms.fields import Field
 from ui.components.widgets import set_attributes
+from ui.formatting.steps import role_title
 from ui.formatting.values import as_sentence, count
 from ui.pages.launch.role_fields import RoleFields
 
@@ -21,7 +22,7 @@ ALL = Field(
     title='Effort of all roles',
     help='A level or a number of thinking tokens; models differ in what they support',
 )
-LEFT_OPEN = 'left to the model'
+LEFT_OPEN = 'model default'
 
 
 class EffortControl(Control):
@@ -47,9 +48,7 @@ class Efforts(RoleFields[EffortControl]):
         self._all = self._line(ALL)
 
     def _draw_role(self, role: str) -> EffortControl:
-        return self._line(
-            Field(name=role, kind='model', title=f'{role.replace("_", " ").capitalize()} effort')
-        )
+        return self._line(Field(name=role, kind='model', title=f'{role_title(role)} effort'))
 
     def _line(self, field: Field) -> EffortControl:
         control = EffortControl(field, on_change=self._notify, on_leave=self._judge_left)

@@ -15,6 +15,7 @@ from ui.components.elements import Combobox
 from ui.components.forms.control import Control
 from ui.components.forms.fields import Field
 from ui.components.widgets import set_attributes
+from ui.formatting.steps import role_title
 from ui.formatting.values import as_sentence, count
 from ui.pages.launch.role_fields import RoleFields
 from ui.web.permission import may
@@ -63,7 +64,7 @@ class Models(RoleFields[ModelControl]):
             self._all, self._fallback = self._line(ALL), self._line(FALLBACK)
 
     def _draw_role(self, role: str) -> ModelControl:
-        return self._line(Field(name=role, kind='model', title=role.replace('_', ' ').capitalize()))
+        return self._line(Field(name=role, kind='model', title=role_title(role)))
 
     def _line(self, field: Field) -> ModelControl:
         control = ModelControl(field, on_change=self._notify, on_leave=self.check_gently)

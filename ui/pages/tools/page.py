@@ -12,6 +12,7 @@ from engine.tools import Tool, ToolRegistry, missing_requirement
 from ui.components.forms.schemas import arguments, draw_arguments
 from ui.components.theme import FORM_KEYS, empty_state, frame, notice
 from ui.components.widgets import Text, link, set_attributes
+from ui.formatting.steps import role_title
 from ui.formatting.values import count, first_sentence
 from ui.pages.shared import errors
 from ui.pages.tools.listing import ToolList, ToolUser, all_agents, draw_flags, tool_users
@@ -132,7 +133,7 @@ def _roles(found: list[ToolUser]) -> None:
 def _role(user: ToolUser) -> None:
     agent = user.agent
     with ui.element('div').classes('tool-foot'):
-        Text('h3', agent.role.replace('_', ' ').capitalize())
+        Text('h3', role_title(agent.role))
         with link(f'/launch/{user.pattern.name}', 'chip'):
             Text('span', user.pattern.title)
     Text('p', first_sentence(agent.instructions) or 'No standing instructions.', 'muted')

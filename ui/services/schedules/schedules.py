@@ -337,7 +337,7 @@ class Schedules:
         return entry
 
 
-FAILED = 'paused: the run before has failed'
+FAILED = 'paused: the previous run failed'
 
 
 def _source(schedule: Schedule) -> Source:

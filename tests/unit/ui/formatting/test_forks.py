@@ -46,7 +46,7 @@ def test_a_fork_without_changes_says_so() -> None:
 def test_a_changed_effort_is_named() -> None:
     parent = replace(PARENT, options={'effort': {'': 'low', 'reviewer': 'high'}})
     fork = replace(parent, id=RunId('b'), options={'effort': {'': 'max'}})
-    assert summarize_overrides(parent, fork, None) == 'all: effort max, Reviewer: effort left to the model'
+    assert summarize_overrides(parent, fork, None) == 'all: effort max, Reviewer: default effort'
 
 
 def test_free_forks_show_their_duration_if_it_is_noticeable() -> None:

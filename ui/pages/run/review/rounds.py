@@ -282,7 +282,7 @@ def draw_agreement(found: Agreement | None) -> None:
         facts = [
             'same verdict' if found.verdict else 'different verdicts',
             'same best' if found.best else 'different best',
-            '' if found.ranked is None else f'{found.ranked:.0%} ranked alike',
+            '' if found.ranked is None else f'{found.ranked:.0%} same ranking',
             f'{count(found.conceded, "point")} conceded' if found.conceded else '',
         ]
         Text('span', ' · '.join(filter(None, facts)), 'muted small')

@@ -1,0 +1,34 @@
+"""What forms offer is in words that begin with a capital letter, in every pattern."""
+
+import pytest
+
+from engine import Catalog
+from ui.components.forms.fields import Field, fields
+
+CATALOG = Catalog.load()
+CHOICES = [
+    pytest.param(field, id=f'{name}-{field.name}')
+    for name, pattern in CATALOG.patterns.items()
+    for model in (pattern.Parameters, *pattern.inputs.values())
+    for field in fields(model)
+    if field.choices
+]
+
+
+@pytest.mark.parametrize('field', CHOICES)
+def test_every_choice_is_in_words(field: Field):
+    said = [field.label(choice) for choice in field.choices]
+    assert [
+        one for one in said if not one[0].isupper() or '_' in one or (one.isupper() and len(one) > 1)
+    ] == []
+    assert len(set(said)) == len(said)
+
+
+def test_values_that_are_no_words_stay_as_they_are():
+    field = Field(name='one', kind='choice', title='One')
+    assert [field.label(one) for one in ('by_hand', 'gpt-4o', 'EUR', 'Small')] == [
+        'By hand',
+        'gpt-4o',
+        'EUR',
+        'Small',
+    ]

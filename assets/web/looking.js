@@ -1,5 +1,6 @@
 // Where a diagram looks: at all of it or, where that is too small to read, at what is active; or where a hand moved it.
-const LEAST = 11.1 / 12; // pixels a unit of the drawing: text, of 12 units, is 11 pixels high, also where sizes are rounded
+import { LEAST } from "/hemicycle/minimap.js";
+
 const MOST = 1.3; // a small drawing is not blown up
 const REST = 150; // milliseconds after which a new size is believed
 const ROOM = 14; // units around what is looked at
@@ -64,8 +65,8 @@ export const looking = {
     if (!lit) return this.go(this.full(), anew);
     const [width, height] = this.size;
     const now = this.box(), size = [width / LEAST, height / LEAST], aim = this.around(size) || lit;
-    if (!anew && Math.abs(now[2] - size[0]) < 1 && holds(now, aim)) return;
-    this.go(this.framed(aim, size), anew);
+    if (!anew && Math.abs(now[2] - size[0]) < 1 && holds(now, aim) && same(now, this.beside(now, lit))) return;
+    this.go(this.beside(this.framed(aim, size), lit), anew);
   },
   framed([left, top, right, bottom], [w, h]) {
     const [x, y, width, height] = this.whole, tall = h >= height;

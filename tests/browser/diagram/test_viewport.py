@@ -17,6 +17,14 @@ FITTED = """() => {
   return panel.dataset.room === `${panel.clientWidth}x${panel.clientHeight}`;
 }"""
 """The chart has been laid out for the room that it has: it is not drawn anew."""
+UNDER = """() => {
+    const map = document.querySelector('.minimap').getBoundingClientRect();
+    return [...document.querySelectorAll('.diagram .state > text')].filter((one) => {
+        const box = one.getBoundingClientRect();
+        return box.left < map.right && map.left < box.right && box.top < map.bottom && map.top < box.bottom;
+    }).map((one) => one.textContent);
+}"""
+"""The names of states that the small map covers."""
 MIDDLE = """panel => {
   const centre = one => { const box = one.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; };
   const [x, y] = centre(panel), off = one => { const [left, top] = centre(one); return Math.hypot(left - x, top - y); };
@@ -115,16 +123,6 @@ def test_a_view_moved_by_hand_stays_until_released(page, run):
     assert read(page) >= READ
 
 
-UNDER = """() => {
-    const map = document.querySelector('.minimap').getBoundingClientRect();
-    return [...document.querySelectorAll('.diagram .state > text')].filter((one) => {
-        const box = one.getBoundingClientRect();
-        return box.left < map.right && map.left < box.right && box.top < map.bottom && map.top < box.bottom;
-    }).map((one) => one.textContent);
-}"""
-"""The names of states that the small map covers."""
-
-
 def test_a_focused_edge_scrolls_into_view(page, run):
     stood(page, run, 4)
     near = box(page)
@@ -163,3 +161,16 @@ def test_a_minimap_shows_the_visible_part_and_navigates(page, open_page, run):
         'all => all.map(one => parseFloat(one.getAttribute("font-size")) * one.getScreenCTM().a)'
     )
     assert min(heights) >= 11
+
+
+def test_the_minimap_keeps_its_corner_and_hides_no_active_state(page, server):
+    run = server.sample('pipeline')
+    stood(page, run, 3)
+    sketch, corners = page.locator('.minimap.on'), set()
+    for step in range(4, 16):
+        page.keyboard.press('ArrowRight')
+        expect(page.locator('.step-number')).to_have_text(f'Step {step}')
+        corners.add(sketch.get_attribute('data-corner'))
+        active = page.locator('.diagram .state.active > text').all_text_contents()
+        assert active and not set(active) & set(page.evaluate(UNDER))
+    assert len(corners) == 1

@@ -89,7 +89,10 @@ def test_a_retry_counts_down(page, crewed):
     trouble = second.locator('.agent-trouble')
     expect(trouble).to_have_text(re.compile(r'Retrying in \d s \(attempt 2\): .*too many requests'))
     expect(second.get_by_text('attempt 2', exact=True)).to_be_visible()
+    talk = second.locator('.panel-body')
+    top = talk.bounding_box()['y']
     expect(trouble).to_be_hidden(timeout=20_000)
+    assert talk.bounding_box()['y'] == top
 
 
 def test_a_narrow_window_stacks_the_panes(open_page, crewed, axe):

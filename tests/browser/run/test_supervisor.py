@@ -56,6 +56,29 @@ def test_an_earlier_step_shows_the_plan_as_it_was_and_each_worker_in_its_pane(pa
     expect(steps.filter(has_text='food and drinks')).to_contain_text('in progress')
 
 
+PLACES = """() => [...document.querySelectorAll('.checklist, .diagram, .plan-title')].map((one) => {
+    const { x, y, width, height } = one.getBoundingClientRect();
+    return [x, y, width, height].join(' ');
+})"""
+
+
+@pytest.mark.parametrize('height', [900, 768])
+def test_the_plan_and_its_entries_hold_still_from_the_first_step_to_the_last(open_page, finished, height):
+    page = open_page(height=height)
+    page.goto(f'{finished}?at=1')
+    expect(page.locator('.step-number')).to_have_text('Step 1')
+    plan = page.get_by_role('region', name='Plan')
+    expect(plan.get_by_text('No steps yet.')).to_be_visible(visible=height > 820)
+    first = page.evaluate(PLACES)
+    page.keyboard.press('ArrowRight')
+    expect(plan).to_contain_text('0 of 5')
+    second = page.evaluate(PLACES)
+    page.keyboard.press('End')
+    expect(plan).to_contain_text('5 of 5')
+    assert page.evaluate(PLACES) == second
+    assert second[: len(first)] == first
+
+
 @pytest.mark.parametrize(
     ('how', 'end', 'start'),
     [('Mermaid', 'mmd', 'stateDiagram-v2'), ('DOT', 'gv', 'digraph'), ('SVG', 'svg', '<svg')],

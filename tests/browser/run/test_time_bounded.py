@@ -31,6 +31,12 @@ def answer(page: Page, name: str) -> None:
     page.get_by_role('dialog').get_by_role('button', name=name, exact=True).click()
 
 
+PLACES = """() => [...document.querySelectorAll('.phase, .run-grid')].map((one) => {
+    const { x, y, width } = one.getBoundingClientRect();
+    return [x, y, width].map(Math.round).join(' ');
+})"""
+
+
 def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
     fields = {'Goal': 'Do two things', 'Time': '0.1', 'Grace period': '0', 'Acceptable failures': '2'}
     run = launch(page, served, 'time-bounded', **fields)
@@ -62,6 +68,7 @@ def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
     page.wait_for_url(run)
     expect(page.locator('.run-facts .pill')).to_have_text('Running')
     expect(time).to_contain_text('of 10:06 left')
+    places = page.evaluate(PLACES)
 
     page.get_by_role('button', name='Add time', exact=True).click()
     page.get_by_label('Minutes', exact=True).fill('0')
@@ -79,6 +86,8 @@ def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
     answer(page, 'Finish now')
     expect(page.locator('.run-facts .pill')).to_have_text('Done with issues')
     expect(page.get_by_role('button', name='Add time', exact=True)).to_be_hidden()
+    expect(page.get_by_role('link', name='Read report')).to_be_visible()
+    assert page.evaluate(PLACES) == places
     page.get_by_role('tab', name='Time').click()
     expect(page).to_have_url(f'{run}/time')
     expect(page.get_by_role('tabpanel', name='Time')).to_contain_text('to continue after a stop')

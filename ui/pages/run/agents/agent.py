@@ -72,16 +72,17 @@ class AgentPane:
             with ui.element('div').classes('agent-facts') as self._facts_row:
                 self._path = ui.label().classes('chip mono')
                 self._kind = ui.element('span').classes('ghost')
-                self._model = Text('span', '', 'agent-model')
                 self._numbers = Text('span', '', 'num')
-                self._attempt, self._quiet = (Text('span', '', f'chip wait {name}') for name in ('', 'quiet'))
                 ui.element('span').classes('grow')
+                # What comes later is here: nothing beside it moves.
+                self._attempt, self._quiet = (Text('span', '', f'chip wait {name}') for name in ('', 'quiet'))
+                self._model = Text('span', '', 'agent-model')
                 self._time = ui.label().classes('num agent-time')
-            self._trouble = Text('div', '', 'agent-trouble', role='status')
             self._plan = Text('div', '', 'agent-plan')
             self._region.draw_bar()
             with ui.element('div').classes('panel-body').props('tabindex="0"'):
                 self.talk = Conversation([], label=f'Conversation of {self.name}')
+            self._trouble = Text('div', '', 'agent-trouble', role='status')
             self._approval = Approval(context.send, context.conductor.catalog.tools)
             self._question = QuestionForm(
                 lambda at, data: context.conductor.send(context.run, 'answer', at=at, data=data)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from nicegui import ui
+from nicegui import app, ui
 
 from engine.records import Shape, View
 from ui.components.elements import Conversation
@@ -24,46 +24,57 @@ MARKS = {
     'stopped': 'stop_circle',
 }
 """An icon for each status, shown beside the word."""
-DRAWER = """
-const drawer = getHtmlElement(%d), known = localStorage.getItem('plan');
-if (known ? known === 'shut' : innerHeight < 820) drawer.open = false;
-const keep = () => localStorage.setItem('plan', drawer.open ? 'shut' : 'open');
-drawer.firstElementChild.addEventListener('click', keep);
-"""
-"""Where there is little height, the plan is one line until it is opened; what a person chose is kept."""
+KEPT = 'plan'
+"""Under which name the browser remembers whether a person wants it open or closed."""
+LITTLE = 'if (innerHeight < 820) getHtmlElement(%d).open = false'
+"""Where there is little height, and nobody has chosen, it is one line until it is opened."""
+CHOSEN = """(event) => {
+    const drawer = event.currentTarget.parentElement, plan = drawer.parentElement;
+    plan.classList.remove('undecided');
+    plan.classList.toggle('closed', drawer.open);
+    emit(!drawer.open);
+}"""
+"""At a click, before it opens or closes: the panel has its height at once."""
 DEEPEST = 6
 """Levels of nested steps that are shown."""
 
 
 class PlanChecklist:
-    """A panel under the diagram, if the run has a plan."""
+    """A panel under the diagram, if the pattern plans: there from the start, and always as high."""
 
     def __init__(self, shape: Shape, history: History, seek: Callable[[int], Awaitable[None]]) -> None:
         self._field, self._history, self._seek = shape.field('plan'), history, seek
-        self._shown: list[Mapping[str, Any]] | None = None
+        self._shown: tuple[list[Mapping[str, Any]], str] | None = None
         self._opened: set[str] = set()
+        chosen = app.storage.user.get(KEPT, 'undecided')
         with (
-            ui.element('section').classes('checklist').props('aria-label="Plan"') as self._root,
-            ui.element('details').props('open') as drawer,
+            ui.element('section').classes(f'checklist {chosen}').props('aria-label="Plan"') as self._root,
+            ui.element('details').props('' if chosen == 'closed' else 'open') as self._drawer,
         ):
-            with ui.element('summary').classes('checklist-head'):
+            with ui.element('summary').classes('checklist-head') as head:
                 Text('h2', 'Plan')
                 self._count = Text('span', '', 'muted small num')
                 self._now = Text('span', '', 'checklist-now muted small')
+            head.on('click', lambda event: self._choose(opened=event.args), js_handler=CHOSEN)
             self._list = ui.element('div').classes('checklist-steps').props('tabindex="0"')
-        ui.run_javascript(DRAWER % drawer.id)
-        self._root.set_visibility(False)
+        if chosen == 'undecided':
+            ui.run_javascript(LITTLE % self._drawer.id)
+        self._root.set_visibility(bool(self._field))
+
+    def _choose(self, *, opened: bool) -> None:
+        chosen = app.storage.user[KEPT] = 'opened' if opened else 'closed'
+        self._root.classes(add=chosen, remove='undecided closed' if opened else 'undecided opened')
+        self._drawer.props(add='open' if opened else '', remove='' if opened else 'open')
 
     def show(self, view: View) -> None:
         """Show the plan as it is in `view`."""
         steps = settled_steps(plan_steps(view.memory.get(self._field)), ended=view.status.ended)
-        # An empty plan is one only when nothing can be added any more.
-        self._root.set_visibility(bool(self._field) and (bool(steps) or view.status.ended))
-        if steps == self._shown:
+        empty = '' if steps else 'Empty: no steps were planned.' if view.status.ended else 'No steps yet.'
+        if (steps, empty) == self._shown:
             return
-        self._shown = steps
+        self._shown = (steps, empty)
         ended = sum(step.get('state') in ENDED for step in steps)
-        self._count.show(f'{ended} of {len(steps)}')
+        self._count.show(f'{ended} of {len(steps)}' if steps else '')
         at_work = (str(step.get('title', '')) for step in steps if step.get('state') == 'in progress')
         self._now.show(next(at_work, ''))
         self._list.clear()
@@ -71,7 +82,7 @@ class PlanChecklist:
             if steps:
                 self._draw(steps, '', 1)
             else:
-                Text('p', 'Empty: no steps were planned.', 'muted small')
+                Text('p', empty, 'muted small')
 
     def _draw(self, steps: Sequence[Mapping[str, Any]], inside: str, depth: int) -> None:
         with ui.element('ol').classes('plan-steps'):
@@ -94,8 +105,9 @@ class PlanChecklist:
                         name = str(step.get('id', ''))
                         show = button('', icon='forum', kind='quiet small', label=f'Show the work on {name}')
                         show.on('click', partial(self._go, name))
-                if result:
-                    self._result(path, result)
+                with ui.element('div').classes('plan-result'):
+                    if result:
+                        self._result(path, result)
                 inner = plan_steps(step.get('steps'))
                 if inner and depth < DEEPEST:
                     self._draw(inner, path, depth + 1)
@@ -106,7 +118,7 @@ class PlanChecklist:
             await self._seek(self._history.finished[name])
 
     def _result(self, path: str, result: str) -> None:
-        with disclosure(self._opened, path, excerpt(result, 120), 'plan-result', 'plan-text'):
+        with disclosure(self._opened, path, excerpt(result, 120), '', 'plan-text'):
             Conversation([{'kind': 'text', 'text': result}], label='Result', follow=False)
 
 

@@ -139,13 +139,16 @@ class StatusStrip:
         with ui.element('div').classes('run-strip') as self._root:
             self._phases = Phases(shape)
             self._drafts = Text('span', '', 'run-progress num')
-            with link(f'/runs/{info.id}/report', 'btn small') as self._report:
-                ui.icon('description')
-                Text('span', 'Read report')
-            self._asks = InputRequests(conductor, info, shape)
+            with ui.element('div').classes('strip-acts'):
+                with link(f'/runs/{info.id}/report', 'btn small') as self._report:
+                    ui.icon('description')
+                    Text('span', 'Read report')
+                self._asks = InputRequests(conductor, info, shape)
         # It is there from the start if it may ever be: what is under it must not move.
         fields = [shape.field(panel) for panel in ('time', 'drafts', 'report')]
-        self._root.set_visibility(any(fields) or (self._asks.possible and not info.status.ended))
+        may_ask = self._asks.possible and not info.status.ended
+        self._root.set_visibility(any(fields) or may_ask)
+        self._root.classes('reserved' if may_ask and (shape.field('time') or not self._asks.by_seat) else '')
 
     def show(self, view: View, newest: View, *, mine: bool) -> None:
         """Show the time at the step of `view`, and the input that the newest step accepts."""
@@ -156,7 +159,8 @@ class StatusStrip:
         reported = bool(newest.memory.get(self._shape.field('report')))
         self._report.set_visibility(reported)
         self._root.classes(add='reported' if reported else '', remove='' if reported else 'reported')
-        self._asks.show(newest, mine=mine)
+        asking = self._asks.show(newest, mine=mine)
+        self._root.classes(add='asking' if asking else '', remove='' if asking else 'asking')
 
     def tick(self, now: float) -> None:
         """Update the clock."""

@@ -58,19 +58,24 @@ class InputRequests:
         """Whether the run may ever accept any."""
         return bool(self._buttons)
 
-    def show(self, view: View, *, mine: bool) -> None:
-        """Show what the run accepts now; `mine` is whether this server runs it."""
+    @property
+    def by_seat(self) -> bool:
+        """Whether people take seats in the run: then it asks nobody who has not taken one."""
+        return IN_PANES[0] in self._inputs
+
+    def show(self, view: View, *, mine: bool) -> bool:
+        """Show what the run accepts now, and say whether that is anything; `mine`: this server runs it."""
         open_ = mine and not view.status.ended
         shown = {trigger for trigger in self._buttons if open_ and takes_event(self._shape, view, trigger)}
         for trigger, made in self._buttons.items():
             made.set_visibility(trigger in shown)
         self.root.set_visibility(bool(shown))
-        self.root.classes(add='asking' if shown else '', remove='' if shown else 'asking')
         first = next((trigger for trigger in self._buttons if trigger in shown), '') if view.waiting else ''
         for trigger, made in self._buttons.items():  # the first one unblocks a waiting run
             made.classes(
                 add='primary' if trigger == first else '', remove='' if trigger == first else 'primary'
             )
+        return bool(shown)
 
     async def ask(self, trigger: str) -> None:
         """Ask for the data of an event, and send it."""

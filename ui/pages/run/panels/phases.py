@@ -61,7 +61,8 @@ class _Bar:
             with self._meter:
                 ui.element('div').classes('phase-forecast')
                 ui.element('div').classes('phase-used')
-            self._text = Text('span', '', 'num muted')
+            with ui.element('span').classes('num muted'):
+                self._text, self._outlook = Text('span', ''), Text('span', '', 'phase-outlook')
         self._drawn: object = None
 
     def show(self, clock: PhaseBudget, burn: BurnDown) -> None:
@@ -73,9 +74,11 @@ class _Bar:
         self._drawn = (used, hope, share, state, said)
         self._meter.style(f'--used: {used}%; --forecast: {hope}%; --share: {share}%')
         set_attributes(self._meter, aria_valuenow=str(used), aria_valuetext=f'{said}, {state}')
+        set_attributes(self._root, title=said)
         name = state_class(state)
         self._root.classes(add=name, remove=' '.join({*map(state_class, STATES)} - {name}))
-        self._text.show(said)
+        self._text.show(phase_used(burn))
+        self._outlook.show(phase_outlook(clock, burn))
 
 
 class TimePanel(LazyPanel):
@@ -207,10 +210,19 @@ def state_class(state: PhaseState) -> str:
 
 def phase_line(clock: PhaseBudget, burn: BurnDown) -> str:
     """A phase in one line: used, allotted, forecast."""
+    return phase_used(burn) + phase_outlook(clock, burn)
+
+
+def phase_used(burn: BurnDown) -> str:
+    """What a phase has used of what it may."""
+    return f'{duration(burn.used)} of {duration(burn.allotted)}'
+
+
+def phase_outlook(clock: PhaseBudget, burn: BurnDown) -> str:
+    """How much the current phase is going to use."""
     now = clock.phase == burn.phase and clock.stopped < 0
     hope = f', forecast {duration(burn.forecast)}' if now and burn.forecast > burn.used + 0.5 else ''
-    late = ' (over budget)' if now and burn.over else ''
-    return f'{duration(burn.used)} of {duration(burn.allotted)}{hope}{late}'
+    return hope + (' (over budget)' if now and burn.over else '')
 
 
 NOTHING = 0.05

@@ -27,6 +27,11 @@ CONSTANT = re.compile(r'[A-Z]+(_[A-Z]+)+')
 """A value that can only be a constant, such as NEEDS_REVIEW."""
 STATES = re.compile(r'(^|[_ ])(status|state|phase|stage|verdict|outcome|decision|severity|priority)$')
 """Names of fields where a single word in capitals is a constant as well, whatever pattern it is of."""
+KINDS = ('kind', 'type')
+"""Names of fields that say what something is: there, tool_call is no name of a tool."""
+SNAKE = re.compile(r'[a-z]+(_[a-z]+)+')
+REPORTED = re.compile(r'(?<=^\| )[A-Z_]+(?= \| \d+ \|$)|(?<=^- )[A-Z]+(?=: )', re.MULTILINE)
+"""In the report of a time-bounded run: a type of messages and their number, the level of an intervention."""
 TITLES = {'system': 'Instructions', 'user': 'Task', 'assistant': 'Reply', 'tool': 'Results'}
 
 
@@ -60,7 +65,7 @@ def value_html(value: Any, name: str = '') -> str:
 def wordings(value: Any, name: str = '') -> dict[str, str]:
     """The constants in a JSON value, each in words; `name` is that of its field."""
     if isinstance(value, str):
-        return {value: said} if (said := _words(value, name)) != value else {}
+        return {value: said} if (said := constant_text(value, name)) != value else {}
     listed = [(name, item) for item in value] if isinstance(value, list | tuple) else ()
     items = value.items() if isinstance(value, Mapping) else listed
     return {constant: said for key, item in items for constant, said in wordings(item, str(key)).items()}
@@ -107,7 +112,7 @@ def _lines(value: Any, depth: int, name: str = '') -> list[str]:
         if value and not items:
             return ['empty']
     elif isinstance(value, (list, tuple)):
-        items = [('•', item) for item in value]
+        items = [('•', _pair(item)) for item in value]
     else:
         return [describe_value(value, name)]
     if not items:
@@ -132,6 +137,14 @@ def _lines(value: Any, depth: int, name: str = '') -> list[str]:
     return found + ([f'… and {len(items) - MOST} more'] if len(items) > MOST else [])
 
 
+def _pair(value: Any) -> Any:
+    """A name and its value on one line; any other entry of a list unchanged."""
+    match value:
+        case [str() as name, bool() | int() | float() | None as held]:
+            return f'{name}: {describe_value(held, name)}'
+    return value
+
+
 def describe_value(value: Any, name: str = '') -> str:
     """A single value in words; `name` is that of its field."""
     match value:
@@ -143,10 +156,17 @@ def describe_value(value: Any, name: str = '') -> str:
             return format_number(value)
         case dict() | list() | tuple():
             return 'none'
-    return _words(logged_call(str(value)), name) or 'empty'
+    return constant_text(logged_call(str(value)), name) or 'empty'
 
 
-def _words(text: str, name: str) -> str:
+def constant_text(text: str, name: str) -> str:
+    """A constant in words; any other text unchanged. `name` is that of its field."""
     is_state = text.isalpha() and text.isupper() and STATES.search(name)
     constant = is_state or text in CONSTANTS or CONSTANT.fullmatch(text)
-    return text.replace('_', ' ').lower() if constant else text
+    kind = name in KINDS and SNAKE.fullmatch(text)
+    return text.replace('_', ' ').lower() if constant or kind else text
+
+
+def reword_report(report: str) -> str:
+    """A recorded report with the constants of its tables and headings in words."""
+    return REPORTED.sub(lambda found: found[0].replace('_', ' ').capitalize(), report)

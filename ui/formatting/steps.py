@@ -50,7 +50,8 @@ def author_text(author: str) -> str:
 def headline(transition: Transition) -> str:
     """A step in a few words."""
     event = transition.event
-    return f'{event.name} · {path_text(event.at)}' if event.at else event.name
+    name = event.name.replace('_', ' ')
+    return f'{name} · {path_text(event.at)}' if event.at else name
 
 
 def innermost(paths: Iterable[str]) -> list[str]:

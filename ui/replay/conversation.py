@@ -10,6 +10,7 @@ from typing import Any
 from engine import Transition
 from engine.records import Shape, parent_of
 from engine.tools import bullet
+from ui.formatting.changes import constant_text
 from ui.formatting.steps import role_title
 from ui.formatting.tool_calls import Block, CallContext, call_block
 from ui.replay.marks import by_person, mark_of
@@ -70,17 +71,19 @@ def _describe(name: str, value: Any) -> str:
         return f'{title}: {"yes" if value else "no"}'
     if isinstance(value, list):
         return f'{title}\n\n' + ('\n'.join(bullet(_plain(item)) for item in value) or '- none')
-    said = _plain(value)
+    said = _plain(value, name)
     # A list or a heading needs a line of its own.
     return f'{title}:\n\n{said}' if BLOCK.match(said) or '\n\n' in said else f'{title}: {said}'
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any, name: str = '') -> str:
     match value:
         case str():
-            return value or 'none'
+            return constant_text(value, name) or 'none'
         case dict():
-            said = (f'{name.replace("_", " ").capitalize()}: {_plain(held)}' for name, held in value.items())
+            said = (
+                f'{key.replace("_", " ").capitalize()}: {_plain(held, key)}' for key, held in value.items()
+            )
             return ' · '.join(said) or 'none'
         case list():
             return ', '.join(map(_plain, value)) or 'none'

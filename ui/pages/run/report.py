@@ -14,6 +14,7 @@ from engine.records import RunId, RunInfo, Shape, View
 from ui.components.elements import Conversation
 from ui.components.theme import button, empty_state, frame, origin_chip, pill
 from ui.components.widgets import Text, link
+from ui.formatting.changes import reword_report
 from ui.formatting.values import SIMULATED, is_simulated
 from ui.pages.run.diagram.checklist import MARKS, plan_steps, step_status
 from ui.pages.run.header.input_requests import InputRequests
@@ -65,7 +66,7 @@ def register(backend: Backend) -> None:
 def report_of(shape: Shape, view: View) -> str:
     """The report as Markdown; '' if there is none."""
     if is_time_bounded(view.memory):
-        return report_text(view.memory, view.status, view.error)
+        return reword_report(report_text(view.memory, view.status, view.error))
     return str(view.memory.get(shape.field('report')) or '')
 
 

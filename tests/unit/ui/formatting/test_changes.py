@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from ui.formatting.changes import change_title, format_number, value_html, value_text, wordings
+from ui.formatting.changes import (
+    change_title,
+    format_number,
+    reword_report,
+    value_html,
+    value_text,
+    wordings,
+)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +94,20 @@ def test_a_message_says_who_said_what():
 )
 def test_program_values_are_written_for_people(value, said):
     assert value_text(value) == said
+
+
+def test_a_name_with_its_answer_is_one_line_and_a_kind_is_in_words():
+    assert value_text({'gates': [['is_tested', True], ['is_sound', False]]}) == (
+        'gates:\n  • is_tested: yes\n  • is_sound: no'
+    )
+    assert value_text({'kind': 'tool_call', 'by': 'run_tests'}) == 'kind: tool call\nby: run_tests'
+
+
+def test_a_report_is_shown_without_constants():
+    report = 'It is ROUND_HALF_EVEN.\n\n| Type | Number |\n|---|---:|\n| PLAN_REQUEST | 12 |\n\n- REMIND: Do.'
+    assert reword_report(report) == (
+        'It is ROUND_HALF_EVEN.\n\n| Type | Number |\n|---|---:|\n| Plan request | 12 |\n\n- Remind: Do.'
+    )
 
 
 def test_each_line_has_its_depth_and_text_is_escaped():

@@ -157,6 +157,9 @@ def test_a_json_answer_is_shown_as_text():
     ]
     listed = json_to_markdown('{"output": "- one\\n- two", "evidence": ["a\\nb", "- c"]}')
     assert listed == '**Output**:\n\n- one\n- two\n\n**Evidence**\n\n- a\n  b\n- c'
+    assert json_to_markdown('{"verdict": "REVISE_BEST", "comments": [{"state": "NOT_YET"}]}') == (
+        '**Verdict**: revise best\n\n**Comments**\n\n- State: not yet'
+    )
     assert json_to_markdown('{not json') == '{not json'
     assert json_to_markdown('plain') == 'plain'
 

@@ -9,11 +9,13 @@ from nicegui import ui
 
 from engine import Status
 from engine.errors import WorkspaceError
+from engine.patterns import is_time_bounded
 from engine.records import View, within
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import Conversation, Engagement, Splitters, one_message
 from ui.components.theme import button, empty_state, origin_chip
 from ui.components.widgets import Text
+from ui.formatting.changes import reword_report
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import duration, path_text
 from ui.formatting.values import count, status_class, status_text
@@ -251,9 +253,11 @@ class AgentPanes:
             why = f':** {view.error}' if view.error else '.**'
             text = f'**{status_text(view.status, view.error)}{why}\n\n' if failed else ''
             body = answer if isinstance(answer, str) else json_to_markdown(str(answer or ''))
+            if is_time_bounded(view.memory):
+                body = reword_report(body)
             self._body = body or ''
             self._take.set_visibility(bool(self._body))
-            self._answer.show([{'kind': 'text', 'text': text + (body or '')}])
+            self._answer.show([{'kind': 'text', 'text': text + self._body}])
             short = view.status is not Status.DONE and bool(body)
             if view.origins != self._said_origins:
                 self._said_origins = view.origins

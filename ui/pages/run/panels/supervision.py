@@ -137,9 +137,9 @@ def _why(level: str, issues: int, gates: Sequence[Gate]) -> str:
     if not gates:
         return 'Nothing has been verified yet.'
     last = gates[-1]
-    counted = 'no issue in a row' if not issues else f'{count(issues, "issue")} in a row'
+    counted = f', with {count(issues, "issue")} in a row' if issues else ''
     held = f'; not met: {", ".join(last.held_back)}' if last.held_back else ''
-    said = f'the last verification, {last.title.lower()}, scored {last.score}, with {counted}{held}'
+    said = f'the last verification, {last.title.lower()}, scored {last.score}{counted}{held}'
     return f'{level.capitalize()}: {said}.'
 
 

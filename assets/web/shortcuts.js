@@ -51,7 +51,7 @@ document.addEventListener("focusin", ({ target }) => { if (target.matches("input
   };
   const instead = (was) => {
     if (shown(was.one)) return was.one;
-    const found = again(was) ?? (was.before && shown(was.before) ? was.before : null);
+    const found = [again(was), was.before].find((one) => one && shown(one));
     if (found) return found;
     const box = was.around.find(shown);
     if (box === document.body) return was.over && below ? instead(below) : null;

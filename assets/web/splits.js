@@ -1,4 +1,4 @@
-// Splitters of a grid of panes: dragged, or moved by the arrow keys; a double click or Enter makes all alike again.
+// Splitters of a grid of panes: dragged, or moved by the arrow keys, Home and End; a double click or Enter makes all alike again.
 const STEP = 24;
 
 export default {
@@ -68,10 +68,11 @@ export default {
     },
     drop() { this.from = null; },
     key(event, split) {
-      const by = { c: { ArrowLeft: -STEP, ArrowRight: STEP }, r: { ArrowUp: -STEP, ArrowDown: STEP } }[split.along][event.key];
+      const arrows = { c: { ArrowLeft: -STEP, ArrowRight: STEP }, r: { ArrowUp: -STEP, ArrowDown: STEP } };
+      const by = { Home: -innerWidth, End: innerWidth, ...arrows[split.along] }[event.key];
       if (by === undefined && event.key !== "Enter") return;
       event.preventDefault();
-      event.stopPropagation(); // the arrow keys step through the run elsewhere
+      event.stopPropagation(); // these keys step through the run elsewhere
       if (by === undefined) this.even(split);
       else this.move(split, this.sizes(split.along), by);
     },

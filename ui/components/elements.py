@@ -192,6 +192,7 @@ class JsonTree(Element, component=ASSETS / 'tree.js'):
         """Show `value`; `on_follow` gets the pointer of a node whose next change is requested."""
         super().__init__()
         self._props |= {'value': value, 'changed': [], 'words': {}, 'follows': on_follow is not None}
+        self._props['data-redrawn'] = ''
         if on_follow:
             self.on('follow', lambda event: on_follow(str(event.args)))
 

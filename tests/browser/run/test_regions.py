@@ -53,6 +53,11 @@ def test_panes_are_resized_by_key_and_mouse_and_maximized(page, crewed):
     before = panes.first.bounding_box()['width']
     split = page.locator('.stage').get_by_role('separator')
     split.focus()
+    page.keyboard.press('Home')
+    expect(split).not_to_have_attribute('aria-valuenow', '50')
+    assert panes.first.bounding_box()['width'] < before - 24 and '?at=' not in page.url
+    page.keyboard.press('Enter')
+    expect(split).to_have_attribute('aria-valuenow', '50')
     page.keyboard.press('ArrowRight')
     expect(split).not_to_have_attribute('aria-valuenow', '50')
     assert panes.first.bounding_box()['width'] == pytest.approx(before + 24, abs=2)

@@ -165,8 +165,10 @@ def test_changes_of_a_memory_field_are_followed_from_the_tree(page, finished):
     open_run(page, finished, 1)
     page.get_by_role('tab', name='Memory').click()
     page.locator('.tree summary', has_text='memory').first.click()
-    page.get_by_role('button', name='Next change of status').click()
+    follow = page.get_by_role('button', name='Next change of status')
+    follow.press('Enter')
     expect(page.locator('.tree .changed', has_text='status')).to_be_visible()
+    expect(follow).to_be_focused()  # of the tree that is drawn anew
     page.get_by_role('button', name='Marks and jumps').click()
     expect(page.get_by_label('Memory field to follow')).to_have_value('/memory/status')
     expect(page.locator('.jump', has_text='Verdict')).to_contain_text('3')

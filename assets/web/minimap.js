@@ -73,6 +73,7 @@ export const mapping = {
     return this.placed.reduce((sum, one) => sum + (one.region ? around(one) : over(one)), 0);
   },
   beside([x, y, w, h], [left, top, right, bottom]) { // a view in which it does not hide what is to be seen, if there is one
+    if (!this.place) return [x, y, w, h]; // it is not drawn yet
     const [from, above, to, below] = this.under([x, y, w, h]), wide = to - from, high = below - above;
     if (left >= to || right <= from || top >= below || bottom <= above) return [x, y, w, h];
     const across = from === x ? left - to : right - from, down = above === y ? top - below : bottom - above;

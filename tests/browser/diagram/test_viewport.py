@@ -163,6 +163,14 @@ def test_a_minimap_shows_the_visible_part_and_navigates(page, open_page, run):
     assert min(heights) >= 11
 
 
+def test_a_view_is_where_it_was_meant_until_the_minimap_has_a_corner(home):
+    beside = """async () => {
+        const { mapping } = await import('/hemicycle/minimap.js');
+        return mapping.beside.call({ ...mapping }, [0, 0, 40, 30], [5, 5, 9, 9]);
+    }"""
+    assert home.evaluate(beside) == [0, 0, 40, 30]
+
+
 def test_the_minimap_keeps_its_corner_and_hides_no_active_state(page, server):
     run = server.sample('pipeline')
     stood(page, run, 3)

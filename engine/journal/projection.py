@@ -64,6 +64,8 @@ class RunProjection:
         self.seq = 0
         self.time = self.started = self.ran = 0.0
         """The times of the last and the first step, and the seconds of running, pauses excluded."""
+        self.inherited_ran = self.paused_since = 0.0
+        """How much of that a fork has from its parent; and the time of the step that paused the run, or 0."""
         self.active: tuple[StatePath, ...] = ()
         self.entered: dict[str, tuple[int, float]] = {}
         self.attempts: dict[str, int] = {}
@@ -85,13 +87,7 @@ class RunProjection:
     def apply(self, transition: Transition) -> None:
         """Apply one step."""
         event = transition.event
-        if event.name != 'recover':  # Before a recovery no process had the run.
-            self.ran = self.ran_at(transition.time)
-        if self.status is Status.RUNNING and self.seq and event.name != 'recover':
-            # Time before a recovery does not count: the run had no process for most of it.
-            self.meter.running += transition.time - self.time
-        self.seq, self.time = transition.seq, transition.time
-        self.started = self.started or transition.time
+        self._count_time(transition)
         for path in transition.left:
             self.entered.pop(path, None)
             self.attempts.pop(path, None)
@@ -110,6 +106,18 @@ class RunProjection:
         if self._caveat_field:
             self._follow_caveat(transition)
         self.derive()
+        self.paused_since = (self.paused_since or self.time) if self.paused else 0.0
+
+    def _count_time(self, transition: Transition) -> None:
+        event = transition.event
+        if event.name != 'recover':  # for most of the time before one, no process had the run
+            self.ran = self.ran_at(transition.time)
+            if self.status is Status.RUNNING and self.seq:
+                self.meter.running += transition.time - self.time
+        elif 'forked' in event.data:
+            self.inherited_ran = self.ran
+        self.seq, self.time = transition.seq, transition.time
+        self.started = self.started or transition.time
 
     def _follow_caveat(self, transition: Transition) -> None:
         if transition.event.name == 'start':
@@ -270,6 +278,8 @@ class Fold:
             error=projection.reason,
             waiting=projection.waiting,
             ran=projection.ran,
+            inherited_ran=projection.inherited_ran,
+            paused_since=projection.paused_since,
             spending=projection.spending,
             seconds=projection.meter.running,
             inherited=projection.meter.inherited,
@@ -326,8 +336,8 @@ def _load_pauses(fold: Fold, state: dict[str, Any]) -> None:
 
 
 KEPT = (
-    'time', 'started', 'ran', 'active', 'entered', 'attempts', 'cancelled', 'aborted', 'error', 'caveat',
-    'files', 'keys',
+    'time', 'started', 'ran', 'inherited_ran', 'paused_since', 'active', 'entered', 'attempts', 'cancelled',
+    'aborted', 'error', 'caveat', 'files', 'keys',
 )  # fmt: skip
 
 

@@ -179,6 +179,10 @@ class View:
     waiting: str
     ran: float = 0.0
     """Seconds of running, pauses excluded: what `Event.ran` counts."""
+    inherited_ran: float = 0.0
+    """The part of `ran` inherited from the parent of a fork."""
+    paused_since: Instant = 0.0
+    """When the run was paused, or 0: later steps, such as a recovery, do not change it."""
     spending: Mapping[str, Spending] = field(default_factory=dict)
     """By agent path (or that of another state that calls models): its usage, by model."""
     seconds: float = 0.0

@@ -193,8 +193,16 @@ def time_of_day(then: float) -> str:
 
 
 def clock_end(view: View, now: float) -> float:
-    """When a run's clocks stop: they stand still while it is paused and once it has ended."""
-    return view.time if view.status.ended or view.status is Status.PAUSED else now
+    """When the clocks of a run's states stop: they stand still while it is paused and once it has ended."""
+    if view.status is Status.PAUSED:
+        return view.paused_since or view.time
+    return view.time if view.status.ended else now
+
+
+def running_seconds(view: View, now: float) -> float:
+    """The running time of a run at `now`, in seconds: pauses and the time without a process are not in it."""
+    still = view.paused or view.status.ended or not view.seq
+    return view.ran if still else view.ran + max(0.0, now - view.time)
 
 
 def elapsed(since: float, now: float, born: float) -> float:

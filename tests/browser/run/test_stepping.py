@@ -157,9 +157,12 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     assert other.evaluate(WIDER) <= 0
     axe(other)
     console.expect('.*')  # both windows complain while the server is gone
+    spent = page.locator('.run-facts > .num').inner_text()
     quick.restart()
     page.goto(page.url)
     expect(page.locator('.run-head .pill')).to_have_text('Paused')
+    expect(page.locator('.run-facts > .num')).to_have_text(spent)
+    expect(page.locator('.player-count')).to_contain_text(spent)
     expect(breakpoints(page)).to_contain_text('tokens > 100')
     page.keyboard.press('c')
     expect(stop_notice(page)).to_contain_text('Stopped at breakpoint 1')

@@ -321,7 +321,7 @@ class Screen:
             self._panels.tick(self.follower.fold.view, now)
         if self._view is not None:
             live = self._at is None and self._live
-            self._agents.tick(self._view, clock_end(self._view, now) if live else self._view.time, live=live)
+            self._agents.tick(self._view, clock_end(self._view, now if live else self._view.time), live=live)
 
     def _show_panels(self, view: View) -> None:
         self._panels.show(view, live=self._at is None, mine=self._mine)

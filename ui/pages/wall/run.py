@@ -163,7 +163,7 @@ class WallRun:
             self._show(view, self.panes)
             live = not view.status.ended
             for shown in self.panes.values():
-                shown.pane.tick(view, clock_end(view, now) if live else view.time, live=live)
+                shown.pane.tick(view, clock_end(view, now if live else view.time), live=live)
 
     def missing(self) -> int:
         """How many of its agents at work have no pane."""

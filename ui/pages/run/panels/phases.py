@@ -13,7 +13,7 @@ from engine.patterns import BurnDown, PhaseBudget, burn_down
 from engine.records import Shape, View
 from ui.components.theme import empty_state
 from ui.components.widgets import Text, set_attributes
-from ui.formatting.steps import duration
+from ui.formatting.steps import duration, running_seconds
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
 
 Table = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]
@@ -175,12 +175,6 @@ def run_clock(shape: Shape, view: View) -> PhaseBudget | None:
     except ValidationError:  # written by an older version
         return None
     return clock if clock.limit else None
-
-
-def running_seconds(view: View, now: float) -> float:
-    """The running time of the run at `now`, in seconds."""
-    still = view.paused or view.status.ended or not view.seq
-    return view.ran if still else view.ran + max(0.0, now - view.time)
 
 
 def phase_burns(clock: PhaseBudget, ran: float) -> tuple[BurnDown, ...]:

@@ -85,13 +85,11 @@ class Player:
 
     def show(self, view: View, at: int | None, *, ended: bool, link: str) -> None:
         """Show a step (None is the present); `link` is its address."""
-        head, times = self._follower.head, self._follower.index.times
+        head = self._follower.head
         self._at, self._view = at, view
         if self._wish == self.step:
             self._wish = None
-        first = times[0] if times else 0.0
-        now = times[self.step - 1] if 0 < self.step <= len(times) else first
-        self._track.move_to(self.step, head, duration(now - first), link)
+        self._track.move_to(self.step, head, duration(view.ran), link)
         past = at is not None or ended
         self._chip.classes(add='' if past else 'off', remove='off' if past else '')
         # Hidden, it keeps its space: the slider must not shrink while its thumb is dragged.
@@ -249,7 +247,7 @@ class Slider(Element, component=ASSETS / 'track.js'):
         self.on('grab', on_grab)
 
     def move_to(self, at: int, head: int, said: str, link: str) -> None:
-        """Move the thumb to a step of `head`; `said` is its time after the start, `link` its address.
+        """Move the thumb to a step of `head`; `said` is its time of running, `link` its address.
 
         This also acknowledges a request: the browser asks for the next position only then.
         """

@@ -44,6 +44,7 @@ class Race(Pattern):
         otherwise: Literal['best', 'fail'] = Field(
             'best',
             title='If none passes',
+            description='What happens once all have ended',
             json_schema_extra={
                 'labels': {'best': 'Take the one with the fewest failures', 'fail': 'The run fails'}
             },

@@ -105,11 +105,13 @@ class Vote(Pattern):
         decided_by: Literal['count', 'judge'] = Field(
             'count',
             title='Decided by',
+            description='How the winner is found',
             json_schema_extra={'labels': {'count': 'A count of equal answers', 'judge': 'A judge'}},
         )
         ties: Literal['again', 'judge', 'first'] = Field(
             'again',
             title='Ties',
+            description='If several answers have the most votes',
             json_schema_extra={
                 'labels': {
                     'again': 'Vote again with all answers in view',

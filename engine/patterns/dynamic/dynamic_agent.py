@@ -30,6 +30,7 @@ Mode = Literal['dynamic', 'fixed', 'compare']
 MODE: Any = Field(
     'dynamic',
     title='Mode',
+    description='What decides the next step',
     json_schema_extra={
         'labels': {
             'dynamic': 'The agent chooses its tools',

@@ -47,7 +47,7 @@ function gathered(marks, find) {
 }
 
 function badge(layer, root, place, text, classes, title, centred) {
-  const width = [...text].length * 7 + 8;
+  const width = [...text].reduce((sum, sign) => sum + (sign > "~" ? 13 : 7), 10); // arrows and dots are wide
   const left = centred ? place[0] - width / 2 : place[0] - width;
   const made = make("g", { class: `spot spot-${layer} ${classes}` }, root);
   make("rect", { x: left, y: place[1] - 8, width, height: 16, rx: 8 }, made);

@@ -3,12 +3,14 @@
 import graphviz
 import pytest
 
-from engine import Conductor
+from engine import Breakpoint, Conductor
 from ui.components.diagram.rendering import dot
+from ui.pages.run.debugger.badges import breakpoint_layer
 
 DRAW = """async ([svg, layers]) => {
   const component = (await import('/hemicycle/diagram.js')).default.methods;
-  const box = document.createElement('div');
+  const box = document.body.appendChild(document.createElement('div'));
+  box.className = 'diagram';
   const chart = { ...component, svg, $refs: { box } };
   chart.draw();
   for (const one of layers) chart.recover(one);
@@ -19,10 +21,15 @@ DRAW = """async ([svg, layers]) => {
   });
   const place = (node, axis) => Number(node.querySelector('rect').getAttribute(axis));
   const badge = (node) => [node.querySelector('text').textContent, place(node, 'x'), place(node, 'y')];
-  return {
+  const width = (node) => Number(node.querySelector('rect').getAttribute('width'));
+  const room = (node) => width(node) - node.querySelector('text').getComputedTextLength();
+  const found = {
     spotted: Object.fromEntries([...box.querySelectorAll('.spotted')].map((node) => [node.id, seen(node)])),
     badges: [...box.querySelectorAll('.spot')].map(badge),
+    room: [...box.querySelectorAll('.spot')].map(room),
   };
+  box.remove();
+  return found;
 }"""
 
 
@@ -60,7 +67,7 @@ def test_an_edge_inside_a_folded_state_is_not_marked(draw):
 def test_removing_a_layer_restores_the_drawing(draw):
     assert draw(
         {'heat': {'states': {'analyzing': {'classes': 'hot', 'badge': '1', 'title': 'x', 'weight': 1}}}}, {}
-    ) == {'spotted': {}, 'badges': []}
+    ) == {'spotted': {}, 'badges': [], 'room': []}
 
 
 def test_badges_of_two_layers_do_not_overlap(draw):
@@ -70,3 +77,20 @@ def test_badges_of_two_layers_do_not_overlap(draw):
     assert height == same
     assert second < first
     assert found['spotted']['s:analyzing']['title'] == 'First\nSecond'
+
+
+def test_badges_have_room_for_what_they_say(draw):
+    breakpoints = [
+        Breakpoint(id='1', enter='analyzing', when='step > 1'),
+        Breakpoint(id='2', leave='reviewing', enabled=False),
+        Breakpoint(id='3', enter='reviewing', when='step > 1'),
+        Breakpoint(id='4', edge='reviewing>analyzing'),
+    ]
+    found = draw(
+        {
+            'breakpoints': breakpoint_layer(breakpoints, {'1', '3'}),
+            'heat': {'states': {'researching': {'badge': '1,234×'}}},
+        }
+    )
+    assert [text for text, *_ in found['badges']] == ['→◉?', '○→ →◉?', '●', '1,234×']
+    assert all(6 <= room <= 22 for room in found['room']), found['room']

@@ -24,7 +24,9 @@ KEYS = """(event) => {
     if (event.key === 'Tab') {  // all of the list is one stop: the browser now looks for the next one
         const all = rows.flatMap(controls);
         for (const one of all) one.tabIndex = -1;
-        setTimeout(() => { for (const one of all) one.removeAttribute('tabindex'); });
+        const back = () => { for (const one of all) one.removeAttribute('tabindex'); };
+        list.addEventListener('focusout', back, { once: true });  // before the next key comes
+        setTimeout(back);
     } else if (event.key === ' ' && event.target.matches('.run-link')) {
         event.preventDefault();
         const click = new MouseEvent('click', { bubbles: true, cancelable: true, shiftKey: event.shiftKey });

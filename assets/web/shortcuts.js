@@ -35,8 +35,12 @@ document.addEventListener("focusin", ({ target }) => { if (target.matches("input
 // anew (`data-redrawn`). The focus then goes to what came in its place, or to what is around it; never to `body`.
 (() => {
   const OVER = ".q-dialog, .q-menu, dialog[open]";
-  // What is open over the page keeps its keys: Home in a menu does not move the run. Quasar hears Escape on the window.
+  // Enter in a line of a dialog or of a question sends it. What is open over the page keeps its keys: Home in a menu does not
+  // move the run. Quasar hears Escape on the window.
   document.addEventListener("keydown", (event) => {
+    const line = event.target.closest?.(".q-dialog input:not([type=checkbox]), [aria-label=Question] input:not([type=checkbox])");
+    const sends = line?.closest(".q-dialog, [aria-label=Question]").querySelectorAll(":is(.dialog-actions, .approval-answers) > :is(.primary, .danger)");
+    if (event.key === "Enter" && !event.defaultPrevented && !event.isComposing && !event.repeat) [...(sends ?? [])].at(-1)?.click();
     if (event.key !== "Escape" && document.querySelector(OVER)) event.stopImmediatePropagation();
   });
   let held = null, below = null; // what has the focus, and what had it before something was opened over the page

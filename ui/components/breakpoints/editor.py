@@ -123,15 +123,7 @@ async def edit_breakpoint(shape: Shape, item: Breakpoint, probe: Probe) -> Break
             button('Cancel').on('click', lambda: dialog.submit(None))
             done = button('Save' if item.id else 'Add', kind='primary').on('click', save)
             set_attributes(done, data_testid='save-breakpoint')
-    dialog.on('keydown.enter', save, js_handler=ENTER)
     return cast(Breakpoint | None, await await_answer(dialog))
-
-
-ENTER = """(event) => {
-    const text = event.target.tagName === 'INPUT' && event.target.type === 'text';
-    if (text && !event.defaultPrevented) emit();
-}"""
-"""In a text field, Enter saves; on a button, it presses the button; in a list, it picks an entry."""
 
 
 Act = Callable[[Breakpoint], Awaitable[Any] | None]

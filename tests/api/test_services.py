@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import httpx
 import pytest
@@ -196,3 +197,62 @@ async def test_a_destination_shows_its_secret_once(receiver: Receiver, http: htt
     assert (await http.delete(place)).status_code == 204
     assert (await http.post(f'{place}/test')).json()['type'] == 'urn:hemicycle:unknown-destination'
     assert (await http.post('/messages/none/resend')).status_code == 404
+
+
+@pytest.fixture
+def dies_once(conductor: Conductor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server dies when it has carried out a request, and before it has stored its reply."""
+
+    async def die(key: str, reply: str | None) -> None:
+        monkeypatch.undo()
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(conductor.journal, 'settle', die)
+
+
+async def ask_thrice(http: httpx.AsyncClient, path: str, body: Any = None) -> list[httpx.Response]:
+    """The answers to the second and third time that a request is sent with one key."""
+    key = {'Idempotency-Key': 'k'}
+    with pytest.raises(asyncio.CancelledError):
+        await http.post(path, json=body, headers=key)
+    return [await http.post(path, json=body, headers=key) for _ in range(2)]
+
+
+@pytest.mark.usefixtures('dies_once')
+@pytest.mark.parametrize('kind', ['schedules', 'triggers', 'destinations'])
+async def test_what_is_added_with_one_key_is_added_once(
+    receiver: Receiver, http: httpx.AsyncClient, kind: str
+):
+    bodies = {
+        'schedules': {'name': 'Nightly', 'action': ACTION, 'spec': {'cron': ['30 2 * * *']}},
+        'triggers': {'name': 'Issues', 'action': ACTION},
+        'destinations': {'name': 'Team', 'address': URL},
+    }
+    first, second = await ask_thrice(http, f'/{kind}', bodies[kind])
+    assert (first.status_code, second.status_code) == (201, 201), first.text
+    assert second.json() == first.json()
+    assert second.headers['Location'] == first.headers['Location'] == f'/api/v1/{kind}/{first.json()["id"]}'
+    assert [one['id'] for one in (await http.get(f'/{kind}')).json()] == [first.json()['id']]
+
+
+@pytest.mark.usefixtures('dies_once')
+async def test_a_schedule_run_by_hand_with_one_key_runs_once(conductor: Conductor, http: httpx.AsyncClient):
+    body = {'name': 'Nightly', 'action': ACTION, 'spec': {'cron': ['30 2 * * *']}}
+    place = f'/schedules/{(await http.post("/schedules", json=body)).json()["id"]}'
+    first, second = await ask_thrice(http, f'{place}/run')
+    assert first.json() == second.json() and first.json()['state'] == 'started'
+    assert len((await http.get(f'{place}/ticks')).json()) == 1
+    assert (await conductor.runs()).total == 1
+
+
+async def test_every_request_that_creates_something_takes_a_key(app: FastAPI):
+    creating = [
+        operation
+        for path in app.openapi()['paths'].values()
+        for operation in path.values()
+        if '201' in operation['responses']
+    ]
+    assert len(creating) > 8
+    for operation in creating:
+        named = {one['name'] for one in operation.get('parameters', ())}
+        assert 'Idempotency-Key' in named, operation['operationId']

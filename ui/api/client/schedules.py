@@ -35,7 +35,7 @@ class HttpSchedules:
         """Store a new one; it is due from now on."""
         body = {name: dump(getattr(given, name)) for name in RECORDS}
         body |= {'name': given.name, 'paused': given.paused, 'note': given.note}
-        return decode(Schedule, await self._ask.do('schedules', body))
+        return decode(Schedule, await self._ask.create('schedules', body))
 
     async def change(self, schedule: str, **values: Any) -> Schedule:
         """Change some fields."""
@@ -49,7 +49,7 @@ class HttpSchedules:
 
     async def run_now(self, schedule: str) -> Tick:
         """Start a run of a schedule now."""
-        return decode(Tick, await self._ask.do(f'schedules/{quote(schedule, safe="")}/run', None))
+        return decode(Tick, await self._ask.create(f'schedules/{quote(schedule, safe="")}/run', None))
 
     async def backfill(self, schedule: str, since: float, until: float) -> Sequence[Tick]:
         """Start a run for each time in a span that has none yet."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from typing import Annotated, Any
@@ -9,10 +10,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.records import RunInfo
+from engine.errors import EntryChanged
+from engine.records import RunId, RunInfo
 from ui.api.dependencies import Web, Who, many
+from ui.api.idempotency import OneTime, respond_created
 from ui.api.problems import problems
-from ui.api.wire import from_rfc3339, wire
+from ui.api.wire import encode_text, from_rfc3339, wire
 from ui.services.inbox import InboxItem, InboxPage
 from ui.services.notifications import Channel, Destination, EventType, Message
 from ui.services.notifications import parse as parse_destination
@@ -23,6 +26,7 @@ TOLD: list[str | Enum] = ['Notifications']
 AskId = Annotated[str, Path(max_length=200, description="The question's id.")]
 DestinationId = Annotated[str, Path(max_length=100)]
 MessageId = Annotated[str, Path(max_length=100)]
+DESTINATION = '/api/v1/destinations/{run}'
 SHOWN_ONCE = 'Signs webhooks: whsec_ and base64. Shown only in the response that adds the destination.'
 
 
@@ -136,17 +140,21 @@ async def list_destinations(web: Web) -> list[Destination]:
     response_model=wire(Destination),
     responses=problems(413, 415),
 )
-async def add_destination(web: Web, given: DestinationInput, response: Response) -> Destination:
+async def add_destination(web: Web, once: OneTime, given: DestinationInput) -> Response:
     """Add a destination; only this response shows its secret."""
     web()
+    destinations = web.services.notifications.destinations
     values = given.model_dump(exclude_unset=True)
     if not values.get('events'):
         values.pop('events', None)
-    made = await web.services.notifications.destinations.add(
-        parse_destination({'name': '', 'channel': given.channel, 'address': '', **values})
-    )
-    response.headers['Location'] = f'/api/v1/destinations/{made.id}'
-    return made
+    values = {'name': '', 'channel': given.channel, 'address': '', **values}
+
+    async def make(new: RunId) -> Response:
+        with suppress(EntryChanged):  # This server died after it had added it.
+            await destinations.add(parse_destination({**values, 'id': new}))
+        return respond_created(encode_text(await destinations.get(new)), DESTINATION.format(run=new))
+
+    return await once(make, place=DESTINATION)
 
 
 @router.patch(

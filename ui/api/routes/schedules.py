@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from typing import Annotated, Any, Literal
@@ -11,9 +12,12 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine import InvalidInput
+from engine.errors import EntryChanged
+from engine.records import RunId
 from ui.api.dependencies import Web, Who, many
+from ui.api.idempotency import OneTime, respond_created
 from ui.api.problems import problems
-from ui.api.wire import from_rfc3339, input_model, to_record, wire
+from ui.api.wire import encode_text, from_rfc3339, input_model, to_record, wire
 from ui.services.schedules import Action, Schedule, SchedulePolicy, ScheduleSpec, Tick, Trigger
 
 router = APIRouter()
@@ -21,6 +25,8 @@ TAGS: list[str | Enum] = ['Schedules']
 ScheduleId = Annotated[str, Path(max_length=100)]
 TriggerId = Annotated[str, Path(max_length=100)]
 Most = Annotated[int, Query(ge=1, le=1_000)]
+SCHEDULE = '/api/v1/schedules/{run}'
+TRIGGER = '/api/v1/triggers/{run}'
 MAPPING = (
     'By parameter: a JSON Pointer into the body of the webhook, or into `path`, `name`, `size` and `text`'
     ' of the file.'
@@ -97,13 +103,17 @@ async def list_schedules(web: Web) -> list[Schedule]:
 @router.post(
     '/schedules', tags=TAGS, status_code=201, response_model=wire(Schedule), responses=problems(413, 415)
 )
-async def add_schedule(web: Web, who: Who, given: ScheduleInput, response: Response) -> Schedule:
+async def add_schedule(web: Web, once: OneTime, who: Who, given: ScheduleInput) -> Response:
     """Add a schedule, starting now."""
     web()
-    values = _values(given)
-    made = await web.services.schedules.add(Schedule(**values, author=who.name))
-    response.headers['Location'] = f'/api/v1/schedules/{made.id}'
-    return made
+
+    async def make(new: RunId) -> Response:
+        with suppress(EntryChanged):  # This server died after it had added it.
+            await web.services.schedules.add(Schedule(**_values(given), id=new, author=who.name))
+        made = await web.services.schedules.get(new)
+        return respond_created(encode_text(made), SCHEDULE.format(run=new))
+
+    return await once(make, place=SCHEDULE)
 
 
 @router.get('/schedules/{schedule}', tags=TAGS, response_model=wire(Schedule), responses=problems(404))
@@ -130,9 +140,14 @@ async def remove_schedule(web: Web, schedule: ScheduleId) -> None:
 
 
 @router.post('/schedules/{schedule}/run', tags=TAGS, response_model=wire(Tick), responses=problems(404))
-async def run_schedule(web: Web, schedule: ScheduleId) -> Tick:
+async def run_schedule(web: Web, once: OneTime, schedule: ScheduleId) -> Response:
     """Start a run of a schedule now, even if another is running."""
-    return await web.services.schedules.run_now(schedule)
+
+    async def make(new: RunId) -> Response:
+        tick = await web.services.schedules.run_now(schedule, key=new)
+        return Response(encode_text(tick), media_type='application/json')
+
+    return await once(make)
 
 
 @router.post(
@@ -160,12 +175,18 @@ async def list_triggers(web: Web) -> list[Trigger]:
 @router.post(
     '/triggers', tags=TAGS, status_code=201, response_model=wire(Trigger), responses=problems(413, 415)
 )
-async def add_trigger(web: Web, who: Who, given: TriggerInput, response: Response) -> Trigger:
+async def add_trigger(web: Web, once: OneTime, who: Who, given: TriggerInput) -> Response:
     """Add a trigger; only this response shows its secret."""
     web()
-    made = await web.services.triggers.add(Trigger(**{'kind': given.kind, **_values(given)}, author=who.name))
-    response.headers['Location'] = f'/api/v1/triggers/{made.id}'
-    return made
+    values = {'kind': given.kind, **_values(given)}
+
+    async def make(new: RunId) -> Response:
+        with suppress(EntryChanged):  # This server died after it had added it.
+            await web.services.triggers.add(Trigger(**values, id=new, author=who.name))
+        made = await web.services.triggers.get(new)
+        return respond_created(encode_text(made), TRIGGER.format(run=new))
+
+    return await once(make, place=TRIGGER)
 
 
 @router.patch(

@@ -97,10 +97,10 @@ class Destinations:
         return _destination_of(await self._entry(destination))
 
     async def add(self, given: Destination) -> Destination:
-        """Store a new one; its id, its secret and its time are set here. Raises `InvalidInput`."""
+        """Store a new one; its secret and its time are set here. Raises `InvalidInput`, `EntryChanged`."""
         made = replace(
             given,
-            id=uuid.uuid4().hex[:12],
+            id=given.id or uuid.uuid4().hex[:12],
             secret=(given.secret or new_signing_secret()) if given.channel == 'webhook' else '',
             created=self._clock.now(),
             problem='',

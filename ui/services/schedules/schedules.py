@@ -81,8 +81,13 @@ class Schedules:
         return self._schedule_of(await self._entry(schedule))
 
     async def add(self, given: Schedule) -> Schedule:
-        """Store a new one; it is due from now on. Raises `InvalidInput`, naming the field."""
-        made = replace(given, id=uuid.uuid4().hex[:12], created=self._now())
+        """Store a new one; it is due from now on.
+
+        Raises:
+            InvalidInput: a field is wrong.
+            EntryChanged: there is one with the given id.
+        """
+        made = replace(given, id=given.id or uuid.uuid4().hex[:12], created=self._now())
         self.check(made)
         await self._store(Entry(kind=KIND, key=made.id), made, self._now())
         return await self.get(made.id)
@@ -104,11 +109,14 @@ class Schedules:
         """Remove one; its runs stay. Raises `UnknownSchedule`."""
         await self._conductor.journal.write_entries([], [await self._entry(schedule)])
 
-    async def run_now(self, schedule: str) -> Tick:
-        """Start a run of a schedule now, whatever else runs. Raises `UnknownSchedule`."""
+    async def run_now(self, schedule: str, *, key: str = '') -> Tick:
+        """Start a run of a schedule now, whatever else runs; once for each key. Raises `UnknownSchedule`."""
         found, now = await self.get(schedule), self._now()
-        (tick,) = await self.ticks.claim([new_tick(f'{schedule}@{now!r}/by-hand', schedule, now)])
-        return await self.ticks.start(tick, found.action, _source(found))
+        name = f'{schedule}@{key or repr(now)}/by-hand'
+        tick = await self.ticks.get(name) if key else None
+        if tick is None:
+            (tick,) = await self.ticks.claim([new_tick(name, schedule, now)])
+        return await self.ticks.start(tick, found.action, _source(found)) if tick.state == 'claimed' else tick
 
     async def backfill(self, schedule: str, since: float, until: float) -> Sequence[Tick]:
         """Start a run for each time due from `since` to `until` that has no run yet.

@@ -62,9 +62,10 @@ class Triggers:
         return _trigger_of(await self._entry(trigger))
 
     async def add(self, given: Trigger) -> Trigger:
-        """Store a new one; existing files do not set it off. Raises `InvalidInput`."""
+        """Store a new one; existing files do not set it off. Raises `InvalidInput`, `EntryChanged`."""
         secret = (given.secret or new_signing_secret()) if given.kind == 'webhook' else ''
-        made = replace(given, id=uuid.uuid4().hex[:12], created=self._conductor.clock.now(), secret=secret)
+        key, now = given.id or uuid.uuid4().hex[:12], self._conductor.clock.now()
+        made = replace(given, id=key, created=now, secret=secret)
         self.check(made)
         present = await asyncio.to_thread(_files, made.files) if made.kind == 'file' else {}
         seen = [

@@ -205,6 +205,15 @@ def running_seconds(view: View, now: float) -> float:
     return view.ran if still else view.ran + max(0.0, now - view.time)
 
 
+def own_seconds(view: View, now: float, born: float) -> float:
+    """The running time of a run, created at `born`, without what a fork inherited.
+
+    Its age is the most it can be: folds from snapshots of an older version do not know what was inherited.
+    """
+    own = running_seconds(view, now) - view.inherited_ran
+    return min(own, elapsed(view.started, clock_end(view, now), born))
+
+
 def elapsed(since: float, now: float, born: float) -> float:
     """Seconds from `since` to `now`; for a fork, `born` after its first steps, from its start."""
     return max(0.0, now - (max(since, born) if now >= born else since))

@@ -14,6 +14,7 @@ from ui.formatting.steps import (
     edge_outcomes,
     elapsed,
     excerpt,
+    own_seconds,
     previous_values,
     short_json,
 )
@@ -236,6 +237,13 @@ def test_a_forks_time_excludes_inherited_steps() -> None:
     assert elapsed(100.0, 760.0, born=700.0) == 60.0  # forked ten minutes later
     assert elapsed(100.0, 130.0, born=700.0) == 30.0  # viewed before the fork: as it was then
     assert elapsed(100.0, 99.0, born=100.0) == 0.0
+
+
+@pytest.mark.parametrize('inherited', [600.0, 0.0], ids=['known', 'from a snapshot of an older version'])
+def test_a_forks_running_time_is_its_own(inherited: float) -> None:
+    view = fold(RunId('r'), SHAPE, [step('start')])
+    view = replace(view, started=100.0, time=750.0, ran=650.0, inherited_ran=inherited)
+    assert own_seconds(view, 760.0, born=700.0) == 60.0
 
 
 @pytest.mark.parametrize(

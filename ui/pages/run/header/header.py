@@ -12,7 +12,7 @@ from engine.records import Origin, RunInfo, Shape, View, within
 from ui.components.theme import button, origin_chip, pill
 from ui.components.widgets import Text, link, set_attributes
 from ui.exports.menu import export_button
-from ui.formatting.steps import author_text, duration, running_seconds
+from ui.formatting.steps import author_text, duration, own_seconds
 from ui.formatting.usage import usage_headline, with_streamed
 from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.controls import Controls, PauseReason
@@ -118,8 +118,8 @@ class Header:
         said = usage_headline(with_streamed(view.usage, streamed))
         if said != self._tokens.text:
             self._tokens.set_text(said)
-        ran = running_seconds(view, now) - view.inherited_ran
-        self._time.set_text(duration(ran) if view.started else '')
+        own = own_seconds(view, now, self._info.created)
+        self._time.set_text(duration(own) if view.started else '')
 
 
 def _control(

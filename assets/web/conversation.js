@@ -1,7 +1,7 @@
 // An agent's conversation: settled blocks, and the text that is being streamed. Gets only what is new.
 import { render, Stream } from "/hemicycle/markdown.js";
 import { JsonText } from "/hemicycle/json_text.js";
-import { describe } from "/hemicycle/tool.js";
+import { describe, renew } from "/hemicycle/tool.js";
 
 const MOST_STALE = 200; // blocks that are kept for somebody who reads them
 const SETTLING = 2000; // milliseconds in which a page that opens may still give a pane its size
@@ -19,6 +19,11 @@ function soon(talk, change) { // with the next frame; a hidden page has none
   if (!waiting.size) (document.hidden ? setTimeout : requestAnimationFrame)(grow);
   talk.due.push(change);
   waiting.add(talk);
+}
+
+function isRead(box) { // something in its texts is selected, or has the focus: it stays in sight
+  const picked = getSelection(), at = document.activeElement;
+  return (!picked.isCollapsed && box.contains(picked.anchorNode)) || (box.contains(at) && !!at.closest(".talk"));
 }
 
 export default {
@@ -51,7 +56,7 @@ export default {
     },
     hold() {
       const box = this.scroller();
-      return { box, atEnd: !box || box.scrollHeight - box.scrollTop - box.clientHeight < 60 };
+      return { box, atEnd: !box || (box.scrollHeight - box.scrollTop - box.clientHeight < 60 && !isRead(box)) };
     },
     pin({ box, atEnd }) {
       if (this.stale && (atEnd || this.stale > MOST_STALE)) {
@@ -61,7 +66,7 @@ export default {
       if (!this.follow) return;
       const after = this.scroller();
       const filled = after !== box && (!box || box.contains(after)); // it was not full before: its end was in sight
-      if (after && (atEnd || filled)) after.scrollTop = after.scrollHeight;
+      if (after && (atEnd || (filled && !isRead(after)))) after.scrollTop = after.scrollHeight;
     },
     splice(keep, blocks) { soon(this, () => this.put(keep, blocks)); },
     shed(count) { soon(this, () => (this.stale += count)); },
@@ -74,9 +79,11 @@ export default {
     put(keep, blocks) { // keep the first `keep` blocks, and put these after them
       this.write();
       if (keep === 0) this.stale = 0;
-      while (this.shown.length > keep + this.stale) this.shown.pop().remove();
-      if (keep === 0) this.drop();
-      for (const block of blocks) {
+      let stay = 0; // calls that are there already
+      while (stay < blocks.length && renew(this.shown[keep + this.stale + stay], blocks[stay])) stay += 1;
+      while (this.shown.length > keep + this.stale + stay) this.shown.pop().remove();
+      if (keep === 0 || stay) this.drop();
+      for (const block of blocks.slice(stay)) {
         const kept = this.settled(block);
         if (block.kind !== "task") this.drop();
         const element = kept || this.make(block);

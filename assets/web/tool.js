@@ -85,10 +85,29 @@ function result(text) {
   return code(text, "result");
 }
 
+// What has become of a call: its state and its result.
+function settle(element, block) {
+  const [glyph, , state] = element.firstChild.children, before = element.call;
+  element.className = `block tool ${block.state}${block.ok === false ? " bad" : ""}`;
+  glyph.textContent = GLYPHS[block.state] || "○";
+  state.textContent = block.note || "";
+  element.call = block;
+  if (before && before.text === block.text && before.kept === block.kept) return;
+  element.outcome?.forEach((part) => part.remove());
+  element.outcome = block.text ? [result(block.text)] : [];
+  if (block.kept) {
+    const all = make("a", "tool-kept", `Download the full result (${block.cut} more characters)`);
+    all.href = block.kept;
+    all.setAttribute("download", "");
+    element.outcome.push(all);
+  }
+  element.lastChild.append(...element.outcome);
+}
+
 export function describe(block) {
-  const element = make("article", `block tool ${block.state}${block.ok === false ? " bad" : ""}`);
+  const element = make("article");
   const head = element.appendChild(make("header"));
-  head.append(make("span", "tool-glyph", GLYPHS[block.state] || "○"), make("b", "mono", block.title), make("span", "tool-state", block.note || ""));
+  head.append(make("span", "tool-glyph"), make("b", "mono", block.title), make("span", "tool-state"));
   head.firstChild.setAttribute("aria-hidden", "true");
   for (const tag of block.tags || []) head.append(make("span", "chip", tag));
   const body = element.appendChild(make("div", "body"));
@@ -101,11 +120,14 @@ export function describe(block) {
     }
   }
   if (block.raw) body.append(make("div", "tool-raw", "The arguments are not JSON:"), code(block.raw));
-  if (block.text) body.append(result(block.text));
-  if (block.kept) {
-    const all = body.appendChild(make("a", "tool-kept", `Download the full result (${block.cut} more characters)`));
-    all.href = block.kept;
-    all.setAttribute("download", "");
-  }
+  settle(element, block);
   return element;
+}
+
+// Whether an element shows this call: then it says what has become of it, and what is open or selected in its arguments stays.
+export function renew(element, block) {
+  const called = ({ kind, title, tags, arguments: given, raw }) => JSON.stringify([kind, title, tags, given, raw]);
+  if (!element?.call || called(element.call) !== called(block)) return false;
+  settle(element, block);
+  return true;
 }

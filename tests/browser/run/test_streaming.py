@@ -160,6 +160,42 @@ def test_call_arguments_are_not_shown_as_json(home):
     assert found[7:] == ['{"a":{"b":1}}', '{"kept": "as written"}']
 
 
+READER = """async ([blocks, after, told]) => {
+  const talk = (await import('/hemicycle/conversation.js')).default;
+  const pane = document.body.appendChild(document.createElement('div'));
+  pane.style = 'overflow: auto; height: 120px; width: 400px';
+  const made = { ...talk.methods, blocks, follow: true, $el: document.createElement('div') };
+  made.$el.className = 'talk';
+  pane.append(made.$el);
+  talk.mounted.call(made);
+  const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  await drawn();
+  if (told === 'selection') getSelection().selectAllChildren(made.$el.querySelector('.tool-arguments'));
+  else made.$el.querySelector('.btn').click(), made.$el.querySelector('.btn').focus();
+  pane.scrollTop = pane.scrollHeight;
+  const look = () => [pane.scrollTop, told === 'selection' ? String(getSelection()) : document.activeElement.textContent];
+  const before = look();
+  made.splice(0, after);
+  made.append('text', 'A line that follows.\\n\\n'.repeat(40));
+  await drawn();
+  const found = [before, look(), made.$el.querySelector('.tool-state').textContent, made.$el.querySelectorAll('.result').length];
+  pane.remove();
+  return found;
+}"""
+
+
+@pytest.mark.parametrize('told', ['selection', 'focus'])
+def test_a_call_that_ends_keeps_what_somebody_reads_of_it(home, told):
+    asked = [['request', 'word ' * 20], ['lines', 'line\n' * 40]]
+    call = {'kind': 'tool', 'title': 'search', 'arguments': asked, 'raw': '', 'tags': [], 'text': '', 'kept': ''}
+    running = {**call, 'state': 'running', 'note': 'running', 'ok': None}
+    ended = {**call, 'state': 'ok', 'note': 'done · 2 s', 'ok': True, 'text': 'Found nothing.'}
+    before, after, said, results = home.evaluate(READER, [[running], [ended], told])
+    assert before == after
+    assert before[1] == 'Show less' if told == 'focus' else 'line' in before[1]
+    assert (said, results) == ('done · 2 s', 1)
+
+
 LATE = """async (blocks) => {
   const talk = (await import('/hemicycle/conversation.js')).default;
   const pane = document.body.appendChild(document.createElement('div'));

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Table
+from tomlkit.items import Item, Key, Table, Whitespace
 
 from engine.configuration.loading import check_configuration
 from engine.errors import EngineError
@@ -38,8 +39,10 @@ def write_section(path: Path, kind: Kind, name: str, values: Mapping[str, Any]) 
         EngineError: the file cannot be read or written, or would not be valid; it is not changed.
     """
     document = _parse(path)
-    sections = document.setdefault(kind, tomlkit.table(is_super_table=True))
-    section = sections.setdefault(name, tomlkit.table())
+    document.setdefault(kind, tomlkit.table(is_super_table=True))
+    if name not in document[kind]:
+        _add(document, kind, name)
+    section = document[kind][name]
     for key, value in values.items():
         if value in (None, '', [], (), {}, False):
             section.pop(key, None)
@@ -54,11 +57,52 @@ def remove_section(path: Path, kind: Kind, name: str) -> None:
     """Remove the section of an endpoint or a server. Raises `EngineError`."""
     document = _parse(path)
     sections = document.get(kind, {})
-    if name in sections:
-        sections.remove(name)
-        if not sections:
-            document.remove(kind)
-        _write(path, document)
+    if name not in sections:
+        return
+    section = sections[name]
+    if isinstance(section, Table):
+        # Cleared but for a mark, so that comments which belong to what follows stay where they are.
+        section.value.body[:] = [(None, tomlkit.comment(REMOVED)), *_take_following(section)]
+        text = re.sub(rf'^[ \t]*\[.*\n# {REMOVED}\n', '', tomlkit.dumps(document), flags=re.MULTILINE)
+        document = tomlkit.parse(text)
+    else:
+        del sections[name]
+    _write(path, document)
+
+
+REMOVED = 'removed by hemicycle'
+"""Marks a section that is to go."""
+
+Lines = list[tuple[Key | None, Item]]
+
+
+def _add(document: tomlkit.TOMLDocument, kind: Kind, name: str) -> None:
+    """Add an empty section after the last of its kind."""
+    parts = [part for key, part in document.body if key and key.key == kind]  # other sections may be between
+    siblings = [one for key, one in parts[-1].value.body if key] if isinstance(parts[-1], Table) else []
+    following = _take_following(siblings[-1]) if siblings else []
+    section = tomlkit.table()
+    cast(Table, parts[-1])[name] = section
+    if following and not isinstance(following[0][1], Whitespace):
+        following.insert(0, (None, tomlkit.nl()))
+    section.value.body.extend(following)
+
+
+def _take_following(section: Item) -> Lines:
+    """Remove and return the comments at a section's end that belong to what follows in the file.
+
+    Those are all from the first empty line on; without an empty line, all.
+    """
+    if not isinstance(section, Table):
+        return []
+    body, found = section.value.body, Lines()
+    if body and isinstance(body[-1][1], Table):
+        return _take_following(body[-1][1])
+    while body and body[-1][0] is None:
+        found.insert(0, body.pop())
+    first = next((at for at, (_, line) in enumerate(found) if isinstance(line, Whitespace)), 0)
+    body.extend(found[:first])
+    return found[first:]
 
 
 def _inline(value: Any) -> Any:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine import Catalog, EngineError
-from engine.configuration.editing import read_section, remove_section, write_section
+from engine.configuration.editing import Kind, read_section, remove_section, write_section
 
 FILE = """\
 # Ours, since spring.
@@ -42,6 +42,65 @@ def test_an_endpoint_is_added_and_removed_again(path: Path) -> None:
     remove_section(path, 'endpoints', 'groq')
     assert [*filter(None, path.read_text().split('\n'))] == [*filter(None, FILE.split('\n'))]
     remove_section(path, 'endpoints', 'groq')  # it is gone already
+
+
+MANY = """\
+# Ask Ada first.
+[endpoints.groq]  # fast
+key = "env:GROQ_KEY"
+
+[endpoints.lab]
+url = "https://lab.example/v1"
+[endpoints.lab.headers]
+team = "ours"
+# nothing else
+
+# Servers
+[mcp.git]
+command = "uvx"
+
+# Keep three months.
+[retention]
+days = 90
+
+# The end.
+"""
+
+
+def test_a_comment_stays_with_the_section_that_follows_it(path: Path) -> None:
+    path.write_text(MANY)
+    write_section(path, 'endpoints', 'openai', {'key': 'env:OUR_KEY'})
+    added = '[endpoints.openai]\nkey = "env:OUR_KEY"\n'
+    assert path.read_text() == MANY.replace('\n# Servers', f'\n{added}\n# Servers')
+    write_section(path, 'mcp', 'web', {'url': 'https://web.example/mcp'})
+    assert (
+        '[mcp.web]\nurl = "https://web.example/mcp"\n\n# Keep three months.\n[retention]' in path.read_text()
+    )
+    for kind, name in (('endpoints', 'openai'), ('mcp', 'web')):
+        remove_section(path, kind, name)
+    assert [*filter(None, path.read_text().split('\n'))] == [*filter(None, MANY.split('\n'))]
+
+
+@pytest.mark.parametrize(('kind', 'names'), [('endpoints', ('lab', 'groq')), ('mcp', ('git',))])
+def test_a_removed_section_leaves_the_comments_of_the_others(
+    path: Path, kind: Kind, names: tuple[str]
+) -> None:
+    path.write_text(MANY)
+    for name in names:
+        remove_section(path, kind, name)
+    for comment in ('# Ask Ada first.', '# Servers\n', '# Keep three months.\n[retention]', '# The end.'):
+        assert comment in path.read_text()
+
+
+def test_sections_in_any_order_are_added_and_removed(path: Path) -> None:
+    first, second = '[endpoints.a]\nurl = "https://a.example"\n', '[mcp.x]\nurl = "https://x.example"\n'
+    path.write_text(f'{first}# B\n{second}# C\n[endpoints.b]\nurl = "https://b.example"\n')
+    write_section(path, 'endpoints', 'c', {'url': 'https://c.example'})
+    assert read_section(path, 'endpoints', 'c') == {'url': 'https://c.example'}
+    remove_section(path, 'endpoints', 'a')
+    assert '# B\n[mcp.x]' in path.read_text()
+    remove_section(path, 'mcp', 'x')
+    assert '# C\n[endpoints.b]' in path.read_text()
 
 
 def test_a_file_begins_with_its_first_endpoint_readable_by_its_owner_only(tmp_path: Path) -> None:

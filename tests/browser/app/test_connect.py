@@ -60,6 +60,27 @@ def test_a_model_is_connected_changed_and_removed(page, new_server, address, axe
     assert new_server.endpoints.read_text().strip() == kept.strip()
 
 
+def test_a_model_that_does_not_answer_is_connected_on_the_home_page(page, new_server, address):
+    new_server.start()
+    page.goto(new_server.url)
+    models = page.get_by_role('region', name='Models')
+    models.get_by_role('button', name='Connect a model').click()
+    dialog = page.get_by_role('dialog', name='Connect a model')
+    expect(dialog.get_by_label('Provider').get_by_role('option').first).to_have_text('OpenAI')
+    dialog.get_by_label('Key').fill('env:NO_SUCH_KEY')
+    dialog.get_by_role('button', name='Save and test').click()
+    failed = 'Saved, but the test failed: the environment variable NO_SUCH_KEY is not set'
+    expect(dialog.get_by_role('status')).to_contain_text(failed)
+    expect(models).to_contain_text('openai is unavailable. The environment variable NO_SUCH_KEY is not set.')
+    dialog.get_by_label('Key').fill('env:GOOD_KEY')
+    dialog.get_by_label('Address').fill(address)
+    dialog.get_by_role('button', name='Save and test').click()
+    expect(page.get_by_text('openai answers and offers 22 models.')).to_be_visible()
+    expect(dialog).to_be_hidden()
+    expect(models).to_contain_text('Connected: openai.')
+    expect(models.get_by_role('button', name='Connect a model')).to_be_focused()
+
+
 def test_gemini_is_connected_tested_by_a_call_and_used(page, new_server, monkeypatch):
     monkeypatch.setenv('GOOD_KEY', KEY)
     monkeypatch.setenv('BAD_KEY', 'a-wrong-key')

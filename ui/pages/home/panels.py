@@ -14,7 +14,7 @@ from ui.components.elements import Diagram
 from ui.components.theme import button, pill
 from ui.components.widgets import NativeSelect, Text, draw_changes, link
 from ui.formatting.steps import duration
-from ui.formatting.values import count
+from ui.formatting.values import as_sentence, count
 from ui.pages.launch.samples import Starter, samples
 from ui.pages.settings.connect import ConnectDialog
 from ui.pages.shared.attention import Attention, RequestList
@@ -101,15 +101,25 @@ class RunningNow:
 
 def models_card(backend: Backend) -> None:
     """Draw where replies come from, and a button to connect a model."""
-    found = [info for info in backend().catalog.registry.endpoint_infos() if not info.problem]
+
+    def draw() -> None:
+        infos = backend().catalog.registry.endpoint_infos()
+        found = [info.endpoint for info in infos if not info.problem]
+        said.show(f'Connected: {", ".join(found[:4])}.' if found else 'Simulated: no key, no network, no cost.')
+        problems.clear()
+        with problems:
+            for info in infos:
+                if info.problem and info.found == 'file':
+                    Text('li', f'{info.endpoint} is unavailable. {as_sentence(info.problem)}')
+
     with ui.element('section').classes('card home-card').props('aria-labelledby="home-models"'):
         Text('h2', 'Models', id='home-models')
-        names = ', '.join(info.endpoint for info in found[:4])
-        said = f'Connected: {names}.' if found else 'Simulated: no key, no network, no cost.'
-        Text('p', said, 'muted')
-        connect = ConnectDialog(backend, ui.navigate.reload)
+        said = Text('p', '', 'muted')
+        problems = ui.element('ul').classes('muted small')
+        connect = ConnectDialog(backend, draw)
         made = button('Connect a model', icon='add', kind='small', requires='catalog.connect')
         made.on('click', connect.open)
+    draw()
 
 
 def agents_card(backend: Backend) -> None:

@@ -13,6 +13,16 @@ from ui.pages.settings.section_dialog import Address, Name, SectionDialog, must_
 
 ADDRESS = 'everything before /chat/completions, /responses, /messages or /models'
 OTHER = 'other'
+TITLES = {
+    'openai': 'OpenAI',
+    'openrouter': 'OpenRouter',
+    'mistral': 'Mistral AI',
+    'deepseek': 'DeepSeek',
+    'lmstudio': 'LM Studio',
+    'vllm': 'vLLM',
+    'llamacpp': 'llama.cpp',
+}
+"""Names of providers that are more than a capital and small letters."""
 KEY_HELP = (
     'A reference, never the key itself: env:NAME for an environment variable, or '
     'keyring:SERVICE/USER. Leave empty for the provider’s default.'
@@ -33,7 +43,7 @@ class ConnectDialog(SectionDialog):
     def model(self) -> type[BaseModel]:
         """The form; which providers there are is known only here."""
         names: Any = Literal[(*PROVIDERS, OTHER)]
-        other = 'Choose “other” for any server that speaks the OpenAI chat completions protocol.'
+        other = 'Choose “Other” for any server that speaks the OpenAI chat completions protocol.'
         called = 'Models are listed as name/model. Leave empty to use the provider’s name.'
         address = f'{as_sentence(ADDRESS)} Leave empty for the provider’s default.'
         offered = 'Leave empty to offer all models that it lists.'
@@ -41,7 +51,15 @@ class ConnectDialog(SectionDialog):
             'Connection',
             __config__=ConfigDict(str_strip_whitespace=True),
             __validators__={'need': field_validator('name', 'url')(_require_for_other)},
-            provider=(names, Field(next(iter(PROVIDERS)), title='Provider', description=other)),
+            provider=(
+                names,
+                Field(
+                    next(iter(PROVIDERS)),
+                    title='Provider',
+                    description=other,
+                    json_schema_extra={'labels': TITLES},
+                ),
+            ),
             key=(Reference, Field('', title='Key', description=KEY_HELP)),
             name=(Name, Field('', title='Name', description=called, max_length=32)),
             url=(Address, Field('', title='Address', description=address)),

@@ -108,11 +108,7 @@ class Conversation(Element, component=ASSETS / 'conversation.js'):
 
     def show(self, blocks: Sequence[dict[str, Any]]) -> bool:
         """Show these blocks; those already shown stay. Whether any differs."""
-        keep = 0
-        for old, new in zip(self._blocks, blocks, strict=False):
-            if old != new:
-                break
-            keep += 1
+        keep = self._alike(blocks)
         if keep == len(self._blocks) == len(blocks):
             return False
         self._blocks = list(blocks)
@@ -120,6 +116,18 @@ class Conversation(Element, component=ASSETS / 'conversation.js'):
             self._props['blocks'] = self._blocks
         self._call('splice', keep, self._blocks[keep:])
         return True
+
+    def would_lose(self, blocks: Sequence[dict[str, Any]]) -> bool:
+        """Whether `show` would take away something that is shown: another conversation begins."""
+        keep = self._alike(blocks)
+        old, new = self._blocks[keep : keep + 1], blocks[keep : keep + 1]
+        called = ('kind', 'title', 'arguments')
+        return bool(old) and not (new and 'state' in old[0] and all(old[0][key] == new[0][key] for key in called))
+
+    def _alike(self, blocks: Sequence[dict[str, Any]]) -> int:
+        """How many of the first blocks are shown already."""
+        pairs = enumerate(zip(self._blocks, blocks, strict=False))
+        return next((at for at, (old, new) in pairs if old != new), min(len(self._blocks), len(blocks)))
 
     def drop_first(self, count: int) -> None:
         """Forget the first blocks; in the page they go as soon as nobody reads them."""

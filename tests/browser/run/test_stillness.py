@@ -98,6 +98,21 @@ def test_nothing_shifts_during_a_whole_run(page, open_page, new_server):
     expect(reader.get_by_role('button', name=re.compile('Show the result'))).to_be_visible()
 
 
+def test_what_is_read_of_one_worker_stays_while_the_next_one_works(open_page, new_server):
+    new_server.pace = 60
+    new_server.start()
+    page = follow(open_page, new_server.sample('supervisor', 'Four tasks', ended=False))
+    selected = select(page)
+    pane = page.locator('.agent:visible')
+    first, turn = pane.locator('.agent-name').text_content(), page.get_by_role('button', name=re.compile('^Show (?!the)'))
+    expect(turn).to_be_visible(timeout=PATIENCE)
+    assert page.evaluate('String(getSelection())') == selected
+    expect(pane.locator('.agent-name')).to_have_text(first)
+    turn.click()
+    expect(pane.locator('.agent-name')).not_to_have_text(first)
+    expect(pane).not_to_contain_text(selected)
+
+
 @pytest.mark.parametrize('width', [1440, 1024, 390])
 def test_drafts_and_the_end_of_a_run_shift_nothing(open_page, server, width):
     page = open_page(width=width)

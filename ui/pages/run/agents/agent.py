@@ -56,6 +56,10 @@ class AgentPane:
         """Characters of the reply that is being streamed."""
         self._cut_off = False
         """Whether a reply was being streamed in the state before: if it has not come, it never will."""
+        self.next = ''
+        """Whose conversation is due in this pane: it waits while somebody reads the one that is shown."""
+        self._late: list[tuple[str, str]] = []
+        """What has been streamed of it."""
         self._facts: tuple[Usage, list[str]] = (Usage(), [])
         self._region = RegionControls(context.stepper, state.path)
         self._origins: tuple[str, ...] = ()
@@ -91,7 +95,14 @@ class AgentPane:
             part.set_visibility(False)
 
     def show(
-        self, view: View, agent: Mapping[str, Any] | None, *, live: bool, mine: bool, files: str
+        self,
+        view: View,
+        agent: Mapping[str, Any] | None,
+        *,
+        live: bool,
+        mine: bool,
+        files: str,
+        read: bool = False,
     ) -> None:
         """Show the agent as of `view`; None if it has not started.
 
@@ -101,9 +112,14 @@ class AgentPane:
             live: whether that step is the present.
             mine: whether this server can steer the run.
             files: on the files in its folder, in words.
+            read: whether somebody reads in a pane: what is shown of another conversation stays.
         """
         path, talk = self.state.path, agent or {}
         leaf = next((leaf for leaf in view.active if within(leaf, path)), '')
+        self.next = self._find_next(view, talk) if read else ''
+        if self.next:
+            self._rest()
+            return
         blocks = self.speak(view, talk)
         shape = self._context.shape.state(leaf)
         self.at_work = bool(leaf) and not (shape and shape.kind == 'final')
@@ -141,7 +157,7 @@ class AgentPane:
         if leaf != self._leaf:
             self._leaf, self._heard = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
             self._cut_off |= self.streamed > 0
-            self._waits, self.streamed = '', 0
+            self._waits, self.streamed, self._late = '', 0, []
 
     def speak(self, view: View, agent: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         """Show the conversation as of `view`, and nothing else; returns its blocks."""
@@ -151,7 +167,24 @@ class AgentPane:
         if not self.talk.show(blocks[max(0, self._first) :]) and self._cut_off:
             self.talk.reset()
         self._cut_off = False
+        late, self._late = self._late, []
+        for kind, piece in late:
+            self.talk.append(kind, piece)
         return blocks
+
+    def _find_next(self, view: View, agent: Mapping[str, Any]) -> str:
+        """Who would take away what is shown; '' if nobody."""
+        self.follow(view)
+        blocks = agent_blocks(agent, self._calls(view.seq, self._leaf))
+        role = str(agent.get('role', ''))
+        return self._context.name_of(self.state.path, role) if self.talk.would_lose(blocks) else ''
+
+    def _rest(self) -> None:
+        """Show that the agent whose conversation is shown has ended, and offer nothing that is the next one's."""
+        self.root.classes(remove='at-work')
+        self._stop.classes('away')
+        self._approval.show(self.name, '', (), may_edit=False)
+        self._question.show('', None)
 
     def _keep_newest(self, count: int) -> None:
         """Choose the first block that is shown: many go at once, seldom."""
@@ -171,11 +204,14 @@ class AgentPane:
                 self.forget()
             elif kind != 'waiting':
                 self.streamed += len(piece)
-                self.talk.append(kind, piece)
+                if self.next:
+                    self._late.append((kind, piece))
+                else:
+                    self.talk.append(kind, piece)
 
     def forget(self) -> None:
         """Remove the streamed text."""
-        self.streamed = 0
+        self.streamed, self._late = 0, []
         self.talk.reset()
 
     def pin(self, pinned: bool, *, alone: bool = False) -> None:
@@ -193,6 +229,8 @@ class AgentPane:
 
     def tick(self, view: View, now: float, *, live: bool) -> None:
         """Update the clocks: time at work, time without output, time until the next retry."""
+        if self.next:
+            return
         path = self.state.path
         entered = view.entered.get(path)
         stays = latest(self._context.history.stays, path, view.seq)

@@ -99,7 +99,8 @@ class AgentPanes:
             if shown:
                 files = self._counts.get(view.files.get(path, ''), 0)
                 words = count(files, 'file') if files else ''
-                pane.show(view, view.agents.get(path), live=live, mine=mine, files=words)
+                read = self._engaged and live
+                pane.show(view, view.agents.get(path), live=live, mine=mine, files=words, read=read)
             else:
                 pane.follow(view)
         self._cards.show(view)
@@ -174,10 +175,13 @@ class AgentPanes:
     def _say(self, view: View, wanted: str, *, live: bool) -> None:
         self._row.show(view, self._key, has_result=view.status.ended and self._has_result(view))
         elsewhere = bool(wanted) and wanted != self._key
-        self._follow.set_visibility(elsewhere)
+        waits = next((pane.next for path, pane in self._panes.items() if path in self._beside and pane.next), '')
+        self._follow.set_visibility(elsewhere or bool(waits))
         if elsewhere:
             title = next((stage.title for stage in self._stages if stage.key == wanted), 'the result')
             self._follow_text.show('Show the result' if wanted == RESULT else f'Show {title}')
+        elif waits:
+            self._follow_text.show(f'Show {waits}')
 
     def _activity(self, view: View, now: float) -> str:
         """What goes on: how the shown stage joined, what the engine does, or the active state."""

@@ -173,12 +173,14 @@ READER = """async ([blocks, after, told]) => {
   if (told === 'selection') getSelection().selectAllChildren(made.$el.querySelector('.tool-arguments'));
   else made.$el.querySelector('.btn').click(), made.$el.querySelector('.btn').focus();
   pane.scrollTop = pane.scrollHeight;
-  const look = () => [pane.scrollTop, told === 'selection' ? String(getSelection()) : document.activeElement.textContent];
+  const said = () => told === 'selection' ? String(getSelection()) : document.activeElement.textContent;
+  const look = () => [pane.scrollTop, said()];
   const before = look();
   made.splice(0, after);
   made.append('text', 'A line that follows.\\n\\n'.repeat(40));
   await drawn();
-  const found = [before, look(), made.$el.querySelector('.tool-state').textContent, made.$el.querySelectorAll('.result').length];
+  const state = made.$el.querySelector('.tool-state').textContent;
+  const found = [before, look(), state, made.$el.querySelectorAll('.result').length];
   pane.remove();
   return found;
 }"""
@@ -187,7 +189,15 @@ READER = """async ([blocks, after, told]) => {
 @pytest.mark.parametrize('told', ['selection', 'focus'])
 def test_a_call_that_ends_keeps_what_somebody_reads_of_it(home, told):
     asked = [['request', 'word ' * 20], ['lines', 'line\n' * 40]]
-    call = {'kind': 'tool', 'title': 'search', 'arguments': asked, 'raw': '', 'tags': [], 'text': '', 'kept': ''}
+    call = {
+        'kind': 'tool',
+        'title': 'search',
+        'arguments': asked,
+        'raw': '',
+        'tags': [],
+        'text': '',
+        'kept': '',
+    }
     running = {**call, 'state': 'running', 'note': 'running', 'ok': None}
     ended = {**call, 'state': 'ok', 'note': 'done · 2 s', 'ok': True, 'text': 'Found nothing.'}
     before, after, said, results = home.evaluate(READER, [[running], [ended], told])

@@ -45,7 +45,8 @@ _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r'^export (?:default |(?=(?:function|class|const) (\w+)))', re.MULTILINE)
 _LIST = re.compile(r'\bexport\s*\{([^{}]*)\};?\s*\Z')
 """All exports at the end of a file, as minifiers write them."""
-_SOURCE_MAP = re.compile(r'^//# sourceMappingURL=.*\s*\Z', re.MULTILINE)
+_COMMENT = re.compile(r'^[ \t]*//.*(?:\n|\Z)', re.MULTILINE)
+"""A line with nothing but a comment: our reasons are for who reads the source, and not for every browser."""
 
 IMPORT_COMPONENT = """
 const bundledComponents = %s;
@@ -122,7 +123,7 @@ def frame_script(own: Iterable[str], places: Mapping[str, tuple[str, str]] = Map
     part = ASSETS / quasar.SCRIPT
     paths = [STATIC / 'socket.io.min.js', part if quasar.replaces(whole) else whole, STATIC / 'nicegui.js']
     paths += [LANGUAGE, *(ASSETS / name for name in own)]
-    texts = [_SOURCE_MAP.sub('', path.read_text('utf-8')) for path in paths]
+    texts = [_COMMENT.sub('', path.read_text('utf-8')) for path in paths]
     texts[2] = texts[2].replace(_LATER, 'importComponent(url)').replace(_READY, _RAW)
     return '\n;'.join([*texts, IMPORT_COMPONENT % json.dumps(places)])
 
@@ -141,7 +142,7 @@ def _add(path: Path, parts: dict[Path, str]) -> None:
     """Add a module as a function that is called at once, after the modules that it imports."""
     if path in parts:
         return
-    source = _SOURCE_MAP.sub('', path.read_text('utf-8'))
+    source = _COMMENT.sub('', path.read_text('utf-8'))
     taken = []
     for names, address in _IMPORT.findall(source):
         name = address.removeprefix('/hemicycle/').removeprefix('./')

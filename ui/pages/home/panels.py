@@ -105,7 +105,9 @@ def models_card(backend: Backend) -> None:
     def draw() -> None:
         infos = backend().catalog.registry.endpoint_infos()
         found = [info.endpoint for info in infos if not info.problem]
-        said.show(f'Connected: {", ".join(found[:4])}.' if found else 'Simulated: no key, no network, no cost.')
+        said.show(
+            f'Connected: {", ".join(found[:4])}.' if found else 'Simulated: no key, no network, no cost.'
+        )
         problems.clear()
         with problems:
             for info in infos:

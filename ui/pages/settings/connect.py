@@ -13,7 +13,7 @@ from ui.pages.settings.section_dialog import Address, Name, SectionDialog, must_
 
 ADDRESS = 'everything before /chat/completions, /responses, /messages or /models'
 OTHER = 'other'
-TITLES = {
+TITLES: Any = {
     'openai': 'OpenAI',
     'openrouter': 'OpenRouter',
     'mistral': 'Mistral AI',

@@ -91,3 +91,14 @@ def test_modules_are_joined_in_dependency_order(tmp_path, monkeypatch):
     assert 'return { q: a, b: b };' in joined
     assert 'return { default: exported };' in joined
     assert joined.count('export') == 1 + joined.count('exported')
+
+
+def test_comments_on_their_own_lines_are_not_sent_to_browsers(tmp_path):
+    path = tmp_path / 'one.js'
+    path.write_text(
+        '// Why it is so.\nexport default {\n  // At "//".\n  url: "//x", // kept\n};\n// The end'
+    )
+    joined = join_modules([path])
+    for comment in ('Why', 'At', 'The end'):
+        assert comment not in joined
+    assert 'url: "//x", // kept' in joined

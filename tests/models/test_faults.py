@@ -129,6 +129,13 @@ async def test_an_empty_stream_is_an_error(speech: Speech) -> None:
     assert found.error is not None and found.error.kind == 'truncated'
 
 
+async def test_an_end_mark_without_content_or_a_reason_is_an_error(speech: Speech) -> None:
+    found = await whole(speech, speech.start, speech.end)
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable) == ('truncated', True)
+    assert (await whole(speech, speech.start, speech.stop, speech.end)).end.reason == 'stop'
+
+
 async def test_a_stall_in_mid_stream(speech: Speech) -> None:
     async def script(wire: Wire) -> None:
         await wire.head()

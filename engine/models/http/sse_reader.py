@@ -11,7 +11,7 @@ from httpx_sse import EventSource, ServerSentEvent
 from engine.errors import ModelError
 from engine.models.http.deadline import Deadline
 from engine.models.http.dialects.dialect import Decoder
-from engine.models.protocol import ModelEvent, UsageReport
+from engine.models.protocol import ModelEvent, Started, UsageReport
 
 GRACE = 5.0
 """Seconds in which the rest (usage, the end mark) may come once the finish reason is known."""
@@ -60,6 +60,7 @@ class SseReader:
         self._decoder, self._deadline = decoder, deadline
         self._bytes = PaddedStream(pieces)
         self._complete_since: float | None = None
+        self._has_content = False
         headers = {'content-type': 'text/event-stream; charset=utf-8'}
         self._events = EventSource(httpx.Response(200, headers=headers, stream=self._bytes)).aiter_sse()
 
@@ -74,12 +75,17 @@ class SseReader:
             if sent is None:
                 break
             if events := self._decode(sent):
+                self._has_content |= not all(isinstance(event, Started | UsageReport) for event in events)
                 self._deadline.note_event()
                 if not all(isinstance(event, UsageReport) for event in events):
                     self._complete_since = None  # Some servers send a finish reason with each piece.
                 return events
         if not self._decoder.complete:
             raise ModelError('its answer ended without an end marker', kind='truncated', retryable=True)
+        if not (self._has_content or self._decoder.finish or self._decoder.failure):
+            raise ModelError(
+                'its answer ended without content or a finish reason', kind='truncated', retryable=True
+            )
         return []
 
     async def close(self) -> None:

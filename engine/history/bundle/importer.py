@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import BinaryIO, Literal, TypeVar
 
 from engine.errors import BundleError, UnknownRun
@@ -15,6 +16,7 @@ from engine.history.bundle.reader import BundleReader
 from engine.history.bundle.staging import StagedRun, Staging, sweep
 from engine.history.bundle.store import BundleStore
 from engine.records import RunId, RunInfo, Transition
+from engine.workspace.directories import walk
 
 T = TypeVar('T')
 PAGE = 500
@@ -86,9 +88,10 @@ async def _keep(store: BundleStore, staging: Staging, runs: list[StagedRun], hid
     known: set[RunId] = set()
     for run in runs:
         here = await _find_here(store, run.info.id)
-        if here is None:
+        home = store.workspaces.home(run.info.id)
+        if here is None and not await asyncio.to_thread(_has_files, home):
             ids[run.info.id] = run.info.id
-        elif await _is_same(store, here, run):
+        elif here and await _is_same(store, here, run):
             ids[run.info.id] = run.info.id
             known.add(run.info.id)
         else:
@@ -133,6 +136,11 @@ async def _settle(
         raise
     for whole in wholes:
         store.workspaces.forget(whole.info.id)
+
+
+def _has_files(home: Path) -> bool:
+    """Whether there are files in a run's folder: without a run here, they are another database's."""
+    return any(entry and not entry.is_dir(follow_symlinks=False) for _, entry in walk(home))
 
 
 async def _find_here(store: BundleStore, run: RunId) -> RunInfo | None:

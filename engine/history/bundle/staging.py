@@ -42,9 +42,10 @@ class Staging:
     def __init__(self, root: Path) -> None:
         root.mkdir(parents=True, mode=0o700, exist_ok=True)
         self._root, self.folder = root, root / f'{STAGING_PREFIX}{secrets.token_hex(8)}'
-        self.folder.mkdir(mode=0o700)
-        self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with _locked(root):  # Otherwise `sweep` could find it before it is locked.
+            self.folder.mkdir(mode=0o700)
+            self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._moved: list[Path] = []
 
     def home(self, number: int) -> Path:
@@ -84,13 +85,25 @@ async def sweep(root: Path, exists: Callable[[RunId], Awaitable[bool]]) -> None:
         with contextlib.suppress(OSError):
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # Raises if another process is using it.
+                with _locked(root):
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # Raises if another process is using it.
                 moved = [RunId(path.name) for path in await asyncio.to_thread(_find, folder / MOVED, '*')]
                 lost = [root / run for run in moved if not await exists(run)]
                 for left in (*lost, folder):
                     await asyncio.to_thread(remove_tree, left)
             finally:
                 os.close(lock)
+
+
+@contextlib.contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    """Hold the lock of the root, for a moment."""
+    lock = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def _find(folder: Path, pattern: str) -> list[Path]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import fcntl
 import hashlib
 import io
 import json
 import os
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +21,7 @@ from engine import Conductor, Status
 from engine.errors import BundleError, UnknownRun
 from engine.history import Redaction
 from engine.history.bundle import reader
-from engine.history.bundle.staging import STAGING_PREFIX, Staging
+from engine.history.bundle.staging import STAGING_PREFIX, Staging, sweep
 from engine.journal import Journal, MemoryJournal
 from engine.models.recording.exchange import read_exchanges
 from engine.records import RunId, RunQuery
@@ -323,6 +325,46 @@ async def test_leftovers_of_a_dead_process_are_removed(here: Conductor, target: 
     await same(here, target, run)
     assert sorted(path.name for path in root.iterdir()) == sorted([run, living.folder.name])
     living.close()
+
+
+async def test_a_staging_folder_is_not_removed_before_it_is_locked(
+    target: Conductor, monkeypatch: Any
+) -> None:
+    root, lock = target.workspaces.root, fcntl.flock
+
+    def other_process() -> None:
+        asyncio.run(sweep(root, lambda run: asyncio.sleep(0, result=False)))
+
+    sweeping = threading.Thread(target=other_process)
+
+    def lock_late(folder: int, flags: int) -> None:
+        if threading.current_thread() is threading.main_thread() and list(root.iterdir()):
+            monkeypatch.undo()
+            sweeping.start()
+            sweeping.join(timeout=0.5)
+        lock(folder, flags)
+
+    monkeypatch.setattr(fcntl, 'flock', lock_late)
+    living = Staging(root)
+    sweeping.join()
+    assert living.folder.is_dir()
+    living.close()
+    assert list(root.iterdir()) == []
+
+
+async def test_files_of_a_run_that_another_database_knows_are_not_replaced(
+    here: Conductor, target: Conductor
+) -> None:
+    run = await run_pair(here)
+    theirs = target.workspaces.root / run / 'objects' / 'theirs'
+    theirs.parent.mkdir(parents=True)
+    theirs.touch()
+    (imported,) = await target.import_bundle(io.BytesIO(await whole(here, run)))
+    assert (imported.outcome, imported.origin) == ('renamed', run)
+    await same(here, target, run, imported.run)
+    await target.delete(imported.run)
+    await target.purge(imported.run)
+    assert theirs.exists()
 
 
 @pytest.mark.parametrize('kept', [False, True], ids=['before', 'after'])

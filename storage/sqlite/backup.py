@@ -7,6 +7,8 @@ they are made from the objects when a run continues.
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import io
 import json
@@ -18,7 +20,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
@@ -32,6 +34,9 @@ MANIFEST, DATABASE, FILES = 'manifest.json', 'hemicycle.db', 'workspaces'
 FORMAT = 1
 LIVE: Final = 'agents'
 """The folder of a run that its agents work in."""
+LOCK, MOVED = 'lock', 'moved'
+"""In a staging folder: a file that its process has locked, and the names of runs whose files are in place."""
+NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 MANIFEST_BYTES = 1 << 16
 INCOMPLETE: Final = """
     SELECT run.id, run.seq - count(step.seq) FROM run LEFT JOIN "transition" AS step ON step.run = run.number
@@ -73,8 +78,8 @@ def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupIn
         OSError: the archive cannot be written.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix='.backup-', dir=target.parent) as folder:
-        copy, part = Path(folder, DATABASE), Path(folder, 'archive')
+    with _staging(target.parent, '.backup-') as folder:
+        copy, part = folder / DATABASE, folder / 'archive'
         with translate_errors(settings.path), closing(connect(settings, reader=True)) as source:
             copy_database(source, copy)
         info = inspect_database(copy)
@@ -105,11 +110,12 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
     _refuse_existing(database)
     database.parent.mkdir(parents=True, exist_ok=True)
     workspaces.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix='.restore-', dir=workspaces) as folder:
-        staging = Path(folder)
+    with _staging(workspaces, '.restore-', database) as staging:
         try:
             info = _unpack(archive, staging)
         except (tarfile.TarError, EOFError, OSError, ValueError, TypeError, IndexError) as error:
+            if isinstance(error, OSError) and error.errno in NO_SPACE:
+                raise
             raise JournalDamaged(f'{archive} is not a backup, or is damaged ({error})') from error
         copied = inspect_database(staging / DATABASE)
         if copied.digest != info.digest:
@@ -117,13 +123,53 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
         folders = sorted((staging / FILES).glob('*'))
         for unpacked in folders:
             _refuse_existing(workspaces / unpacked.name)
-        for unpacked in folders:
-            unpacked.rename(workspaces / unpacked.name)
-        # Last, and atomically: a database that can be found has its files.
-        shutil.copyfile(staging / DATABASE, part := database.with_name(f'{database.name}.part'))
-        part.chmod(0o600)
-        part.replace(database)
+        part = database.with_name(f'{database.name}.part')
+        try:
+            shutil.copyfile(staging / DATABASE, part)
+            part.chmod(0o600)
+            for unpacked in folders:
+                (staging / MOVED / unpacked.name).touch()
+                unpacked.rename(workspaces / unpacked.name)
+            # Last, and atomically: a database that can be found has its files.
+            part.replace(database)
+        finally:
+            part.unlink(missing_ok=True)
     return info
+
+
+@contextmanager
+def _staging(around: Path, prefix: str, database: Path = Path()) -> Iterator[Path]:
+    """A folder that is gone afterwards, like those that killed processes have left.
+
+    Args:
+        around: where it is.
+        prefix: what its name begins with.
+        database: what is restored; if it is not there in the end, its runs' folders are removed again.
+    """
+    for left in around.glob(f'{prefix}*/{LOCK}'):
+        with suppress(OSError), left.open('rb') as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # Raises while the process is alive.
+            _discard(left.parent, Path(os.fsdecode(lock.read())))
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=around))
+    with (folder / 'new').open('wb') as lock:
+        lock.write(os.fsencode(database.absolute()))
+        lock.flush()
+        with suppress(OSError):  # Some file systems have no locks, and then nothing is removed.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / MOVED).mkdir()
+        (folder / 'new').rename(folder / LOCK)  # Nobody sees it before it is locked.
+        try:
+            yield folder
+        finally:
+            _discard(folder, database)
+
+
+def _discard(folder: Path, database: Path) -> None:
+    if not database.exists():
+        for moved in (folder / MOVED).iterdir():
+            if not (folder / FILES / moved.name).exists():
+                shutil.rmtree(folder.parent / moved.name, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def inspect_database(path: Path) -> BackupInfo:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
+import os
+import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 import tarfile
 import threading
 from collections.abc import Callable
@@ -17,7 +23,8 @@ from engine import Conductor
 from engine.errors import JournalDamaged, JournalUnavailable
 from engine.workspace.workspaces import Workspaces
 from storage import Settings, open_journal, read_backup, write_backup
-from storage.sqlite.backup import DATABASE, FILES, MANIFEST
+from storage.sqlite import backup
+from storage.sqlite.backup import DATABASE, FILES, MANIFEST, inspect_database
 
 pytestmark = pytest.mark.slow
 
@@ -173,19 +180,19 @@ def link(archive: Path) -> None:
 
 
 def unpack(archive: Path) -> dict[str, bytes]:
-    with tarfile.open(archive) as backup:
-        found = {member.name: backup.extractfile(member) for member in backup if member.isreg()}
+    with tarfile.open(archive) as packed:
+        found = {member.name: packed.extractfile(member) for member in packed if member.isreg()}
         return {name: file.read() for name, file in found.items() if file}
 
 
 def pack(archive: Path, members: dict[str, bytes], *others: tarfile.TarInfo) -> None:
-    with tarfile.open(archive, 'w:gz') as backup:
+    with tarfile.open(archive, 'w:gz') as packed:
         for name, content in members.items():
             member = tarfile.TarInfo(name)
             member.size = len(content)
-            backup.addfile(member, io.BytesIO(content))
+            packed.addfile(member, io.BytesIO(content))
         for member in others:
-            backup.addfile(member)
+            packed.addfile(member)
 
 
 @pytest.mark.parametrize('spoil', [cut, no_archive, other_database, no_manifest, newer, outside, link])
@@ -208,3 +215,96 @@ def test_a_damaged_database_is_not_backed_up(home: Home, tmp_path: Path) -> None
     with pytest.raises(JournalDamaged):
         write_backup(home.settings, home.workspaces, tmp_path / 'backup.tar.gz')
     assert list(tmp_path.glob('*.tar.gz')) == list(tmp_path.glob('.backup-*')) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from storage import Settings, read_backup, write_backup
+what, event, number, archive, database, workspaces = sys.argv[1:]
+seen = 0
+
+def kill(name, arguments):
+    global seen
+    if name == event:
+        seen += 1
+        if seen == int(number):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+settings = Settings(database=database)
+sys.addaudithook(kill)
+if what == 'write':
+    write_backup(settings, Path(workspaces), Path(archive))
+else:
+    read_backup(Path(archive), settings, Path(workspaces))
+"""
+
+
+def killed(what: str, event: str, number: int, archive: Path, home: Home) -> bool:
+    """Back up or restore in a process that is killed right before an event of the interpreter."""
+    given = [what, event, str(number), archive, home.settings.path, home.workspaces]
+    return subprocess.run([sys.executable, '-c', KILLED, *given], check=False).returncode == -signal.SIGKILL
+
+
+def hidden(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.startswith('.') or path.suffix == '.part']
+
+
+@pytest.mark.parametrize(('event', 'number'), [('open', 8), ('os.rename', 2)])
+def test_a_killed_backup_leaves_nothing_once_another_is_written(
+    home: Home, tmp_path: Path, event: str, number: int
+) -> None:
+    archive, before = tmp_path / 'backup.tar.gz', home.entries
+    assert killed('write', event, number, archive, home)
+    assert not archive.exists() and home.entries == before
+    write_backup(home.settings, home.workspaces, archive)
+    assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ('event', 'number'), [('os.chmod', 3), ('os.rename', 2), ('os.rename', 3), ('os.rename', 4)]
+)
+def test_a_killed_restore_can_be_repeated(home: Home, tmp_path: Path, event: str, number: int) -> None:
+    archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
+    write_backup(home.settings, home.workspaces, archive)
+    assert killed('read', event, number, archive, other)
+    assert not other.settings.path.exists()
+    read_backup(archive, other.settings, other.workspaces)
+    assert other.shared == home.shared > 0
+    assert hidden(other.workspaces) == hidden(other.workspaces.parent) == []
+
+
+def test_a_restore_that_another_carries_out_is_left_alone(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
+    write_backup(home.settings, home.workspaces, archive)
+    elsewhere = Settings(database=tmp_path / 'elsewhere' / 'runs.db')
+
+    def read_two(path: Path) -> backup.BackupInfo:
+        monkeypatch.undo()
+        with pytest.raises(JournalDamaged):
+            read_backup(tmp_path / 'none', elsewhere, other.workspaces)
+        return inspect_database(path)
+
+    monkeypatch.setattr(backup, 'inspect_database', read_two)
+    read_backup(archive, other.settings, other.workspaces)
+    assert other.shared == home.shared > 0
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
+    write_backup(home.settings, home.workspaces, archive)
+
+    def fail(*given: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for place, name in ((tarfile.TarFile, 'extract'), (shutil, 'copyfile')):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, fail)
+            with pytest.raises(OSError, match='No space left'):
+                read_backup(archive, other.settings, other.workspaces)
+        assert other.entries == [] and hidden(other.workspaces) == []
+    read_backup(archive, other.settings, other.workspaces)

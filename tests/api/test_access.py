@@ -96,7 +96,7 @@ async def test_nothing_is_served_without_a_login(http: httpx.AsyncClient, backen
             assert found.headers['www-authenticate'] == 'Bearer'
     page = await http.get('/runs?x=1', headers={'Accept': 'text/html'})
     assert (page.status_code, page.headers['location']) == (303, '/login?next=%2Fruns%3Fx%3D1')
-    assert (await http.get('/hemicycle/shortcuts.js')).status_code == 401
+    assert (await http.get('/hemicycle/frame/shortcuts.js')).status_code == 401
 
 
 @pytest.mark.parametrize('role', [Role.VIEWER, Role.OPERATOR])

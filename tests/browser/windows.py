@@ -22,7 +22,7 @@ STAYS = (
     *('route', 'route_web_socket', 'set_default_navigation_timeout', 'set_default_timeout', 'set_offline'),
 )
 """What a test does to a page or its context that would still hold in the next test."""
-QUIET = '/hemicycle/edges.js'
+QUIET = '/hemicycle/diagram/edges.js'
 """A document without scripts, of the same origin: where a window is left between tests."""
 FORGET = 'localStorage.clear(); sessionStorage.clear(); window.name = ""'
 

@@ -16,7 +16,7 @@ from ui.components.assets import ASSETS
 from ui.components.diagram.overlays import Layer
 
 
-class Diagram(Element, component=ASSETS / 'diagram.js'):
+class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
     """A chart's SVG, highlighted by CSS class."""
 
     def __init__(  # noqa: PLR0913  (all but the first two have defaults)
@@ -62,7 +62,7 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
 
         async def measure(event: Any) -> None:
             await heard(*event.args)
-            self.run_method('fitted', event.args[:2])
+            self.run_method('markFitted', event.args[:2])
 
         self.on('room', measure)
 
@@ -78,7 +78,7 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
         if self._props['lit'] != lit:
             with self._props.suspend_updates():  # the drawing itself need not be sent again
                 self._props['lit'] = lit
-            self.run_method('relight', lit)
+            self.run_method('updateHighlights', lit)
 
     def preload(self, track: Mapping[str, Any]) -> None:
         """Have the highlights of all steps, so that a slider that is dragged lights them up at once.
@@ -86,7 +86,7 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
         `track` has by state and by edge the first step (`visits`, `walked`), the states that wait for a
         person (`waits`), and for each step the active states and the taken edges (`steps`).
         """
-        self.run_method('preload', track)
+        self.run_method('loadTrack', track)
 
     def overlay(self, layer: str, spots: Layer) -> None:
         """Decorate states and edges as the layer of this name, replacing its earlier decorations."""
@@ -94,10 +94,10 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
         if spots != self._props['overlays'].get(layer, {}):
             with self._props.suspend_updates():
                 self._props['overlays'] = {name: found for name, found in layers.items() if found}
-            self.run_method('recover', self._props['overlays'])
+            self.run_method('updateOverlays', self._props['overlays'])
 
 
-class Conversation(Element, component=ASSETS / 'conversation.js'):
+class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js'):
     """Blocks of text, of which only new ones are sent, and streamed text."""
 
     def __init__(self, blocks: Sequence[dict[str, Any]], *, label: str, follow: bool = True) -> None:
@@ -134,7 +134,7 @@ class Conversation(Element, component=ASSETS / 'conversation.js'):
         self._blocks = self._blocks[count:]
         with self._props.suspend_updates():
             self._props['blocks'] = self._blocks
-        self._call('shed', count)
+        self._call('markStale', count)
 
     def append(self, kind: str, text: str) -> None:
         """Append a streamed piece."""
@@ -142,7 +142,7 @@ class Conversation(Element, component=ASSETS / 'conversation.js'):
 
     def reset(self) -> None:
         """Discard the streamed text."""
-        self._call('clear')
+        self._call('clearStream')
 
     def _call(self, method: str, *args: Any) -> None:
         calls = _gathered.get()
@@ -171,7 +171,7 @@ def one_message() -> Iterator[None]:
             ui.context.client.run_javascript(''.join(calls))
 
 
-class TranscriptList(Element, component=ASSETS / 'transcript.js'):
+class TranscriptList(Element, component=ASSETS / 'conversation' / 'transcript_list.js'):
     """Thousands of text blocks with a filter; keeps none here, and draws those near the viewport."""
 
     def __init__(self, *, label: str) -> None:
@@ -182,7 +182,7 @@ class TranscriptList(Element, component=ASSETS / 'transcript.js'):
     def add(self, blocks: Sequence[dict[str, Any]], *, before: bool = False) -> None:
         """Add blocks, each with its `step`, after the existing ones, or before them."""
         if blocks:
-            self.run_method('before' if before else 'after', list(blocks))
+            self.run_method('prepend' if before else 'append', list(blocks))
 
     def empty(self) -> None:
         """Remove all blocks."""
@@ -193,7 +193,7 @@ class TranscriptList(Element, component=ASSETS / 'transcript.js'):
         self.run_method('show', until, busy)
 
 
-class JsonTree(Element, component=ASSETS / 'tree.js'):
+class JsonTree(Element, component=ASSETS / 'viewers' / 'json_tree.js'):
     """A JSON document that can be expanded branch by branch."""
 
     def __init__(self, value: dict[str, Any], *, on_follow: Callable[[str], Any] | None = None) -> None:
@@ -212,7 +212,7 @@ class JsonTree(Element, component=ASSETS / 'tree.js'):
         self.run_method('show', *shown.values())
 
 
-class Splitters(Element, component=ASSETS / 'splits.js'):
+class Splitters(Element, component=ASSETS / 'controls' / 'splitters.js'):
     """The splitters of the surrounding grid."""
 
     def __init__(self, *, keep: str = '') -> None:
@@ -227,7 +227,7 @@ class Splitters(Element, component=ASSETS / 'splits.js'):
             self.update()
 
 
-class Engagement(Element, component=ASSETS / 'engaged.js'):
+class Engagement(Element, component=ASSETS / 'conversation' / 'engagement.js'):
     """Says whether the focus or the selection is in a text of the surrounding element."""
 
     def __init__(self, on_change: Callable[[bool], Any]) -> None:
@@ -236,7 +236,7 @@ class Engagement(Element, component=ASSETS / 'engaged.js'):
         self.on('change', lambda event: on_change(bool(event.args)))
 
 
-class FileTree(Element, component=ASSETS / 'files.js'):
+class FileTree(Element, component=ASSETS / 'viewers' / 'file_tree.js'):
     """The files of a folder."""
 
     def __init__(self, on_pick: Callable[[str], Any], *, label: str) -> None:
@@ -257,7 +257,7 @@ class FileTree(Element, component=ASSETS / 'files.js'):
             self.run_method('show', shown, picked)
 
 
-class Code(Element, component=ASSETS / 'code.js'):
+class Code(Element, component=ASSETS / 'viewers' / 'code.js'):
     """Numbered lines of text or of a diff (`ui.formatting.files.diff_rows`)."""
 
     def __init__(self, on_line: Callable[[int], Any] | None = None) -> None:
@@ -274,7 +274,7 @@ class Code(Element, component=ASSETS / 'code.js'):
         self.run_method('show', list(rows), label)
 
 
-class Combobox(ValueElement[str], component=ASSETS / 'combobox.js'):
+class Combobox(ValueElement[str], component=ASSETS / 'controls' / 'combobox.js'):
     """A text field with a list that narrows while typing; other values are allowed, too."""
 
     VALUE_PROP = 'value'
@@ -305,7 +305,7 @@ def live_region() -> ui.label:
 Form = Literal['list', 'sequence']
 
 
-class MessageList(Element, component=ASSETS / 'messages.js'):
+class MessageList(Element, component=ASSETS / 'conversation' / 'message_list.js'):
     """Lines of messages, of which only new ones are sent."""
 
     def __init__(
@@ -341,16 +341,16 @@ class MessageList(Element, component=ASSETS / 'messages.js'):
         if self._props['at'] != at:
             with self._props.suspend_updates():
                 self._props['at'] = at
-            self.run_method('stand', at)
+            self.run_method('setStep', at)
 
-    def be(self, form: Form) -> None:
+    def set_form(self, form: Form) -> None:
         """Switch between a list and a sequence diagram."""
         with self._props.suspend_updates():
             self._props['form'] = form
-        self.run_method('be', form)
+        self.run_method('setForm', form)
 
 
-class DiffText(Element, component=ASSETS / 'pieces.js'):
+class DiffText(Element, component=ASSETS / 'viewers' / 'diff_text.js'):
     """A text; what the other text lacks is marked."""
 
     def __init__(self, pieces: Sequence[tuple[bool, str]], side: str) -> None:

@@ -34,7 +34,7 @@ SHEETS = (
 )
 """The style sheets of every page; what comes later has the last word."""
 
-SCRIPTS = ('shortcuts.js', 'connection.js')
+SCRIPTS = tuple(f'frame/{name}.js' for name in ('shortcuts', 'focus', 'notifications', 'connection'))
 IMMUTABLE = 'public, max-age=31536000, immutable'
 ICONS = 'vendor/icons.woff2'
 """The icons that pages use (see `tests/browser/icons.py`): all there are weigh twelve times as much."""
@@ -99,7 +99,7 @@ def stamp(asset: str) -> str:
     return f'/hemicycle/{asset}?{int((ASSETS / asset).stat().st_mtime)}'
 
 
-class ColorScheme(ui.dark_mode, component=ASSETS / 'color_scheme.js'):
+class ColorScheme(ui.dark_mode, component=ASSETS / 'frame' / 'color_scheme.js'):
     """Light, dark, or (None) as the system says; set when it changes only."""
 
 
@@ -148,7 +148,7 @@ def skip_link(text: str, target: ui.element) -> None:
 
 
 def _keys_dialog(keys: Keys) -> None:
-    """The list of keys; `shortcuts.js` opens it."""
+    """The list of keys; `frame/shortcuts.js` opens it."""
     with ui.element('dialog').classes('card keys-dialog').props('id="keys" aria-labelledby="keys-title"'):
         Text('h2', 'Keyboard shortcuts', id='keys-title')
         with ui.element('dl').classes('keys'):

@@ -127,7 +127,7 @@ def _script() -> str:
     marked, exported = _read_text(ASSETS / 'vendor' / 'marked.js').rsplit('export{', 1)
     lexer = re.search(r'(\w+) as lexer\b', exported)
     assert lexer, 'marked.js exports its lexer'
-    tree = _read_text(ASSETS / 'tree.js').replace('export default', 'const tree =')
+    tree = _read_text(ASSETS / 'viewers' / 'json_tree.js').replace('export default', 'const tree =')
     markdown = f'const lexMarkdown = (() => {{\n{marked}\nreturn {lexer[1]};\n}})();'
     made = '\n'.join([markdown, tree, _part('board.js'), _part('page.js')])
     return made.replace('</script', r'<\/script').replace('<!--', r'<\x21--')

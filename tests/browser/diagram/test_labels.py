@@ -9,7 +9,7 @@ from engine import Conductor
 from ui.components.diagram.fitting import COLUMN, fit
 
 CROSSED = """async ([svg, edges]) => {
-  const component = (await import('/hemicycle/diagram.js')).default.methods;
+  const component = (await import('/hemicycle/diagram/diagram.js')).default.methods;
   const box = document.body.appendChild(document.createElement('div'));
   box.className = 'diagram';
   const chart = { ...component, svg, lit: { taken: edges }, $refs: { box } };

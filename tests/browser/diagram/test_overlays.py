@@ -8,12 +8,12 @@ from ui.components.diagram.rendering import dot
 from ui.pages.run.debugger.badges import breakpoint_layer
 
 DRAW = """async ([svg, layers]) => {
-  const component = (await import('/hemicycle/diagram.js')).default.methods;
+  const component = (await import('/hemicycle/diagram/diagram.js')).default.methods;
   const box = document.body.appendChild(document.createElement('div'));
   box.className = 'diagram';
   const chart = { ...component, svg, $refs: { box } };
   chart.draw();
-  for (const one of layers) chart.recover(one);
+  for (const one of layers) chart.updateOverlays(one);
   const seen = (node) => ({
     classes: node.getAttribute('class'),
     title: node.querySelector(':scope > title')?.textContent,

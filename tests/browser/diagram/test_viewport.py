@@ -165,8 +165,8 @@ def test_a_minimap_shows_the_visible_part_and_navigates(page, open_page, run):
 
 def test_a_view_is_where_it_was_meant_until_the_minimap_has_a_corner(home):
     beside = """async () => {
-        const { mapping } = await import('/hemicycle/minimap.js');
-        return mapping.beside.call({ ...mapping }, [0, 0, 40, 30], [5, 5, 9, 9]);
+        const { minimapMethods } = await import('/hemicycle/diagram/minimap.js');
+        return minimapMethods.avoidMinimap.call({ ...minimapMethods }, [0, 0, 40, 30], [5, 5, 9, 9]);
     }"""
     assert home.evaluate(beside) == [0, 0, 40, 30]
 

@@ -3,7 +3,7 @@
 import pytest
 
 RENDER = """async (text) => {
-    const { render } = await import('/hemicycle/markdown.js');
+    const { render } = await import('/hemicycle/conversation/markdown.js');
     const box = document.createElement('div');
     box.className = 'prose';
     document.body.append(box);

@@ -41,7 +41,7 @@ Setext
 """
 
 PIECES = """async (pieces) => {
-  const { render, Stream } = await import('/hemicycle/markdown.js');
+  const { render, Stream } = await import('/hemicycle/conversation/markdown.js');
   const whole = document.createElement('div'), grown = document.createElement('div');
   render(whole, pieces.join(''));
   const stream = new Stream(grown);
@@ -110,7 +110,7 @@ then that.
 
 **Score**: 91"""
 READ = """async ([pieces, options]) => {
-  const { JsonText } = await import('/hemicycle/json_text.js');
+  const { JsonText } = await import('/hemicycle/conversation/json_text.js');
   const read = new JsonText(options);
   return pieces.map((piece) => read.add(piece)).join('');
 }"""
@@ -144,9 +144,9 @@ def test_calls_and_records_are_readable_while_they_stream(page, new_server):
 
 
 DESCRIBE = """async (values) => {
-    const { describe } = await import('/hemicycle/tool.js');
+    const { renderToolCall } = await import('/hemicycle/conversation/tool_call.js');
     const given = values.map((value, i) => [`a${i}`, value]);
-    const call = describe({ state: 'ok', title: 'post', arguments: given });
+    const call = renderToolCall({ state: 'ok', title: 'post', arguments: given });
     return [...call.querySelectorAll('dd')].map((one) => (one.querySelector('pre') ?? one).textContent);
 }"""
 
@@ -161,7 +161,7 @@ def test_call_arguments_are_not_shown_as_json(home):
 
 
 READER = """async ([blocks, after, told]) => {
-  const talk = (await import('/hemicycle/conversation.js')).default;
+  const talk = (await import('/hemicycle/conversation/conversation.js')).default;
   const pane = document.body.appendChild(document.createElement('div'));
   pane.style = 'overflow: auto; height: 120px; width: 400px';
   const made = { ...talk.methods, blocks, follow: true, $el: document.createElement('div') };
@@ -207,7 +207,7 @@ def test_a_call_that_ends_keeps_what_somebody_reads_of_it(home, told):
 
 
 LATE = """async (blocks) => {
-  const talk = (await import('/hemicycle/conversation.js')).default;
+  const talk = (await import('/hemicycle/conversation/conversation.js')).default;
   const pane = document.body.appendChild(document.createElement('div'));
   pane.style = 'overflow: auto; height: 9000px';
   const made = { ...talk.methods, blocks, follow: true, $el: document.createElement('div') };

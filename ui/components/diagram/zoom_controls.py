@@ -25,8 +25,8 @@ def zoom_buttons(drawing: Callable[[], Diagram | None], *, fit: str = ALL) -> No
             shown.run_method(how)
 
     for icon, label, how in (
-        ('zoom_out', 'Zoom out (-)', 'out'),
-        ('zoom_in', 'Zoom in (+)', 'closer'),
+        ('zoom_out', 'Zoom out (-)', 'zoomOut'),
+        ('zoom_in', 'Zoom in (+)', 'zoomIn'),
         ('fit_screen', fit, 'fit'),
     ):
         button('', icon=icon, kind='quiet small', label=label).on('click', partial(look, how))

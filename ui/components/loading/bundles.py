@@ -17,6 +17,7 @@ from ui.components.loading import quasar
 
 ELEMENTS = Path(nicegui.__file__).parent / 'elements'
 STATIC = Path(nicegui.__file__).parent / 'static'
+CONVERSATION, VIEWERS = ASSETS / 'conversation', ASSETS / 'viewers'
 FRAME = 'frame'
 """The bundle of classic scripts; the others are modules."""
 EVERYWHERE = 'everywhere'
@@ -27,15 +28,19 @@ MODULES: Mapping[str, Sequence[Path]] = MappingProxyType(
         EVERYWHERE: (
             STATIC / 'dompurify.mjs',
             *(ELEMENTS / f'{name}.js' for name in ('html', 'timer', 'input')),
-            ASSETS / 'color_scheme.js',
-            ASSETS / 'combobox.js',
+            ASSETS / 'frame' / 'color_scheme.js',
+            ASSETS / 'controls' / 'combobox.js',
         ),
-        'charts': (ASSETS / 'diagram.js',),
+        'charts': (ASSETS / 'diagram' / 'diagram.js',),
         'runs': (
             ELEMENTS / 'keyboard.js',
-            *(ASSETS / f'{name}.js' for name in ('aligned', 'code', 'conversation', 'engaged', 'files')),
-            *(ASSETS / f'{name}.js' for name in ('messages', 'pieces', 'splits', 'track', 'transcript')),
-            ASSETS / 'tree.js',
+            *(ASSETS / 'controls' / f'{name}.js' for name in ('slider', 'splitters')),
+            *(CONVERSATION / f'{name}.js' for name in ('conversation', 'engagement')),
+            *(CONVERSATION / f'{name}.js' for name in ('message_list', 'transcript_list')),
+            *(
+                VIEWERS / f'{name}.js'
+                for name in ('aligned_rows', 'code', 'diff_text', 'file_tree', 'json_tree')
+            ),
         ),
     }
 )
@@ -145,9 +150,9 @@ def _add(path: Path, parts: dict[Path, str]) -> None:
     source = _COMMENT.sub('', path.read_text('utf-8'))
     taken = []
     for names, address in _IMPORT.findall(source):
-        name = address.removeprefix('/hemicycle/').removeprefix('./')
-        _add(ASSETS / name, parts)
-        taken.append(f'const {{ {names} }} = {_place(ASSETS / name)};')
+        imported = ASSETS / address.removeprefix('/hemicycle/')
+        _add(imported, parts)
+        taken.append(f'const {{ {names} }} = {_place(imported)};')
     given = [name or 'default: exported' for name in _EXPORT.findall(source)]
     if listed := _LIST.search(source):
         pairs = (pair.split(' as ') for pair in listed[1].split(','))

@@ -12,7 +12,7 @@ from ui.components.assets import ASSETS
 from ui.formatting.comparison import FACETS, row_other, row_text
 
 
-class AlignedRows(Element, component=ASSETS / 'aligned.js'):
+class AlignedRows(Element, component=ASSETS / 'viewers' / 'aligned_rows.js'):
     """Rows of steps, one of them selected."""
 
     def __init__(self, on_pick: Callable[[int], Any], *, label: str) -> None:

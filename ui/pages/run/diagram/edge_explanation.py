@@ -81,7 +81,7 @@ class EdgeExplanation:
     def close(self, *, back: bool = False) -> None:
         """Close; `back` returns the focus to the edge."""
         if back and self._drawing and self._name:
-            self._drawing.run_method('refocus', self._name)
+            self._drawing.run_method('focusEdge', self._name)
         self._name, self._pinned = '', False
         self._root.set_visibility(False)
 
@@ -96,7 +96,7 @@ class EdgeExplanation:
     def _hang(self, *, into: bool = False) -> None:
         """Put it beside its edge; `into` moves the focus there."""
         if self._drawing:
-            self._drawing.run_method('hang', self._root.html_id, self._name, into)
+            self._drawing.run_method('placePopover', self._root.html_id, self._name, into)
 
     def _key(self, event: KeyEventArguments) -> None:
         if self._pinned and event.action.keydown and event.key.escape:  # what had the focus was redrawn

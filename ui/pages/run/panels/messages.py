@@ -86,7 +86,7 @@ class Messages(LazyPanel):
     def _be(self, form: str) -> None:
         for name, made in self._forms.items():
             made.props(f'aria-pressed="{str(name == form).lower()}"')
-        self._list.be('sequence' if form == 'sequence' else 'list')
+        self._list.set_form('sequence' if form == 'sequence' else 'list')
 
     @property
     def query(self) -> Mapping[str, str]:

@@ -231,7 +231,7 @@ class Player:
         ui.notify(sentence, timeout=2_500, group='jump', badgeClass='hidden')  # only the latest matters
 
 
-class Slider(Element, component=ASSETS / 'track.js'):
+class Slider(Element, component=ASSETS / 'controls' / 'slider.js'):
     """One thumb over all steps. Marks that are too close are drawn as one, with their count."""
 
     def __init__(
@@ -253,7 +253,7 @@ class Slider(Element, component=ASSETS / 'track.js'):
         """
         with self._props.suspend_updates():  # for a page that reconnects
             self._props |= {'at': at, 'head': head, 'said': said, 'link': link}
-        self.run_method('stand', at, head, said, link)
+        self.run_method('update', at, head, said, link)
 
     def add(self, marks: Iterable[Mark]) -> None:
         """Add marks that are later than the existing ones."""
@@ -268,7 +268,7 @@ class Slider(Element, component=ASSETS / 'track.js'):
         fresh = _mark_list(marks)
         if fresh != self._marks['notes']:
             self._marks['notes'] = fresh
-            self.run_method('note', fresh)
+            self.run_method('setNotes', fresh)
 
 
 def _mark_list(marks: Iterable[Mark]) -> list[dict[str, Any]]:

@@ -1,47 +1,47 @@
-// What a chart's picture says, in words: a name for each state that is drawn, and a list of all states beside it.
+// A diagram for screen readers: a label for each drawn state, and a list of all states.
 const STATUS = [["waiting", "waiting for a person"], ["broken", "failed here"], ["halted", "cancelled here"], ["active", "active"], ["inside", "contains an active state"], ["seen", "visited"]];
-const PAUSE = 250; // milliseconds: a slider that is dragged passes many steps in that time
+const DEBOUNCE = 250; // milliseconds: a dragged slider passes many steps in that time
 const plain = (path) => path.replaceAll(".", " › ").replaceAll("_", " ");
 const parts = (path) => { const cut = path.lastIndexOf("."); return [path.slice(0, cut < 0 ? 0 : cut), path.slice(cut + 1)]; };
 
-export function name(state) { // after each change of its classes
+function labelState(state) { // after each change of its classes
   const [parent, own] = parts(state.id.slice(2)), status = STATUS.find(([word]) => state.classList.contains(word));
   state.setAttribute("aria-label", [plain(own), parent && `in ${plain(parent)}`, status?.[1]].filter(Boolean).join(", "));
 }
 
-export const outlining = {
-  name, // of a state
-  outline() { // the list, for who does not see the picture
+export const stateListMethods = {
+  labelState,
+  buildStateList() {
     for (const state of this.root?.querySelectorAll(`.state[id^="s:"]`) || []) {
       state.setAttribute("role", "img");
-      name(state);
+      labelState(state);
     }
     if (!this.states?.length) return;
     const lists = { "": document.createElement("ul") };
-    this.items = new Map();
+    this.stateItems = new Map();
     for (const path of this.states) {
       const [parent, own] = parts(path), item = document.createElement("li"), said = document.createElement("span");
       item.append(said);
       said.textContent = plain(own);
-      this.items.set(path, said);
-      lists[parent] ??= this.items.get(parent).parentElement.appendChild(document.createElement("ul")); // parents come first
+      this.stateItems.set(path, said);
+      lists[parent] ??= this.stateItems.get(parent).parentElement.appendChild(document.createElement("ul")); // parents come first
       lists[parent].append(item);
     }
     lists[""].className = "visually-hidden";
     lists[""].setAttribute("aria-label", `States of the ${this.label || "diagram"}`);
     this.$refs.box.append(lists[""]);
-    this.restate();
+    this.updateStateList();
   },
-  restate() {
-    if (!this.items) return;
-    clearTimeout(this.stating);
-    this.stating = setTimeout(() => {
-      const lit = this.now || this.lit || {}, said = new Map();
+  updateStateList() {
+    if (!this.stateItems) return;
+    clearTimeout(this.listTimer);
+    this.listTimer = setTimeout(() => {
+      const lit = this.current || this.lit || {}, said = new Map();
       for (const [word, text] of STATUS) for (const path of lit[word] || []) if (!said.has(path)) said.set(path, text);
-      for (const [path, item] of this.items) {
+      for (const [path, item] of this.stateItems) {
         const text = [plain(parts(path)[1]), said.get(path)].filter(Boolean).join(", ");
         if (item.textContent !== text) item.textContent = text;
       }
-    }, PAUSE);
+    }, DEBOUNCE);
   },
 };

@@ -1,4 +1,4 @@
-// Overlays of a diagram: extra classes, badges and titles on states and edges. Nothing is laid out again.
+// Overlays of a diagram: extra classes, badges and titles of states and edges. Nothing is laid out again.
 const SVG = "http://www.w3.org/2000/svg";
 
 const make = (name, attributes, parent, text = "") => {
@@ -8,20 +8,20 @@ const make = (name, attributes, parent, text = "") => {
   return made;
 };
 
-// Numbers of the drawing itself: they are there while the diagram is not shown, too.
+// From the attributes, not measured: available while the diagram is hidden, too.
 export const points = (shape) => {
   const numbers = ((shape.getAttribute("d") || shape.getAttribute("points") || "").match(/-?[\d.]+/g) || []).map(Number);
   return numbers.reduce((found, value, at) => (at % 2 ? found : [...found, [value, numbers[at + 1]]]), []);
 };
 
-function corner(state) { // of a box or a circle: right and top
+function topRight(state) { // of a box or a circle
   const round = state.querySelector("ellipse");
   if (round) return [Number(round.getAttribute("cx")) + Number(round.getAttribute("rx")), Number(round.getAttribute("cy")) - Number(round.getAttribute("ry"))];
   const shape = state.querySelector("path, polygon"), all = shape ? points(shape) : [];
   return all.length ? [Math.max(...all.map(([x]) => x)) + 3, Math.min(...all.map(([, y]) => y)) - 3] : null;
 }
 
-function middle(edge) { // of Graphviz's curve: a point, then three for each piece of it
+function midpoint(edge) { // of Graphviz's Bézier curve: a point, then three for each piece
   const line = edge.querySelector("path"), all = line ? points(line) : [];
   const pieces = Math.floor((all.length - 1) / 3);
   if (pieces < 1) return null;
@@ -30,8 +30,8 @@ function middle(edge) { // of Graphviz's curve: a point, then three for each pie
   return [0, 1].map((axis) => (a[axis] + 3 * b[axis] + 3 * c[axis] + d[axis]) / 8);
 }
 
-// What falls on one drawn thing, since others are folded into it, is put together.
-function gathered(marks, find) {
+// Merges the marks of states that are folded into one element.
+function merge(marks, find) {
   const found = new Map();
   for (const [name, mark] of Object.entries(marks || {})) {
     const at = find(name);
@@ -47,17 +47,17 @@ function gathered(marks, find) {
 }
 
 function badge(layer, root, place, text, classes, title, centred) {
-  const width = [...text].reduce((sum, sign) => sum + (sign > "~" ? 13 : 7), 10); // arrows and dots are wide
+  const width = [...text].reduce((sum, sign) => sum + (sign > "~" ? 13 : 7), 10); // arrows and dots are wider
   const left = centred ? place[0] - width / 2 : place[0] - width;
   const made = make("g", { class: `spot spot-${layer} ${classes}` }, root);
   make("rect", { x: left, y: place[1] - 8, width, height: 16, rx: 8 }, made);
   make("text", { x: left + width / 2, y: place[1] + 4.2, "text-anchor": "middle" }, made, text);
   if (title) make("title", {}, made, title);
-  place[0] = centred ? place[0] + width + 2 : left - 2; // for the badge of the next layer
+  place[0] = centred ? place[0] + width + 2 : left - 2; // where the next layer's badge goes
 }
 
-// Puts all layers on a drawing, in place of those that are there: `find` and `edge` give what is drawn of a name.
-export function overlay(root, layers, find, edge) {
+// Replaces all overlays by these layers; `find` and `edge` return the element of a state or an edge.
+export function drawOverlays(root, layers, find, edge) {
   for (const old of root.querySelectorAll(".spot, .spotted > title")) old.remove();
   for (const old of root.querySelectorAll(".spotted")) {
     old.classList.remove("spotted", ...(old.dataset.spots || "").split(" ").filter(Boolean));
@@ -66,8 +66,8 @@ export function overlay(root, layers, find, edge) {
   }
   const places = new Map(), top = root.querySelector(".graph") || root;
   for (const [layer, marks] of Object.entries(layers || {}))
-    for (const [kind, drawn, spot] of [["states", find, corner], ["edges", edge, middle]])
-      for (const [at, { classes, badges, titles, weight }] of gathered(marks[kind], drawn)) {
+    for (const [kind, drawn, spot] of [["states", find, topRight], ["edges", edge, midpoint]])
+      for (const [at, { classes, badges, titles, weight }] of merge(marks[kind], drawn)) {
         const title = [...titles].join("\n"), known = (at.dataset.spots || "").split(" ").filter(Boolean);
         const added = [...classes].filter((one) => known.includes(one) || !at.classList.contains(one));
         at.dataset.spots = [...new Set([...known, ...added])].join(" ");

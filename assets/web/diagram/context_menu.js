@@ -1,7 +1,8 @@
-// A menu for what is drawn: right click, a long press, and the menu key or Enter while the drawing has the focus.
-const HOLD = 550, NEAR = [0, -5, 5, -9, 9];
+// Opens the context menu of a diagram: right click, long press, and the menu key or Enter while the diagram has the focus.
+const HOLD = 550; // milliseconds of a long press
+const NEAR = [0, -5, 5, -9, 9]; // pixels around the pointer that are searched
 
-function drawn(box, x, y) { // lines are thin: what is near counts, too
+function findDrawn(box, x, y) { // edges are thin: a near miss counts
   for (const dy of NEAR) for (const dx of NEAR) {
     const found = document.elementFromPoint(x + dx, y + dy)?.closest(".state, .edge");
     if (found && box.contains(found)) return found;
@@ -9,8 +10,8 @@ function drawn(box, x, y) { // lines are thin: what is near counts, too
   return null;
 }
 
-// Calls report({ kind: "state", "edge" or "", name, x, y }); "" is the drawing as a whole.
-export function contextual(box, report) {
+// Calls report({ kind: "state", "edge" or "", name, x, y }); "" is the background.
+export function attachContextMenu(box, report) {
   let timer = 0, swallow = false, reported = 0, from = null;
   const say = (found, x, y) => {
     reported = Date.now();
@@ -19,8 +20,8 @@ export function contextual(box, report) {
   };
   const middle = (element) => { const at = element.getBoundingClientRect(); return [at.x + at.width / 2, at.y + Math.min(at.height / 2, 60)]; };
   box.addEventListener("contextmenu", (event) => {
-    const found = event.target.closest(".state, .edge") || drawn(box, event.clientX, event.clientY);
-    if (!found?.id && Date.now() - reported > HOLD) return; // nothing is there: the browser's own menu
+    const found = event.target.closest(".state, .edge") || findDrawn(box, event.clientX, event.clientY);
+    if (!found?.id && Date.now() - reported > HOLD) return; // background: leave the browser's own menu
     event.preventDefault();
     clearTimeout(timer);
     if (Date.now() - reported > HOLD) say(found, event.clientX, event.clientY);
@@ -39,7 +40,7 @@ export function contextual(box, report) {
     if (event.pointerType === "mouse") return;
     from = [event.clientX, event.clientY];
     timer = setTimeout(() => {
-      const found = drawn(box, ...from);
+      const found = findDrawn(box, ...from);
       if (!found?.id || Date.now() - reported < HOLD) return;
       swallow = true;
       say(found, ...from);
@@ -49,7 +50,7 @@ export function contextual(box, report) {
     if (from && Math.hypot(event.clientX - from[0], event.clientY - from[1]) > 10) clearTimeout(timer);
   });
   for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => clearTimeout(timer));
-  box.addEventListener("touchend", (event) => { // the mouse's events would follow, and close the menu
+  box.addEventListener("touchend", (event) => { // the emulated mouse events would close the menu
     if (swallow && event.cancelable) event.preventDefault();
   }, { passive: false });
   box.addEventListener("click", (event) => {

@@ -1,4 +1,4 @@
-// The files of a folder as a tree: folders open and close, a file is picked. Names are untrusted text.
+// The files of a folder as a tree with collapsible folders. Names are untrusted text.
 export default {
   template: `<div class="filetree" role="group" :aria-label="label"></div>`,
   props: { files: Array, picked: String, label: String },
@@ -16,10 +16,10 @@ export default {
         }
         at.files.push({ ...file, name: parts.at(-1) });
       }
-      this.$el.replaceChildren(...this.inside(root, ""));
+      this.$el.replaceChildren(...this.entries(root, ""));
       this.pick(picked);
     },
-    inside(folder, path) {
+    entries(folder, path) {
       const made = [];
       for (const [name, inner] of [...folder.folders].sort()) {
         const here = `${path}${name}/`;
@@ -28,7 +28,7 @@ export default {
         element.addEventListener("toggle", () => (element.open ? this.closed.delete(here) : this.closed.add(here)));
         const summary = element.appendChild(document.createElement("summary"));
         summary.textContent = `${name}/`;
-        element.append(...this.inside(inner, here));
+        element.append(...this.entries(inner, here));
         made.push(element);
       }
       for (const file of folder.files) {

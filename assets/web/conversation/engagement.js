@@ -1,4 +1,4 @@
-// Says whether somebody reads in the surrounding element: its texts have the focus, or something in them is selected.
+// Reports whether somebody is reading the surrounding panel: the focus or a selection is in its text.
 export default {
   template: `<span hidden></span>`,
   mounted() {

@@ -1,16 +1,16 @@
-// Lines of text with their numbers: a file, or the rows of a diff. Plain text always, never as a page.
+// Numbered lines of a file or of a diff. Always plain text, never HTML.
 export default {
   template: `<div class="code" tabindex="0" role="region" :aria-label="label"></div>`,
   props: { rows: Array, label: String },
   mounted() {
     this.show(this.rows || [], this.label);
-    this.$el.addEventListener("click", (event) => { // on a number: that line is meant
+    this.$el.addEventListener("click", (event) => { // on a line number
       const number = Number(event.target.closest("td.number")?.dataset.number);
       if (number) this.$emit("line", number);
     });
   },
   methods: {
-    show(rows, label) { // a row is a kind, the number before, the number after, a text; a file has one number
+    show(rows, label) { // a row: kind, number before, number after, text; a file has one number
       const diff = rows.some((row) => row[0] !== "");
       const table = document.createElement("table");
       const body = table.appendChild(document.createElement("tbody"));

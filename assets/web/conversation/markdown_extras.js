@@ -1,17 +1,17 @@
-// What Markdown alone does not give: formulas, colours of code, and a button that copies it. Loaded where it is needed.
-let math = null, colours = null;
+// Extras of rendered Markdown: formulas, syntax highlighting, copy buttons. The libraries are loaded on demand.
+let katexModule = null, highlightModule = null;
 
-const formulas = () => (math ??= import("./vendor/katex.js").then(() => globalThis.katex));
-const grammars = () => (colours ??= import("./vendor/highlight.js").then((loaded) => loaded.default));
+const loadKatex = () => (katexModule ??= import("/hemicycle/vendor/katex.js").then(() => globalThis.katex));
+const loadHighlight = () => (highlightModule ??= import("/hemicycle/vendor/highlight.js").then((loaded) => loaded.default));
 
-async function solve(places) {
-  const katex = await formulas();
-  for (const place of places) // as MathML: it needs no style sheet and no fonts, and is read aloud
+async function renderFormulas(places) {
+  const katex = await loadKatex();
+  for (const place of places) // MathML needs no style sheet or fonts, and screen readers read it
     katex.render(place.textContent, place, { output: "mathml", throwOnError: false, trust: false, maxExpand: 200, displayMode: place.classList.contains("display") });
 }
 
-async function colour(blocks) {
-  const hljs = await grammars();
+async function highlight(blocks) {
+  const hljs = await loadHighlight();
   for (const block of blocks) {
     const language = block.className.match(/language-([\w+#-]+)/)?.[1];
     if (!hljs.getLanguage(language)) continue;
@@ -21,7 +21,7 @@ async function colour(blocks) {
   }
 }
 
-function copier(pre) {
+function addCopyButton(pre) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "copy";
@@ -37,15 +37,15 @@ document.addEventListener("click", async (event) => {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
-    getSelection().selectAllChildren(button.parentElement.querySelector("code")); // to be copied by hand
+    getSelection().selectAllChildren(button.parentElement.querySelector("code")); // for copying by hand
     button.textContent = "Selected";
   }
   setTimeout(() => (button.textContent = "Copy"), 2000);
 });
 
-export function dress(root) {
-  for (const pre of root.querySelectorAll("pre")) if (pre.querySelector(":scope > code")) copier(pre);
+export function addExtras(root) {
+  for (const pre of root.querySelectorAll("pre")) if (pre.querySelector(":scope > code")) addCopyButton(pre);
   const places = root.querySelectorAll("code.math"), blocks = root.querySelectorAll('pre > code[class*="language-"]');
-  if (places.length) solve([...places]);
-  if (blocks.length) colour([...blocks]);
+  if (places.length) renderFormulas([...places]);
+  if (blocks.length) highlight([...blocks]);
 }

@@ -1,12 +1,12 @@
-// Splitters of a grid of panes: dragged, or moved by the arrow keys, Home and End; a double click or Enter makes all alike again.
+// Splitters of a grid of panes: drag them or use the arrow keys, Home and End; a double click or Enter resets the sizes.
 const STEP = 24;
 
 export default {
   template: `<div class="splits">
     <div v-for="split in splits" :key="split.key" class="split" :class="split.along" role="separator" tabindex="0"
       :aria-orientation="split.along === 'c' ? 'vertical' : 'horizontal'" :aria-label="split.label" :aria-valuenow="split.now"
-      aria-valuemin="0" aria-valuemax="100" :style="split.style" @pointerdown="grab($event, split)" @pointermove="drag" @pointerup="drop"
-      @pointercancel="drop" @keydown="key($event, split)" @dblclick="even(split)"></div></div>`,
+      aria-valuemin="0" aria-valuemax="100" :style="split.style" @pointerdown="startDrag($event, split)" @pointermove="drag" @pointerup="endDrag"
+      @pointercancel="endDrag" @keydown="onKey($event, split)" @dblclick="reset(split)"></div></div>`,
   props: { columns: Number, rows: Number, keep: String },
   data() { return { shares: {} }; },
   computed: {
@@ -24,7 +24,7 @@ export default {
       return made;
     },
   },
-  beforeMount() { // as it was left, before anything is drawn
+  beforeMount() { // restores the saved sizes before anything is drawn
     if (!this.keep) return;
     try {
       JSON.parse(localStorage.getItem(`hemicycle-${this.keep}`) || "[]").forEach((size, i) =>
@@ -33,9 +33,9 @@ export default {
   },
   methods: {
     grid() { return this.$el.parentElement; },
-    keeper() { return this.keep ? document.documentElement : this.$el.closest(".panel"); }, // the server writes the grid's own style anew
-    track(along, i) { return `--${this.keep ? `${this.keep}-` : ""}${along}${i}`; },
-    remember(sizes) { if (this.keep) localStorage.setItem(`hemicycle-${this.keep}`, JSON.stringify(sizes)); },
+    styleHolder() { return this.keep ? document.documentElement : this.$el.closest(".panel"); }, // the server overwrites the style of the grid itself
+    trackVariable(along, i) { return `--${this.keep ? `${this.keep}-` : ""}${along}${i}`; },
+    saveSizes(sizes) { if (this.keep) localStorage.setItem(`hemicycle-${this.keep}`, JSON.stringify(sizes)); },
     sizes(along) { // of the tracks with panes, in pixels
       const style = getComputedStyle(this.grid());
       const all = (along === "c" ? style.gridTemplateColumns : style.gridTemplateRows).split(" ").map(parseFloat);
@@ -48,32 +48,32 @@ export default {
       const now = [...sizes];
       now[split.i - 1] = first;
       now[split.i] = both - first;
-      now.forEach((size, i) => this.keeper().style.setProperty(this.track(split.along, i + 1), `${Math.max(Math.round(size), 1)}fr`));
-      this.remember(now.map(Math.round));
+      now.forEach((size, i) => this.styleHolder().style.setProperty(this.trackVariable(split.along, i + 1), `${Math.max(Math.round(size), 1)}fr`));
+      this.saveSizes(now.map(Math.round));
       this.shares = { ...this.shares, [split.key]: Math.round((100 * first) / both) };
     },
-    even(split) {
-      for (let i = 1; i < 7; i++) this.keeper().style.removeProperty(this.track(split.along, i));
-      this.remember([]);
+    reset(split) {
+      for (let i = 1; i < 7; i++) this.styleHolder().style.removeProperty(this.trackVariable(split.along, i));
+      this.saveSizes([]);
       this.shares = {};
     },
-    grab(event, split) {
+    startDrag(event, split) {
       event.preventDefault();
       event.target.focus();
       event.target.setPointerCapture(event.pointerId);
-      this.from = { split, at: split.along === "c" ? event.clientX : event.clientY, sizes: this.sizes(split.along) };
+      this.dragStart = { split, at: split.along === "c" ? event.clientX : event.clientY, sizes: this.sizes(split.along) };
     },
     drag(event) {
-      if (this.from) this.move(this.from.split, this.from.sizes, (this.from.split.along === "c" ? event.clientX : event.clientY) - this.from.at);
+      if (this.dragStart) this.move(this.dragStart.split, this.dragStart.sizes, (this.dragStart.split.along === "c" ? event.clientX : event.clientY) - this.dragStart.at);
     },
-    drop() { this.from = null; },
-    key(event, split) {
+    endDrag() { this.dragStart = null; },
+    onKey(event, split) {
       const arrows = { c: { ArrowLeft: -STEP, ArrowRight: STEP }, r: { ArrowUp: -STEP, ArrowDown: STEP } };
       const by = { Home: -innerWidth, End: innerWidth, ...arrows[split.along] }[event.key];
       if (by === undefined && event.key !== "Enter") return;
       event.preventDefault();
       event.stopPropagation(); // these keys step through the run elsewhere
-      if (by === undefined) this.even(split);
+      if (by === undefined) this.reset(split);
       else this.move(split, this.sizes(split.along), by);
     },
   },

@@ -1,5 +1,5 @@
-// While a message says that the connection is gone, `body` has the class `offline`. A style sheet could ask
-// with `:has()` whether it does, but then a browser asks again for each paragraph that a model streams.
+// Gives `body` the class `offline` while the message about a lost connection is shown. A `:has()` rule would do the same,
+// but browsers evaluate it again for each streamed paragraph.
 (() => {
   const messages = [...document.querySelectorAll("body > .nicegui-error-popup")];
   const tell = () => document.body.classList.toggle("offline", messages.some((one) => one.getAttribute("aria-hidden") === "false"));

@@ -1,14 +1,14 @@
-// JSON that is still being written, as readable Markdown: each piece gives the Markdown that it adds.
+// Streamed JSON as readable Markdown: each piece returns the Markdown that it adds.
 const LITERALS = { true: "yes", false: "no", null: "none" };
 const FENCE = "~~~~~~~~";
-const LONG = new Set(["text", "content", "code", "patch", "diff", "old", "new", "change"]); // of tools: files, or parts of them
+const LONG = new Set(["text", "content", "code", "patch", "diff", "old", "new", "change"]); // arguments of tools that hold files or parts of them
 
 export class JsonText {
   constructor({ code = false } = {}) {
-    this.code = code; // whether long texts are contents of files
-    this.open = []; // the objects and lists around: { list, entries, fenced }
-    this.mode = ""; // what is being read: "", key, string, escape, unicode, literal
-    this.held = ""; // a key, a literal or an escape that is not complete
+    this.code = code; // whether long texts are file contents
+    this.open = []; // enclosing objects and lists: { list, entries, named }
+    this.mode = ""; // "", key, string, escape, unicode, literal
+    this.held = ""; // an incomplete literal or escape
     this.key = "";
     this.out = "";
   }
@@ -70,7 +70,7 @@ export class JsonText {
     if (this.fenced) this.out += `\n${FENCE}`;
     this.fenced = false;
   }
-  begin(start) { // a value begins: its name, or the mark of its entry
+  begin(start) { // of a value: writes its name or list marker
     const around = this.top;
     if (!around) return;
     const depth = this.open.length, again = around.entries++ > 0;

@@ -1,7 +1,7 @@
-// A tool call: its arguments as fields, code or a table, its result, and what became of it. All of it is untrusted text.
+// A tool call: arguments as fields, code or a table; result; state. All of it is untrusted text.
 const GLYPHS = { asked: "○", waiting: "◆", running: "◐", ok: "✓", failed: "✗", denied: "⊘", dropped: "–" };
-const INLINE = 90; // characters that stand beside their name
-const FOLD = 14; // lines that are shown before "Show all"
+const INLINE = 90; // characters of a value beside its name
+const FOLD = 14; // lines before "Show all"
 
 const make = (tag, name, text) => {
   const element = document.createElement(tag);
@@ -14,7 +14,7 @@ const flat = (value) => value !== null && typeof value === "object" && !Array.is
   Object.values(value).every((cell) => cell === null || typeof cell !== "object");
 const tabular = (value) => Array.isArray(value) && value.length > 0 && value.length <= 500 && value.every(flat);
 
-// A value as people write it; "" where only JSON says all of it.
+// A value as people write it; "" if only JSON can express it.
 function words(content) {
   if (content === null) return "none";
   if (typeof content === "boolean") return content ? "yes" : "no";
@@ -41,7 +41,7 @@ function table(rows) {
   return box;
 }
 
-function code(text, name) { // a long text is folded, and opened whole by a click
+function code(text, name) { // a long text is folded
   const lines = text.replace(/\n$/, "").split("\n");
   const box = make("div", `tool-code ${name || ""}`);
   const pre = box.appendChild(make("pre"));
@@ -85,8 +85,8 @@ function result(text) {
   return code(text, "result");
 }
 
-// What has become of a call: its state and its result.
-function settle(element, block) {
+// Shows the state and the result of a call.
+function showOutcome(element, block) {
   const [glyph, , state] = element.firstChild.children, before = element.call;
   element.className = `block tool ${block.state}${block.ok === false ? " bad" : ""}`;
   glyph.textContent = GLYPHS[block.state] || "○";
@@ -104,7 +104,7 @@ function settle(element, block) {
   element.lastChild.append(...element.outcome);
 }
 
-export function describe(block) {
+export function renderToolCall(block) {
   const element = make("article");
   const head = element.appendChild(make("header"));
   head.append(make("span", "tool-glyph"), make("b", "mono", block.title), make("span", "tool-state"));
@@ -120,14 +120,14 @@ export function describe(block) {
     }
   }
   if (block.raw) body.append(make("div", "tool-raw", "The arguments are not JSON:"), code(block.raw));
-  settle(element, block);
+  showOutcome(element, block);
   return element;
 }
 
-// Whether an element shows this call: then it says what has become of it, and what is open or selected in its arguments stays.
-export function renew(element, block) {
+// Updates the element of the same call in place, so that what is open or selected in its arguments stays; false if it is of another.
+export function updateToolCall(element, block) {
   const called = ({ kind, title, tags, arguments: given, raw }) => JSON.stringify([kind, title, tags, given, raw]);
   if (!element?.call || called(element.call) !== called(block)) return false;
-  settle(element, block);
+  showOutcome(element, block);
   return true;
 }

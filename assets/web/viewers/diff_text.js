@@ -1,4 +1,4 @@
-// A text in pieces, those that the other text does not have marked. Plain text always, never as a page.
+// One side of a text comparison, with what the other side lacks marked. Always plain text, never HTML.
 export default {
   template: `<div class="pieces"></div>`,
   props: { pieces: Array, side: String },

@@ -1,4 +1,4 @@
-// Light or dark. NiceGUI's own element sets it with each rendering of the page, and the browser styles all of it anew.
+// Light or dark. NiceGUI's own element sets it with every update, and each time the browser restyles the whole page.
 export default {
   props: { value: Boolean },
   mounted() { setDark(this.value); },

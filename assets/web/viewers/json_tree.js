@@ -1,5 +1,5 @@
-// A JSON document as a tree that opens where it was opened, with what the last step changed marked.
-const brief = (value) => // fractions of fifteen digits are for machines
+// A JSON document as a tree. Open branches stay open; what the last step changed is marked.
+const brief = (value) => // six digits of a fraction are enough for people
   typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value);
 
 export default {
@@ -9,9 +9,9 @@ export default {
   mounted() { this.open = new Set([""]); this.show(this.value, this.changed, this.words); },
   methods: {
     show(value, changed, words) {
-      this.spoken = new Map(Object.entries(words || {}));
+      this.wordings = new Map(Object.entries(words || {}));
       this.marks = new Set(changed || []);
-      for (const path of this.marks) // what changed is seen without a click
+      for (const path of this.marks) // changes are visible without a click
         for (let at = path; at; at = at.slice(0, at.lastIndexOf("/"))) this.open.add(at);
       this.$el.replaceChildren(...Object.entries(value || {}).map(([key, item]) => this.node(key, item, `/${key}`)));
     },
@@ -26,9 +26,9 @@ export default {
         element.classList.add("leaf");
         const text = document.createElement("span");
         text.className = typeof value === "string" ? "str" : "lit";
-        text.textContent = typeof value === "string" ? (value === "" ? "“”" : this.spoken.get(value) ?? value) : brief(value);
+        text.textContent = typeof value === "string" ? (value === "" ? "“”" : this.wordings.get(value) ?? value) : brief(value);
         if (text.textContent !== String(value) && value !== "") text.title = String(value);
-        element.append(name, ": ", text, ...this.follow(key, path));
+        element.append(name, ": ", text, ...this.followButton(key, path));
         return element;
       }
       const entries = Array.isArray(value) ? value.map((item, index) => [String(index), item]) : Object.entries(value);
@@ -44,12 +44,12 @@ export default {
       element.addEventListener("toggle", () => { if (element.open) { this.open.add(path); fill(); } else this.open.delete(path); });
       if (this.open.has(path)) { element.open = true; fill(); }
       if (!this.follows) return element;
-      const node = document.createElement("div"); // a button must not stand inside of a summary
+      const node = document.createElement("div"); // a summary must not contain a button
       node.className = "tree-node";
-      node.append(element, ...this.follow(key, path));
+      node.append(element, ...this.followButton(key, path));
       return node;
     },
-    follow(key, path) { // goes to the next step that writes there
+    followButton(key, path) { // to the next step that writes there
       if (!this.follows) return [];
       const button = document.createElement("button");
       button.type = "button";

@@ -1,11 +1,11 @@
-// Untrusted Markdown to HTML: raw HTML is shown as text, images as their names, and the result is sanitised by DOMPurify.
-import { dress } from "./dress.js";
-import { Marked } from "./vendor/marked.js";
+// Untrusted Markdown to HTML: raw HTML becomes text, images become their names, and DOMPurify sanitises the result.
+import { addExtras } from "/hemicycle/conversation/markdown_extras.js";
+import { Marked } from "/hemicycle/vendor/marked.js";
 
 const escape = (text) => text.replace(/[&<>"']/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" })[c]);
 const safe = (href) => /^(https?:|mailto:)/i.test(href || "");
 
-// Formulas: $$…$$ and \\[…\\] on lines of their own, $…$ and \\(…\\) in a line, where no amount of money is meant.
+// Formulas: $$…$$ and \\[…\\] on lines of their own, $…$ and \\(…\\) inline, unless it is an amount of money.
 const BLOCK = /^(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])(?:\n|$)/;
 const INLINE = /^(?:\$\$([^$]+?)\$\$|\$(?![\s\d.,]+\s)((?:\\.|[^\\$\n])+?)(?<!\s)\$(?!\d)|\\\(([\s\S]+?)\\\))/;
 const formula = (level, pattern, start) => ({
@@ -33,9 +33,9 @@ const marked = new Marked({
   },
 });
 
-const TOP = 3; // the page has the first level, and its parts the second
+const TOP = 3; // levels 1 and 2 belong to the page
 
-// Headings go below those of the page and skip no level, but look as they were written.
+// Moves headings below those of the page without skipping a level; `depth-N` keeps their looks.
 function outline(box, above) {
   for (const heading of box.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
     const depth = Number(heading.tagName[1]);
@@ -48,9 +48,9 @@ function outline(box, above) {
   }
 }
 
-const LONG = /\S{25}(?=\S{5})/g; // of a word that is no word: a hash, a path, an address
+const LONG = /\S{25}(?=\S{5})/g; // part of a hash, a path or a URL
 
-// A table breaks no words, and so a word without end would push its other columns out of sight.
+// Tables do not break words, so an endless one would push the other columns out of view.
 function breakable(cell) {
   const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), long = [];
   while (texts.nextNode()) if (texts.currentNode.data.search(LONG) >= 0) long.push(texts.currentNode);
@@ -64,29 +64,29 @@ function fill(box, text, above) {
   box.setHTML(marked.parse(text));
   outline(box, above);
   for (const cell of box.querySelectorAll("th, td")) breakable(cell);
-  for (const block of box.querySelectorAll(":scope > :not(pre)")) block.dir = "auto"; // Hebrew begins at the right
-  for (const cell of box.querySelectorAll("th:empty")) cell.replaceWith(document.createElement("td")); // it heads nothing
+  for (const block of box.querySelectorAll(":scope > :not(pre)")) block.dir = "auto"; // right-to-left text starts at the right
+  for (const cell of box.querySelectorAll("th:empty")) cell.replaceWith(document.createElement("td")); // an empty header is no header
 }
 
 export function render(element, text) {
   fill(element, text || "", []);
-  dress(element);
+  addExtras(element);
 }
 
-export class Stream { // text that grows: what can change no more is rendered once, and only its last block anew
+export class Stream { // growing text: finished blocks are rendered once, only the last one again
   constructor(element) {
     this.element = element;
     this.text = ""; // all of it
-    this.open = ""; // what may still become something else
-    this.settled = 0; // children of the element that stay
-    this.above = []; // the headings that what follows is under
+    this.open = ""; // the last block, which may still change
+    this.settled = 0; // finished children of the element
+    this.above = []; // levels of the enclosing headings
   }
   add(text) {
     this.text += text;
     this.open = (this.open + text).replace(/\r\n|\r(?!$)/g, "\n");
     const tokens = marked.lexer(this.open);
     let last = tokens.length - 1;
-    while (last > 0 && tokens[last].type === "space") last -= 1; // a list may go on after an empty line
+    while (last > 0 && tokens[last].type === "space") last -= 1; // a list may continue after an empty line
     const done = tokens.slice(0, Math.max(last, 0)).map((token) => token.raw).join("");
     while (this.element.childNodes.length > this.settled) this.element.lastChild.remove();
     if (done && this.open.startsWith(done)) {
@@ -99,13 +99,13 @@ export class Stream { // text that grows: what can change no more is rendered on
   settle() { // nothing follows
     const last = document.createElement("div");
     last.append(...[...this.element.childNodes].slice(this.settled));
-    dress(last);
+    addExtras(last);
     this.element.append(...last.childNodes);
   }
   put(text, settled = false) {
     const box = document.createElement("div");
     fill(box, text, settled ? this.above : [...this.above]);
-    if (settled) dress(box); // what may still change is not coloured again and again
+    if (settled) addExtras(box); // not on each piece
     this.element.append(...box.childNodes);
   }
 }

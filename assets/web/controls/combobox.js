@@ -1,29 +1,29 @@
-// A line to type a model into, with a list that narrows as one types; any text may stay, commas part several.
+// A text field with a list that narrows while typing. Any text is allowed; commas separate several values.
 export default {
   inheritAttrs: false,
   template: `
-    <div class="combo" @focusout="leave">
+    <div class="combo" @focusout="onFocusOut">
       <input v-bind="$attrs" v-model="text" class="combo-input" role="combobox" type="text" autocomplete="off"
         autocapitalize="off" spellcheck="false" aria-autocomplete="list" aria-haspopup="listbox"
-        :aria-expanded="open ? 'true' : 'false'" :aria-controls="open && shown.length ? listId : null"
+        :aria-expanded="open ? 'true' : 'false'" :aria-controls="open && matches.length ? listId : null"
         :aria-activedescendant="open && at >= 0 ? listId + '-' + at : null"
-        @input="typed" @click="show(false)" @keydown="key">
+        @input="onInput" @click="show(false)" @keydown="onKey">
       <button type="button" class="combo-open" tabindex="-1" aria-hidden="true" @mousedown.prevent @click="toggle"></button>
       <div v-if="open" class="combo-list" ref="list" @mousedown.prevent>
-        <div v-if="shown.length" role="listbox" :id="listId" :aria-label="label">
-          <div v-for="group in shown" :key="group.label" role="group" :aria-label="group.label">
+        <div v-if="matches.length" role="listbox" :id="listId" :aria-label="label">
+          <div v-for="group in matches" :key="group.label" role="group" :aria-label="group.label">
             <div v-if="group.label" class="combo-group" aria-hidden="true"><b>{{ group.label }}</b> <span>{{ group.note }}</span></div>
             <div v-for="option in group.options" :key="option.value" role="option" class="combo-option"
               :class="{ at: option.index === at }" :id="listId + '-' + option.index"
               :aria-selected="option.index === at ? 'true' : 'false'" @click="pick(option.value)">{{ option.value }}</div>
           </div>
         </div>
-        <div v-if="!shown.length" class="combo-none">{{ none }}</div>
+        <div v-if="!matches.length" class="combo-none">{{ none }}</div>
         <div v-if="busy" class="combo-none">{{ busy }}</div>
       </div>
     </div>`,
   props: { value: String, groups: Array, busy: String, label: String, none: String, single: Boolean },
-  data() { return { text: this.value || "", open: false, at: -1, narrow: false, emitting: true }; },
+  data() { return { text: this.value || "", open: false, at: -1, filtering: false, emitting: true }; },
   watch: {
     value(next) {
       this.emitting = false;
@@ -34,47 +34,47 @@ export default {
   },
   computed: {
     listId() { return `${this.$attrs.id}-list`; },
-    begin() { return this.single ? 0 : this.text.lastIndexOf(",") + 1; }, // of what is being chosen
-    part() { return this.text.slice(this.begin).trim().toLowerCase(); },
-    shown() {
+    start() { return this.single ? 0 : this.text.lastIndexOf(",") + 1; }, // of the value being edited
+    query() { return this.text.slice(this.start).trim().toLowerCase(); },
+    matches() {
       let index = 0;
-      const words = this.narrow ? this.part.split(/\s+/).filter(Boolean) : [];
+      const words = this.filtering ? this.query.split(/\s+/).filter(Boolean) : [];
       return (this.groups || []).map((group) => ({
         ...group,
         options: group.options.filter((value) => words.every((word) => value.toLowerCase().includes(word)))
           .slice(0, 200).map((value) => ({ value, index: index++ })),
       })).filter((group) => group.options.length || (!words.length && group.note));
     },
-    options() { return this.shown.flatMap((group) => group.options); },
+    options() { return this.matches.flatMap((group) => group.options); },
   },
   methods: {
     show(narrow) {
-      this.narrow = narrow;
+      this.filtering = narrow;
       this.open = true;
       const here = this.options.findIndex((option) => option.value === this.text);
-      const first = this.part && here < 0 && this.options.length ? 0 : -1; // Enter picks it
-      this.mark(!this.single ? -1 : narrow ? first : here);
-      if (this.single && !narrow) this.$el.querySelector("input").select(); // what is typed replaces it
+      const first = this.query && here < 0 && this.options.length ? 0 : -1; // Enter picks it
+      this.highlight(!this.single ? -1 : narrow ? first : here);
+      if (this.single && !narrow) this.$el.querySelector("input").select(); // typing replaces it
     },
     focus() { this.$el.querySelector("input").focus(); },
     hide() { this.open = false; this.at = -1; },
     toggle() { if (this.open) this.hide(); else { this.$el.querySelector("input").focus(); this.show(false); } },
-    typed() { this.show(true); },
-    leave(event) { if (!this.$el.contains(event.relatedTarget)) this.hide(); },
+    onInput() { this.show(true); },
+    onFocusOut(event) { if (!this.$el.contains(event.relatedTarget)) this.hide(); },
     move(step) {
       const last = this.options.length - 1;
       if (last < 0) return;
-      this.mark(this.at + step > last ? 0 : this.at + step < 0 ? last : this.at + step);
+      this.highlight(this.at + step > last ? 0 : this.at + step < 0 ? last : this.at + step);
     },
-    mark(at) {
+    highlight(at) {
       this.at = at;
       this.$nextTick(() => this.$refs.list?.querySelector(".at")?.scrollIntoView({ block: "nearest" }));
     },
     pick(value) {
-      this.text = this.begin ? `${this.text.slice(0, this.begin)} ${value}` : value;
+      this.text = this.start ? `${this.text.slice(0, this.start)} ${value}` : value;
       this.hide();
     },
-    key(event) {
+    onKey(event) {
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
         event.preventDefault();
         const opens = !this.open;

@@ -1,0 +1,156 @@
+// An agent's conversation: finished blocks, and the text being streamed. Only what is new is sent.
+import { render, Stream } from "/hemicycle/conversation/markdown.js";
+import { JsonText } from "/hemicycle/conversation/json_text.js";
+import { renderToolCall, updateToolCall } from "/hemicycle/conversation/tool_call.js";
+
+const MAX_STALE = 200; // old blocks kept while somebody reads them
+const SETTLING = 2000; // milliseconds during which an opening page may still size its panes
+const changed = new Set(); // conversations with changes since the last frame
+
+function updateAll() { // measures all before changing any: interleaved, each measurement would force a layout
+  const all = [...changed];
+  changed.clear();
+  const scrolls = all.map((one) => one.rememberScroll());
+  for (const one of all) one.applyChanges();
+  all.forEach((one, i) => one.restoreScroll(scrolls[i]));
+}
+
+function schedule(conversation, change) { // for the next frame; a hidden page has none
+  if (!changed.size) (document.hidden ? setTimeout : requestAnimationFrame)(updateAll);
+  conversation.changes.push(change);
+  changed.add(conversation);
+}
+
+function isRead(box) { // a selection or the focus is in its texts
+  const selection = getSelection(), focused = document.activeElement;
+  return (!selection.isCollapsed && box.contains(selection.anchorNode)) || (box.contains(focused) && !!focused.closest(".talk"));
+}
+
+export default {
+  template: `<div class="talk" :aria-label="label" role="log" aria-live="off"></div>`,
+  props: { blocks: Array, label: String, follow: { type: Boolean, default: true } },
+  mounted() {
+    this.elements = [];
+    this.stale = 0; // how many of the first go once nobody reads them
+    this.parts = {};
+    this.changes = []; // changes since the last frame, in order
+    const scroll = this.rememberScroll();
+    this.showBlocks(0, this.blocks || []);
+    this.restoreScroll(scroll);
+    if (!this.follow) return;
+    this.resizeObserver = new ResizeObserver(() => {
+      const box = this.scroller(); // not the container of all panes: that would scroll the window
+      if (box !== this.$el.parentElement) return;
+      if (!box.scrollTop) this.restoreScroll({ box: null, atEnd: true });
+      this.resizeObserver.disconnect(); // from now on a person may have scrolled
+    });
+    for (const one of [this.$el, this.$el.parentElement]) this.resizeObserver.observe(one);
+    setTimeout(() => this.resizeObserver.disconnect(), SETTLING);
+  },
+  unmounted() { this.resizeObserver?.disconnect(); },
+  methods: {
+    scroller() { // the pane, or in a narrow window the container of all panes
+      let box = this.$el.parentElement;
+      while (box && !(box.scrollHeight > box.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(box).overflowY))) box = box.parentElement;
+      return box;
+    },
+    rememberScroll() {
+      const box = this.scroller();
+      return { box, atEnd: !box || (box.scrollHeight - box.scrollTop - box.clientHeight < 60 && !isRead(box)) };
+    },
+    restoreScroll({ box, atEnd }) {
+      if (this.stale && (atEnd || this.stale > MAX_STALE)) {
+        for (const old of this.elements.splice(0, this.stale)) old.remove();
+        this.stale = 0;
+      }
+      if (!this.follow) return;
+      const after = this.scroller();
+      const filled = after !== box && (!box || box.contains(after)); // it did not overflow before, so its end was in view
+      if (after && (atEnd || (filled && !isRead(after)))) after.scrollTop = after.scrollHeight;
+    },
+    splice(keep, blocks) { schedule(this, () => this.showBlocks(keep, blocks)); },
+    markStale(count) { schedule(this, () => (this.stale += count)); },
+    append(kind, text) { schedule(this, () => this.addPiece(kind, text)); },
+    clearStream() { schedule(this, () => this.dropStream()); },
+    applyChanges() {
+      for (const change of this.changes.splice(0)) change();
+      this.flush();
+    },
+    showBlocks(keep, blocks) { // the first `keep` stay, these follow
+      this.flush();
+      if (keep === 0) this.stale = 0;
+      let updated = 0; // tool calls that stay in place
+      while (updated < blocks.length && updateToolCall(this.elements[keep + this.stale + updated], blocks[updated])) updated += 1;
+      while (this.elements.length > keep + this.stale + updated) this.elements.pop().remove();
+      if (keep === 0 || updated) this.dropStream();
+      for (const block of blocks.slice(updated)) {
+        const kept = this.adoptStreamed(block);
+        if (block.kind !== "task") this.dropStream();
+        const element = kept || this.make(block);
+        if (!kept) this.$el.append(element);
+        this.elements.push(element);
+      }
+    },
+    make(block) {
+      if (block.kind === "tool") return renderToolCall(block);
+      const element = document.createElement("article");
+      element.className = `block ${block.kind} ${block.ok === false ? "bad" : ""}`;
+      const aside = block.kind === "task" || block.kind === "reasoning"; // collapsed
+      const box = aside && !block.open ? element.appendChild(document.createElement("details")) : element;
+      const header = document.createElement(box === element ? "header" : "summary");
+      if (block.title || block.note || box !== element) {
+        const title = document.createElement("b");
+        title.textContent = block.title || "";
+        const note = document.createElement("span");
+        note.textContent = block.note || (box === element ? "" : (block.text || "").slice(0, 160));
+        header.append(title, note);
+        box.append(header);
+      }
+      const body = document.createElement("div");
+      body.className = "body";
+      box.append(body);
+      body.classList.add("prose");
+      render(body, block.text);
+      return element;
+    },
+    addPiece(kind, text) { // streamed; rendered at most once a frame
+      if (kind === "call") { // of a tool: its arguments follow
+        for (const name of text.split("\n").filter(Boolean)) this.startPart(`call-${Object.keys(this.parts).length}`, { kind: "text", title: name, note: "is being written", text: "" }, new JsonText({ code: true }));
+        return;
+      }
+      const last = Object.keys(this.parts).filter((name) => name.startsWith("call-")).pop();
+      const name = kind === "arguments" ? last : kind;
+      if (!name) return;
+      const part = this.parts[name] || this.startPart(name, { kind: kind === "reasoning" ? "reasoning" : "text", text: "", open: true });
+      part.fresh += text;
+    },
+    startPart(name, block, json = null) {
+      const element = this.make(block);
+      element.classList.add("streaming");
+      this.$el.append(element);
+      return (this.parts[name] = { stream: new Stream(element.querySelector(".body")), element, fresh: "", json });
+    },
+    flush() {
+      for (const part of Object.values(this.parts)) {
+        if (!part.begun && part.fresh.trim()) { // structured output
+          part.json ||= part.fresh.trimStart().startsWith("{") ? new JsonText() : null;
+          part.begun = true;
+        }
+        if (part.begun && part.fresh) part.stream.add(part.json ? part.json.add(part.fresh) : part.fresh);
+        if (part.begun) part.fresh = "";
+      }
+    },
+    adoptStreamed(block) { // the streamed element becomes the finished one, so that a selection in it survives
+      const part = block.kind === "text" && !block.title && !block.note && this.parts.text;
+      if (!part || part.fresh || part.stream.text?.trim() !== (block.text || "").trim()) return null;
+      delete this.parts.text;
+      part.element.classList.remove("streaming");
+      part.stream.settle();
+      return part.element;
+    },
+    dropStream() { // it was discarded, or is finished
+      for (const part of Object.values(this.parts)) part.element.remove();
+      this.parts = {};
+    },
+  },
+};

@@ -1,0 +1,150 @@
+// Messages between agents, as a list or as a sequence diagram. All lines have the same height, so that only those in view are
+// drawn. Texts are untrusted: always plain text, never HTML.
+const HEIGHT = { list: 52, sequence: 44 }, COLUMN = 132, GUTTER = 66, MARGIN = 24; // pixels
+const OVERSCAN = 8; // lines drawn beyond the view
+const words = (name) => name.replaceAll("_", " ").replaceAll("-", " ");
+const typed = (type) => words(type).toLowerCase(); // PLAN_REQUEST reads as plan request
+let last = 0;
+
+const make = (tag, name, text) => {
+  const element = document.createElement(tag);
+  element.className = name;
+  if (text !== undefined) element.textContent = text;
+  return element;
+};
+
+// Gives a box these children in this order. Existing ones are not replaced: a click on one would be lost.
+function setChildren(box, wanted) {
+  const known = new Set(wanted);
+  for (const old of [...box.children]) if (!known.has(old)) old.remove();
+  wanted.forEach((element, at) => { if (box.children[at] !== element) box.insertBefore(element, box.children[at] || null); });
+}
+
+export default {
+  template: `<div class="messages-list">
+    <div class="messages-scroll" ref="scroll" tabindex="0" role="listbox" :aria-label="label" @scroll="scheduleDraw" @keydown="onKey">
+      <div class="messages-heads" ref="heads" role="presentation"></div>
+      <div class="messages-lines" ref="lines" role="presentation"></div>
+    </div></div>`,
+  props: { rows: Array, parties: Array, form: String, label: String, at: Number, picked: Number },
+  mounted() {
+    Object.assign(this, { messages: this.rows || [], people: this.parties || [], step: this.at || 0, layout: this.form || "list", selected: this.picked || 0, idPrefix: `message-${++last}` });
+    this.resizeObserver = new ResizeObserver(() => this.scheduleDraw());
+    this.resizeObserver.observe(this.$refs.scroll);
+    this.setForm(this.layout);
+  },
+  unmounted() { this.resizeObserver?.disconnect(); },
+  methods: {
+    splice(keep, rows, parties) { // the first `keep` stay, these follow
+      const box = this.$refs.scroll, ends = box.scrollHeight - box.scrollTop - box.clientHeight < 60 && !this.selected;
+      this.messages = [...this.messages.slice(0, keep), ...rows];
+      this.people = parties;
+      this.drawHeads();
+      this.draw();
+      if (ends && keep) box.scrollTop = box.scrollHeight;
+    },
+    setStep(at) { this.step = at; this.draw(); },
+    setForm(form) { this.layout = form; this.drawHeads(); this.draw(); if (this.selected) this.scrollToPicked(); },
+    scheduleDraw() { if (!this.frame) this.frame = requestAnimationFrame(() => { this.frame = 0; this.draw(); }); },
+    centre(name) { return GUTTER + (this.people.indexOf(name) + 0.5) * this.column; },
+    drawHeads() { // a column for each participant
+      const { heads, lines, scroll } = this.$refs, drawn = this.layout === "sequence";
+      scroll.classList.toggle("drawn", drawn);
+      const room = scroll.clientWidth - GUTTER - MARGIN;
+      this.column = Math.max(COLUMN, Math.floor(room / Math.max(1, this.people.length)));
+      const columns = drawn ? JSON.stringify([this.column, this.people]) : "";
+      if (columns !== this.columns) this.drawn = new Map(); // drawn elements by key; other columns need new ones
+      this.columns = columns;
+      const width = drawn ? `${GUTTER + this.people.length * this.column + MARGIN}px` : "";
+      heads.style.width = lines.style.width = width;
+      heads.replaceChildren(...(drawn ? this.people : []).map((name) => {
+        const box = make("div", "party", words(name));
+        box.style.left = `${this.centre(name)}px`;
+        box.style.maxWidth = `${this.column - 12}px`;
+        return box;
+      }));
+    },
+    draw() {
+      const { lines, scroll, heads } = this.$refs, high = HEIGHT[this.layout];
+      if (!scroll?.isConnected) return;
+      if (this.layout === "sequence" && scroll.clientWidth !== this.drawnWidth) { this.drawnWidth = scroll.clientWidth; this.drawHeads(); }
+      lines.style.height = `${this.messages.length * high}px`;
+      [this.previous, this.drawn] = [this.drawn, new Map()];
+      const top = Math.max(0, scroll.scrollTop - heads.offsetHeight);
+      const from = Math.max(0, Math.floor(top / high) - OVERSCAN);
+      const to = Math.min(this.messages.length, Math.ceil((top + scroll.clientHeight) / high) + OVERSCAN);
+      const threads = this.layout === "sequence" ? this.people.map((name) => this.reuse(`thread ${name}`, this.centre(name), () => {
+        const thread = make("div", "thread");
+        thread.style.left = `${this.centre(name)}px`;
+        return thread;
+      })) : [];
+      setChildren(lines, [...threads, ...this.messages.slice(from, to).map((row, index) => this.line(row, from + index, high))]);
+      const active = this.messages.findIndex((row) => row[0] === this.selected);
+      if (active >= from && active < to) scroll.setAttribute("aria-activedescendant", `${this.idPrefix}-${this.selected}`);
+      else scroll.removeAttribute("aria-activedescendant");
+    },
+    reuse(name, of, make) { // the drawn element of a key, unless it is of something else
+      const old = this.previous.get(name), element = old?.of === of ? old.element : make();
+      this.drawn.set(name, { of, element });
+      return element;
+    },
+    line(row, index, high) {
+      const [number, seq] = row, element = this.reuse(number, row, () => this.makeRow(row));
+      element.className = `message ${this.layout} ${seq > this.step ? "later" : ""} ${seq === this.step ? "here" : ""} ${number === this.selected ? "picked" : ""}`;
+      element.style.top = `${index * high}px`;
+      element.setAttribute("aria-selected", String(number === this.selected));
+      element.setAttribute("aria-posinset", index + 1);
+      element.setAttribute("aria-setsize", this.messages.length);
+      element.setAttribute("aria-label", `${element.said}${seq > this.step ? ", after the step that is shown" : ""}`);
+      return element;
+    },
+    makeRow(row) {
+      const [number, , clock, sender, recipient, type, head] = row, element = make("div", "message");
+      element.id = `${this.idPrefix}-${number}`;
+      element.setAttribute("role", "option");
+      element.said = `${number}. ${words(sender)} to ${words(recipient)}, ${typed(type)}: ${head}${clock ? `, after ${clock}` : ""}`;
+      element.addEventListener("click", () => { this.pick(number); this.$emit("go", number); });
+      const count = make("span", "message-number num", number);
+      if (this.layout === "sequence") element.append(count, ...this.arrow(sender, recipient, type, head));
+      else {
+        const facts = make("div", "message-facts");
+        facts.append(make("b", "message-who", `${words(sender)} → ${words(recipient)}`), make("span", "chip", typed(type)), make("span", "grow"), make("span", "muted num", clock));
+        const body = make("div", "message-body");
+        body.append(facts, make("div", "message-head", head));
+        element.append(count, body);
+      }
+      return element;
+    },
+    arrow(sender, recipient, type, head) {
+      const a = this.centre(sender), b = this.centre(recipient), own = a === b;
+      const shaft = make("div", `shaft ${own ? "own" : a < b ? "right" : "left"} ${/response|result|answer/i.test(type) ? "reply" : ""}`);
+      shaft.style.left = `${Math.min(a, b)}px`;
+      shaft.style.width = `${own ? 26 : Math.abs(a - b)}px`;
+      const label = make("div", "shaft-label"), wide = Math.max(Math.abs(a - b) - 16, this.column + 40), middle = own ? a + 34 + wide / 2 : (a + b) / 2;
+      label.append(make("b", "", typed(type)), ` ${head}`);
+      label.style.width = `${wide}px`;
+      const most = GUTTER + this.people.length * this.column + MARGIN - wide;
+      label.style.left = `${Math.max(GUTTER - 20, Math.min(middle - wide / 2, most))}px`;
+      return [shaft, label];
+    },
+    pick(number) { this.selected = number; this.draw(); this.$emit("pick", number); },
+    scrollToPicked() {
+      const { scroll, heads } = this.$refs, high = HEIGHT[this.layout], index = this.messages.findIndex((row) => row[0] === this.selected);
+      if (index < 0) return;
+      const top = index * high, room = scroll.clientHeight - heads.offsetHeight;
+      if (top < scroll.scrollTop) scroll.scrollTop = top;
+      else if (top + high > scroll.scrollTop + room) scroll.scrollTop = top + high - room;
+    },
+    onKey(event) {
+      if (event.key === "Enter" && this.selected) this.$emit("go", this.selected);
+      const here = this.messages.findIndex((row) => row[0] === this.selected), end = this.messages.length - 1;
+      const page = Math.max(1, Math.floor(this.$refs.scroll.clientHeight / HEIGHT[this.layout]) - 1);
+      const next = { ArrowDown: here + 1, ArrowUp: here < 0 ? end : here - 1, Home: 0, End: end, PageDown: here + page, PageUp: here - page }[event.key];
+      if (next === undefined || event.ctrlKey || event.altKey || event.metaKey || !this.messages.length) return;
+      event.preventDefault();
+      event.stopPropagation(); // the player uses some of these keys
+      this.pick(this.messages[Math.max(0, Math.min(end, next))][0]);
+      this.scrollToPicked();
+    },
+  },
+};

@@ -1,0 +1,184 @@
+// A long list of messages: only those near the viewport are laid out and rendered, but all text is in the page, for the browser's search.
+import { render } from "/hemicycle/conversation/markdown.js";
+
+const NEAR = "1200px"; // from the viewport: messages that are rendered
+const END = 60; // pixels from the end that count as the end
+const GROUP = 20; // messages that are laid out or skipped together
+const BUDGET = 8; // milliseconds of rendering a frame
+const guessHeight = (text) => 46 + 21 * text.split("\n").reduce((lines, line) => lines + 1 + Math.floor(line.length / 70), 0);
+
+export default {
+  template: `<div class="speech">
+    <div class="speech-bar" role="search">
+      <input type="search" v-model="filter" @input="onFilter" @keydown.stop @keyup.stop placeholder="Find a message"
+        aria-label="Find messages that contain this text" autocomplete="off" spellcheck="false">
+      <span class="muted small num" role="status">{{ summary }}</span>
+    </div>
+    <div class="speech-list" ref="list" role="feed" :aria-label="label" :aria-busy="busy" @scroll.passive="onScroll" @keydown="onKey">
+      <div ref="inner" class="talk"></div>
+    </div></div>`,
+  props: { label: String },
+  data: () => ({ filter: "", summary: "", busy: false }),
+  mounted() {
+    this.items = []; // { element, text, step, height (a guess) }
+    this.nearGroups = new Set(); // groups near the viewport that are not rendered yet
+    this.lastStep = Infinity;
+    this.atEnd = true;
+    this.height = 0; // of the content, when last measured
+    this.nearObserver = new IntersectionObserver((seen) => this.onNearChange(seen), { root: this.$refs.list, rootMargin: NEAR });
+    this.resizeObserver = new ResizeObserver(() => this.keepAtEnd());
+    this.resizeObserver.observe(this.$refs.inner);
+    this.resizeObserver.observe(this.$refs.list);
+  },
+  unmounted() {
+    this.nearObserver.disconnect();
+    this.resizeObserver.disconnect();
+  },
+  methods: {
+    prepend(blocks) { // what is in view stays in place
+      const list = this.$refs.list, top = list.scrollTop, height = list.scrollHeight;
+      const made = blocks.map(this.make), groups = [];
+      for (let i = 0; i < made.length; i += GROUP) groups.push(this.makeGroup(made.slice(i, i + GROUP)));
+      this.$refs.inner.prepend(...groups);
+      this.items = [...made, ...this.items];
+      this.updateShown();
+      if (!this.atEnd && top === 0) list.scrollTop = list.scrollHeight - height; // elsewhere the browser anchors the scroll
+    },
+    append(blocks) {
+      const made = blocks.map(this.make);
+      const last = this.$refs.inner.lastElementChild, room = last ? Math.max(0, GROUP - last.members.length) : 0;
+      if (room && made.length) this.addToGroup(last, made.slice(0, room));
+      for (let i = room; i < made.length; i += GROUP) this.$refs.inner.append(this.makeGroup(made.slice(i, i + GROUP)));
+      this.items.push(...made);
+      this.updateShown();
+    },
+    makeGroup(members) {
+      const element = document.createElement("div");
+      element.className = "speech-group";
+      element.members = [];
+      this.addToGroup(element, members);
+      return element;
+    },
+    addToGroup(group, members) {
+      group.members.push(...members);
+      group.append(...members.map((one) => one.element));
+      this.nearObserver.unobserve(group); // so that the observer reports it again
+      this.nearObserver.observe(group);
+    },
+    onNearChange(seen) {
+      for (const one of seen) {
+        if (one.isIntersecting) this.nearGroups.add(one.target);
+        else this.nearGroups.delete(one.target); // scrolled past
+      }
+      this.renderNear();
+    },
+    renderNear() { // latest first, within the budget of a frame
+      if (this.renderFrame || !this.nearGroups.size) return;
+      this.renderFrame = requestAnimationFrame(() => {
+        this.renderFrame = null;
+        const begun = performance.now();
+        for (const group of [...this.nearGroups].reverse()) {
+          for (const body of group.querySelectorAll(".raw")) {
+            if (performance.now() - begun > BUDGET) return this.renderNear();
+            const text = body.textContent;
+            body.classList.remove("raw");
+            render(body, text);
+          }
+          this.nearGroups.delete(group);
+          this.nearObserver.unobserve(group);
+        }
+      });
+    },
+    clear() {
+      this.nearObserver.disconnect();
+      this.nearGroups.clear();
+      this.$refs.inner.replaceChildren();
+      this.items = [];
+      this.atEnd = true;
+      this.updateShown();
+    },
+    show(until, busy) { // up to this step; `busy` while earlier ones are read
+      this.busy = busy;
+      this.lastStep = until;
+      this.updateShown();
+    },
+    make(block) {
+      const element = document.createElement("article");
+      element.className = `block ${block.kind} ${block.ok === false ? "bad" : ""}`;
+      element.tabIndex = -1;
+      const header = element.appendChild(document.createElement("header"));
+      const title = header.appendChild(document.createElement("b")), note = header.appendChild(document.createElement("span"));
+      title.textContent = block.title || "";
+      note.textContent = block.note || "";
+      const body = element.appendChild(document.createElement("div"));
+      body.className = "body prose raw";
+      body.textContent = block.text || "";
+      element.setAttribute("aria-label", [block.title, block.note].filter(Boolean).join(", "));
+      const text = `${block.title || ""}\n${block.text || ""}\n${block.note || ""}`.toLowerCase();
+      return { element, text, step: block.step, height: guessHeight(block.text || "") };
+    },
+    onFilter() {
+      this.atEnd = true; // shows the newest match
+      this.updateShown();
+    },
+    updateShown() { // once a frame
+      if (this.updateFrame) return;
+      this.updateFrame = requestAnimationFrame(() => {
+        this.updateFrame = null;
+        const filter = this.filter.trim().toLowerCase();
+        const there = this.items.filter((one) => one.step <= this.lastStep);
+        const shown = new Set(filter ? there.filter((one) => one.text.includes(filter)) : there);
+        for (const group of this.$refs.inner.children) {
+          const left = group.members.filter((one) => shown.has(one));
+          const height = `${left.length < group.members.length ? "" : "auto "}${left.reduce((sum, one) => sum + one.height, 0)}px`;
+          group.hidden = !left.length;
+          if (left.length !== group.children.length || left.some((one, i) => one.element !== group.children[i])) {
+            group.replaceChildren(...left.map((one) => one.element));
+            if (group.querySelector(".raw")) this.nearObserver.observe(group);
+          }
+          if (group.height !== height) group.style.containIntrinsicBlockSize = group.height = height;
+        }
+        let number = 0;
+        for (const one of this.busy ? [] : shown) { // numbers still change while earlier messages arrive
+          one.element.setAttribute("aria-posinset", number += 1);
+          one.element.setAttribute("aria-setsize", shown.size);
+        }
+        this.shownElements = [...shown].map((one) => one.element);
+        if (!this.shownElements.includes(this.tabStop)) this.setTabStop(this.shownElements.at(-1));
+        const count = shown.size.toLocaleString("en"), total = there.length.toLocaleString("en");
+        const messages = there.length === 1 ? "message" : "messages";
+        this.summary = (filter ? `${count} of ${total} ${messages}` : `${total} ${messages}`) + (this.busy ? ", reading earlier ones" : "");
+        this.keepAtEnd();
+      });
+    },
+    setTabStop(element) { // roving tabindex
+      if (this.tabStop) this.tabStop.tabIndex = -1;
+      this.tabStop = element;
+      if (element) element.tabIndex = 0;
+    },
+    onKey(event) { // ARIA feed pattern
+      const step = { PageDown: 1, PageUp: -1 }[event.key];
+      const from = this.shownElements?.indexOf(event.target.closest("article"));
+      if (!step || from === undefined || from < 0) return;
+      event.preventDefault();
+      const next = this.shownElements[from + step];
+      if (!next) return;
+      this.setTabStop(next);
+      next.focus({ preventScroll: true });
+      next.scrollIntoView({ block: "nearest" });
+    },
+    onScroll() {
+      const list = this.$refs.list;
+      if (!list.clientHeight) return; // in a hidden tab
+      const below = list.scrollHeight - list.scrollTop - list.clientHeight;
+      const grown = Math.abs(list.scrollHeight - this.height); // new content moves the end away without anyone scrolling
+      if (this.atEnd && below <= grown + END) this.keepAtEnd();
+      else this.atEnd = below < END;
+    },
+    keepAtEnd() {
+      const list = this.$refs.list;
+      if (this.atEnd) list.scrollTop = list.scrollHeight;
+      this.height = list.scrollHeight;
+    },
+  },
+};

@@ -1,0 +1,164 @@
+// What part of a diagram is in view: all of it; where that is too small to read, the active states; or where a person moved it.
+import { MIN_SCALE } from "/hemicycle/diagram/minimap.js";
+
+const MAX_SCALE = 1.3; // of a small drawing
+const DEBOUNCE = 150; // milliseconds before a new size is reported
+const MARGIN = 14; // units around what is in view
+const DURATION = 180; // milliseconds of a movement
+
+const numbers = (root) => root.getAttribute("viewBox").split(/\s+/).map(Number);
+const holds = ([x, y, w, h], [left, top, right, bottom]) => x <= left && y <= top && x + w >= right && y + h >= bottom;
+const same = (one, other) => one.every((value, at) => Math.abs(value - other[at]) < 0.5);
+// Start of an interval of `size` centred on `middle` that stays within `length` from `start`; a longer one is centred on it.
+const clampInterval = (start, length, middle, size) => size >= length ? start - (size - length) / 2 : Math.max(start, Math.min(middle - size / 2, start + length - size));
+
+export const viewportMethods = {
+  initViewport() {
+    this.drawing = numbers(this.root);
+    this.byHand = false;
+    this.root.setAttribute("preserveAspectRatio", "xMidYMin meet");
+    this.measure();
+    this.drawMinimap();
+    this.drawFrame(this.drawing);
+    if (!this.resizeObserver) (this.resizeObserver = new ResizeObserver(() => { this.measure(); this.updateView(true); this.drawFrame(this.viewBox()); this.reportRoom(); })).observe(this.$refs.box);
+  },
+  measure() { // only when it may have changed: reading it forces a layout
+    if (this.root) this.size = [this.root.clientWidth, this.root.clientHeight];
+  },
+  rememberPlace() { // for the next drawing: the state nearest the centre, if a person moved the view, and its offset
+    if (!this.root || !this.byHand) return null;
+    const [x, y, w, h] = this.viewBox(), off = (state) => { const [left, top, right, bottom] = this.bounds([state]); return [x + w / 2 - (left + right) / 2, y + h / 2 - (top + bottom) / 2]; };
+    const near = [...this.root.querySelectorAll(".state[id]")].map((state) => ({ path: state.id.slice(2), off: off(state) }));
+    return near.length ? { ...near.reduce((best, one) => (Math.hypot(...one.off) < Math.hypot(...best.off) ? one : best)), size: [w, h] } : null;
+  },
+  restorePlace(place) {
+    const box = place && this.bounds([this.findState(place.path)]);
+    if (!box) return;
+    const [left, top, right, bottom] = box, [w, h] = place.size;
+    this.moveByHand([(left + right) / 2 + place.off[0] - w / 2, (top + bottom) / 2 + place.off[1] - h / 2, w, h]);
+  },
+  reportRoom() { // the available size, and whether a person moved the view
+    clearTimeout(this.reportTimer);
+    this.reportTimer = setTimeout(() => {
+      const { clientWidth: width, clientHeight: height } = this.$refs.box || {}, now = [width, height, Boolean(this.byHand)];
+      if (!width || !height || String(now) === String(this.reportedRoom)) return;
+      this.reportedRoom = now;
+      this.$emit("room", now);
+    }, DEBOUNCE);
+  },
+  markFitted(room) { this.$refs.box.dataset.room = room.join("x"); }, // the chart was laid out for this size
+  wholeBox() { // with space around a small drawing
+    const [width, height] = this.size, [x, y, w, h] = this.drawing;
+    if (!width || Math.min(width / w, height / h) <= MAX_SCALE) return this.drawing;
+    const wide = width / MAX_SCALE, high = height / MAX_SCALE;
+    return [x - (wide - w) / 2, y, wide, high];
+  },
+  viewBox() { return this.goal || numbers(this.root); },
+  isTooSmall() { // to be read when shown whole
+    const [width, height] = this.size, [, , w, h] = this.drawing;
+    return width > 0 && height > 0 && Math.min(width / w, height / h) < MIN_SCALE;
+  },
+  updateView(anew) { // moves only if the active states are out of view, or `anew`
+    if (!this.root || this.byHand) return;
+    if (!anew && this.root.querySelector(".edge:focus-visible")) return; // a person looks at it
+    const lit = !this.showAll && this.isTooSmall() && this.activeBounds();
+    if (!lit) return this.moveTo(this.wholeBox(), anew);
+    const [width, height] = this.size;
+    const now = this.viewBox(), size = [width / MIN_SCALE, height / MIN_SCALE], aim = this.enclosingBounds(size) || lit;
+    if (!anew && Math.abs(now[2] - size[0]) < 1 && holds(now, aim) && same(now, this.avoidMinimap(now, lit))) return;
+    this.moveTo(this.avoidMinimap(this.frameAround(aim, size), lit), anew);
+  },
+  frameAround([left, top, right, bottom], [w, h]) {
+    const [x, y, width, height] = this.drawing, tall = h >= height;
+    return [clampInterval(x, width, (left + right) / 2, w), tall ? y : clampInterval(y, height, (top + bottom) / 2, h), w, h];
+  },
+  activePaths() {
+    const lit = this.current || this.lit || {};
+    return lit.active?.length ? lit.active : [...(lit.broken || []), ...(lit.halted || [])];
+  },
+  activeBounds() { return this.bounds(this.activePaths().map((path) => this.findState(path))) || this.bounds([this.root.querySelector(".start")]); },
+  enclosingBounds([w, h]) { // of the largest state that contains all active ones and fits
+    const [first, ...others] = this.activePaths();
+    let found = null;
+    for (let at = first || ""; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
+      const box = others.every((other) => other.startsWith(`${at}.`)) && this.bounds([this.findState(at)]);
+      if (box && box[2] - box[0] <= w && box[3] - box[1] <= h) found = box;
+    }
+    return found;
+  },
+  bounds(drawn) { // left, top, right and bottom with a margin; null for no elements
+    const graph = this.root.querySelector(".graph")?.transform.baseVal.consolidate()?.matrix;
+    const boxes = drawn.filter(Boolean).map((one) => one.getBBox());
+    if (!boxes.length) return null;
+    const [dx, dy] = [graph?.e || 0, graph?.f || 0], most = (side) => Math.max(...boxes.map(side));
+    return [-most((box) => -box.x) + dx - MARGIN, -most((box) => -box.y) + dy - MARGIN, most((box) => box.x + box.width) + dx + MARGIN, most((box) => box.y + box.height) + dy + MARGIN];
+  },
+  moveTo(goal, atOnce) {
+    cancelAnimationFrame(this.animation);
+    const from = numbers(this.root);
+    this.goal = null;
+    if (same(from, goal)) return;
+    this.drawFrame(goal);
+    if (atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches) return this.root.setAttribute("viewBox", goal.join(" "));
+    this.goal = goal;
+    const began = performance.now();
+    const move = (now) => {
+      const done = Math.min(1, Math.max(0, (now - began) / DURATION)), eased = done * (2 - done);
+      this.root.setAttribute("viewBox", goal.map((value, at) => from[at] + (value - from[at]) * eased).join(" "));
+      if (done < 1) this.animation = requestAnimationFrame(move);
+      else this.goal = null;
+    };
+    this.animation = requestAnimationFrame(move);
+  },
+  moveByHand(box) { // stays there until `fit`
+    this.byHand = true;
+    this.reportRoom();
+    this.moveTo(box, true);
+  },
+  fit() { // undoes a move by hand; then toggles between the active states and the whole drawing
+    if (!this.root) return;
+    if (this.byHand) { this.byHand = false; this.reportRoom(); }
+    else if (this.isTooSmall()) this.showAll = !this.showAll;
+    this.updateView(true);
+  },
+  bringIntoView(edge) { // it got the focus
+    const lit = this.bounds([edge]), now = this.viewBox();
+    if (lit && !holds(now, lit)) this.moveTo(this.frameAround(lit, now.slice(2)), true);
+  },
+  onWheel(event) {
+    if (!this.root || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    this.zoomBy(event.deltaY < 0 ? 0.85 : 1 / 0.85);
+  },
+  zoomBy(factor) {
+    const [x, y, w, h] = this.viewBox();
+    this.moveByHand([x + (w * (1 - factor)) / 2, y + (h * (1 - factor)) / 2, w * factor, h * factor]);
+  },
+  zoomIn() { this.zoomBy(0.8); },
+  zoomOut() { this.zoomBy(1.25); },
+  pan([right, down]) {
+    const [x, y, w, h] = this.viewBox();
+    this.moveByHand([x + (right * w) / 8, y + (down * h) / 8, w, h]);
+  },
+  startDrag(event) { this.dragStart = { x: event.clientX, y: event.clientY, box: this.viewBox(), moved: false }; },
+  drag(event) { // only a transform: repainting for each move is slow
+    if (!this.dragStart || !this.root) return;
+    const dx = event.clientX - this.dragStart.x, dy = event.clientY - this.dragStart.y;
+    if (!this.dragStart.moved && Math.abs(dx) + Math.abs(dy) < 5) return;
+    if (!this.dragStart.moved) this.root.classList.add("shifted");
+    this.dragStart.moved = true;
+    this.dragStart.shift = [dx, dy];
+    this.root.style.transform = `translate(${dx}px, ${dy}px)`;
+  },
+  endDrag() {
+    this.dragged = this.dragStart?.moved;
+    if (this.dragged) {
+      const [x, y, w, h] = this.dragStart.box, [dx, dy] = this.dragStart.shift;
+      const unit = Math.max(w / this.size[0], h / this.size[1]);
+      this.root.classList.remove("shifted");
+      this.root.style.transform = "";
+      this.moveByHand([x - dx * unit, y - dy * unit, w, h]);
+    }
+    this.dragStart = null;
+  },
+};

@@ -1,0 +1,48 @@
+// The focused element may go away: a button by its own press, as Pause and Allow do, with the progress of a run, or as its part
+// of the page is redrawn (`data-redrawn`). The focus then goes to its replacement or to its surroundings, never to `body`.
+(() => {
+  let last = null, below = null; // last focus; last focus before an overlay opened
+  const lost = () => document.activeElement === document.body;
+  const isShown = (element) => element.isConnected && !element.disabled && element.checkVisibility({ visibilityProperty: true });
+  const label = (element) => element.ariaLabel || element.getAttribute("href") || (element.lastElementChild ?? element).textContent; // without the icon
+  const name = (element) => `${element.closest("[data-ask]")?.dataset.ask} ${label(element)}`; // never the button of another question
+  const namesakes = (focus) => [...focus.part.querySelectorAll(focus.element.tagName)].filter((other) => name(other) === focus.name);
+  const redrawn = (focus) => {
+    const all = focus.part ? namesakes(focus) : [];
+    return all[focus.index] ?? all.at(-1);
+  };
+  const substitute = (focus) => {
+    if (isShown(focus.element)) return focus.element;
+    const found = [redrawn(focus), focus.replaced].find((element) => element && isShown(element));
+    if (found) return found;
+    const parent = focus.parents.find(isShown);
+    if (parent === document.body) return focus.inOverlay && below ? substitute(below) : null;
+    const buttons = parent.closest("[role=toolbar]")?.querySelectorAll(".debug-actions > button, button") ?? [];
+    const button = [...buttons].sort((a, b) => b.matches(".debug-action") - a.matches(".debug-action")).find(isShown);
+    const section = parent.closest("section, header, main, [role=dialog]"); // not the next question's button: a second press would answer it unread
+    if (!button && section) section.tabIndex = -1;
+    return button ?? section;
+  };
+  const redrawing = new MutationObserver(() => { if (lost()) (last.element.isConnected ? last.element : redrawn(last))?.focus({ preventScroll: true }); });
+  document.addEventListener("focusin", ({ target }) => {
+    if (!target.closest(OVERLAY) && document.querySelector(".q-dialog")) return; // Tab has left a dialog, which takes it back
+    redrawing.disconnect();
+    const parents = [], inOverlay = Boolean(target.closest(OVERLAY)), part = target.closest("[data-redrawn]");
+    for (let parent = target.parentElement; parent; parent = parent.parentElement) parents.push(parent);
+    if (inOverlay && !last?.inOverlay) below = last;
+    const replaced = last && !last.inOverlay && !isShown(last.element) ? last.element : null; // made way for this one, and may come back
+    last = { element: target, parents, inOverlay, replaced, part, name: part && name(target) };
+    if (!part) return;
+    last.index = namesakes(last).indexOf(target);
+    redrawing.observe(part, { childList: true, subtree: true });
+  });
+  document.addEventListener("focusout", () => setTimeout(() => { // a click elsewhere, or into the address bar
+    if (lost() && last && isShown(last.element)) { last.left = !last.inOverlay; redrawing.disconnect(); }
+  }));
+  let open = false; // a dialog that closes before it has taken the focus returns it, too
+  setInterval(() => {
+    const was = open;
+    open = Boolean(document.querySelector(OVERLAY));
+    if (last && lost() && (last.inOverlay || !open) && ((was && !open) || (!last.left && !isShown(last.element)))) substitute(last)?.focus({ preventScroll: true });
+  }, 100);
+})();

@@ -1,0 +1,43 @@
+const OVERLAY = ".q-dialog, .q-menu, dialog[open]"; // opened over the page
+const FIELD = "input, select, textarea, [contenteditable], dialog, [role=dialog]";
+
+// Ctrl+Enter and Cmd+Enter send a form. A focused checkbox would take any Enter for itself: the key passes it by.
+(() => {
+  const boxes = ".q-checkbox, .q-toggle, .q-radio";
+  let withModifier = false; // it may be released before Enter
+  const pass = (event) => {
+    if (event.key !== "Enter" || !event.isTrusted) return;
+    if (event.type === "keydown") withModifier = event.ctrlKey || event.metaKey;
+    const box = withModifier && event.target.closest?.(boxes);
+    if (!box) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (event.type === "keydown") {
+      const { key, ctrlKey, metaKey, repeat } = event;
+      box.parentElement.dispatchEvent(new KeyboardEvent("keydown", { key, ctrlKey, metaKey, repeat, bubbles: true, cancelable: true }));
+    }
+  };
+  for (const type of ["keydown", "keyup"]) document.addEventListener(type, pass, true);
+})();
+
+// The question mark shows the keys of the page, except while typing.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "?" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest?.(FIELD)) return;
+  const keys = document.querySelector(".keys-dialog");
+  if (!keys || keys.open) return;
+  event.preventDefault();
+  keys.showModal();
+});
+
+// A field that gets the focus as a dialog opens is selected, as if reached by Tab.
+document.addEventListener("focusin", ({ target }) => { if (target.matches("input:is([autofocus], [data-autofocus])")) target.select(); });
+
+// Enter in a single-line field of a dialog or a question sends it. An overlay keeps its keys: Home in a menu does not move the
+// run. Escape passes, because Quasar listens for it on the window.
+document.addEventListener("keydown", (event) => {
+  const field = event.target.closest?.(".q-dialog input:not([type=checkbox]), [aria-label=Question] input:not([type=checkbox])");
+  const buttons = field?.closest(".q-dialog, [aria-label=Question]").querySelectorAll(":is(.dialog-actions, .approval-answers) > :is(.primary, .danger)");
+  if (event.key === "Enter" && !event.defaultPrevented && !event.isComposing && !event.repeat) [...(buttons ?? [])].at(-1)?.click();
+  if (event.key !== "Escape" && document.querySelector(OVERLAY)) event.stopImmediatePropagation();
+});

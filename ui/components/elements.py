@@ -122,7 +122,9 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
         keep = self._alike(blocks)
         old, new = self._blocks[keep : keep + 1], blocks[keep : keep + 1]
         called = ('kind', 'title', 'arguments')
-        return bool(old) and not (new and 'state' in old[0] and all(old[0][key] == new[0][key] for key in called))
+        return bool(old) and not (
+            new and 'state' in old[0] and all(old[0][key] == new[0][key] for key in called)
+        )
 
     def _alike(self, blocks: Sequence[dict[str, Any]]) -> int:
         """How many of the first blocks are shown already."""

@@ -1,4 +1,4 @@
-const OVERLAY = ".q-dialog, .q-menu, dialog[open]"; // opened over the page
+const OVERLAY = ".q-dialog, .q-menu, dialog[open]"; // opened over the page; focus.js uses it, too
 const FIELD = "input, select, textarea, [contenteditable], dialog, [role=dialog]";
 
 // Ctrl+Enter and Cmd+Enter send a form. A focused checkbox would take any Enter for itself: the key passes it by.

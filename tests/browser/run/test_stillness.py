@@ -104,7 +104,10 @@ def test_what_is_read_of_one_worker_stays_while_the_next_one_works(open_page, ne
     page = follow(open_page, new_server.sample('supervisor', 'Four tasks', ended=False))
     selected = select(page)
     pane = page.locator('.agent:visible')
-    first, turn = pane.locator('.agent-name').text_content(), page.get_by_role('button', name=re.compile('^Show (?!the)'))
+    first, turn = (
+        pane.locator('.agent-name').text_content(),
+        page.get_by_role('button', name=re.compile('^Show (?!the)')),
+    )
     expect(turn).to_be_visible(timeout=PATIENCE)
     assert page.evaluate('String(getSelection())') == selected
     expect(pane.locator('.agent-name')).to_have_text(first)

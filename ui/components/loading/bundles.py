@@ -50,8 +50,8 @@ _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r'^export (?:default |(?=(?:function|class|const) (\w+)))', re.MULTILINE)
 _LIST = re.compile(r'\bexport\s*\{([^{}]*)\};?\s*\Z')
 """All exports at the end of a file, as minifiers write them."""
-_COMMENT = re.compile(r'^[ \t]*//.*(?:\n|\Z)', re.MULTILINE)
-"""A line with nothing but a comment: our reasons are for who reads the source, and not for every browser."""
+_COMMENT = re.compile(r'^[ \t]*//.*(?:\n|\Z)| // [^"\'`\n]*$', re.MULTILINE)
+"""A comment on a line of its own, or after code: one without quotes, so that it is not part of a string."""
 
 IMPORT_COMPONENT = """
 const bundledComponents = %s;

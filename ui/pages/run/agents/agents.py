@@ -175,7 +175,9 @@ class AgentPanes:
     def _say(self, view: View, wanted: str, *, live: bool) -> None:
         self._row.show(view, self._key, has_result=view.status.ended and self._has_result(view))
         elsewhere = bool(wanted) and wanted != self._key
-        waits = next((pane.next for path, pane in self._panes.items() if path in self._beside and pane.next), '')
+        waits = next(
+            (pane.next for path, pane in self._panes.items() if path in self._beside and pane.next), ''
+        )
         self._follow.set_visibility(elsewhere or bool(waits))
         if elsewhere:
             title = next((stage.title for stage in self._stages if stage.key == wanted), 'the result')

@@ -99,7 +99,8 @@ def test_modules_are_joined_in_dependency_order(tmp_path, monkeypatch):
 def test_comments_are_not_sent_to_browsers(tmp_path):
     path = tmp_path / 'one.js'
     path.write_text(
-        '// Why it is so.\nexport default {\n  // At "//".\n  url: "//x", // a path\n  at: 1, // "kept"\n};\n// The end'
+        '// Why it is so.\nexport default {\n  // At "//".\n'
+        '  url: "//x", // a path\n  at: 1, // "kept"\n};\n// The end'
     )
     joined = join_modules([path])
     for comment in ('Why', 'At', 'a path', 'The end'):

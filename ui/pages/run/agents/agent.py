@@ -94,7 +94,7 @@ class AgentPane:
         for part in (self._quiet, self._attempt, self._trouble, self._plan, self._enlarge):
             part.set_visibility(False)
 
-    def show(
+    def show(  # noqa: PLR0913  (all but the first two are named)
         self,
         view: View,
         agent: Mapping[str, Any] | None,
@@ -180,7 +180,7 @@ class AgentPane:
         return self._context.name_of(self.state.path, role) if self.talk.would_lose(blocks) else ''
 
     def _rest(self) -> None:
-        """Show that the agent whose conversation is shown has ended, and offer nothing that is the next one's."""
+        """Show that the agent of this conversation has ended, and offer nothing of the next one."""
         self.root.classes(remove='at-work')
         self._stop.classes('away')
         self._approval.show(self.name, '', (), may_edit=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from pydantic import BaseModel
 
 from engine.records import Usage
+from engine.records.jsonable import clip
 from engine.records.message import Message
 
 if TYPE_CHECKING:
@@ -137,6 +138,10 @@ class ReasoningPiece:
     text: str
 
 
+MOST_NAME = 200
+"""Maximum characters of the name of a tool that is called."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallStarted:
     """The model begins a tool call. `index` distinguishes parallel calls."""
@@ -145,6 +150,10 @@ class CallStarted:
     name: str
     id: str = ''
     """The provider's id; it may be empty or a duplicate."""
+
+    def __post_init__(self) -> None:
+        """Cut the name that a model made up; no tool has a longer one."""
+        object.__setattr__(self, 'name', clip(self.name, MOST_NAME))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,6 +142,7 @@ async def test_results_of_tools_go_back_in_the_order_of_the_calls() -> None:
         (('bad', '[1]'), 'the arguments must be a JSON object'),
         (('nothing', {}), "there is no tool 'nothing'; available: good, bad, danger"),
         (('notes', {}), "there is no tool 'notes'"),
+        (('x' * 200_000, {}), "x…'; available: good, bad, danger"),
     ],
     ids=lambda value: str(value)[:40],
 )

@@ -30,6 +30,21 @@ document.addEventListener("keydown", (event) => {
   keys.showModal();
 });
 
+// On the page of a run, Home, End and the space bar do one thing: they press or scroll what has the focus where that is possible,
+// and otherwise go through the run.
+(() => {
+  const PRESSED = "a, button, summary, [role=button], [role=tab]";
+  const scrolls = (element) => element !== document.body && element !== document.documentElement &&
+    ((element.scrollHeight > element.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(element).overflowY)) || scrolls(element.parentElement));
+  document.addEventListener("keydown", (event) => {
+    const { key, target } = event, elsewhere = event.ctrlKey || event.metaKey || event.altKey || target.closest(FIELD);
+    if (!["Home", "End", " "].includes(key) || elsewhere || !document.querySelector(".run-grid")) return;
+    const presses = key === " " && target.closest(PRESSED), moves = !target.closest("[role=slider]") && scrolls(target);
+    if (event.defaultPrevented || presses || moves) event.stopImmediatePropagation();
+    else event.preventDefault();
+  });
+})();
+
 // A field that gets the focus as a dialog opens is selected, as if reached by Tab.
 document.addEventListener("focusin", ({ target }) => { if (target.matches("input:is([autofocus], [data-autofocus])")) target.select(); });
 

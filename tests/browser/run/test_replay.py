@@ -44,6 +44,29 @@ def test_keys_jump_between_marks_and_wrap_around(page, finished):
     at(page, marks[1])
 
 
+def test_a_key_scrolls_what_has_the_focus_or_goes_through_the_run_but_never_both(open_page, finished):
+    page = open_page(height=560)  # in so small a window the page itself scrolls
+    open_run(page, finished, 12)
+    pane = page.locator('.agent:visible .panel-body')
+    assert pane.evaluate('one => one.scrollHeight - one.clientHeight') > 100
+    pane.focus()
+    for key, placed in (('Home', 'one.scrollTop === 0'), ('Space', 'one.scrollTop > 20'), ('End', 'one.scrollTop > 100')):
+        page.keyboard.press(key)
+        page.wait_for_function(f'() => {{ const one = document.activeElement; return {placed}; }}')
+    page.keyboard.press('ArrowRight')  # a later key than those, and so is what it does
+    at(page, 13)
+    expect(page.get_by_role('button', name='Play')).to_be_visible()
+    task = pane.locator('summary').first
+    task.press('Space')
+    expect(pane.locator('details').first).to_have_attribute('open', '')
+    expect(page.get_by_role('button', name='Play')).to_be_visible()
+    page.get_by_role('slider', name='Step').focus()
+    scrolled = page.evaluate('scrollY')
+    page.keyboard.press('Home')
+    at(page, 1)
+    assert page.evaluate('scrollY') == scrolled
+
+
 STEPS_OF = "marks => marks.map(mark => /Step (\\d+)/.exec(mark.getAttribute('aria-label'))[1])"
 
 

@@ -40,9 +40,17 @@
     if (lost() && last && isShown(last.element)) { last.left = !last.inOverlay; redrawing.disconnect(); }
   }));
   let open = false; // a dialog that closes before it has taken the focus returns it, too
-  setInterval(() => {
+  const restore = () => {
     const was = open;
-    open = Boolean(document.querySelector(OVERLAY));
+    open = lost() && Boolean(document.querySelector(OVERLAY));
     if (last && lost() && (last.inOverlay || !open) && ((was && !open) || (!last.left && !isShown(last.element)))) substitute(last)?.focus({ preventScroll: true });
-  }, 100);
+  };
+  let due = false; // what is hidden or disabled loses the focus when the page is next drawn, and no event says so
+  const soon = () => {
+    if (due) return;
+    due = true;
+    requestAnimationFrame(() => setTimeout(() => { due = false; restore(); }));
+  };
+  new MutationObserver(soon).observe(document, { subtree: true, childList: true, attributes: true });
+  for (const name of ["focusout", "resize", "transitionend"]) addEventListener(name, soon);
 })();

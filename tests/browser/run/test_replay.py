@@ -67,6 +67,35 @@ def test_a_key_scrolls_what_has_the_focus_or_goes_through_the_run_but_never_both
     assert page.evaluate('scrollY') == scrolled
 
 
+FIGURES = """() => ['.where', '.run-progress', '.spent .num', '.run-facts > .num'].map((one) =>
+    document.querySelector(one).textContent).join(' | ')"""
+WATCH = f"""() => {{
+    const step = document.querySelector('.step');
+    window.seen = [];
+    new MutationObserver(() => {{
+        const said = step.querySelector('.step-number')?.textContent;
+        if (said && said !== seen.at(-1)?.[0]) seen.push([said, ({FIGURES})()]);
+    }}).observe(step, {{ childList: true, subtree: true, characterData: true }});
+}}"""
+
+
+def test_every_figure_is_of_the_step_that_is_shown_however_fast_one_steps(page, finished):
+    open_run(page, finished, 4)
+    figures = {}
+    for step in range(5, 15):
+        page.keyboard.press('ArrowRight')
+        at(page, step)
+        expect(page).to_have_url(re.compile(rf'at={step}$'))  # all of the page shows it
+        figures[f'Step {step}'] = page.evaluate(FIGURES)
+    assert len(set(figures.values())) > 4
+    page.evaluate(WATCH)
+    for _ in range(9):
+        page.keyboard.press('ArrowLeft', delay=20)
+    at(page, 5)
+    seen = dict(page.evaluate('seen'))
+    assert seen == {step: figures[step] for step in seen}
+
+
 STEPS_OF = "marks => marks.map(mark => /Step (\\d+)/.exec(mark.getAttribute('aria-label'))[1])"
 
 

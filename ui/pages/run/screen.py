@@ -212,7 +212,10 @@ class Screen:
         if view is None:
             return
         self._inspector.show(view, self._since(view.seq), live=self._at is None)
+        self._chart.say_where(view)
         self._header.show(view, self._newest(view), mine=self._mine)
+        self._strip.show(view, self._newest(view), mine=self._mine)
+        self._budgets.show(view, mine=self._mine)
         self._tick()
         if step is not None:
             self._said.set_text(f'Step {view.seq}: {headline(step)}')
@@ -229,10 +232,8 @@ class Screen:
         self._artifacts.show(view)
         self._notes.show(view.seq)
         self._inspector.breakpoints.show_step(at)
-        self._strip.show(view, self._newest(view), mine=self._mine)
         self._stop.show(self._newest(view), mine=self._mine)
         self._needs.show(self._newest(view), mine=self._mine)
-        self._budgets.show(view, mine=self._mine)
         self._tick()
         if at is not None or self._address.said:
             self._say_address()

@@ -98,10 +98,13 @@ class ChartPane:
             self._drawing.show(drawn)
             self.why.stay()
 
-    async def show(self, view: View) -> None:
-        """Show where the run is, and its plan."""
-        self._plan.show(view)
+    def say_where(self, view: View) -> None:
+        """Say where the run is."""
         self._where.set_text(active_text(view.active) or status_text(view.status, view.error))
+
+    async def show(self, view: View) -> None:
+        """Show its plan, and what is active in sight."""
+        self._plan.show(view)
         self._active = tuple(map(str, view.active))
         inside = composites_around(self._shape, self._active)
         hidden = inside & self._folds.folded and inside != self._fitted

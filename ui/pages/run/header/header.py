@@ -139,11 +139,12 @@ class StatusStrip:
         with ui.element('div').classes('run-strip') as self._root:
             self._phases = Phases(shape)
             self._drafts = Text('span', '', 'run-progress num')
-            with ui.element('div').classes('strip-acts'):
+            with ui.element('div').classes('strip-acts') as acts:
                 with link(f'/runs/{info.id}/report', 'btn small') as self._report:
                     ui.icon('description')
                     Text('span', 'Read report')
                 self._asks = InputRequests(conductor, info, shape)
+            acts.set_visibility(bool(shape.field('report')) or self._asks.possible)
         # It is there from the start if it may ever be: what is under it must not move.
         fields = [shape.field(panel) for panel in ('time', 'drafts', 'report')]
         may_ask = self._asks.possible and not info.status.ended

@@ -96,7 +96,7 @@ def _guard(spec: AgentSpec, check: Check) -> Callable[[CallbackContext, Event], 
         return any(item.name == check.name and (item.holds or not item.missing) for item in judged)
 
     passes.__name__ = check.name
-    passes.__doc__ = f'Complete: {check.name.replace("_", " ")}, or it is not needed.'
+    passes.__doc__ = f'The criterion “{check.name.replace("_", " ")}” is met, or is not needed.'
     return passes
 
 

@@ -145,7 +145,8 @@ def _ways(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[E
         elif failed:
             reason = 'blocked'
         else:
-            reason = 'not evaluated: an earlier transition matched' if settled else 'not taken'
+            which = 'an earlier' if settled else 'another'
+            reason = f'not evaluated: {which} transition matched' if chosen else 'not taken'
         settled = settled or taken
         yield EdgeOutcome(edge=edge, taken=taken, guards=tuple(asked), reason=reason)
 

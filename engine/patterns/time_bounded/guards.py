@@ -26,7 +26,7 @@ class Guards:
     parameters: Any
 
     def is_prepared(self, memory: Memory, event: Event) -> bool:
-        """The project lies in the folder."""
+        """The project is in the folder."""
         return bool(memory.base)
 
     def is_to_plan(self, memory: Memory, event: Event) -> bool:

@@ -38,6 +38,17 @@ def test_evaluated_guards_are_shown_and_later_ones_marked_not_evaluated():
     assert reasons['b', ('late',)] == 'not evaluated: an earlier transition matched'
 
 
+def test_what_a_transition_further_inside_came_before_is_marked_not_evaluated():
+    inner = EdgeShape(source=PATH('a.x'), dest='a.y', trigger='failed')
+    outer = EdgeShape(source=PATH('a'), dest='b', trigger='failed')
+    shape = Shape(pattern='p', title='P', initial=PATH('a'), states=(), edges=(outer, inner))
+    event = Event(name='failed', at=PATH('a.x'))
+    edges = (Edge(source=PATH('a.x'), dest='a.y'),)
+    failed = Transition(run=RunId('r'), seq=4, time=1.0, event=event, edges=edges)
+    reasons = {way.edge.source: way.reason for way in edge_outcomes(failed, shape)}
+    assert reasons == {'a': 'not evaluated: another transition matched', 'a.x': 'taken'}
+
+
 def test_an_edge_for_several_transitions_has_one_name():
     assert [edge_id(one) for one in SHAPE.edges] == ['a>b', 'a>c', 'a>b', 'a>a']
 

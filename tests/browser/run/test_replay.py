@@ -50,7 +50,11 @@ def test_a_key_scrolls_what_has_the_focus_or_goes_through_the_run_but_never_both
     pane = page.locator('.agent:visible .panel-body')
     assert pane.evaluate('one => one.scrollHeight - one.clientHeight') > 100
     pane.focus()
-    for key, placed in (('Home', 'one.scrollTop === 0'), ('Space', 'one.scrollTop > 20'), ('End', 'one.scrollTop > 100')):
+    for key, placed in (
+        ('Home', 'one.scrollTop === 0'),
+        ('Space', 'one.scrollTop > 20'),
+        ('End', 'one.scrollTop > 100'),
+    ):
         page.keyboard.press(key)
         page.wait_for_function(f'() => {{ const one = document.activeElement; return {placed}; }}')
     page.keyboard.press('ArrowRight')  # a later key than those, and so is what it does

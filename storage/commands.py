@@ -77,17 +77,17 @@ def claim(run: RunId, owner: str) -> Work[int]:
     return work
 
 
-def annotate(run: RunId, said: Annotation) -> Work[None]:
+def annotate(run: RunId, changes: Annotation) -> Work[None]:
     """Change a person's annotations of a run, or move it to or out of the trash."""
-    columns = {name: value for name, value in said.items() if name in SAID}
+    columns = {name: value for name, value in changes.items() if name in SAID}
 
     def work(connection: Connection) -> None:
         number = number_of(connection, run)
         if columns:
             connection.execute(update(RUN).where(RUN.c.number == number).values(columns))
-        if 'tags' in said:
+        if 'tags' in changes:
             connection.execute(delete(TAG).where(TAG.c.run == number))
-            _tag(connection, number, said['tags'])
+            _tag(connection, number, changes['tags'])
         index(connection, number)
 
     return work

@@ -120,9 +120,9 @@ class SqlJournal:
         """Every run that has not ended, oldest first."""
         return await self.database.read(queries.unfinished)
 
-    async def annotate(self, run: RunId, **said: Unpack[Annotation]) -> RunInfo:
+    async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
         """Change a person's annotations of a run."""
-        await self.database.write(commands.annotate(run, said))
+        await self.database.write(commands.annotate(run, changes))
         return await self.info(run)
 
     async def notes(self, run: RunId) -> list[Note]:

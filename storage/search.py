@@ -38,14 +38,14 @@ def index(connection: Connection, number: int) -> None:
     tags = connection.execute(select(TAG.c.label).where(TAG.c.run == number)).scalars()
     notes = connection.execute(select(NOTE.c.text).where(NOTE.c.run == number)).scalars()
     forget_words(connection, number)
-    said = _Said(row.title, '\n'.join((row.note, *notes)), row.parameters, tuple(tags), row.pattern)
-    index_words(connection, number, said.columns(), WORD.findall)
+    fields = _Said(row.title, '\n'.join((row.note, *notes)), row.parameters, tuple(tags), row.pattern)
+    index_words(connection, number, fields.columns(), WORD.findall)
 
 
 def index_new(connection: Connection, number: int, info: RunInfo, parameters: str) -> None:
     """Index a run that was just inserted, without reading it back; `parameters` as they are stored."""
-    said = _Said(info.title, info.note, parameters, info.tags, info.pattern)
-    index_words(connection, number, said.columns(), WORD.findall)
+    fields = _Said(info.title, info.note, parameters, info.tags, info.pattern)
+    index_words(connection, number, fields.columns(), WORD.findall)
 
 
 @dataclass(frozen=True, slots=True)

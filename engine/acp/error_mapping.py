@@ -52,16 +52,20 @@ def turn_error(error: BaseException) -> ModelError:
         return error
     if not isinstance(error, RequestError):
         return ModelError(f'the agent broke off: {error}', kind='connection', retryable=True)
-    said = _message_of(error)
+    message = _message_of(error)
     kind: Kind = 'auth' if error.code == AUTH else 'server'
     if kind == 'server':
-        words = f'{said} {error.data[KIND]}' if isinstance(error.data, dict) and KIND in error.data else said
+        words = (
+            f'{message} {error.data[KIND]}'
+            if isinstance(error.data, dict) and KIND in error.data
+            else message
+        )
         kind = next((found for pattern, found in WORDS if re.search(pattern, words, re.I)), 'server')
-    wait = _wait(said)
+    wait = _wait(message)
     hint = '; sign in with the agent itself, or give it a key' if kind == 'auth' else ''
     until = f' (until {_clock(time.time() + wait)})' if wait else ''
     return ModelError(
-        f'{said}{until}{hint}',
+        f'{message}{until}{hint}',
         kind=kind,
         retryable=kind in PASSING or (kind == 'quota' and wait is not None),
         retry_after=wait,
@@ -83,19 +87,19 @@ def _message_of(error: RequestError) -> str:
     return text if not detail or detail in text else f'{text}: {detail[:1_000]}'
 
 
-def _wait(said: str) -> float | None:
+def _wait(text: str) -> float | None:
     """Seconds until a limit ends, if reported."""
-    if found := EPOCH.search(said):
+    if found := EPOCH.search(text):
         return max(1.0, float(found[1]) - time.time())
-    if (found := AFTER.search(said)) and any(found.groups()):
+    if (found := AFTER.search(text)) and any(found.groups()):
         days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
         return days * DAY + hours * 3600 + minutes * 60 + seconds
-    return _until_clock(found) if (found := CLOCK.search(said)) else None
+    return _until_clock(found) if (found := CLOCK.search(text)) else None
 
 
-def _until_clock(said: re.Match[str]) -> float | None:
+def _until_clock(match: re.Match[str]) -> float | None:
     """Seconds until a clock says a time."""
-    month, day, year, hour, minute, half, zone = said.groups()
+    month, day, year, hour, minute, half, zone = match.groups()
     try:
         now = datetime.now(ZoneInfo(zone)) if zone else datetime.now().astimezone()
         end = now.replace(

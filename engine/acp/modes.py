@@ -19,7 +19,7 @@ OPTION = 'mode'
 async def set_mode(
     connection: ClientSideConnection,
     session: str,
-    said: schema.NewSessionResponse | schema.LoadSessionResponse | None,
+    opened: schema.NewSessionResponse | schema.LoadSessionResponse | None,
     agent: ExternalAgent,
     approvals: Approvals,
 ) -> None:
@@ -28,7 +28,7 @@ async def set_mode(
     Args:
         connection: leads to it.
         session: the session's id.
-        said: what it said when the session began or was resumed.
+        opened: the answer when the session began or was resumed.
         agent: says which mode that is.
         approvals: what waits for a person.
 
@@ -37,9 +37,9 @@ async def set_mode(
             has is known to ask for what is to wait.
     """
     wanted = agent.mode_for(approvals)
-    option = _option(said)
-    if said and said.modes:
-        now, offered = said.modes.current_mode_id, [mode.id for mode in said.modes.available_modes]
+    option = _option(opened)
+    if opened and opened.modes:
+        now, offered = opened.modes.current_mode_id, [mode.id for mode in opened.modes.available_modes]
     elif option:
         now, offered = option.current_value, _values(option)
     else:
@@ -52,16 +52,16 @@ async def set_mode(
             hint = '' if agent.mode else f'; choose one as mode in [agents.{agent.name}]'
             raise ModelError(f'mode: it has no mode {wanted!r}; {has}{hint}', kind='bad request')
         log.info('%s has no mode %s', agent.name, wanted)
-    elif said and said.modes:
+    elif opened and opened.modes:
         await connection.set_session_mode(session_id=session, mode_id=wanted)
     elif option:
         await connection.set_config_option(session_id=session, config_id=option.id, value=wanted)
 
 
 def _option(
-    said: schema.NewSessionResponse | schema.LoadSessionResponse | None,
+    opened: schema.NewSessionResponse | schema.LoadSessionResponse | None,
 ) -> schema.SessionConfigOptionSelect | None:
-    for option in (said.config_options if said else None) or []:
+    for option in (opened.config_options if opened else None) or []:
         if isinstance(option, schema.SessionConfigOptionSelect) and OPTION in (option.category, option.id):
             return option
     return None

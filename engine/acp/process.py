@@ -171,9 +171,9 @@ class AgentProcess:
                 await asyncio.wait_for(self.process.wait(), SHORTLY)
             code = self.process.returncode
             how = 'it closed its output' if code is None else f'it ended with {_describe_status(code)}'
-            said = self._errors.strip()[-500:] or ''.join(self._garbage)[-500:]
+            output = self._errors.strip()[-500:] or ''.join(self._garbage)[-500:]
             self.problem = ModelError(
-                f'{how}{f": {said}" if said else " and said nothing"}', kind='connection', retryable=True
+                f'{how}{f": {output}" if output else " and said nothing"}', kind='connection', retryable=True
             )
         return self.problem
 

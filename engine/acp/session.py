@@ -195,9 +195,9 @@ class AgentSession:
         await self._set_mode(session)
         return False
 
-    async def _set_mode(self, said: schema.NewSessionResponse | schema.LoadSessionResponse | None) -> None:
+    async def _set_mode(self, opened: schema.NewSessionResponse | schema.LoadSessionResponse | None) -> None:
         assert self._connection is not None
-        await set_mode(self._connection, self.id, said, self.agent, self.client.approvals)
+        await set_mode(self._connection, self.id, opened, self.agent, self.client.approvals)
 
     @property
     def _can_sign_in(self) -> bool:

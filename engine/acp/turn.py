@@ -102,11 +102,11 @@ class Call:
         self._hear_terminal(reported.field_meta or {})
         return len(repr(reported.content)) + len(repr(reported.raw_output))
 
-    def _hear_terminal(self, said: Mapping[str, Any]) -> None:
+    def _hear_terminal(self, update: Mapping[str, Any]) -> None:
         for key in OWN_OUTPUT:
-            if isinstance(piece := said.get(key), dict) and isinstance(piece.get('data'), str):
+            if isinstance(piece := update.get(key), dict) and isinstance(piece.get('data'), str):
                 self.written = (self.written + piece['data'])[-MOST_OUTPUT:]
-        if isinstance(ended := said.get(OWN_EXIT), dict) and isinstance(ended.get('exit_code'), int):
+        if isinstance(ended := update.get(OWN_EXIT), dict) and isinstance(ended.get('exit_code'), int):
             self.exit_code = ended['exit_code']
 
     def result(self, terminal: dict[str, str]) -> str:

@@ -32,28 +32,28 @@ class TurnUsage:
         """Begin the turn again after it was broken off: of the lost part only estimates are known."""
         self._lost = True
 
-    def count(self, asked: int, said: int, reported: Usage | None, *, ended: bool) -> tuple[Usage, bool]:
+    def count(self, asked: int, replied: int, reported: Usage | None, *, ended: bool) -> tuple[Usage, bool]:
         """The usage to journal with a reply, and whether the estimates of its turn hold no more with it.
 
         Args:
             asked: characters that the agent was told for it.
-            said: characters of the reply.
+            replied: characters of the reply.
             reported: what the agent reports of the whole turn.
             ended: whether the turn is over.
         """
         if reported is None:
-            found = estimate(asked, said, calls=int(ended))
+            found = estimate(asked, replied, calls=int(ended))
             self._estimated += found
             return found, False
         fits = self._estimated.input <= reported.input and self._estimated.output <= reported.output
         return _beyond(reported, self._estimated), self.reports and fits and not self._lost
 
 
-def estimate(asked: int, said: int, *, calls: int) -> Usage:
+def estimate(asked: int, replied: int, *, calls: int) -> Usage:
     """Usage by the number of characters."""
     return Usage(
         input=-(-asked // CHARACTERS_A_TOKEN),
-        output=-(-said // CHARACTERS_A_TOKEN),
+        output=-(-replied // CHARACTERS_A_TOKEN),
         calls=calls,
         source=ESTIMATED,
     )

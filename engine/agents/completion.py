@@ -71,9 +71,9 @@ def give_up(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     if event.data['message'] and any(part['kind'] == 'call' for part in event.data['message']['parts']):
         stopped = f'it used all its {spec.turns} turns'
     agent.problem = f'{stopped}, and there is still missing: {"; ".join(unmet(agent)) or "nothing"}'
-    said = strip_signal(spec.until.signal, str(event.data.get('text', ''))) if spec.until else ''
-    if said and getattr(scope.state.memory, 'revision', 2) > 2:
-        agent.problem += f'. It said last: {said[:MAX_LAST_WORDS]}'
+    reason = strip_signal(spec.until.signal, str(event.data.get('text', ''))) if spec.until else ''
+    if reason and getattr(scope.state.memory, 'revision', 2) > 2:
+        agent.problem += f'. It said last: {reason[:MAX_LAST_WORDS]}'
 
 
 def unmet(agent: AgentState) -> list[str]:

@@ -226,13 +226,13 @@ def _workspace(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> W
 
 def _opening(spec: AgentSpec, agent: AgentState, session: AgentSession) -> str:
     """The first prompt of a new session: the task, and what has happened before, if anything has."""
-    said = [message for message in agent.messages if message.role != 'system']
+    messages = [message for message in agent.messages if message.role != 'system']
     system = [message.text for message in agent.messages if message.role == 'system']
     lead = [*system, OWN_TOOLS.format(root=session.root)]
-    if not any(message.role == 'assistant' for message in said):
-        return '\n\n'.join([*lead, *(message.text for message in said), *_shape(spec)])
-    past = said if said[-1].role != 'user' else said[:-1]
-    last = GO_ON if said[-1].role != 'user' else said[-1].text
+    if not any(message.role == 'assistant' for message in messages):
+        return '\n\n'.join([*lead, *(message.text for message in messages), *_shape(spec)])
+    past = messages if messages[-1].role != 'user' else messages[:-1]
+    last = GO_ON if messages[-1].role != 'user' else messages[-1].text
     history = _history(past)
     return '\n\n'.join(
         [

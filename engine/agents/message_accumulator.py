@@ -63,10 +63,10 @@ class MessageAccumulator:
             raise ModelError('the answer was cut short', kind='truncated', retryable=True, usage=self.usage)
         message = Message(role='assistant', parts=tuple(self._parts(call_id)))
         if self.completed.reason == 'filter':
-            said = message.text.strip()[:MOST_REFUSED]
+            text = message.text.strip()[:MOST_REFUSED]
             problem = f'the provider withheld the answer ({self.completed.finish or "content filter"})'
             raise ModelError(
-                f'{problem}: {said}' if said else problem, kind='content filter', usage=self.usage
+                f'{problem}: {text}' if text else problem, kind='content filter', usage=self.usage
             )
         return message
 

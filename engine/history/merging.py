@@ -73,7 +73,7 @@ class RunMerging:
         project = str(info.parameters.get('project') or '')
         folders, base = await self._folders(run)
         view = await self._reader.view(run)
-        newest = {name: (said, versions) for name, said, versions in _candidates(view.memory)}
+        newest = {name: (summary, versions) for name, summary, versions in _candidates(view.memory)}
         if newest:
             folders = {
                 name: (folders[name][0], str(versions[-1]['snapshot']) if versions else folders[name][1])
@@ -92,7 +92,7 @@ class RunMerging:
             best=best,
             base=base,
             branches=tuple(await repository.branches()) if repository else (),
-            said={name: said for name, (said, _) in newest.items()},
+            said={name: summary for name, (summary, _) in newest.items()},
             tests={name: _counts(versions[-1]) for name, (_, versions) in newest.items() if versions},
         )
 

@@ -164,11 +164,11 @@ class MemoryJournal:
         found = [info for info in self._infos.values() if not info.status.ended and not info.deleted]
         return sorted(found, key=lambda info: (info.created, info.id))
 
-    async def annotate(self, run: RunId, **said: Unpack[Annotation]) -> RunInfo:
+    async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
         """Change a person's annotations of a run."""
-        given: dict[str, Any] = dict(said)
-        if 'tags' in said:
-            given['tags'] = tuple(said['tags'])
+        given: dict[str, Any] = dict(changes)
+        if 'tags' in changes:
+            given['tags'] = tuple(changes['tags'])
         self._infos[run] = replace(self._infos[self._check_run(run)], **given)
         return self._infos[run]
 
@@ -286,13 +286,13 @@ class MemoryJournal:
 
     def _matches(self, query: RunQuery) -> list[RunInfo]:
         """All matches, in list order."""
-        said: dict[RunId, list[str]] = {}
+        texts: dict[RunId, list[str]] = {}
         for note in self._notes.values():
-            said.setdefault(note.run, []).append(note.text)
+            texts.setdefault(note.run, []).append(note.text)
         found = [
             info
             for info in self._infos.values()
-            if matches(info, query, said.get(info.id, []))
+            if matches(info, query, texts.get(info.id, []))
             and passes(self._trails.get(info.id), query.edges, query.state, trouble=query.trouble)
         ]
         return in_order(found, query)

@@ -160,7 +160,7 @@ class Journal(Protocol):
     async def unfinished(self) -> list[RunInfo]:
         """Every run outside the trash that has not ended, oldest first."""
 
-    async def annotate(self, run: RunId, **said: Unpack[Annotation]) -> RunInfo:
+    async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
         """Change a person's annotations of a run, or move it to or out of the trash."""
 
     async def notes(self, run: RunId) -> list[Note]:

@@ -16,17 +16,17 @@ IMAGE_TOKENS = 1_500
 """About what Anthropic counts for an image of a million pixels."""
 
 
-def estimate_usage(request: ModelRequest, said: int) -> Usage:
+def estimate_usage(request: ModelRequest, replied: int) -> Usage:
     """Estimate the usage of one call.
 
     Args:
         request: its messages, tools and schema count as input.
-        said: characters of output: text, reasoning and call arguments.
+        replied: characters of output: text, reasoning and call arguments.
     """
     asked = sum(map(message_length, request.messages))
     asked += sum(len(spec.description) + len(json.dumps(dict(spec.schema))) for spec in request.tools)
     asked += len(json.dumps(dict(request.schema))) if request.schema else 0
-    return Usage(input=_tokens(asked), output=_tokens(said), calls=1, source='estimated')
+    return Usage(input=_tokens(asked), output=_tokens(replied), calls=1, source='estimated')
 
 
 def message_length(message: Message) -> int:

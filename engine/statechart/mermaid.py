@@ -35,10 +35,10 @@ def mermaid(shape: Shape, *, folded: bool | Collection[str] = False) -> str:
 
 def edge_label(edge: EdgeShape) -> str:
     """The label of an edge: its event, unless that is an end or a start, and its guards."""
-    said = ', '.join([*(name.replace('_', ' ') for name in edge.conditions), *map(_negate, edge.unless)])
+    guards = ', '.join([*(name.replace('_', ' ') for name in edge.conditions), *map(_negate, edge.unless)])
     if edge.trigger in ('done', 'always', 'start'):
-        return said
-    return f'{edge.trigger} [{said}]' if said else edge.trigger
+        return guards
+    return f'{edge.trigger} [{guards}]' if guards else edge.trigger
 
 
 NEGATIONS = {'is': 'not', 'has': 'no', 'can': 'cannot', 'may': 'may not', 'must': 'need not'}

@@ -17,10 +17,10 @@ EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'aft
 
 def build_shape(pattern: PatternDefinition) -> Shape:
     """The shape of a pattern with its parameters."""
-    said = list(walk(pattern.chart_states()))
+    listed = list(walk(pattern.chart_states()))
     states: list[StateShape] = []
     start = EdgeShape(trigger='start', source=START, dest=pattern.initial)
-    for path, parent, state in said:
+    for path, parent, state in listed:
         children = children_of(state)
         kind = 'parallel' if state.get('parallel') else 'compound' if children else 'atomic'
         if kind == 'parallel':
@@ -48,7 +48,7 @@ def build_shape(pattern: PatternDefinition) -> Shape:
         title=pattern.title,
         initial=StatePath(pattern.initial),
         states=tuple(states),
-        edges=(start, *(edge for edge, _ in declared_edges(pattern, said))),
+        edges=(start, *(edge for edge, _ in declared_edges(pattern, listed))),
         answer=pattern.answer,
         caveat=pattern.caveat,
         panels=panel_fields(pattern),

@@ -156,9 +156,9 @@ def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> tuple[Any
     choices = dict(_choices(items if isinstance(items, Mapping) else {}))
     one: Any = Literal[tuple(choices)] if choices else _simple(schema)
     kind: Any = list[one] if several else one
-    said = str(schema.get('description') or '')
+    description = str(schema.get('description') or '')
     if several and choices:
-        said = f'{said} Any of: {", ".join(choices)}.'.strip()
+        description = f'{description} Any of: {", ".join(choices)}.'.strip()
     named = {} if several else {value: label for value, label in choices.items() if value != label}
     labels: dict[str, Any] | None = {'labels': named} if named else None
     return (
@@ -167,7 +167,7 @@ def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> tuple[Any
             schema.get('default', ... if required else None),
             alias=name,
             title=str(schema.get('title') or name.replace('_', ' ').capitalize()),
-            description=said or None,
+            description=description or None,
             json_schema_extra=labels,
             **({} if choices and not several else _bounds(schema)),
         ),

@@ -56,8 +56,8 @@ async def install_dependencies(
     ran = await sandbox.run(
         ['sh', '-c', command], workspace, limits=LIMITS, variables=_variables(), network=True
     )
-    said = CREDENTIALS.sub('', ran.output.strip())[-MAX_OUTPUT:]
-    text = '\n'.join(filter(None, (f'$ {command}', said, ran.summary)))
+    output = CREDENTIALS.sub('', ran.output.strip())[-MAX_OUTPUT:]
+    text = '\n'.join(filter(None, (f'$ {command}', output, ran.summary)))
     return Installation(folder=str(workspace.folder), ok=ran.code == 0, text=text)
 
 

@@ -148,10 +148,10 @@ def _open_sqlite(settings: Settings, write: bool) -> Iterator[Connection]:
             yield connection
 
 
-def _strictly(name: str, said: bytes) -> str:
+def _strictly(name: str, text: bytes) -> str:
     """Decode a text; a damaged one must not be repaired silently, as it is when runs are shown."""
     try:
-        return said.decode()
+        return text.decode()
     except UnicodeDecodeError as error:
         raise JournalDamaged(
             f'{name} holds a text that is not UTF-8 ({error}); put a backup in its place'

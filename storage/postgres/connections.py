@@ -118,19 +118,21 @@ def explain(error: Exception, name: str) -> Exception:
     """
     if isinstance(error, DBAPIError) and isinstance(error.orig, Exception):
         return explain(error.orig, name)
-    said = without_password(' '.join(str(error).split()))
+    message = without_password(' '.join(str(error).split()))
     if isinstance(error, UnicodeEncodeError):
         return JournalError(
-            f'{name}: a text contains half of a surrogate pair, which no database can store ({said})'
+            f'{name}: a text contains half of a surrogate pair, which no database can store ({message})'
         )
     if not isinstance(error, psycopg.Error):
         return error
     state = error.sqlstate or '08000'  # The driver's own errors are those of its connection.
     if advice := ADVICE.get(state) or ADVICE.get(state[:2]):
-        return JournalUnavailable(f'{name}: {advice} ({said})')
+        return JournalUnavailable(f'{name}: {advice} ({message})')
     if isinstance(error, psycopg.DataError):
-        return JournalError(f'{name}: it does not take a value ({said})')
-    return JournalDamaged(f'{name} is damaged, or was changed by others ({said}); put a backup in its place')
+        return JournalError(f'{name}: it does not take a value ({message})')
+    return JournalDamaged(
+        f'{name} is damaged, or was changed by others ({message}); put a backup in its place'
+    )
 
 
 def is_lost(error: Exception) -> bool:

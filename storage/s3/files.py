@@ -97,13 +97,13 @@ class S3Files:
 
     def check(self) -> None:
         """Write a file, read it and remove it. Raises `FilesUnavailable`."""
-        path, said = f'.check/{secrets.token_hex(8)}', b'hemicycle'
-        self.send(path, said)
+        path, data = f'.check/{secrets.token_hex(8)}', b'hemicycle'
+        self.send(path, data)
         try:
             found = b''.join(self.read(path))
         except FileNotFoundError:
             found = b''
-        if found != said:
+        if found != data:
             raise FilesUnavailable(f'{self.name}: what was written cannot be read back')
         self.remove([path])
 

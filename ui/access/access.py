@@ -132,7 +132,7 @@ class Access:
             await self.accounts.end_sessions(caller.name)
         else:
             await self.accounts.end_session(identity.key)
-        await self.audit.write(caller, 'logout', said={'everywhere': everywhere})
+        await self.audit.write(caller, 'logout', details={'everywhere': everywhere})
 
     async def resolve(self, kind: str, key: str) -> Caller:
         """The caller with this session or token as of now. Raises `SignedOut`."""

@@ -79,7 +79,7 @@ class AuditLog:
         action: str,
         *,
         runs: Sequence[RunId] = (),
-        said: Mapping[str, Any] | None = None,
+        details: Mapping[str, Any] | None = None,
         refused: str = '',
         address: str = '',
     ) -> None:
@@ -91,7 +91,7 @@ class AuditLog:
             'via': caller.via,
             'address': address or ADDRESS.get(),
             'refused': refused[:500],
-            'details': dict(said or {}),
+            'details': dict(details or {}),
         }
         line = Entry(
             kind=KIND,

@@ -193,13 +193,13 @@ class Guarded:
         family = await self._root.journal.family(run)
         return lineage_tree([info if caller.sees(info) else mask(info) for info in family])
 
-    async def _annotate(self, run: RunId, **said: Any) -> RunInfo:
-        if 'private' in said:
+    async def _annotate(self, run: RunId, **changes: Any) -> RunInfo:
+        if 'private' in changes:
             caller, info = await self._authorize('annotate', [run]), await self._root.info(run)
             if caller.role is not Role.ADMIN and info.author != caller.name:
                 raise NotAllowed(f'only {info.author or "an administrator"} may change who can see this run')
-        made: RunInfo = await self._behind('annotate', self._root.annotate)(run, **said)
-        if 'private' in said:
+        made: RunInfo = await self._behind('annotate', self._root.annotate)(run, **changes)
+        if 'private' in changes:
             Guarded._hidden += 1
         return made
 
@@ -275,7 +275,7 @@ def _named_arguments(
     method: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     given = _signature(method).bind(*args, **options).arguments
-    given |= given.pop('said', {})
+    given |= given.pop('changes', {})
     return {
         name: value if isinstance(value, (bool, int, float)) else str(getattr(value, 'name', value))[:200]
         for name, value in given.items()

@@ -85,7 +85,7 @@ def _noting(send: Send, access: Access, identity: SignedIdentity, found: re.Matc
             status = message['status']
             refused = f'answered {status}' if status >= 400 else ''
             runs = [RunId(found['run'])]
-            await access.audit.write(identity.known, 'download', runs=runs, said=details, refused=refused)
+            await access.audit.write(identity.known, 'download', runs=runs, details=details, refused=refused)
         await send(message)
 
     return sent

@@ -78,7 +78,7 @@ class Login:
         self, request: Request, problem: str = '', name: str = '', status: int = 200, later: int = 0
     ) -> Response:
         wanted = own_path(request.query_params.get('next', ''))
-        said = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ''
+        message = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ''
         form = PASSWORD.format(
             next=escape(wanted),
             name=escape(name),
@@ -93,7 +93,9 @@ class Login:
                 f'Log in with {escape(self._provider.name)}</a>'
             )
         headers = HEADERS | ({'Retry-After': str(later)} if later else {})
-        return HTMLResponse(PAGE.format(problem=said, password=form, provider=link), status, headers=headers)
+        return HTMLResponse(
+            PAGE.format(problem=message, password=form, provider=link), status, headers=headers
+        )
 
     async def show(self, request: Request) -> Response:
         """Show the page, or redirect a visitor who is logged in."""

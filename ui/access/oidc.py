@@ -203,13 +203,13 @@ class Provider:
             )
             account = await access.accounts.link(issuer, subject, name, first)
             made = Caller(account.name, account.role, self.name)
-            await access.audit.write(made, 'account.add', said={'name': account.name, 'role': str(first)})
+            await access.audit.write(made, 'account.add', details={'name': account.name, 'role': str(first)})
         elif self.settings.roles and role is None:  # who had one before
             raise LoginRefused(f'{self.name} no longer gives you a role here. Ask an administrator.')
         elif role and role is not account.role:
             await access.accounts.set_role(account.name, role)
             made = Caller(account.name, role, self.name)
-            await access.audit.write(made, 'account.role', said={'name': account.name, 'role': str(role)})
+            await access.audit.write(made, 'account.role', details={'name': account.name, 'role': str(role)})
         return await access.accounts.by_subject(issuer, subject) or account
 
     def _map_role(self, claims: Mapping[str, Any]) -> Role | None:

@@ -77,7 +77,7 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
         dependencies=[Depends(identify)],
         generate_unique_id_function=lambda route: route.name,
         responses=problems(400, 403, 422, 503),
-        openapi_tags=[{'name': name, 'description': said} for name, said in TAGS],
+        openapi_tags=[{'name': name, 'description': description} for name, description in TAGS],
         strict_content_type=False,  # `OwnOrigin` says so with 415.
     )
     app.state.backend = backend

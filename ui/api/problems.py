@@ -127,7 +127,7 @@ def problem(  # noqa: PLR0913  (three have defaults)
         title=HTTPStatus(status).phrase,
         status=status,
         detail=detail,
-        errors=[FieldProblem(field=name, detail=said) for name, said in (errors or {}).items()],
+        errors=[FieldProblem(field=name, detail=text) for name, text in (errors or {}).items()],
         about=dict(about or {}),
     )
     return JSONResponse(body.model_dump(), status, media_type=MEDIA, headers=dict(headers or {}))
@@ -166,8 +166,8 @@ class PlainErrors:
             else:
                 text += message.get('body', b'')
                 if not message.get('more_body'):
-                    kind, said = KNOWN.get(status, (_kind(status), text.decode(errors='replace')))
-                    await problem(status, kind, said)(scope, receive, send)
+                    kind, detail = KNOWN.get(status, (_kind(status), text.decode(errors='replace')))
+                    await problem(status, kind, detail)(scope, receive, send)
 
         known = scope['type'] == 'http' and scope['path'].startswith(self._below)
         await self._served(scope, receive, sent if known else send)

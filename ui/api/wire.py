@@ -123,14 +123,14 @@ def _adapter(record: Any) -> TypeAdapter[Any]:
 def _derive(record: type[Any], name: str, *, given: bool) -> type[BaseModel]:
     if found := MODELS.get((record, given)):
         return found
-    hints, said = get_type_hints(record, include_extras=True), _docstrings(record)
+    hints, docs = get_type_hints(record, include_extras=True), _docstrings(record)
     made: dict[str, Any] = {}
     for field in fields(record):
         kind = _map_type(hints[field.name], given=given)
         if hints[field.name] == Instant and field.name in NEVER:
             kind = MAYBE
         default = _default(field) if given else ...
-        made[field.name] = (kind, ModelField(default, description=said.get(field.name)))
+        made[field.name] = (kind, ModelField(default, description=docs.get(field.name)))
     config = ConfigDict(from_attributes=True, extra='forbid' if given else 'ignore')
     model: type[BaseModel] = create_model(name, __config__=config, __doc__=inspect.getdoc(record), **made)
     return MODELS.setdefault((record, given), model)

@@ -272,10 +272,10 @@ TYPES = {
 def name_type(option: Any, ctx: Any) -> str:
     """What an option takes, for its help: Typer would say `<list[str]>`, and `<bool>` of a flag."""
     known = str(option.display_type(ctx) or '').strip('<>').removeprefix('list[').removesuffix(']')
-    said = TYPES.get(known, known)
+    name = TYPES.get(known, known)
     if isinstance(option, TyperArgument):  # its name says it
-        return said if '|' in said else ''
-    return str(option.metavar or said)
+        return name if '|' in name else ''
+    return str(option.metavar or name)
 
 
 for kind in (TyperOption, TyperArgument):

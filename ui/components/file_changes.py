@@ -20,7 +20,7 @@ class FileChanges:
     def __init__(self) -> None:
         self._turn, self._picked = 0, ''
         self._entries: dict[str, FileChange] = {}
-        self._said = Text('p', '', 'files-said muted small', role='status')
+        self._summary = Text('p', '', 'files-said muted small', role='status')
         with ui.element('div').classes('files-body') as self._body:
             self._tree = FileTree(self._pick, label='Files that differ')
             with ui.element('div').classes('file'):
@@ -44,7 +44,7 @@ class FileChanges:
         if turn != self._turn:
             return
         self._entries = {entry.path: entry for entry in found}
-        self._said.show(summarize_changes(found))
+        self._summary.show(summarize_changes(found))
         self._body.set_visibility(bool(found))
         self._tree.show([entry_line(entry) for entry in found], '')
         self._pick(self._picked if self._picked in self._entries else next(iter(self._entries), ''))

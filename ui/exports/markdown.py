@@ -45,8 +45,8 @@ async def write_transcript(
         yield await asyncio.to_thread(page, steps)
     yield '\n'.join(_end(shape, view))
     when = format_moment(conductor.clock.now())
-    said = f'Exported {when} by Hemicycle {program_version()}; {redaction_note(hide.found)}.'
-    yield f'\n---\n\n{said} This is a recording: no model is called.\n'
+    footer = f'Exported {when} by Hemicycle {program_version()}; {redaction_note(hide.found)}.'
+    yield f'\n---\n\n{footer} This is a recording: no model is called.\n'
 
 
 def _without(record: T, hide: Redaction) -> T:
@@ -93,7 +93,7 @@ def _head(info: RunInfo, shape: Shape, view: View) -> Iterator[str]:
         ('Tags', escape_markdown(', '.join(info.tags))),
         ('Waits for', escape_markdown(view.waiting)),
     ]
-    yield from (f'- **{name}:** {said}' for name, said in facts if said)
+    yield from (f'- **{name}:** {fact}' for name, fact in facts if fact)
     if info.note:
         yield f'\n{quote(info.note)}'
     if info.parameters:
@@ -105,8 +105,8 @@ def _head(info: RunInfo, shape: Shape, view: View) -> Iterator[str]:
 
 
 def _status(view: View) -> str:
-    said = status_text(view.status, view.error)
-    return f'{said}: {escape_markdown(view.error)}' if view.error else said
+    text = status_text(view.status, view.error)
+    return f'{text}: {escape_markdown(view.error)}' if view.error else text
 
 
 def _end(shape: Shape, view: View) -> Iterator[str]:

@@ -64,7 +64,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
         }
     )
     chart = redaction.text(drawing)
-    said = (
+    text = (
         f'Exported {format_moment(now)} by Hemicycle {program_version()}; {redaction_note(redaction.found)}.'
         ' This is a recording: no model is called.'
     )
@@ -75,7 +75,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
         title=html.escape(content['title'] or info.pattern),
         mark=MARK,
         chart=_bare(chart) or '<p class="empty">No diagram: Graphviz was not installed.</p>',
-        said=html.escape(said),
+        said=html.escape(text),
         style=style,
         script=script,
         data=data,

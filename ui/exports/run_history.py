@@ -79,7 +79,7 @@ class _Reader:
         self.fold, self.steps = Fold(info.id, shape), list[dict[str, Any]]()
         self._shape, self._known, self._text = shape, known, 0
         self._visits: dict[str, list[int]] = {}
-        self._said: dict[str, Any] = {}
+        self._state: dict[str, Any] = {}
 
     def add(self, steps: Sequence[Transition]) -> None:
         for step in steps:
@@ -123,7 +123,7 @@ class _Reader:
 
     def _now(self, view: View) -> dict[str, Any]:
         """What is shown about the run as a whole, where it differs from the step before."""
-        said = {
+        state = {
             'status': view.status.value,
             'where': ', '.join(map(path_text, view.active)),
             'used': usage_headline(view.usage),
@@ -137,8 +137,8 @@ class _Reader:
                 for path, spent in sorted(view.spending.items())
             ],
         }
-        fresh = {name: value for name, value in said.items() if self._said.get(name) != value}
-        self._said = said
+        fresh = {name: value for name, value in state.items() if self._state.get(name) != value}
+        self._state = state
         return fresh
 
 

@@ -147,16 +147,16 @@ class FleetWorker:
 
     async def _connect(self) -> Temporal | None:
         """Temporal, once it answers; None if this process is to leave before."""
-        said = False
+        reported = False
         while not self._leaving.is_set():
             try:
                 return await Temporal.at(
                     self._fleet.temporal, namespace=self._fleet.namespace, identity=self.owner
                 )
             except TemporalUnavailable as error:
-                if not said:
+                if not reported:
                     log.warning('%s', error)
-                said = True
+                reported = True
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), AGAIN)
         return None

@@ -65,10 +65,10 @@ def value_html(value: Any, name: str = '') -> str:
 def wordings(value: Any, name: str = '') -> dict[str, str]:
     """The constants in a JSON value, each in words; `name` is that of its field."""
     if isinstance(value, str):
-        return {value: said} if (said := constant_text(value, name)) != value else {}
+        return {value: text} if (text := constant_text(value, name)) != value else {}
     listed = [(name, item) for item in value] if isinstance(value, list | tuple) else ()
     items = value.items() if isinstance(value, Mapping) else listed
-    return {constant: said for key, item in items for constant, said in wordings(item, str(key)).items()}
+    return {constant: text for key, item in items for constant, text in wordings(item, str(key)).items()}
 
 
 def _is_message(value: Any) -> TypeGuard[Mapping[str, Any]]:
@@ -76,18 +76,18 @@ def _is_message(value: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _message(message: Mapping[str, Any]) -> str:
-    said = [TITLES.get(str(message['role']), str(message['role']))]
+    parts = [TITLES.get(str(message['role']), str(message['role']))]
     for part in message['parts']:
         match part.get('kind'):
             case 'call':
                 given = call_line(str(part.get('arguments') or ''), 240)
-                said.append(f'Calls {part.get("name")}' + (f' ({given})' if given else ''))
+                parts.append(f'Calls {part.get("name")}' + (f' ({given})' if given else ''))
             case 'result':
-                said.append(f'{part.get("name")}: {_brief(part.get("text"))}')
+                parts.append(f'{part.get("name")}: {_brief(part.get("text"))}')
             case 'text' | 'reasoning':
                 text = part.get('text')
-                said.append(_brief(text) if (answer := _parse(text)) is text else value_text(answer))
-    return '\n'.join(said)
+                parts.append(_brief(text) if (answer := _parse(text)) is text else value_text(answer))
+    return '\n'.join(parts)
 
 
 def _brief(text: Any) -> str:

@@ -70,11 +70,11 @@ def divergence_reason(found: Comparison, parted: Divergence) -> str:
         case 'guard' if parted.guards:
             # Which guards are no longer evaluated follows from one that answered differently.
             both = [one for one in parted.guards if None not in (one.a, one.b)] or parted.guards
-            said = [
+            reasons = [
                 f'{guard_question(one.name, one.says)} {_answer(one.a)} in A, {_answer(one.b).lower()} in B'
                 for one in both
             ]
-            guards = list(dict.fromkeys(said))  # one guard may be on several edges
+            guards = list(dict.fromkeys(reasons))  # one guard may be on several edges
             more = f' (and {len(guards) - 3} more)' if len(guards) > 3 else ''
             return f'{". ".join(guards[:3])}{more}: {ways}.'
         case 'event':

@@ -57,8 +57,8 @@ def pause_sentence(reason: str) -> str:
     """The engine's reason why a run is paused, as a sentence."""
     if not reason:
         return ''
-    said = reason_text(reason)
-    return f'Stopped at {said}' if HIT.match(reason) else f'{said[0].upper()}{said[1:]}'
+    text = reason_text(reason)
+    return f'Stopped at {text}' if HIT.match(reason) else f'{text[0].upper()}{text[1:]}'
 
 
 def hit_numbers(reason: str) -> frozenset[str]:
@@ -128,8 +128,8 @@ def location_text(item: Breakpoint) -> str:
 
 def breakpoint_label(item: Breakpoint) -> str:
     """A breakpoint in a sentence, as screen readers announce it."""
-    said = location_text(item)
-    return f'{said}, when {item.when}' if item.when else said
+    label = location_text(item)
+    return f'{label}, when {item.when}' if item.when else label
 
 
 def breakpoint_facts(item: Breakpoint) -> list[str]:

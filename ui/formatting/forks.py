@@ -67,10 +67,10 @@ def summarize_overrides(parent: RunInfo | None, info: RunInfo, begin: Transition
         info: the fork.
         begin: its own first step, which holds its edits.
     """
-    said = [*_edits(begin.event.data if begin else {}), *(_settings(parent, info) if parent else ())]
+    changes = [*_edits(begin.event.data if begin else {}), *(_settings(parent, info) if parent else ())]
     if dict(info.options.get('play') or {}).get('after') == 'recorded':
-        said.append('replayed')
-    return ', '.join(dict.fromkeys(said)) or SAME
+        changes.append('replayed')
+    return ', '.join(dict.fromkeys(changes)) or SAME
 
 
 def _edits(data: Mapping[str, Any]) -> Iterator[str]:

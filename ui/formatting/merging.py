@@ -21,8 +21,8 @@ def pull_request(found: Mergeable, agent: str, changes: Sequence[FileChange]) ->
     lines = [f'# {" ".join(run.title.split()) or run.pattern}', '']
     if task := str(run.parameters.get('task') or run.parameters.get('request') or ''):
         lines += ['## Task', '', *(f'> {line}' for line in task.splitlines()), '']
-    if said := found.said.get(agent, ''):
-        lines += ['## What was done', '', said.strip(), '']
+    if summary := found.said.get(agent, ''):
+        lines += ['## What was done', '', summary.strip(), '']
     if tests := found.tests.get(agent, ''):
         lines += ['## Tests', '', f'Required tests: {tests}.', '']
     lines += [f'## Files ({count(len(changes), "file")})', '']

@@ -53,8 +53,8 @@ def describe_problem(kind: str, bounds: Mapping[str, Any], given: Any, message: 
             name: int(to) if isinstance(to, float) and to.is_integer() else to for name, to in bounds.items()
         }
         return SENTENCES[kind].format(**{**whole, 'size': size})
-    said = message.removeprefix('Value error, ')
-    return f'{said[:1].upper()}{said[1:]}{"" if said.endswith((".", "!", "?")) else "."}'
+    text = message.removeprefix('Value error, ')
+    return f'{text[:1].upper()}{text[1:]}{"" if text.endswith((".", "!", "?")) else "."}'
 
 
 def _plain(bound: Any) -> Any:

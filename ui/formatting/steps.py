@@ -162,8 +162,8 @@ def guard_answer(*, wanted: bool, value: bool | None) -> str:
     """The answer to a guard's question; where it blocks the edge, what it would have to be."""
     if value is None:
         return 'Not evaluated.'
-    said = 'Yes' if value else 'No'
-    return f'{said}.' if value is wanted else f'{said} (must be {"yes" if wanted else "no"}).'
+    answer = 'Yes' if value else 'No'
+    return f'{answer}.' if value is wanted else f'{answer} (must be {"yes" if wanted else "no"}).'
 
 
 def previous_values(document: Mapping[str, Any], changes: Iterable[Change]) -> list[Any]:

@@ -110,8 +110,8 @@ def call_line(arguments: str, limit: int = 300) -> str:
         given = arguments
     if not isinstance(given, dict):
         return short_json(arguments, limit)
-    said = (f'{name.replace("_", " ")}: {clip(_in_words(value), limit)}' for name, value in given.items())
-    return clip(' · '.join(said), limit)
+    parts = (f'{name.replace("_", " ")}: {clip(_in_words(value), limit)}' for name, value in given.items())
+    return clip(' · '.join(parts), limit)
 
 
 def _in_words(value: Any) -> str:
@@ -126,8 +126,8 @@ def _in_words(value: Any) -> str:
 
 def result_line(result: Mapping[str, Any], limit: int = 300) -> str:
     """What came back from a call, in one line."""
-    said = str(result.get('text', ''))
-    return short_json(said if result.get('ok', True) else f'{WORDS[_ending(result)]}: {said}', limit)
+    text = str(result.get('text', ''))
+    return short_json(text if result.get('ok', True) else f'{WORDS[_ending(result)]}: {text}', limit)
 
 
 def logged_call(text: str) -> str:
@@ -184,5 +184,5 @@ def argument_problem(text: str, tool: Tool | None) -> str:
     try:
         tool.arguments.model_validate(values)
     except ValidationError as error:
-        return ' '.join(f'{name or "Arguments"}: {said}' for name, said in problems(error).items())
+        return ' '.join(f'{name or "Arguments"}: {problem}' for name, problem in problems(error).items())
     return ''

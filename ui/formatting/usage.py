@@ -74,8 +74,8 @@ def usage_headline(usage: Usage) -> str:
 
 def _cost(usage: Usage) -> list[str]:
     """The cost, if there is any to report: simulated work costs nothing."""
-    said = cost_text(usage)
-    return ['cost unknown' if said == UNKNOWN else said] if usage.unpriced or usage.dollars else []
+    cost = cost_text(usage)
+    return ['cost unknown' if cost == UNKNOWN else cost] if usage.unpriced or usage.dollars else []
 
 
 def usage_rows(
@@ -117,12 +117,12 @@ def cache_note(usage: Usage, saving: float | None) -> str:
     if not (usage.cached or usage.written):
         return ''
     share = f'{usage.cached / max(usage.input, 1):.0%}'
-    said = f'Prompt caching: {usage.cached:,} of {usage.input:,} input tokens ({share}) came from the cache'
+    text = f'Prompt caching: {usage.cached:,} of {usage.input:,} input tokens ({share}) came from the cache'
     if saving is None or not round(saving, 6):
-        return f'{said}.'
+        return f'{text}.'
     if saving < 0:
-        return f'{said}; so far, writing to it has cost {dollars(-saving)} more than it saved.'
-    return f'{said}, which saved about {dollars(saving)}.'
+        return f'{text}; so far, writing to it has cost {dollars(-saving)} more than it saved.'
+    return f'{text}, which saved about {dollars(saving)}.'
 
 
 def usage_notes(view: View) -> list[str]:

@@ -23,7 +23,7 @@ def agent_blocks(agent: Mapping[str, Any], calls: CallContext | None = None) -> 
     """An agent's conversation (the dump of an `AgentState`); a tool call and its result are one block."""
     known = calls or CallContext()
     messages = agent.get('messages', ())
-    results = {part['id']: part for said in messages for part in said['parts'] if part['kind'] == 'result'}
+    results = {part['id']: part for entry in messages for part in entry['parts'] if part['kind'] == 'result'}
     blocks: list[Block] = []
     for message in messages:
         for part in message['parts']:
@@ -71,9 +71,9 @@ def _describe(name: str, value: Any) -> str:
         return f'{title}: {"yes" if value else "no"}'
     if isinstance(value, list):
         return f'{title}\n\n' + ('\n'.join(bullet(_plain(item)) for item in value) or '- none')
-    said = _plain(value, name)
+    text = _plain(value, name)
     # A list or a heading needs a line of its own.
-    return f'{title}:\n\n{said}' if BLOCK.match(said) or '\n\n' in said else f'{title}: {said}'
+    return f'{title}:\n\n{text}' if BLOCK.match(text) or '\n\n' in text else f'{title}: {text}'
 
 
 def _plain(value: Any, name: str = '') -> str:
@@ -81,10 +81,10 @@ def _plain(value: Any, name: str = '') -> str:
         case str():
             return constant_text(value, name) or 'none'
         case dict():
-            said = (
+            text = (
                 f'{key.replace("_", " ").capitalize()}: {_plain(held, key)}' for key, held in value.items()
             )
-            return ' · '.join(said) or 'none'
+            return ' · '.join(text) or 'none'
         case list():
             return ', '.join(map(_plain, value)) or 'none'
         case None | bool():

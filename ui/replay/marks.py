@@ -107,8 +107,8 @@ def _event_mark(transition: Transition) -> tuple[Kind, str] | None:
 
 def by_person(transition: Transition, mark: Mark) -> bool:
     """Whether a person did it, rather than the engine at a breakpoint or at the end of a script."""
-    said = {'pause': 'reason', 'breakpoints': 'problems'}.get(transition.event.name, '')
-    return mark.kind in ('human', 'pause') and said not in transition.event.data
+    field = {'pause': 'reason', 'breakpoints': 'problems'}.get(transition.event.name, '')
+    return mark.kind in ('human', 'pause') and field not in transition.event.data
 
 
 def _describe_recovery(data: Mapping[str, Any]) -> str:
@@ -116,12 +116,12 @@ def _describe_recovery(data: Mapping[str, Any]) -> str:
     if left := str(data.get('left', '')):
         return f'{reason_text(left)}: it continues on its own from here'
     run, _, at = str(data.get('forked', '')).rpartition('@')
-    said = f'{"retried" if data.get("retried") else "forked"} from run {run} at step {at}'
+    origin = f'{"retried" if data.get("retried") else "forked"} from run {run} at step {at}'
     if not run:
-        said = 'recovered: the work in flight was restarted'
+        origin = 'recovered: the work in flight was restarted'
     elif data.get('playing'):
-        said += ': later steps are replayed from the record'
-    return f'{said}; paused' if data.get('paused') else said
+        origin += ': later steps are replayed from the record'
+    return f'{origin}; paused' if data.get('paused') else origin
 
 
 def _describe_action(transition: Transition) -> str:
@@ -156,8 +156,8 @@ def _turns(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Itera
         yield 'verdict', output['verdict']  # of one reviewer: in a debate it is only a position
     for change in transition.changes:
         if change.path == DEBATED and isinstance(change.value, Mapping):
-            said = str(change.value.get('verdict', '')).replace('_', ' ').lower()
-            yield 'verdict', ': '.join(filter(None, (said, str(change.value.get('best') or ''))))
+            verdict = str(change.value.get('verdict', '')).replace('_', ' ').lower()
+            yield 'verdict', ': '.join(filter(None, (verdict, str(change.value.get('best') or ''))))
 
 
 def _revision(transition: Transition, visits: Mapping[str, Sequence[int]]) -> tuple[Kind, str] | None:

@@ -229,7 +229,7 @@ class EndpointLimiter:
         entry = await self._journal.entry(KIND, self.endpoint.name) or fresh
         now = self._clock.now()
         state = SharedState.of(entry.body, now)
-        said, paused = state.processes.get(self._process), self._until > state.until
+        report, paused = state.processes.get(self._process), self._until > state.until
         corrections = len(self._corrections)
         state.correct(self._corrections)
         state.until = max(state.until, self._until)
@@ -246,7 +246,7 @@ class EndpointLimiter:
             admitted.append(call)
         if not (mine.running or mine.waiting):
             del state.processes[self._process]
-        if admitted or corrections or paused or not _still_true(said, mine, now):
+        if admitted or corrections or paused or not _still_true(report, mine, now):
             await self._journal.write_entries([replace(entry, body=state.to_json())])
         del self._corrections[:corrections]
         for call in admitted:
@@ -264,12 +264,12 @@ class EndpointLimiter:
             call.tell(wait)
 
 
-def _still_true(said: CallReport | None, mine: CallReport, now: float) -> bool:
+def _still_true(report: CallReport | None, mine: CallReport, now: float) -> bool:
     """Whether the entry still says what this process has reported."""
-    if said is None:
+    if report is None:
         return not (mine.running or mine.waiting)
-    same = (said.running, said.waiting) == (mine.running, mine.waiting)
-    return same and said.seen > now - RENEWAL
+    same = (report.running, report.waiting) == (mine.running, mine.waiting)
+    return same and report.seen > now - RENEWAL
 
 
 class EndpointCall:

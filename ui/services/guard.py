@@ -84,8 +84,8 @@ class _Guarded:
         @functools.wraps(method)
         async def do(*args: Any, **options: Any) -> Any:
             caller = await self._identity.check()
-            said = {'name': str(getattr(args[0], 'name', args[0]))[:200]} if args else {}
-            note = functools.partial(self._record, caller, path, said=said)
+            details = {'name': str(getattr(args[0], 'name', args[0]))[:200]} if args else {}
+            note = functools.partial(self._record, caller, path, said=details)
             is_noted = role is not _VIEWER and name not in READING
             try:
                 caller.require(role, path)

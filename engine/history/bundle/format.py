@@ -144,12 +144,12 @@ INFO_FIELDS = tuple(item.name for item in fields(RunInfo) if item.name not in LO
 
 def run_line(info: RunInfo, shape: Shape, notes: Sequence[Note]) -> dict[str, Any]:
     """The line for a run: its summary, except for how it is stored here."""
-    said = [{name: getattr(note, name) for name in NoteLine.model_fields} for note in notes]
+    lines = [{name: getattr(note, name) for name in NoteLine.model_fields} for note in notes]
     return {
         'kind': 'run',
         'info': {name: getattr(info, name) for name in INFO_FIELDS},
         'shape': shape,
-        'notes': said,
+        'notes': lines,
     }
 
 

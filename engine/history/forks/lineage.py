@@ -37,5 +37,5 @@ def origin_of(info: RunInfo) -> Kind:
     """How a run originated."""
     if info.parent is None:
         return 'root'
-    said = info.options.get('kind')
-    return said if said in ('rerun', 'retry') else 'fork'
+    kind = info.options.get('kind')
+    return kind if kind in ('rerun', 'retry') else 'fork'

@@ -45,16 +45,16 @@ class ReplayPolicy:
         return cls(**kept)
 
 
-def play_of(said: ForkOverrides | ReplayPolicy, path: str, role: str, step: int) -> StepSource:
+def play_of(policy: ForkOverrides | ReplayPolicy, path: str, role: str, step: int) -> StepSource:
     """The source by the most specific setting: the step, the innermost state, the role, or the default."""
-    if f'@{step}' in said.plays:
-        return said.plays[f'@{step}']
+    if f'@{step}' in policy.plays:
+        return policy.plays[f'@{step}']
     where = path
     while where:
-        if where in said.plays:
-            return said.plays[where]
+        if where in policy.plays:
+            return policy.plays[where]
         where = parent_of(where)
-    return said.plays.get(role, said.after)
+    return policy.plays.get(role, policy.after)
 
 
 def policy_of(variation: ForkOverrides, *, begin: int, at: int, until: int) -> ReplayPolicy | None:

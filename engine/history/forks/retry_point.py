@@ -30,11 +30,11 @@ def _failed_step(steps: list[Transition], reason: str) -> Transition:
     caused = [step for step in steps if not step.raised]
     last = caused[-1]
     for step in reversed(caused):
-        name, said = step.event.name, str(step.event.data.get('error', ''))
+        name, error = step.event.name, str(step.event.data.get('error', ''))
         if name == 'extend':
             break
         if name == 'exhaust':
             return step
-        if name in ('failed', 'expired') and said and said in reason:
+        if name in ('failed', 'expired') and error and error in reason:
             return step
     return last

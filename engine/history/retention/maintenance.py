@@ -40,9 +40,9 @@ class RunMaintenance:
         """The configured policy."""
         return self._live.catalog.configuration.retention
 
-    async def annotate(self, run: RunId, **said: Unpack[Annotation]) -> RunInfo:
+    async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
         """Change title, tags, note, star or pin; omitted ones stay. Raises `UnknownRun`."""
-        return await self.journal.annotate(run, **said)
+        return await self.journal.annotate(run, **changes)
 
     async def write_note(self, run: RunId, text: str, *, at: int = 0, note: int = 0) -> Note:
         """Add a note to step `at`, or replace the text of note number `note`.

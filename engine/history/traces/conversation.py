@@ -50,37 +50,37 @@ class Conversation:
 
     def ask(self, chat: Span, began: Span | None = None) -> list[Change]:
         """It calls a model: the new messages in the request; `began`: its own span, at its first call."""
-        said = read_messages(chat)
-        if not said.inputs and began:
+        messages = read_messages(chat)
+        if not messages.inputs and began:
             task = _task(began)
-            said = replace(task, instructions=said.instructions or task.instructions)
-            return self._add_messages(said, anew=False)
-        return self._add_messages(said)
+            messages = replace(task, instructions=messages.instructions or task.instructions)
+            return self._add_messages(messages, anew=False)
+        return self._add_messages(messages)
 
-    def _add_messages(self, said: SpanMessages, *, anew: bool = True) -> list[Change]:
+    def _add_messages(self, messages: SpanMessages, *, anew: bool = True) -> list[Change]:
         """The new messages of a request; one that does not continue the conversation replaces it."""
         made = []
-        if said.instructions and said.instructions != self._agent.instructions:
-            self._agent.instructions = said.instructions
-            made.append(self._set('instructions', said.instructions))
+        if messages.instructions and messages.instructions != self._agent.instructions:
+            self._agent.instructions = messages.instructions
+            made.append(self._set('instructions', messages.instructions))
         known = self._agent.messages
-        if not said.inputs:
+        if not messages.inputs:
             return made
-        if len(said.inputs) >= len(known) and all(map(_same, known, said.inputs)):
-            return made + [self._add(message) for message in said.inputs[len(known) :]]
+        if len(messages.inputs) >= len(known) and all(map(_same, known, messages.inputs)):
+            return made + [self._add(message) for message in messages.inputs[len(known) :]]
         if not anew:
-            return made + [self._add(message) for message in said.inputs]
-        self._agent.messages = list(said.inputs)
-        self._called = {call.id for message in said.inputs for call in message.calls}
+            return made + [self._add(message) for message in messages.inputs]
+        self._agent.messages = list(messages.inputs)
+        self._called = {call.id for message in messages.inputs for call in message.calls}
         return [*made, self._set('messages', to_jsonable_python(self._agent.messages))]
 
     def answer(self, chat: Span, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
         """A model answers; `batch` is the tools that ran next, in case the trace does not hold the reply."""
-        said = read_messages(chat).reply
-        if said is None:
+        reply = read_messages(chat).reply
+        if reply is None:
             calls = tuple(_call_of(tool) for tool in batch)
-            said = Message(role='assistant', parts=calls or (Text(text=UNKNOWN),))
-        numbered = enumerate(said.parts, 1)
+            reply = Message(role='assistant', parts=calls or (Text(text=UNKNOWN),))
+        numbered = enumerate(reply.parts, 1)
         parts = tuple(
             replace(part, id=part.id or f'{chat.id}-{number}') if isinstance(part, ToolCall) else part
             for number, part in numbered
@@ -181,15 +181,15 @@ class Conversation:
 
 def _task(span: Span) -> SpanMessages:
     """What an agent's own span says it was told: nothing that comes after its first words."""
-    said = read_messages(span)
+    messages = read_messages(span)
     before = []
-    for message in said.inputs:
+    for message in messages.inputs:
         if message.role == 'assistant':
             break
         before.append(message)
     if not before and (text := words_of(first_of(span.attributes, names.INPUTS))):
         before = [Message.of('user', text)]
-    return replace(said, inputs=tuple(before))
+    return replace(messages, inputs=tuple(before))
 
 
 def _call_of(tool: Span) -> ToolCall:

@@ -130,11 +130,11 @@ class Span(_Part):
     def error(self) -> str:
         """What went wrong, or ''."""
         raised = [event.attributes for event in self.events if event.name == 'exception']
-        said = next((str(one['exception.message']) for one in raised if one.get('exception.message')), '')
+        message = next((str(one['exception.message']) for one in raised if one.get('exception.message')), '')
         kind = next((str(one['exception.type']) for one in raised if one.get('exception.type')), '')
         if self.status.code not in (2, 'STATUS_CODE_ERROR', 'ERROR'):
             return ''
-        return self.status.message or said or kind or str(self.attributes.get('error.type') or 'it failed')
+        return self.status.message or message or kind or str(self.attributes.get('error.type') or 'it failed')
 
 
 class _ScopeSpans(_Part):

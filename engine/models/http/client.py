@@ -316,8 +316,8 @@ async def _refusal(response: httpx.Response, deadline: Deadline) -> ModelError:
 def _not_a_stream(body: bytes, kind: str) -> ModelError:
     """The error for an answer that is neither server-sent events nor the dialect's JSON."""
     form = 'JSON, but not that of the dialect' if body[:1] in JSON_STARTS else 'not server-sent events'
-    said = unreadable_error(page_text(body.decode('utf-8', 'replace')))
-    problem = f'it answered with {kind or "no content type"}: {form}; is the address right? {said}'
+    message = unreadable_error(page_text(body.decode('utf-8', 'replace')))
+    problem = f'it answered with {kind or "no content type"}: {form}; is the address right? {message}'
     return ModelError(problem, kind='bad response', status=200)
 
 
@@ -327,9 +327,9 @@ MOST_SAID = 2_000
 
 def _annotate_error(error: ModelError, endpoint: Endpoint, decoder: Decoder | None) -> ModelError:
     """Prefix the error with the endpoint's name, remove its secrets, and shorten it."""
-    said = clip(endpoint.hide(error.problem), MOST_SAID)
+    message = clip(endpoint.hide(error.problem), MOST_SAID)
     return ModelError(
-        f'{endpoint.name}: {said}' if endpoint.name else said,
+        f'{endpoint.name}: {message}' if endpoint.name else message,
         kind=error.kind,
         retryable=error.retryable,
         retry_after=error.retry_after,

@@ -37,12 +37,12 @@ class Deadline:
         """The timeout error."""
         timeouts = self._timeouts
         if self._now() - self._started >= timeouts.total:
-            said = f'it took more than {timeouts.total:g} s'
+            reason = f'it took more than {timeouts.total:g} s'
         elif self._events:
-            said = f'it said nothing more for {timeouts.idle:g} s'
+            reason = f'it said nothing more for {timeouts.idle:g} s'
         else:
-            said = f'it said nothing for {timeouts.first:g} s'
-        return ModelError(said, kind='timeout', retryable=True)
+            reason = f'it said nothing for {timeouts.first:g} s'
+        return ModelError(reason, kind='timeout', retryable=True)
 
     def add_wait(self, seconds: float) -> None:
         """Count seconds waited in vain."""

@@ -44,5 +44,5 @@ def _shared_context(file: str, folder: str) -> ssl.SSLContext:
 
 
 def _unusable(endpoint: Endpoint, what: str, file: str, error: Exception) -> ModelError:
-    said = endpoint.hide(getattr(error, 'strerror', None) or getattr(error, 'reason', None) or str(error))
-    return ModelError(f'{endpoint.name}: its {what} {file} cannot be used: {said}', kind='bad request')
+    reason = endpoint.hide(getattr(error, 'strerror', None) or getattr(error, 'reason', None) or str(error))
+    return ModelError(f'{endpoint.name}: its {what} {file} cannot be used: {reason}', kind='bad request')

@@ -224,8 +224,8 @@ def _error_text(error: httpx.TransportError) -> str:
     return f'{type(error).__name__}: {error}'
 
 
-def _parse_error(said: str) -> httpx.TransportError:
-    name, _, text = said.partition(': ')
+def _parse_error(line: str) -> httpx.TransportError:
+    name, _, text = line.partition(': ')
     kind = getattr(httpx, name, httpx.ReadError)
     made = kind(text) if isinstance(kind, type) and issubclass(kind, httpx.TransportError) else None
-    return made or httpx.ReadError(said)
+    return made or httpx.ReadError(line)

@@ -23,7 +23,7 @@ def describe_nearest(asked: Mapping[str, Any], recorded: list[dict[str, Any]]) -
     if not found:
         return 'it is the same as one that was asked before'
     more = f'; and {len(found) - MOST_SHOWN} more' if len(found) > MOST_SHOWN else ''
-    return 'the nearest differs: ' + '; '.join(said for said, _ in found[:MOST_SHOWN]) + more
+    return 'the nearest differs: ' + '; '.join(difference for difference, _ in found[:MOST_SHOWN]) + more
 
 
 def _differences(old: Any, new: Any, at: str) -> Iterator[tuple[str, int]]:

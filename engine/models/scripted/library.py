@@ -123,8 +123,8 @@ def _load_scenario(path: Path) -> Scenario | Fault:
         first, *others = error.errors()
         where = '.'.join(map(str, first['loc'])) or 'the file'
         more = f' (and {len(others)} more)' if others else ''
-        said = first['msg'].removeprefix('Value error, ')
-        return Fault(path=str(path), line=_line(node, first['loc']), problem=f'{where}: {said}{more}')
+        reason = first['msg'].removeprefix('Value error, ')
+        return Fault(path=str(path), line=_line(node, first['loc']), problem=f'{where}: {reason}{more}')
     if scenario.name != path.stem:
         return Fault(
             path=str(path), line=_line(node, ('name',)), problem=f'name: must be {path.stem!r}, as the file'

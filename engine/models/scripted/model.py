@@ -163,18 +163,18 @@ def _unseen_messages(request: ModelRequest) -> str:
 
 
 def _usage(request: ModelRequest, events: list[ModelEvent]) -> Usage:
-    said = sum(
+    output = sum(
         len(event.text) for event in events if isinstance(event, TextPiece | ReasoningPiece | ArgumentPiece)
     )
-    return replace(estimate_usage(request, said), source=SOURCES[0])  # The provider itself reports it.
+    return replace(estimate_usage(request, output), source=SOURCES[0])  # The provider itself reports it.
 
 
 def _setting() -> tuple[float, tuple[Fault, ...]]:
     """The pace set by the environment; an invalid value is recorded as a fault, and the model still loads."""
-    said = os.environ.get(SETTING, '').strip()
-    if not said:
+    setting = os.environ.get(SETTING, '').strip()
+    if not setting:
         return PACE, ()
-    if re.fullmatch(r'\d+(\.\d+)?', said):
-        return float(said), ()
-    problem = f'must be a number of pieces a second, 0 or more, not {said!r}; {PACE:g} is used'
+    if re.fullmatch(r'\d+(\.\d+)?', setting):
+        return float(setting), ()
+    problem = f'must be a number of pieces a second, 0 or more, not {setting!r}; {PACE:g} is used'
     return PACE, (Fault(path=SETTING, line=0, problem=problem),)

@@ -156,8 +156,8 @@ class Scenario(FrozenModel):
 
     def fits(self, pattern: str, task: str) -> bool:
         """Whether this scenario covers the task."""
-        said = task.casefold()
-        return pattern == self.pattern and all(word.casefold() in said for word in self.match)
+        text = task.casefold()
+        return pattern == self.pattern and all(word.casefold() in text for word in self.match)
 
     def turn(self, state: str, role: str, visit: int, turn: int) -> Turn | None:
         """The turn to play; past the end, the last visit and a visit's last turn repeat."""

@@ -61,16 +61,16 @@ def suggestions(topic: Topic, title: str, visit: int, asked: str) -> Mapping[str
         }
     if title == 'TestReading':
         failing = bool(FAILING.search(asked))
-        said = STUCK if failing else 'The tests were run.'
-        return {'passed': not failing, 'summary': f'{FILLER} {said}', 'issues': [], 'fix_plan': []}
+        comment = STUCK if failing else 'The tests were run.'
+        return {'passed': not failing, 'summary': f'{FILLER} {comment}', 'issues': [], 'fix_plan': []}
     if title in VERDICTS:
         pattern = HOPELESS if title == 'PlanVerdict' else FAILING
         good = not pattern.search(asked)
-        said = 'The form of the work is as it should be.' if good else STUCK
+        comment = 'The form of the work is as it should be.' if good else STUCK
         return {
             **dict.fromkeys(('approved', 'actionable', 'reasonable', 'addresses_step', 'goal_met'), good),
             'score': 85 if good else 20,
-            'summary': f'{FILLER} {said}',
+            'summary': f'{FILLER} {comment}',
             'evidence': 'The tests were run.',
             'issues': [] if good else [STUCK],
             'missing': [],

@@ -67,8 +67,8 @@ def _tasks(topic: Topic) -> list[dict[str, Any]]:
         ('note', 'writer', f'Write a note on {topic.subject}.', ('choice',)),
     )
     return [
-        {'task_id': name, 'assigned_to': role, 'description': said, 'depends_on': list(after), 'priority': 3}
-        for name, role, said, after in plan
+        {'task_id': name, 'assigned_to': role, 'description': text, 'depends_on': list(after), 'priority': 3}
+        for name, role, text, after in plan
     ]
 
 
@@ -84,8 +84,8 @@ def field(topic: Topic, name: str, index: int) -> str:
         f'On {term}: compare it with what is done today.',
         f'On {term}: name who is responsible, and a date.',
     )
-    said = sentences[index % len(sentences)]
-    return said if index < len(sentences) else f'{said} ({word} {index + 1})'
+    sentence = sentences[index % len(sentences)]
+    return sentence if index < len(sentences) else f'{sentence} ({word} {index + 1})'
 
 
 def first_draft(topic: Topic, findings: Sequence[str], worked_out: str) -> str:
@@ -138,8 +138,8 @@ def section(topic: Topic, title: str, filler: str) -> str:
     """One section of a text, without its heading."""
     points = _neutral(topic)
     start = sum(map(ord, title))
-    said = ' '.join(points[(start + number) % len(points)] for number in range(3))
-    return f'*{filler}*\n\n{said}\n'
+    text = ' '.join(points[(start + number) % len(points)] for number in range(3))
+    return f'*{filler}*\n\n{text}\n'
 
 
 def contribution(topic: Topic, role: str, visit: int, worked_out: str, variety: int = 0) -> str:

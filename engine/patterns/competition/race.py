@@ -146,8 +146,8 @@ class Race(Pattern):
         line = memory.candidates[best.coder].latest.evidence.required.line
         if not memory.passed:
             memory.caveat = 'no candidate passes its tests'
-        said = 'won' if memory.passed else 'is the best of those that did not pass'
-        memory.outcome = f'{best.coder} {said}: {line}.'
+        outcome = 'won' if memory.passed else 'is the best of those that did not pass'
+        memory.outcome = f'{best.coder} {outcome}: {line}.'
 
     def give_up(self, memory: Any, event: Event) -> None:
         """Record why nobody won."""

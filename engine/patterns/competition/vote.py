@@ -80,10 +80,14 @@ def ballot_prompt(memory: Any) -> str:
 def cast_ballot(name: str, scope: CallbackContext, event: Event) -> None:
     """Store a vote."""
     memory: Any = scope.state.memory
-    said = Answer.model_validate(event.data['output'])
+    answer = Answer.model_validate(event.data['output'])
     memory.ballots.append(
         Ballot(
-            voter=name, number=memory.number, answer=said.answer, why=said.why, counted=normalize(said.answer)
+            voter=name,
+            number=memory.number,
+            answer=answer.answer,
+            why=answer.why,
+            counted=normalize(answer.answer),
         )
     )
 

@@ -25,9 +25,9 @@ def drop_unknown_names(position: Position, names: Collection[str]) -> Position:
 def latest_utterances(memory: DebateMemory, reviewers: Sequence[str]) -> dict[str, Utterance]:
     """Each reviewer's latest utterance in the current debate; none for absent reviewers."""
     return {
-        said.speaker: said
-        for said in memory.current_utterances()
-        if said.speaker in reviewers and said.speaker not in memory.debate.absent
+        utterance.speaker: utterance
+        for utterance in memory.current_utterances()
+        if utterance.speaker in reviewers and utterance.speaker not in memory.debate.absent
     }
 
 
@@ -42,7 +42,7 @@ def is_agreed(memory: DebateMemory, reviewers: Sequence[str]) -> bool:
     present = [reviewer for reviewer in reviewers if reviewer not in memory.debate.absent]
     if not are_enough(len(present), reviewers) or set(words) != set(present):
         return False
-    positions = [said.position for said in words.values()]
+    positions = [utterance.position for utterance in words.values()]
     if any(position is None or position.verdict == 'UNDECIDED' for position in positions):
         return False
     verdicts = {position.verdict for position in positions if position}
@@ -55,7 +55,7 @@ def is_agreed(memory: DebateMemory, reviewers: Sequence[str]) -> bool:
 def build_consensus(memory: DebateMemory, reviewers: Sequence[str]) -> Consensus:
     """The consensus: the shared verdict, the last reviewer's text, everyone's demands."""
     words = latest_utterances(memory, reviewers)
-    positions = [said.position for said in words.values() if said.position]
+    positions = [utterance.position for utterance in words.values() if utterance.position]
     last = memory.current_utterances()[-1]
     assert last.position is not None
     return Consensus(

@@ -41,7 +41,9 @@ def turn(reviewer: str, config: DebateConfig, memory: DebateMemory) -> str:
     debate = memory.debate
     others = [name for name in config.names if name != reviewer]
     who = f'With {" and ".join(others)} you' if others else 'You'
-    first = not any(said.speaker == reviewer and not said.human for said in memory.current_utterances())
+    first = not any(
+        utterance.speaker == reviewer and not utterance.human for utterance in memory.current_utterances()
+    )
     return '\n\n'.join(
         [
             f'You are {reviewer}. {who} review implementations of one task. '
@@ -64,8 +66,10 @@ def _open_points(reviewer: str, config: DebateConfig, memory: DebateMemory) -> l
 
 def recent_messages(memory: DebateMemory, count: int) -> str:
     """The latest messages, each in its own fence."""
-    words = [said for said in memory.transcript if not said.problem and not said.synthesized][-count:]
-    shown = [fence(_head(said), _body(said), MOST_SAID) for said in words]
+    words = [
+        utterance for utterance in memory.transcript if not utterance.problem and not utterance.synthesized
+    ][-count:]
+    shown = [fence(_head(utterance), _body(utterance), MOST_SAID) for utterance in words]
     away = [f'{name} takes no part: {problem}' for name, problem in memory.debate.absent.items()]
     return '\n\n'.join([*shown, *away]) or 'Nothing yet.'
 
@@ -84,8 +88,8 @@ def synthesis_role() -> Role:
 
 def synthesis(brief: Callable[[Any, bool], str], memory: DebateMemory) -> str:
     """The synthesizer's prompt."""
-    words = [said for said in memory.current_utterances() if said.position]
-    shown = [fence(_head(said), _body(said), MOST_SAID) for said in words]
+    words = [utterance for utterance in memory.current_utterances() if utterance.position]
+    shown = [fence(_head(utterance), _body(utterance), MOST_SAID) for utterance in words]
     return '\n\n'.join(
         [
             'The reviewers did not agree. Say what should be done: which implementation is the best, and '
@@ -97,16 +101,16 @@ def synthesis(brief: Callable[[Any, bool], str], memory: DebateMemory) -> str:
     )
 
 
-def _head(said: Utterance) -> str:
-    when = f'round {said.round}' if said.round else 'first review'
-    return f'{said.speaker}{" (a person)" if said.human else ""}, {when}'
+def _head(utterance: Utterance) -> str:
+    when = f'round {utterance.round}' if utterance.round else 'first review'
+    return f'{utterance.speaker}{" (a person)" if utterance.human else ""}, {when}'
 
 
-def _body(said: Utterance) -> str:
-    position = said.position
+def _body(utterance: Utterance) -> str:
+    position = utterance.position
     if position is None:
-        return said.text
-    parts = [f'[{position.verdict}{f" {position.best}" if position.best else ""}] {said.text}']
+        return utterance.text
+    parts = [f'[{position.verdict}{f" {position.best}" if position.best else ""}] {utterance.text}']
     for name in ('concedes', 'insists', 'changes', 'rests_on'):
         points = getattr(position, name)
         if points:

@@ -147,32 +147,32 @@ class DebateMemory(Memory):
     def current_utterances(self, reviewer: str = '') -> list[Utterance]:
         """Utterances in the current debate, of one reviewer or all."""
         return [
-            said
-            for said in self.transcript
-            if said.debate == self.debate.number
-            and said.phase != 'review'
-            and not said.synthesized
-            and not said.problem
-            and reviewer in ('', said.speaker)
+            utterance
+            for utterance in self.transcript
+            if utterance.debate == self.debate.number
+            and utterance.phase != 'review'
+            and not utterance.synthesized
+            and not utterance.problem
+            and reviewer in ('', utterance.speaker)
         ]
 
     def open_points(self, reviewer: str) -> list[tuple[str, str]]:
         """The latest points of the others that this reviewer has not answered, with their ids."""
         answered = {
             answer.to
-            for said in self.transcript
-            if said.speaker == reviewer and said.position
-            for answer in said.position.answers
+            for utterance in self.transcript
+            if utterance.speaker == reviewer and utterance.position
+            for answer in utterance.position.answers
         }
         latest = {
-            said.speaker: said
-            for said in self.transcript
-            if said.points and not said.synthesized and said.debate in (0, self.debate.number)
+            utterance.speaker: utterance
+            for utterance in self.transcript
+            if utterance.points and not utterance.synthesized and utterance.debate in (0, self.debate.number)
         }
         return [
             point
-            for name, said in latest.items()
+            for name, utterance in latest.items()
             if name != reviewer
-            for point in said.points
+            for point in utterance.points
             if point[0] not in answered
         ]

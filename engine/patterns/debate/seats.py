@@ -148,9 +148,9 @@ def is_word(reviewer: str, scope: CallbackContext, event: Event) -> bool:
 
 def parse_turn(data: Mapping[str, Any], names: tuple[str, ...]) -> Position:
     """A person's turn as a position; without a verdict, keywords count as in a model's text."""
-    said = HumanTurn.model_validate(dict(data))
-    if said.verdict is None:
-        found = parse_position(said.text, names)
-        shared = said.model_dump(include=SHARED, exclude_defaults=True)
+    turn = HumanTurn.model_validate(dict(data))
+    if turn.verdict is None:
+        found = parse_position(turn.text, names)
+        shared = turn.model_dump(include=SHARED, exclude_defaults=True)
         return Position.model_validate({**found.model_dump(), **shared})
-    return Position(**said.model_dump(exclude={'reviewer'}))
+    return Position(**turn.model_dump(exclude={'reviewer'}))

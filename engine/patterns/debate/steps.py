@@ -94,7 +94,7 @@ def synthesize_by_rule(config: DebateConfig, scope: CallbackContext, event: Even
     position = Position(
         text='There was no consensus, and none could be drawn from what was said. All demands stand.',
         verdict='REVISE_BEST',
-        changes=consensus.demands([said.position for said in words if said.position]),
+        changes=consensus.demands([utterance.position for utterance in words if utterance.position]),
     )
     _record_synthesis(config, memory, position, model='')
 
@@ -141,7 +141,7 @@ def _record_synthesis(config: DebateConfig, memory: DebateMemory, position: Posi
     changes = position.changes
     if position.verdict == 'APPROVE':
         words = consensus.latest_utterances(memory, config.names).values()
-        asked = consensus.demands([said.position for said in words if said.position])
+        asked = consensus.demands([utterance.position for utterance in words if utterance.position])
         changes = tuple(dict.fromkeys([*changes, *asked]))
     memory.transcript.append(
         Utterance(

@@ -142,9 +142,9 @@ class CodingAgent(DynamicAgent, abstract=True):
         super().keep_prepared(memory, event)
         assert isinstance(memory, CodingAgent.Memory)
         for kind in ('left_out', 'installed'):
-            if said := memory.given.pop(kind, ''):
+            if text := memory.given.pop(kind, ''):
                 memory.messages.append(
-                    PreparationMessage(kind=kind, recipient=self.role.name, content=said, time=event.time)
+                    PreparationMessage(kind=kind, recipient=self.role.name, content=text, time=event.time)
                 )
 
     async def field_notes(self) -> Mapping[str, str]:

@@ -54,6 +54,6 @@ class BlogOrchestratorAgent(Agent):
         self, input: Mapping[str, Any], *, models: Mapping[str, str] | None = None, **options: Unpack[Options]
     ) -> RunHandle:
         """Run the blog agent."""
-        said = "BlogOrchestratorAgent is deprecated: use Agent(conductor, 'blog')"
-        warnings.warn(said, DeprecationWarning, stacklevel=2)
+        warning = "BlogOrchestratorAgent is deprecated: use Agent(conductor, 'blog')"
+        warnings.warn(warning, DeprecationWarning, stacklevel=2)
         return await super().execute(input, models=models, **options)

@@ -62,12 +62,12 @@ def _entries(scope: CallbackContext, event: Event) -> list[Entry]:
     if event.name == 'failed':
         return [(role, 'orchestrator', 'error', _problem(event))]
     if event.name in ('approve', 'deny'):
-        said = (
+        text = (
             'allowed'
             if event.name == 'approve'
             else f'denied: {event.data.get("reason") or "no reason given"}'
         )
-        return [('person', role, 'approval', said)]
+        return [('person', role, 'approval', text)]
     if event.at.endswith('.using_tools'):
         return list(_tool_calls(scope, event, role))
     return [(role, str(event.data.get('model', 'model')), 'model_call', _reply(event))]
@@ -77,12 +77,12 @@ def _reply(event: Event) -> str:
     parts = event.data['message']['parts']
     called = [str(part['name']) for part in parts if part['kind'] == 'call']
     if called:
-        said = f'asks for {", ".join(called)}'
+        text = f'asks for {", ".join(called)}'
     else:
-        said = (
+        text = (
             f'an answer that does not fit: {event.data["unfit"]}' if event.data.get('unfit') else 'an answer'
         )
-    return f'{said} (attempt {event.attempt})' if event.attempt > 1 else said
+    return f'{text} (attempt {event.attempt})' if event.attempt > 1 else text
 
 
 def _tool_calls(scope: CallbackContext, event: Event, role: str) -> Iterator[Entry]:

@@ -173,8 +173,8 @@ def _as_update(result: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str
     """A mapping's fields; messages that do not continue the earlier ones are appended to them."""
     found = dict(result)
     if 'messages' in found:
-        said, given = before['messages'], to_jsonable_python(list(found['messages']))
-        found['messages'] = given if given[: len(said)] == said else [*said, *given]
+        earlier, given = before['messages'], to_jsonable_python(list(found['messages']))
+        found['messages'] = given if given[: len(earlier)] == earlier else [*earlier, *given]
     return found
 
 
@@ -186,8 +186,8 @@ def _added_entries(
         raise EngineError('a stage may add to `messages`, and not change or remove what is there')
     if len(after) > len(before):
         return after[len(before) :]
-    said = f'changed {", ".join(changes)}' if changes else 'changed nothing'
-    note = AgentMessage(sender=path.rpartition('.')[2], recipient='orchestrator', kind='update', content=said)
+    text = f'changed {", ".join(changes)}' if changes else 'changed nothing'
+    note = AgentMessage(sender=path.rpartition('.')[2], recipient='orchestrator', kind='update', content=text)
     return [dict(to_jsonable_python(note))]
 
 

@@ -196,13 +196,13 @@ def miss_review(me: str, scope: CallbackContext, event: Event) -> None:
     _place(_memory(scope), Utterance(speaker=me, phase='review', text='', problem=problem))
 
 
-def _place(memory: ReviewMemory, said: Utterance) -> None:
+def _place(memory: ReviewMemory, utterance: Utterance) -> None:
     """Add a first review: in the order of the reviewers, not in that of finishing."""
-    later = sum(one.speaker > said.speaker for one in memory.transcript)
+    later = sum(one.speaker > utterance.speaker for one in memory.transcript)
     if later and memory.revision > 1:
-        memory.transcript.insert(len(memory.transcript) - later, said)
+        memory.transcript.insert(len(memory.transcript) - later, utterance)
     else:
-        memory.transcript.append(said)
+        memory.transcript.append(utterance)
 
 
 def add_comment(memory: ReviewMemory, comment: LineComment, *, by: str) -> None:
@@ -219,10 +219,10 @@ def add_comment(memory: ReviewMemory, comment: LineComment, *, by: str) -> None:
 def take_comments(memory: ReviewMemory) -> None:
     """Keep the comments that reviewers made in the debate that has ended."""
     first, debate = len(memory.consensuses) < 2, memory.debate.number
-    for said in memory.transcript:
-        if said.position and (first or said.debate == debate):
-            for comment in said.position.comments:
-                add_comment(memory, comment, by=said.speaker)
+    for utterance in memory.transcript:
+        if utterance.position and (first or utterance.debate == debate):
+            for comment in utterance.position.comments:
+                add_comment(memory, comment, by=utterance.speaker)
 
 
 def send_comments(memory: ReviewMemory) -> None:

@@ -86,7 +86,11 @@ class ReviewMemory(ContestMemory, DebateMemory):
         if consensus is None or consensus.best:
             return consensus.best if consensus else ''
         alone = self.transcript[-1:] if self.revision > 3 else []  # The only reviewer holds no debate.
-        rankings = [said.position.ranking for said in self.current_utterances() or alone if said.position]
+        rankings = [
+            utterance.position.ranking
+            for utterance in self.current_utterances() or alone
+            if utterance.position
+        ]
         firsts = {ranking[0] for ranking in rankings if ranking}
         if not firsts and len(self.subjects) == 1:
             return self.subjects[0]
@@ -112,8 +116,8 @@ class ReviewMemory(ContestMemory, DebateMemory):
     def rankings(self, reviewers: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Each reviewer's latest ranking, or only its best candidate if it gave none."""
         found: dict[str, tuple[str, ...]] = {}
-        for said in self.transcript:
-            position = said.position
-            if position and said.speaker in reviewers and (position.ranking or position.best):
-                found[said.speaker] = position.ranking or (position.best,)
+        for utterance in self.transcript:
+            position = utterance.position
+            if position and utterance.speaker in reviewers and (position.ranking or position.best):
+                found[utterance.speaker] = position.ranking or (position.best,)
         return list(found.values())

@@ -183,7 +183,7 @@ class ParallelReview(Pattern):
 
     def is_reviewed(self, memory: ReviewMemory, event: Event) -> bool:
         """The only reviewer has given a review."""
-        return any(said.position for said in memory.transcript)
+        return any(utterance.position for utterance in memory.transcript)
 
     def concerns_all(self, memory: ReviewMemory, event: Event) -> bool:
         """All will be revised, or there is only one: there is nothing to pick."""
@@ -262,11 +262,11 @@ class ParallelReview(Pattern):
     def take_review(self, memory: ReviewMemory, event: Event) -> None:
         """The only reviewer decides: its first review replaces a debate."""
         memory.debate.number = 1
-        said = memory.transcript[-1]
-        position = said.position
+        utterance = memory.transcript[-1]
+        position = utterance.position
         assert position is not None
         memory.consensuses.append(
-            Consensus(debate=1, by=(said.speaker,), **position.model_dump(include=CONCLUSIONS))
+            Consensus(debate=1, by=(utterance.speaker,), **position.model_dump(include=CONCLUSIONS))
         )
 
     def decide(self, memory: ReviewMemory, event: Event) -> None:
@@ -379,18 +379,18 @@ class ParallelReview(Pattern):
         memory.result = memory.best
         count = memory.revision_count
         after = f'after {count} revision{"s" if count != 1 else ""}'
-        said = 'Approved'
+        outcome = 'Approved'
         if not memory.approved:
-            said, memory.caveat = 'Not approved', f'not approved {after}'
+            outcome, memory.caveat = 'Not approved', f'not approved {after}'
             other = memory.other_approval
             if self.wants_approval(memory, event) and other:
                 memory.caveat = f'not approved: {other}'
-                said = f'Not approved: {other}. Delivered'
+                outcome = f'Not approved: {other}. Delivered'
         unmerged = f' Nothing was merged: {memory.plan_problem}.' if memory.plan_problem else ''
         open_points = '' if memory.approved else ''.join(f'\n- {point}' for point in demands(memory))
         unheeded = ''.join(f'\n- {comment.line_text}' for comment in memory.comments if comment.is_unheeded)
         memory.outcome = (
-            f'{said}: {memory.best}, version {version.number}, {after}. '
+            f'{outcome}: {memory.best}, version {version.number}, {after}. '
             f'Required tests: {version.evidence.required.line}.{unmerged}'
             + (f'\nWhat is still asked for:{open_points}' if open_points else '')
             + (

@@ -234,6 +234,6 @@ class CollaborationState(Memory):
                 state = 'in progress'
             else:
                 state = 'blocked' if pending.intersection(step.after) else 'pending'
-            said = result.output[:LONGEST_RESULT] if result else ''
-            if (state, said) != (step.state, step.result):
-                self.steps[place] = step.model_copy(update={'state': state, 'result': said})
+            output = result.output[:LONGEST_RESULT] if result else ''
+            if (state, output) != (step.state, step.result):
+                self.steps[place] = step.model_copy(update={'state': state, 'result': output})

@@ -207,8 +207,8 @@ class AgentRequests:
         about = f'for step {memory.current_step}' if memory.current_step else 'for the goal'
         if memory.replanning:
             about = f'in place of the pending steps.\n{replanning.prompt(memory)}\nThe new steps'
-        said = json.dumps(draft.model_dump(mode='json'), indent=1, ensure_ascii=False) if draft else 'none'
-        return f'Goal:\n{memory.primary_goal}\n\nPlan {about}:\n{said}\n\nVerify this plan.'
+        plan = json.dumps(draft.model_dump(mode='json'), indent=1, ensure_ascii=False) if draft else 'none'
+        return f'Goal:\n{memory.primary_goal}\n\nPlan {about}:\n{plan}\n\nVerify this plan.'
 
     def prompt_coding(self, memory: Memory) -> str:
         """The coder's prompt: a step or a fix plan."""
@@ -228,10 +228,10 @@ class AgentRequests:
 
     def prompt_code_review(self, memory: Memory) -> str:
         """The supervisor's prompt to review the coder's changes."""
-        said = memory.step.code_output.summary if memory.step.code_output else ''
+        summary = memory.step.code_output.summary if memory.step.code_output else ''
         files = ', '.join(memory.step.changed_files) or 'none'
         return (
-            f'{self._step(memory.step)}\n\nThe coder says:\n{said}\n\n'
+            f'{self._step(memory.step)}\n\nThe coder says:\n{summary}\n\n'
             f'Files changed since the step began: {files}\n{memory.diff[:MOST_DIFF]}\n\n'
             'Verify this implementation.'
         )

@@ -62,8 +62,8 @@ class VerificationResult(FrozenModel):
             return self.summary
         bound = f' of at least {self.threshold}' if self.threshold is not None else ''
         held = ', '.join(name.replace('_', ' ') for name in self.held_back)
-        said = f'score {self.score}{bound}' + (f', not met: {held}' if held else '')
-        return said + (f'; {"; ".join(self.issues)}' if self.issues else '')
+        text = f'score {self.score}{bound}' + (f', not met: {held}' if held else '')
+        return text + (f'; {"; ".join(self.issues)}' if self.issues else '')
 
     def holds(self, name: str) -> bool:
         """Whether the named condition holds."""

@@ -128,7 +128,7 @@ def _is_cut_short(memory: Mapping[str, Any], status: Status) -> bool:
 
 def _settle(memory: Mapping[str, Any], status: Status, error: str) -> dict[str, Any]:
     """The memory of a run that was ended from outside: nothing is under way, and nothing waits."""
-    said = f'The run was {status}' + (f': {error.rstrip(".")}.' if error else '.')
+    text = f'The run was {status}' + (f': {error.rstrip(".")}.' if error else '.')
 
     def mark_stopped(records: Mapping[str, Any]) -> dict[str, Any]:
         under_way = {'in_progress': 'stopped', 'blocked': 'stopped'}
@@ -140,7 +140,7 @@ def _settle(memory: Mapping[str, Any], status: Status, error: str) -> dict[str, 
     return {
         **memory,
         'status': str(status),
-        'reason': ' '.join(filter(None, [said, memory['reason']])),
+        'reason': ' '.join(filter(None, [text, memory['reason']])),
         'resumable': False,
         'plans': mark_stopped(memory['plans']),
         'steps': mark_stopped(memory['steps']),
@@ -262,14 +262,14 @@ def render_report(report: Report) -> str:
 def _steps(steps: Sequence[StepReport], indent: str = '') -> Iterator[str]:
     marks = {'completed': 'x'}
     for step in steps:
-        said = [step.status.replace('_', ' '), step.complexity]
-        said += [f'{step.attempts} attempts'] if step.attempts > 1 else []
-        said += [f'{step.fix_cycles} fix cycles'] if step.fix_cycles else []
-        said += [f'score {step.score}'] if step.score is not None else []
-        said += [f'{step.seconds:.0f} s'] if step.seconds else []
-        said += ['degraded'] if step.degraded else []
+        facts = [step.status.replace('_', ' '), step.complexity]
+        facts += [f'{step.attempts} attempts'] if step.attempts > 1 else []
+        facts += [f'{step.fix_cycles} fix cycles'] if step.fix_cycles else []
+        facts += [f'score {step.score}'] if step.score is not None else []
+        facts += [f'{step.seconds:.0f} s'] if step.seconds else []
+        facts += ['degraded'] if step.degraded else []
         mark = marks.get(step.status, ' ')
-        yield f'{indent}- [{mark}] **{step.id}** {_line(step.description)} ({", ".join(said)})'
+        yield f'{indent}- [{mark}] **{step.id}** {_line(step.description)} ({", ".join(facts)})'
         if step.tests:
             yield f'{indent}  - Tests: {step.tests}'
         if step.evidence:

@@ -125,8 +125,8 @@ def parse_plan(data: Mapping[str, Any]) -> PlanDraft:
     """A person's plan: its steps are carried out in their order."""
     given = PlanInput.model_validate(dict(data))
     steps = tuple(
-        PlannedStep(description=said, complexity='medium', depends_on=(number,) if number else ())
-        for number, said in enumerate(given.steps)
+        PlannedStep(description=step, complexity='medium', depends_on=(number,) if number else ())
+        for number, step in enumerate(given.steps)
     )
     return PlanDraft(analysis=given.analysis, steps=steps)
 
@@ -134,10 +134,10 @@ def parse_plan(data: Mapping[str, Any]) -> PlanDraft:
 def as_verdict(data: Mapping[str, Any], output: type[BaseModel]) -> BaseModel:
     """A person's verdict: approving it confirms that all conditions of its kind hold."""
     given = VerdictInput.model_validate(dict(data))
-    said = given.model_dump() | {'evidence': given.evidence or given.summary}
+    fields = given.model_dump() | {'evidence': given.evidence or given.summary}
     conditions = ('actionable', 'reasonable', 'addresses_step', 'goal_met')
-    said |= dict.fromkeys(conditions, given.approved)
-    return output.model_validate({name: said[name] for name in output.model_fields if name in said})
+    fields |= dict.fromkeys(conditions, given.approved)
+    return output.model_validate({name: fields[name] for name in output.model_fields if name in fields})
 
 
 def _memory(scope: CallbackContext) -> OrchestrationState:

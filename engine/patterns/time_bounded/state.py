@@ -422,14 +422,14 @@ class OrchestrationState(Memory):
         step.status, step.ended, step.fail_reason = state, event.ran, reason
         self.count(**{'completed_steps' if state is StepStatus.COMPLETED else 'failed_steps': 1})
         kind = MessageType.STEP_COMPLETE if state is StepStatus.COMPLETED else MessageType.STEP_BLOCKED
-        said = (
+        text = (
             f'Step {step.id} is complete.'
             if state is StepStatus.COMPLETED
             else f'Step {step.id} failed: {reason}'
         )
         if state is StepStatus.COMPLETED or not self.current_rules:  # A failed step is not a blocked one.
-            self.send(kind, Participant.SUPERVISOR, Participant.ORCHESTRATOR, said, event)
-        self.log('step', said, event)
+            self.send(kind, Participant.SUPERVISOR, Participant.ORCHESTRATOR, text, event)
+        self.log('step', text, event)
         self.tick()
 
     def tick(self) -> None:

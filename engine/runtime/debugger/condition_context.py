@@ -94,11 +94,11 @@ class ConditionContext:
     def disagree(self) -> bool | None:
         """Whether the latest positions in the current or most recent debate differ."""
         field = self.shape.field('debate')
-        said = reach(self.value('memory'), field) if field else None
-        if not said or not isinstance(said, list | tuple):
+        value = reach(self.value('memory'), field) if field else None
+        if not value or not isinstance(value, list | tuple):
             return None
-        last, positions = reach(said[-1], 'debate'), dict[str, Any]()
-        for item in reversed(said):
+        last, positions = reach(value[-1], 'debate'), dict[str, Any]()
+        for item in reversed(value):
             if reach(item, 'debate') != last:
                 break
             if reach(item, 'position') is not None and not reach(item, 'synthesized'):

@@ -110,13 +110,13 @@ def _is_explained(response: httpx2.Response) -> bool:
     if not response.is_closed:
         return False
     try:
-        said = json.loads(response.content)
+        message = json.loads(response.content)
     except (ValueError, RecursionError):
         return False
-    return isinstance(said, dict) and isinstance(said.get('error'), dict)
+    return isinstance(message, dict) and isinstance(message.get('error'), dict)
 
 
 def _error(request: httpx2.Request, problem: str, code: int = BROKEN_OFF) -> httpx2.Response:
-    said = {'jsonrpc': '2.0', 'id': None, 'error': {'code': code, 'message': problem}}
+    message = {'jsonrpc': '2.0', 'id': None, 'error': {'code': code, 'message': problem}}
     kind = {'content-type': 'application/json'}
-    return httpx2.Response(502, headers=kind, content=json.dumps(said).encode(), request=request)
+    return httpx2.Response(502, headers=kind, content=json.dumps(message).encode(), request=request)

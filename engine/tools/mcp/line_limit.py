@@ -31,12 +31,12 @@ class LineLimiter(codecs.IncrementalDecoder):
     def decode(self, data: Buffer, final: bool = False) -> str:
         """The lines that have ended, and a sign for one that is too long; its rest is dropped."""
         first, *others = self._decoder.decode(data, final).split('\n')
-        said = [self._add(first)]
+        events = [self._add(first)]
         for piece in others:
-            said += ['' if self._is_cut else f'{"".join(self._pieces)}\n']
+            events += ['' if self._is_cut else f'{"".join(self._pieces)}\n']
             self._start()
-            said += [self._add(piece)]
-        return ''.join(said)
+            events += [self._add(piece)]
+        return ''.join(events)
 
     def _start(self) -> None:
         self._pieces: list[str] = []

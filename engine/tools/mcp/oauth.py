@@ -252,9 +252,9 @@ async def browser_sign_in(
             # Any page in the browser can send it here; only who was shown the address knows the state.
             known = bool(state) and secrets.compare_digest(given.get('state', '').encode(), state.encode())
             taken = url.path == PATH and known and not came.done()
-            said = b'You are signed in.' if taken and 'code' in given else b'Signing in has failed.'
+            body = b'You are signed in.' if taken and 'code' in given else b'Signing in has failed.'
             status = '200 OK' if taken else '400 Bad Request' if url.path == PATH else '404 Not Found'
-            page = PAGE % said if url.path == PATH else b''
+            page = PAGE % body if url.path == PATH else b''
             head = f'HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(page)}\r\n\r\n'
             writer.write(head.encode() + page)
             await writer.drain()

@@ -165,7 +165,7 @@ def _form(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
     for key, value in properties.items() if isinstance(properties, Mapping) else ():
         if not key.isidentifier() or key.startswith(('_', 'model_')) or hasattr(BaseModel, key):
             continue
-        said = value.get('type') if isinstance(value, Mapping) else ''
-        kind = TYPES.get(said, Any) if isinstance(said, str) else Any
+        declared = value.get('type') if isinstance(value, Mapping) else ''
+        kind = TYPES.get(declared, Any) if isinstance(declared, str) else Any
         fields[key] = (kind, ...) if key in required else (kind | None if kind is not Any else Any, None)
     return create_model(name, __config__=ConfigDict(extra='allow'), **fields)

@@ -164,10 +164,12 @@ class McpServers:
             return self._health(name, f'nobody signed in within {SIGN_IN_SECONDS:g} seconds')
         except Exception as error:  # The package's, the server's, or a refusal.
             if auth and auth.asking:
-                said = f'{auth.asking} did not answer within {oauth.EXCHANGE_SECONDS:g} seconds, or broke off'
-                return self._health(name, said)
-            said = known.server.hide(describe(error))
-            return self._health(name, auth.hide(said) if auth else said)
+                timeout = (
+                    f'{auth.asking} did not answer within {oauth.EXCHANGE_SECONDS:g} seconds, or broke off'
+                )
+                return self._health(name, timeout)
+            timeout = known.server.hide(describe(error))
+            return self._health(name, auth.hide(timeout) if auth else timeout)
         return await self.test(name)
 
     @property
@@ -282,8 +284,8 @@ class McpServers:
             known.standing[context.key] = under_way
             raise
         except TimeoutError:
-            said = f'{tool.name} was stopped: it took longer than {known.server.seconds:g} seconds'
-            raise ToolError(said) from None
+            problem = f'{tool.name} was stopped: it took longer than {known.server.seconds:g} seconds'
+            raise ToolError(problem) from None
         except ToolError as error:
             raise type(error)(known.hide(str(error))) from None
 

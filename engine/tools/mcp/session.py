@@ -124,19 +124,19 @@ class McpSession:
         except (ToolError, asyncio.CancelledError):
             raise
         except MCPError as error:
-            said, code = error.message, error.code
+            message, code = error.message, error.code
             lost = is_closed(error)
         except Exception as error:
-            said, code, lost = f'its answer cannot be parsed: {describe(error)}', 0, False
+            message, code, lost = f'its answer cannot be parsed: {describe(error)}', 0, False
         if lost or (task is not None and task.done()):
             await self._close(task)
             raise self.connection_error(f'{self._broken or "the connection was lost"}; {UNKNOWN}')
-        if said == SESSION_ENDED:
+        if message == SESSION_ENDED:
             await self._close(task)
             raise SessionEnded(self._name_server('it has ended the session'))
-        if self._server.url and (code == BROKEN_OFF or (code == CLOSED and said.startswith(STREAM_ENDED))):
-            raise ConnectionLost(self._name_server(f'{said}; {UNKNOWN}'))
-        raise ToolError(self._name_server(said))
+        if self._server.url and (code == BROKEN_OFF or (code == CLOSED and message.startswith(STREAM_ENDED))):
+            raise ConnectionLost(self._name_server(f'{message}; {UNKNOWN}'))
+        raise ToolError(self._name_server(message))
 
     async def close(self) -> None:
         """Close the connection, and stop the program if one was started."""
@@ -162,12 +162,12 @@ class McpSession:
                 await self._listen(client)
         except BaseException as error:
             if not ready.done():
-                said = self._broken or describe(error)
+                reason = self._broken or describe(error)
                 if isinstance(unwrap_error(error), FileNotFoundError) and not self._server.url:
-                    said = f'there is no program {self._server.command!r}'
+                    reason = f'there is no program {self._server.command!r}'
                 ready.set_exception(
                     self.connection_error(
-                        said if said.startswith(WANTED) else f'it cannot be reached: {said}'
+                        reason if reason.startswith(WANTED) else f'it cannot be reached: {reason}'
                     )
                 )
                 ready.exception()  # The caller may have given up waiting.

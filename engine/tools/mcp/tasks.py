@@ -130,10 +130,10 @@ class Tasks(ClientExtension):
 
 def becomes_task(client: Client, tool: types.Tool) -> bool:
     """Whether a call of the tool should be a task, in the protocol of 2025-11-25."""
-    said = tool.execution.task_support if tool.execution else None
+    support = tool.execution.task_support if tool.execution else None
     tasks = client.server_capabilities.tasks
     calls = tasks.requests.tools if tasks and tasks.requests else None
-    return said in ('optional', 'required') and bool(calls and calls.call is not None)
+    return support in ('optional', 'required') and bool(calls and calls.call is not None)
 
 
 async def call_as_task(
@@ -158,8 +158,8 @@ async def call_as_task(
             task = await _poll(session, types.GetTaskRequest(params=asked), types.GetTaskResult)
             _refuse_others(task.task_id, made.task.task_id)
         if task.status == 'cancelled':
-            said = task.status_message or 'it does not say why'
-            raise ToolError(f'its task is cancelled: {said[:MOST_SAID]}')
+            reason = task.status_message or 'it does not say why'
+            raise ToolError(f'its task is cancelled: {reason[:MOST_SAID]}')
         # The call's result or error. A server that needs input asks while this waits.
         payload = types.GetTaskPayloadRequestParams(task_id=task.task_id)
         ended = await _ask(session, types.GetTaskPayloadRequest(params=payload), types.CallToolResult)
@@ -219,10 +219,10 @@ def _refuse_others(answered: object, wanted: str) -> None:
 def _result_of(state: TaskState) -> types.CallToolResult:
     if state.status == 'completed':
         return types.CallToolResult.model_validate(state.result or {'content': []})
-    said = str((state.error or {}).get('message') or state.status_message or 'it does not say why')
+    reason = str((state.error or {}).get('message') or state.status_message or 'it does not say why')
     how = 'has failed' if state.status == 'failed' else f'is {state.status[:100]}'
     ended = TaskEnded if state.status in ('failed', 'cancelled') else ToolError
-    raise ended(f'its task {how}: {said[:MOST_SAID]}')
+    raise ended(f'its task {how}: {reason[:MOST_SAID]}')
 
 
 async def _cancel(session: ClientSession, params: TaskParams) -> None:

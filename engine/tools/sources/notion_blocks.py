@@ -148,5 +148,5 @@ def _pieces(text: str, link: str, styles: dict[str, bool]) -> list[dict[str, Any
 def _with_text(kind: str, text: list[dict[str, Any]], **more: Any) -> Iterator[dict[str, Any]]:
     """A block with a text, or several if it has too many pieces for one."""
     for first in range(0, max(len(text), 1), MOST_PIECES):
-        said = {'rich_text': text[first : first + MOST_PIECES], **more}
-        yield {'object': 'block', 'type': kind, kind: said}
+        content = {'rich_text': text[first : first + MOST_PIECES], **more}
+        yield {'object': 'block', 'type': kind, kind: content}

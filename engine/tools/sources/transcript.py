@@ -154,16 +154,16 @@ def _lines(body: str) -> Iterator[str]:
 
 def _split_turns(turns: list[tuple[str, str]], start: float, end: float) -> list[Cue]:
     """Split what several people say in one cue; all but the first get estimated starts."""
-    total = sum(len(said.split()) for _, said in turns)
+    total = sum(len(text.split()) for _, text in turns)
     cues, before = [], 0
-    for speaker, said in turns:
-        first, before = before, before + len(said.split())
+    for speaker, text in turns:
+        first, before = before, before + len(text.split())
         cues.append(
             Cue(
                 start=round(start + (end - start) * first / total, 3),
                 end=round(start + (end - start) * before / total, 3),
                 speaker=speaker,
-                text=said,
+                text=text,
                 estimated=first > 0,
             )
         )
@@ -178,9 +178,9 @@ def _plain(text: str) -> list[Cue]:
         for time, lines in _group_by_time(paragraph.split('\n')):
             if time is not None:
                 now, given = time, True
-            for speaker, said in _turns(lines, cues[-1].speaker if cues else ''):
-                length = len(said.split()) / WORDS_A_SECOND
-                cue = Cue(start=now, end=now + length, speaker=speaker, text=said, estimated=not given)
+            for speaker, words in _turns(lines, cues[-1].speaker if cues else ''):
+                length = len(words.split()) / WORDS_A_SECOND
+                cue = Cue(start=now, end=now + length, speaker=speaker, text=words, estimated=not given)
                 cues.append(cue)
                 now, given = cue.end, False
     if cues and all(cue.estimated for cue in cues[1:]) and not cues[0].start:
@@ -219,8 +219,8 @@ def _turns(lines: list[str] | Iterator[str], before: str) -> list[tuple[str, str
             turns.append(('', [rest]))
         else:
             turns[-1][1].append(line)
-    joined = ((speaker, ' '.join(' '.join(said).split())) for speaker, said in turns)
-    return [(speaker, said) for speaker, said in joined if said]
+    joined = ((speaker, ' '.join(' '.join(parts).split())) for speaker, parts in turns)
+    return [(speaker, parts) for speaker, parts in joined if parts]
 
 
 def _is_name(label: str) -> bool:

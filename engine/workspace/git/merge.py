@@ -193,14 +193,14 @@ class GitMerge:
         theirs = await self._commit_tree(agent, 'theirs', variables, parent=root)
         ours = await self._commit_tree(f'{onto}^{{tree}}', 'ours', variables, parent=root)
         try:
-            said = await self._git('merge-tree', '--write-tree', '-z', '--name-only', '--no-messages',
+            output = await self._git('merge-tree', '--write-tree', '-z', '--name-only', '--no-messages',
                                    ours, theirs, variables=variables)  # fmt: skip
         except GitFailed as error:
             if error.code != 1:
                 old = f'this git cannot merge without a working tree: it takes 2.38 or newer ({error})'
                 raise WorkspaceError(old) from None
-            said = error.output
-        tree, *names = said.decode('utf-8', 'surrogateescape').split('\0')
+            output = error.output
+        tree, *names = output.decode('utf-8', 'surrogateescape').split('\0')
         found = list(dict.fromkeys(name for name in names if name))
         known = {path: resolutions[path] for path in found if path in resolutions}
         if known:
@@ -258,8 +258,8 @@ class GitMerge:
 
     async def _blob(self, data: bytes, variables: Mapping[str, str], path: str = '') -> str:
         how = [f'--path={path}'] if path else ['--no-filters']
-        said = await self._git('hash-object', '-w', '--stdin', *how, given=data, variables=variables)
-        return said.decode().strip()
+        output = await self._git('hash-object', '-w', '--stdin', *how, given=data, variables=variables)
+        return output.decode().strip()
 
     async def _write_tree(
         self, ground: str, entries: Mapping[str, tuple[str, str] | None], variables: Mapping[str, str]
@@ -294,10 +294,10 @@ class GitMerge:
         return await self._write_tree(tree, entries, variables)
 
     async def _entry_at(self, tree: str, path: str, variables: Mapping[str, str]) -> tuple[str, str] | None:
-        said = await self._git('ls-tree', '-z', '--full-tree', tree, '--', path, variables=variables)
-        if not said:
+        output = await self._git('ls-tree', '-z', '--full-tree', tree, '--', path, variables=variables)
+        if not output:
             return None
-        mode, _, digest = said.decode('utf-8', 'surrogateescape').partition('\t')[0].split()
+        mode, _, digest = output.decode('utf-8', 'surrogateescape').partition('\t')[0].split()
         return mode, digest
 
     async def _conflict(
@@ -314,22 +314,22 @@ class GitMerge:
         return Conflict(path=path, text=text, ours=ours is not None, theirs=theirs is not None)
 
     async def _names(self, onto: str, tree: str, variables: Mapping[str, str]) -> list[str]:
-        said = await self._git('diff', '--name-only', '-z', '--no-renames', onto, tree, variables=variables)
-        return [name for name in said.decode('utf-8', 'surrogateescape').split('\0') if name]
+        output = await self._git('diff', '--name-only', '-z', '--no-renames', onto, tree, variables=variables)
+        return [name for name in output.decode('utf-8', 'surrogateescape').split('\0') if name]
 
     async def _commit_tree(
         self, tree: str, message: str, variables: Mapping[str, str], *, parent: str = ''
     ) -> str:
         arguments = ['commit-tree', tree, *(['-p', parent] if parent else []), '-F', '-']
         try:
-            said = await self._git(*arguments, given=message.encode(), variables=variables)
+            output = await self._git(*arguments, given=message.encode(), variables=variables)
         except GitFailed:  # No name is configured for the user.
-            said = await self._git(*arguments, given=message.encode(), variables={**variables, **AUTHOR})
-        return said.decode().strip()
+            output = await self._git(*arguments, given=message.encode(), variables={**variables, **AUTHOR})
+        return output.decode().strip()
 
     async def _objects_dir(self) -> str:
-        said = await self._git('rev-parse', '--path-format=absolute', '--git-path', 'objects')
-        return said.decode('utf-8', 'surrogateescape').rstrip('\n')
+        output = await self._git('rev-parse', '--path-format=absolute', '--git-path', 'objects')
+        return output.decode('utf-8', 'surrogateescape').rstrip('\n')
 
     async def _check_name(self, branch: str) -> None:
         try:

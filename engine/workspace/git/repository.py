@@ -46,7 +46,7 @@ async def git(
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        output, said = await asyncio.wait_for(process.communicate(given), SECONDS)
+        output, errors = await asyncio.wait_for(process.communicate(given), SECONDS)
     except TimeoutError:
         raise GitFailed(f'git {arguments[0]} took longer than {SECONDS:g} s', 124) from None
     finally:
@@ -54,7 +54,7 @@ async def git(
             process.kill()
             await process.wait()
     if process.returncode:
-        words = ' '.join(said.decode('utf-8', 'replace').split())[-600:]
+        words = ' '.join(errors.decode('utf-8', 'replace').split())[-600:]
         problem = f'git {arguments[0]}: {words or f"it ended with {process.returncode}"}'
         raise GitFailed(problem, process.returncode, output)
     return output
@@ -77,10 +77,10 @@ class Repository:
     async def find(cls, folder: Path) -> Repository | None:
         """The repository of a folder; None if it has none, or none with a commit."""
         try:
-            said = await git(folder, 'rev-parse', '--show-toplevel', '--show-prefix', '--verify', 'HEAD')
+            output = await git(folder, 'rev-parse', '--show-toplevel', '--show-prefix', '--verify', 'HEAD')
         except GitFailed:
             return None
-        root, prefix, head = said.decode('utf-8', 'surrogateescape').split('\n')[:3]
+        root, prefix, head = output.decode('utf-8', 'surrogateescape').split('\n')[:3]
         try:
             branch = (await git(folder, 'symbolic-ref', '-q', '--short', 'HEAD')).decode().strip()
         except GitFailed:
@@ -100,14 +100,14 @@ class Repository:
             return set()
         given = '\0'.join(paths).encode('utf-8', 'surrogateescape')
         try:
-            said = await git(
+            output = await git(
                 self.root / self.prefix, 'check-ignore', '-z', '--stdin', '--no-index', given=given
             )
         except GitFailed as error:
             if error.code == 1:
                 return set()
             raise
-        return set(said.decode('utf-8', 'surrogateescape').split('\0')) - {''}
+        return set(output.decode('utf-8', 'surrogateescape').split('\0')) - {''}
 
     async def branches(self) -> list[str]:
         """Its branches, starting with the current one."""
@@ -118,10 +118,10 @@ class Repository:
     async def tip(self, branch: str) -> str:
         """The newest commit of a branch; '' if there is no such branch."""
         try:
-            said = await git(self.root, 'rev-parse', '--verify', '-q', f'refs/heads/{branch}^{{commit}}')
+            output = await git(self.root, 'rev-parse', '--verify', '-q', f'refs/heads/{branch}^{{commit}}')
         except GitFailed:
             return ''
-        return said.decode().strip()
+        return output.decode().strip()
 
     async def worktree_of(self, branch: str) -> Path | None:
         """The working tree that has a branch checked out, if one does."""

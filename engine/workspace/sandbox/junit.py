@@ -37,10 +37,10 @@ class Report:
             'errors': self.errors,
             'skipped': self.skipped,
         }
-        said = (
+        outcome = (
             ', '.join(f'{count} {name}' for name, count in counts.items() if count) or 'no tests were found'
         )
-        return f'{said} in {self.seconds:.1f} s'
+        return f'{outcome} in {self.seconds:.1f} s'
 
     @property
     def text(self) -> str:

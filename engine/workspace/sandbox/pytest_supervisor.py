@@ -171,10 +171,10 @@ def main(report: str, *arguments: str) -> int:
     status: int | None = None
     for line in _lines(reading, child):
         try:
-            said, kind, value = json.loads(line)
+            sender, kind, value = json.loads(line)
         except (ValueError, TypeError):
-            said = None
-        if said != token or status is not None:
+            sender = None
+        if sender != token or status is not None:
             print('The code under test wrote where only pytest reports.')
             return 1
         if kind == 'collected':

@@ -71,8 +71,8 @@ class SuiteResult:
     def uncounted_text(self) -> str:
         """What is known of a command that counts no tests: whether it succeeded, and why not."""
         details = [failure.detail for failure in self.report.failures] if self.report else []
-        said = 'succeeded' if self.passed else 'failed'
-        return '\n\n'.join([f'the test command {said}; it reported no tests', *details])
+        outcome = 'succeeded' if self.passed else 'failed'
+        return '\n\n'.join([f'the test command {outcome}; it reported no tests', *details])
 
 
 def select_tests(path: str, keyword: str) -> list[str]:

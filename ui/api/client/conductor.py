@@ -367,9 +367,9 @@ class HttpConductor:
         given = json.dumps(parameters) if parameters else ''
         return await self._ask.one(Shape, f'patterns/{pattern}/shape', parameters=given)
 
-    async def annotate(self, run: RunId, **said: Unpack[Annotation]) -> RunInfo:
+    async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
         """Change title, tags, note, star or pin."""
-        answer = await self._ask.ask('PATCH', f'runs/{run}', safe=True, json=dict(said))
+        answer = await self._ask.ask('PATCH', f'runs/{run}', safe=True, json=dict(changes))
         return decode(RunInfo, answer.json())
 
     async def write_note(self, run: RunId, text: str, *, at: int = 0, note: int = 0) -> Note:

@@ -61,9 +61,9 @@ class StorageUse:
 
 
 @router.patch('/runs/{run}', tags=NOTES, response_model=wire(RunInfo), responses=problems(404, 413, 415))
-async def annotate(conductor: Engine, run: Run, said: Annotations) -> RunInfo:
+async def annotate(conductor: Engine, run: Run, changes: Annotations) -> RunInfo:
     """Change title, tags, note, star or pin of a run."""
-    given: Any = said.model_dump(exclude_unset=True)
+    given: Any = changes.model_dump(exclude_unset=True)
     return await conductor.annotate(RunId(run), **given)
 
 
@@ -80,11 +80,11 @@ async def notes(conductor: Engine, run: Run) -> list[Note]:
     response_model=wire(Note),
     responses=problems(404, 413, 415),
 )
-async def write_note(conductor: Engine, once: OneTime, run: Run, said: NewNote) -> Response:
+async def write_note(conductor: Engine, once: OneTime, run: Run, body: NewNote) -> Response:
     """Write a note on a step."""
 
     async def make(_: RunId) -> Response:
-        note = await conductor.write_note(RunId(run), said.text, at=said.at)
+        note = await conductor.write_note(RunId(run), body.text, at=body.at)
         return respond_created(encode_text(note), f'/api/v1/runs/{run}/notes/{note.id}')
 
     return await once(make)
@@ -93,9 +93,9 @@ async def write_note(conductor: Engine, once: OneTime, run: Run, said: NewNote) 
 @router.put(
     '/runs/{run}/notes/{note}', tags=NOTES, response_model=wire(Note), responses=problems(404, 413, 415)
 )
-async def change_note(conductor: Engine, run: Run, note: NoteId, said: NoteText) -> Note:
+async def change_note(conductor: Engine, run: Run, note: NoteId, body: NoteText) -> Note:
     """Change what a note says."""
-    return await conductor.write_note(RunId(run), said.text, note=note)
+    return await conductor.write_note(RunId(run), body.text, note=note)
 
 
 @router.delete('/runs/{run}/notes/{note}', tags=NOTES, status_code=204, responses=problems(404))

@@ -175,8 +175,8 @@ class _Session:
             await self._answer('problem', None, json.loads(bytes(problem_of(error).body)), run=key)
 
     async def _answer(self, kind: str, id: Any, problem: Any = None, run: str = '') -> None:
-        said = {'type': kind, 'id': id} | ({'problem': problem} if problem else {})
-        await self._send(json.dumps(said | ({'run': run} if run else {})))
+        message = {'type': kind, 'id': id} | ({'problem': problem} if problem else {})
+        await self._send(json.dumps(message | ({'run': run} if run else {})))
 
     async def _send(self, text: str) -> None:
         async with self._sending:

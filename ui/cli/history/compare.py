@@ -166,15 +166,15 @@ def _numbers(out: Console, found: Comparison) -> None:
     out.print(table, soft_wrap=False)
 
 
-def _print_list(out: Console, title: str, said: list[str]) -> None:
-    if not said:
+def _print_list(out: Console, title: str, lines: list[str]) -> None:
+    if not lines:
         return
     out.print()
     out.print(Text(title, style='bold'))
-    for line in said[:MOST]:
+    for line in lines[:MOST]:
         out.print(Text(strip_control(line)))
-    if len(said) > MOST:
-        out.print(Text(f'and {len(said) - MOST} more: see --json', style='dim'))
+    if len(lines) > MOST:
+        out.print(Text(f'and {len(lines) - MOST} more: see --json', style='dim'))
 
 
 def _steps(out: Console, found: Comparison) -> None:

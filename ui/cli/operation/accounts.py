@@ -96,7 +96,7 @@ def add_user(
     async def work(access: Access, me: Caller) -> str:
         first = not await access.accounts.any()
         made = await access.accounts.add(name, Role.ADMIN if first else role, given)
-        await access.audit.write(me, 'account.add', said={'name': made.name, 'role': str(made.role)})
+        await access.audit.write(me, 'account.add', details={'name': made.name, 'role': str(made.role)})
         return f'{made.name} is {_with_article(made.role)}' + (
             ': the first account is an administrator' if first else ''
         )
@@ -128,7 +128,7 @@ def remove_user(context: typer.Context, name: Name, database: Database = '') -> 
 
     async def work(access: Access, me: Caller) -> None:
         await access.accounts.remove(name)
-        await access.audit.write(me, 'account.remove', said={'name': name})
+        await access.audit.write(me, 'account.remove', details={'name': name})
 
     _with_access(context, database, work)
 
@@ -140,7 +140,7 @@ def set_password(context: typer.Context, name: Name, database: Database = '') ->
 
     async def work(access: Access, me: Caller) -> None:
         await access.accounts.set_password(name, given)
-        await access.audit.write(me, 'account.password', said={'name': name})
+        await access.audit.write(me, 'account.password', details={'name': name})
 
     _with_access(context, database, work)
 
@@ -156,7 +156,7 @@ def set_role(
 
     async def work(access: Access, me: Caller) -> None:
         await access.accounts.set_role(name, role)
-        await access.audit.write(me, 'account.role', said={'name': name, 'role': str(role)})
+        await access.audit.write(me, 'account.role', details={'name': name, 'role': str(role)})
 
     _with_access(context, database, work)
 
@@ -176,8 +176,8 @@ def add_token(  # noqa: PLR0913  (its arguments are the command's)
 
     async def work(access: Access, me: Caller) -> str:
         made, secret = await access.accounts.add_token(name, label, role, days or None)
-        said = {'name': name, 'label': made.label, 'role': str(role), 'id': made.id}
-        await access.audit.write(me, 'token.add', said=said)
+        details = {'name': name, 'label': made.label, 'role': str(role), 'id': made.id}
+        await access.audit.write(me, 'token.add', details=details)
         return secret
 
     typer.echo(_with_access(context, database, work))
@@ -221,7 +221,7 @@ def revoke_token(
     async def work(access: Access, me: Caller) -> str:
         gone = await access.accounts.revoke_token(id)
         await access.audit.write(
-            me, 'token.revoke', said={'name': gone.account, 'label': gone.label, 'id': id}
+            me, 'token.revoke', details={'name': gone.account, 'label': gone.label, 'id': id}
         )
         return f'{gone.label} of {gone.account} is revoked'
 

@@ -217,5 +217,5 @@ async def _calls(catalog: Catalog) -> AsyncIterator[Finding]:
         yield Finding(level, name, problem.removeprefix(f'{name}: ') or fine)
     for server in await catalog.mcp.health():
         level = 'broken' if server.problem else 'ok'
-        said = server.problem.removeprefix(f'MCP server {server.server}: ')
-        yield Finding(level, server.server, said or f'{count(len(server.tools), "tool")}')
+        text = server.problem.removeprefix(f'MCP server {server.server}: ')
+        yield Finding(level, server.server, text or f'{count(len(server.tools), "tool")}')

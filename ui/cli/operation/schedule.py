@@ -199,8 +199,8 @@ def _print(item: Schedule | Tick, as_json: bool) -> None:
         return
     out = console()
     if isinstance(item, Tick):
-        said = ' '.join(filter(None, [item.run if item.state == 'started' else '', item.reason]))
-        line = f'    {_time(item.due, "UTC")}  {item.state:8}  {said}'
+        outcome = ' '.join(filter(None, [item.run if item.state == 'started' else '', item.reason]))
+        line = f'    {_time(item.due, "UTC")}  {item.state:8}  {outcome}'
     else:
         state = 'paused' if item.paused else 'active'
         line = f'{item.id}  {state}  {item.name}: {item.action.pattern}. {item.spec.explain()}'

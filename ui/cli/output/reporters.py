@@ -177,10 +177,10 @@ class ProgressReporter:
         if guards:
             line.append(f'  [{", ".join(guards)}]', style='dim')
         self._console.print(line)
-        said = step_remark(transition)
-        if said:
+        remark = step_remark(transition)
+        if remark:
             bad = transition.event.name in ('failed', 'expired', 'abort', 'retry')
-            self._say(f'{"":15}{said}', style='red' if bad else 'dim')
+            self._say(f'{"":15}{remark}', style='red' if bad else 'dim')
 
     def piece(self, delta: Delta) -> None:
         """Show complete lines immediately; the rest waits for more text."""
@@ -202,12 +202,12 @@ class ProgressReporter:
             self._documents.pop(delta.path, None)
             self._heard.discard(delta.path)
             return
-        said = self._decode(delta)
+        text = self._decode(delta)
         if delta.kind != 'arguments':
             self._heard.add(delta.path)
         if (delta.path, 'reasoning') in self._partial and delta.kind == 'text':
             self._flush(delta.path)
-        *lines, rest = self._wrap(delta.path, self._partial.get(key, '') + strip_control(said))
+        *lines, rest = self._wrap(delta.path, self._partial.get(key, '') + strip_control(text))
         for line in lines:
             self._console.print(self._speech(key, line))
         self._partial[key] = rest

@@ -68,12 +68,12 @@ class DebugOptions:
 
     def refuse(self, problems: Mapping[str, str]) -> None:
         """Show problems with breakpoints; a problem's name begins with its index in the list."""
-        said = []
+        texts = []
         for name, problem in problems.items():
             number = name.partition('.')[0]
-            said.append(f'Breakpoint {int(number) + 1}: {problem}.' if number.isdigit() else f'{problem}.')
-        self._problem.show(' '.join(said))
-        if said:
+            texts.append(f'Breakpoint {int(number) + 1}: {problem}.' if number.isdigit() else f'{problem}.')
+        self._problem.show(' '.join(texts))
+        if texts:
             self._fold.props('open')
 
     def _draw(self) -> None:

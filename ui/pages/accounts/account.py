@@ -117,7 +117,7 @@ class AccountPage:
             if kept and not await self._access.is_password(caller, self._old.value):
                 raise InvalidInput({'current password': 'is wrong'})
             await self._accounts.set_password(caller.name, self._new.value, but=self._identity.key[:16])
-            await self._access.audit.write(caller, 'account.password', said={'name': caller.name})
+            await self._access.audit.write(caller, 'account.password', details={'name': caller.name})
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
             return
@@ -132,8 +132,8 @@ class AccountPage:
             role = Role(self._role.value)
             caller.require(role, 'token.add')
             made, secret = await self._accounts.add_token(caller.name, self._label.value, role, days)
-            said = {'name': caller.name, 'label': made.label, 'role': role.value, 'id': made.id}
-            await self._access.audit.write(caller, 'token.add', said=said)
+            details = {'name': caller.name, 'label': made.label, 'role': role.value, 'id': made.id}
+            await self._access.audit.write(caller, 'token.add', details=details)
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
             return
@@ -155,8 +155,8 @@ class AccountPage:
             try:
                 caller = await self._identity.check()
                 gone = await self._accounts.revoke_token(id, caller.name)
-                said = {'name': caller.name, 'label': gone.label, 'id': id}
-                await self._access.audit.write(caller, 'token.revoke', said=said)
+                details = {'name': caller.name, 'label': gone.label, 'id': id}
+                await self._access.audit.write(caller, 'token.revoke', details=details)
             except EngineError as error:
                 ui.notify(str(error), type='negative', close_button='Close')
             await self.look()
@@ -166,7 +166,7 @@ class AccountPage:
             caller = await self._identity.check()
             if any(one.id == id for one in await self._accounts.sessions(caller.name)):
                 await self._accounts.end_session(id)
-                await self._access.audit.write(caller, 'logout', said={'id': id})
+                await self._access.audit.write(caller, 'logout', details={'id': id})
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
         await self.look()

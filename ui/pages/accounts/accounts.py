@@ -98,7 +98,7 @@ class AccountList:
         caller.require(Role.ADMIN, action)
         return caller
 
-    async def _do(self, action: str, work: Awaitable[object], **said: str) -> bool:
+    async def _do(self, action: str, work: Awaitable[object], **details: str) -> bool:
         """Do something with an account, if the caller may, and note it."""
         try:
             caller = await self._admin(action)
@@ -111,10 +111,10 @@ class AccountList:
             await work
         except EngineError as error:
             ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
-            await self._access.audit.write(caller, action, said=said, refused=str(error))
+            await self._access.audit.write(caller, action, details=details, refused=str(error))
             return False
         else:
-            await self._access.audit.write(caller, action, said=said)
+            await self._access.audit.write(caller, action, details=details)
             return True
         finally:
             await self.look()

@@ -67,7 +67,7 @@ def register(backend: Backend) -> None:
             raise HTTPException(403, str(error)) from None
         given = {name: request.query_params.get(name, '')[:200] for name in FILTERS}
         lines = await backend.access.audit.lines(_query(given, SAVED))
-        await backend.access.audit.write(caller, 'audit.export', said={'form': form, 'lines': len(lines)})
+        await backend.access.audit.write(caller, 'audit.export', details={'form': form, 'lines': len(lines)})
         text, media = (
             (as_csv(lines), 'text/csv') if form == 'csv' else (as_json_lines(lines), 'application/jsonl')
         )

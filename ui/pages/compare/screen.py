@@ -75,7 +75,7 @@ class CompareScreen:
                     Text('b', 'Steps')
                 self._aligned = AlignedRows(self.go, label='Steps of A and B side by side')
         self._player = RowPlayer(self.go)
-        self._said = live_region()
+        self._announcer = live_region()
         parted = found.divergence.row if found.divergence else len(found.rows) - 1
         self._at = max(0, min(parted if at is None else at, len(found.rows) - 1))
         self._aligned.show(found.rows, self._at)
@@ -118,7 +118,7 @@ class CompareScreen:
             return
         self._trouble.say()
         if row is not None:
-            self._said.set_text(f'Row {self._at + 1}: {row_text(row)}')
+            self._announcer.set_text(f'Row {self._at + 1}: {row_text(row)}')
 
     async def _fill(self) -> None:
         """Load what the open tab shows."""

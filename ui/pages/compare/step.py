@@ -129,15 +129,15 @@ def _describe(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:
 def call_lines(step: Transition) -> list[str]:
     """The tool calls of a reply, or the results of a batch, each on a line."""
     data = step.event.data
-    said = []
+    lines = []
     if isinstance(data.get('message'), dict):
-        said = [
+        lines = [
             f'{call.name}: {call_line(call.arguments, LONGEST)}' for call in message_of(data['message']).calls
         ]
     results = data.get('results')
     if isinstance(results, list):
-        said += [f'{result["name"]} → {result_line(result, LONGEST)}' for result in results]
-    return said
+        lines += [f'{result["name"]} → {result_line(result, LONGEST)}' for result in results]
+    return lines
 
 
 def draw_calls(lines: Sequence[str]) -> None:

@@ -55,7 +55,7 @@ class ForkForm:
                     Text('kbd', 'Enter')
                     with ui.element('p').classes('pricing').props('role="status"') as self._cost:
                         self._icon = ui.icon('savings').props('size="18px"')
-                        self._said = Text('span', 'Estimating the cost…')
+                        self._estimate = Text('span', 'Estimating the cost…')
         card.on('keydown', self.start, js_handler=RUN_KEYS)
         self._add()
 
@@ -122,13 +122,13 @@ class ForkForm:
     async def _forecast(self) -> None:
         self._settle.deactivate()
         found: list[CostEstimate] = []
-        said: Mapping[str, ForkOverrides] | None = self._collect()
-        if said is None:
+        overrides: Mapping[str, ForkOverrides] | None = self._collect()
+        if overrides is None:
             self._tell(False, 'Some fields need your attention.')
             return
         self._say('')
         try:
-            for variation in said.values():
+            for variation in overrides.values():
                 found.append(
                     await self._backend().forecast(self._origin.info.id, self._origin.view.seq, variation)
                 )
@@ -138,9 +138,9 @@ class ForkForm:
         except EngineError as error:
             self._say(str(error))
             return
-        if not self._said.is_deleted:
+        if not self._estimate.is_deleted:
             free, words = cost_sentence(found)
-            self._tell(free, words if free else f'{words} {self._reach(said.values())}'.strip())
+            self._tell(free, words if free else f'{words} {self._reach(overrides.values())}'.strip())
 
     def _reach(self, variations: Iterable[ForkOverrides]) -> str:
         """What the external agents may reach that play roles in these forks."""
@@ -164,8 +164,8 @@ class ForkForm:
         """Start the forks, and open them."""
         if self._busy:
             return
-        said, limits = self._collect(), self._limits.check()
-        if said is None or not isinstance(limits, BudgetLimits):
+        overrides, limits = self._collect(), self._limits.check()
+        if overrides is None or not isinstance(limits, BudgetLimits):
             bad = next((variant for variant in self._variants if variant.read() is None), None)
             if bad is not None:
                 self._show(bad)
@@ -173,7 +173,7 @@ class ForkForm:
             else:
                 self._limits.go_to_problem()
             return
-        if (same := _equal(said)) and not await confirm(
+        if (same := _equal(overrides)) and not await confirm(
             'Start identical variants?',
             f'Variants {same} make the same changes, so they differ only by chance.',
             yes='Start anyway',
@@ -184,7 +184,7 @@ class ForkForm:
         self._busy = True
         self._go.classes('busy')
         try:
-            await self._start(said, limits)
+            await self._start(overrides, limits)
         except InvalidInput as error:
             blamed = self._find_faulty(error)
             self._refuse(blamed, error)
@@ -195,17 +195,17 @@ class ForkForm:
             self._busy = False
             self._go.classes(remove='busy')
 
-    async def _start(self, said: Mapping[str, ForkOverrides], limits: BudgetLimits) -> None:
+    async def _start(self, overrides: Mapping[str, ForkOverrides], limits: BudgetLimits) -> None:
         run, at, title = self._origin.info.id, self._origin.view.seq, str(self._title.value or '')
         paused, conductor = bool(self._paused.value), self._backend()
-        if len(said) == 1:
-            (variation,) = said.values()
+        if len(overrides) == 1:
+            (variation,) = overrides.values()
             made = await conductor.fork(
                 run, at, title=title, paused=paused, budget=limits.budget, variation=variation
             )
             ui.navigate.to(f'/runs/{made}')
             return
-        runs: list[RunId] = await conductor.fork_all(run, at, said, paused=paused, budget=limits.budget)
+        runs: list[RunId] = await conductor.fork_all(run, at, overrides, paused=paused, budget=limits.budget)
         info = await conductor.info(runs[0])
         ui.navigate.to(f'/variants/{info.options["group"]}')
 
@@ -223,7 +223,7 @@ class ForkForm:
     def _tell(self, free: bool, words: str) -> None:
         self._icon.props(f'name={"savings" if free else "payments"}')
         self._cost.classes(add='' if free else 'live', remove='live' if free else '')
-        self._said.show(words)
+        self._estimate.show(words)
 
 
 def _equal(variants: Mapping[str, ForkOverrides]) -> str:

@@ -36,8 +36,8 @@ def register(backend: Backend) -> None:
                     Text('span', f'← {info.title}')
                 Text('h1', 'Fork tree')
                 number = len(list(family.members()))
-                said = f'{count(number, "run")}, each with the step it was forked at.'
-                Text('p', said if number > 1 else 'This run has no forks yet.', 'muted')
+                summary = f'{count(number, "run")}, each with the step it was forked at.'
+                Text('p', summary if number > 1 else 'This run has no forks yet.', 'muted')
             with ui.element('ul').classes('family-tree card'):
                 _draw(family, info.id, backend().clock.now())
 

@@ -57,7 +57,7 @@ class Origin:
     def fields(self) -> dict[str, list[Field]]:
         """What can be changed, by form; each field holds the current value."""
         own = self.info.parameters
-        tasks = {path: said for path, agent in self.view.agents.items() if (said := _last_task(agent))}
+        tasks = {path: task for path, agent in self.view.agents.items() if (task := _last_task(agent))}
         roles = {agent.role: agent for agent in self.staff}
         names = ('instructions', 'tools', 'effort')
         changed, given, effort = (dict(self.info.options.get(name, {})) for name in names)
@@ -163,13 +163,13 @@ class Variant:
         """Show the engine's problems at their fields; returns those without a field as text."""
         by_sheet: dict[str, dict[str, str]] = {name: {} for name in SHEETS}
         rest = []
-        for where, said in error.problems.items():
-            problem = said
+        for where, text in error.problems.items():
+            problem = text
             sheet, name = _place(where)
             if sheet not in (*TITLES, 'models'):  # a field of memory or a parameter, by its bare name
                 name, _, inside = where.partition('.')
                 sheet = next((own for own in BARE if name in self._sheets[own].raw), '')
-                problem = f'{inside}: {said}' if inside else said
+                problem = f'{inside}: {text}' if inside else text
             if sheet in by_sheet and any(field.name == name for field in self._origin.fields()[sheet]):
                 by_sheet[sheet][name] = problem
             elif sheet == 'models':
@@ -197,6 +197,6 @@ def _place(where: str) -> tuple[str, str]:
 
 
 def _last_task(agent: Mapping[str, Any]) -> str:
-    said = [message for message in agent.get('messages', ()) if message.get('role') == 'user']
-    parts = said[-1].get('parts', ()) if said else ()
+    tasks = [message for message in agent.get('messages', ()) if message.get('role') == 'user']
+    parts = tasks[-1].get('parts', ()) if tasks else ()
     return ''.join(part.get('text', '') for part in parts if part.get('kind') == 'text')

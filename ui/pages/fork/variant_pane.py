@@ -107,10 +107,10 @@ class VariantPane:
 
     def _take(self, steps: list[Transition]) -> None:
         self._steps.extend(steps)
-        said = [block for step in steps if (block := transcript_entry(step, self._shape))]
-        if said:
+        blocks = [block for step in steps if (block := transcript_entry(step, self._shape))]
+        if blocks:
             # A note names the model and the step, which a blind comparison hides.
-            self._blocks += [{**block, 'note': ''} for block in said]
+            self._blocks += [{**block, 'note': ''} for block in blocks]
             self._talk.show(self._blocks)
 
     def _tell(self) -> None:
@@ -125,7 +125,7 @@ class VariantPane:
         self._time.show(duration(now - self.info.created))
         answer = view.memory.get(self._shape.answer) if self._shape.answer and view.status.ended else None
         text = answer if isinstance(answer, str) else ''
-        said = text or view.error if view.status.ended else ''
+        message = text or view.error if view.status.ended else ''
         self._answer.show(
-            [{'kind': 'text', 'title': 'Result', 'text': json_to_markdown(said)}] if said else []
+            [{'kind': 'text', 'title': 'Result', 'text': json_to_markdown(message)}] if message else []
         )

@@ -105,7 +105,7 @@ def models_card(backend: Backend) -> None:
     def draw() -> None:
         infos = backend().catalog.registry.endpoint_infos()
         found = [info.endpoint for info in infos if not info.problem]
-        said.show(
+        summary.show(
             f'Connected: {", ".join(found[:4])}.' if found else 'Simulated: no key, no network, no cost.'
         )
         problems.clear()
@@ -116,7 +116,7 @@ def models_card(backend: Backend) -> None:
 
     with ui.element('section').classes('card home-card').props('aria-labelledby="home-models"'):
         Text('h2', 'Models', id='home-models')
-        said = Text('p', '', 'muted')
+        summary = Text('p', '', 'muted')
         problems = ui.element('ul').classes('muted small')
         connect = ConnectDialog(backend, draw)
         made = button('Connect a model', icon='add', kind='small', requires='catalog.connect')
@@ -128,11 +128,11 @@ def agents_card(backend: Backend) -> None:
     """Draw which coding agents are installed, and the samples in which agents work."""
     here = backend().catalog
     usable = [info.title for info in here.agents.infos() if not info.problem and not info.simulated]
-    said = f'Installed: {", ".join(usable)}.' if usable else 'None installed; a simulated one is included.'
+    summary = f'Installed: {", ".join(usable)}.' if usable else 'None installed; a simulated one is included.'
     starter = Starter(backend)
     with ui.element('section').classes('card home-card').props('aria-labelledby="home-agents"'):
         Text('h2', 'Coding agents', id='home-agents')
-        Text('p', f'Claude, Codex, Gemini, OpenCode and others can take any role. {said}', 'muted')
+        Text('p', f'Claude, Codex, Gemini, OpenCode and others can take any role. {summary}', 'muted')
         with ui.element('div').classes('home-ways'):
             for name, made in here.patterns.items():
                 for sample in samples(made):

@@ -118,8 +118,8 @@ class QuestionCard:
                     continue
                 made = button(role_title(event), kind=kind, requires='inbox.answer')
                 made.on('click', lambda _, event=event: self._ask(event, inputs.get(event)))
-                if said := event_help(inputs.get(event)):
-                    made.tooltip(said)
+                if help_text := event_help(inputs.get(event)):
+                    made.tooltip(help_text)
             with link(f'/runs/{ask.run}', 'btn quiet'):
                 Text('span', 'Open the run')
 

@@ -80,7 +80,7 @@ class LaunchForm:
                         Text('kbd', 'Enter')
                         with ui.element('p').classes('pricing').props('role="status"') as self._told:
                             self._icon = ui.icon('theaters').props('size="18px"')
-                            self._said = Text('span', '')
+                            self._cost = Text('span', '')
                         button('Reset form', kind='quiet').on('click', self._reset)
             with ui.element('section').classes('panel launch-chart').props('aria-labelledby="chart"'):
                 with ui.element('div').classes('panel-head'):
@@ -114,7 +114,7 @@ class LaunchForm:
         self._casting.set_visibility(self._replay.run is None)
         self._icon.props(f'name={"bolt" if live else "replay" if self._replay.run else "theaters"}')
         self._told.classes(add='live' if live else '', remove='' if live else 'live')
-        self._said.show(words)
+        self._cost.show(words)
 
     def _is_known(self) -> bool:
         return is_known(self._made, self._form.parse()[0])

@@ -138,12 +138,12 @@ class Models(RoleFields[ModelControl]):
         by_model: dict[str, list[str]] = {}
         for role, names in live.items():
             by_model.setdefault(', else '.join(names), []).append(role.replace('_', ' '))
-        said = '; '.join(
+        text = '; '.join(
             f'{", ".join(filter(None, roles)) or "all"} by {names}' for names, roles in by_model.items()
         )
         cost = cost_of_calls(self._registry, {name for names in live.values() for name in names})
         reach = reach_of(self._registry, (name for names in live.values() for name in names))
-        words = ' '.join(filter(None, [f'Live: {said}. {cost}', reach]))
+        words = ' '.join(filter(None, [f'Live: {text}. {cost}', reach]))
         return True, f'{words} Simulated: {", ".join(played)}.' if played else words
 
     def price(self, usage: Usage) -> float | None:

@@ -23,15 +23,15 @@ class Address:
     def __init__(self, go: Callable[[str, int | None, str], Awaitable[None]]) -> None:
         self._go = go
         self._held = False
-        self.said = ''
+        self.last = ''
         """The address as this page has last set it."""
         ui.on('went', lambda event: self._went(str(event.args)))
         ui.run_javascript(HEARS)
 
     def say(self, address: str, *, leap: bool) -> None:
         """Show an address; a leap adds an entry to the browser's history, a step replaces it."""
-        if address != self.said and not self._held:
-            self.said = address
+        if address != self.last and not self._held:
+            self.last = address
             method = 'pushState' if leap else 'replaceState'
             ui.run_javascript(f'history.{method}(null, "", {json.dumps(address)})')
 
@@ -45,7 +45,7 @@ class Address:
             self._held = False
 
     async def _went(self, address: str) -> None:
-        self.said = address
+        self.last = address
         await self._go(*parse_address(address))
 
 

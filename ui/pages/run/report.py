@@ -77,8 +77,8 @@ async def _about(conductor: Conductor, info: RunInfo, shape: Shape, view: View) 
         for step in await conductor.transitions(info.id, after=read, until=read + AT_ONCE):
             grown.add(step)
         read += AT_ONCE
-    said = messages_of(view.memory.get(field), grown.steps(field))
-    return {one.about: one.seq for one in said if one.about and one.seq}
+    messages = messages_of(view.memory.get(field), grown.steps(field))
+    return {one.about: one.seq for one in messages if one.about and one.seq}
 
 
 def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: Mapping[str, int]) -> None:
@@ -132,12 +132,12 @@ def _plan(run: str, plan: list[Mapping[str, Any]], steps: Mapping[str, int], dep
             with ui.element('li').classes(f'plan-step {state.replace(" ", "-")}'):
                 ui.icon(MARKS.get(state, 'help')).classes('plan-mark').props('aria-hidden="true"')
                 with ui.element('div').classes('plan-body'):
-                    said = f'{name} {step.get("title", "")}'
+                    text = f'{name} {step.get("title", "")}'
                     if name in steps:
                         with link(f'{run}?at={steps[name]}', 'plan-title'):
-                            Text('span', said)
+                            Text('span', text)
                     else:
-                        Text('span', said, 'plan-title')
+                        Text('span', text, 'plan-title')
                     with ui.element('div').classes('plan-facts'):
                         Text('span', step_status(step, plan), f'plan-state {state.replace(" ", "-")}')
                     inner = plan_steps(step.get('steps'))

@@ -115,7 +115,7 @@ class Screen:
         self._notes = StepNotes(context, self._inspector.below, self._player.note)
         self._rest = Debouncer(self._show_panes, self._grid)
         self._soon = Debouncer(self._show_step, self._grid, pace=STEPPING)
-        self._said = live_region()
+        self._announcer = live_region()
         await self._reasons.load()
         self._watched = await self._trouble.check_owner(self._conductor, self._info.id)
         with self._address.hold():
@@ -218,7 +218,7 @@ class Screen:
         self._budgets.show(view, mine=self._mine)
         self._tick()
         if step is not None:
-            self._said.set_text(f'Step {view.seq}: {headline(step)}')
+            self._announcer.set_text(f'Step {view.seq}: {headline(step)}')
 
     async def _show_panes(self) -> None:
         """Show what need not keep up with the slider: text, and what is slow to draw."""
@@ -235,7 +235,7 @@ class Screen:
         self._stop.show(self._newest(view), mine=self._mine)
         self._needs.show(self._newest(view), mine=self._mine)
         self._tick()
-        if at is not None or self._address.said:
+        if at is not None or self._address.last:
             self._say_address()
         await self._transcript.show(view.seq)
         await self._agents.count_files(view)

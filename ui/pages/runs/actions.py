@@ -79,10 +79,10 @@ class RunActions:
     async def edit(self, info: RunInfo) -> None:
         """Edit title, tags and note."""
         with self._place:
-            said = await edit_details(info)
-        if said is not None:
+            details = await edit_details(info)
+        if details is not None:
             changed = self._backend().annotate(
-                info.id, title=said.title or info.title, tags=said.tags, note=said.note
+                info.id, title=details.title or info.title, tags=details.tags, note=details.note
             )
             await self._do([(changed, info)])
 

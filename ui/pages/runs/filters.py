@@ -103,8 +103,8 @@ class Filters:
 
     def address(self, path: str) -> str:
         """The page at `path` with these filters; a traffic page names the pattern itself."""
-        said = {'page': 1, **({'pattern': self.pattern} if path == traffic_path(self.pattern) else {})}
-        given = {name: value for name, value in asdict(self).items() if value and value != said.get(name)}
+        values = {'page': 1, **({'pattern': self.pattern} if path == traffic_path(self.pattern) else {})}
+        given = {name: value for name, value in asdict(self).items() if value and value != values.get(name)}
         return f'{path}?{urlencode(given)}' if given else path
 
     def query(self, size: int, *, trash: bool = False) -> RunQuery:
@@ -174,7 +174,7 @@ class FilterBar:
                 self._since = self._date('From', filters.since)
                 self._until = self._date('To', filters.until)
             with ui.element('button').classes('btn small picked').props('type="button"') as self._picked:
-                self._said = Text('span', '')
+                self._count = Text('span', '')
                 ui.icon('close')
             set_attributes(self._picked, title='Clear this filter')
             self._picked.on('click', self._drop)
@@ -216,7 +216,7 @@ class FilterBar:
         """Keep what was picked, which has no control here but one that drops it."""
         self._filters = filters
         self._picked.set_visibility(bool(filters.picked) and not self._always)
-        self._said.show(filters.picked)
+        self._count.show(filters.picked)
         self._say_folded()
 
     def show(self, shown: bool) -> None:

@@ -67,7 +67,7 @@ class RunList:
         self._bar = bar or FilterBar(filters, self._titles, on_change=self.narrow)
         self._heat = None if bar or trash else self._heat_link()
         self._trouble = ui.element('div').classes('ghost')
-        self._said = ''
+        self._problem = ''
         self._told = Text('p', 'Loading runs…', 'visually-hidden', role='status')
         with ui.element('div').classes('card runs') as self._card:
             with ui.element('div').classes('run-top'):
@@ -210,9 +210,9 @@ class RunList:
         self._head.element.set_visibility(not self._selection.runs)
 
     def _complain(self, problem: str) -> None:
-        if problem == self._said:
+        if problem == self._problem:
             return
-        self._said = problem
+        self._problem = problem
         self._trouble.clear()
         if problem:
             self._skeleton.set_visibility(False)

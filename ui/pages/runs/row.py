@@ -90,8 +90,8 @@ class RunRow:
         same = (old.title, old.status, old.error) == (info.title, info.status, info.error)
         if not same or not self._title.text:
             self._title.show(info.title or info.id)
-            said = status_text(info.status, info.error)
-            set_attributes(self._link, aria_label=f'{info.title or info.id}, {said}')
+            status = status_text(info.status, info.error)
+            set_attributes(self._link, aria_label=f'{info.title or info.id}, {status}')
             set_attributes(self.element, aria_label=info.title or info.id)
             set_attributes(self._title, title=info.title)
             set_attributes(self._box, aria_label=f'Select {info.title or info.id}')

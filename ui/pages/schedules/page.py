@@ -149,13 +149,13 @@ class StarterList(ABC, Generic[T]):
             with ui.element('span').classes('chips'):
                 for tick in ticks:
                     word, kind = TICKS[tick.state]
-                    said = f'{word} {ago(tick.due, now)}'
+                    when = f'{word} {ago(tick.due, now)}'
                     title = ' '.join(filter(None, [exact(tick.due), tick.reason]))
                     if tick.state == 'started':
                         with link(f'/runs/{tick.run}', f'pill {kind}', title=title):
-                            Text('span', said)
+                            Text('span', when)
                     else:
-                        Text('span', said, f'pill {kind}', title=title)
+                        Text('span', when, f'pill {kind}', title=title)
             if ticks and ticks[0].reason:
                 Text('span', as_sentence(ticks[0].reason), 'muted small')
         if not may(f'{self.PART}.change'):
@@ -186,7 +186,7 @@ class StarterList(ABC, Generic[T]):
                 try:
                     dialog.submit((await self.store(one, given.model_dump()),))
                 except InvalidInput as error:
-                    form.refuse({fields.field_at(name): said for name, said in error.problems.items()})
+                    form.refuse({fields.field_at(name): text for name, text in error.problems.items()})
                     problem.show('; '.join(error.problems.values()))
                 except EngineError as error:
                     problem.show(str(error))

@@ -58,5 +58,5 @@ class AgentCard(TestCard[AgentHealth]):
     def judge(self, found: AgentHealth) -> CheckResult:
         """The result of a test."""
         if found.problem:
-            return CheckResult(ok=False, said=found.problem.removeprefix(f'{self.name}: '))
-        return CheckResult(ok=True, said=found.said)
+            return CheckResult(ok=False, detail=found.problem.removeprefix(f'{self.name}: '))
+        return CheckResult(ok=True, detail=found.said)

@@ -28,7 +28,7 @@ class CheckResult:
     """The result of a test."""
 
     ok: bool
-    said: str
+    detail: str
     hint: str = ''
     """What to do, in a sentence."""
 
@@ -55,7 +55,7 @@ class TestCard(Generic[T]):
                     with ui.element('div'):
                         Text('dt', fact)
                         Text('dd', text or 'none')
-            self._said = Text('p', 'Not tested yet.', 'endpoint-said muted', role='status')
+            self._status = Text('p', 'Not tested yet.', 'endpoint-said muted', role='status')
             with ui.element('details').classes('more-text'):
                 self._count = Text('summary', '')
                 self._listed = ui.element('ul').classes('models').props('tabindex="0"')
@@ -102,9 +102,9 @@ class TestCard(Generic[T]):
             self._task = None
             self._button.props(remove='disabled').classes(remove='busy')
         judged, passed = self.judge(found), short_duration(time.monotonic() - started)
-        said = clip(' '.join(judged.said.split()).rstrip('.'), MOST_SAID)
+        text = clip(' '.join(judged.detail.split()).rstrip('.'), MOST_SAID)
         words, kind = ('Works', 'done') if judged.ok else ('Failed', 'failed')
-        self._tell(words, kind, ' '.join(filter(None, [f'{said}.', judged.hint, f'({passed})'])))
+        self._tell(words, kind, ' '.join(filter(None, [f'{text}.', judged.hint, f'({passed})'])))
 
     def list(self, title: str, names: Sequence[str]) -> None:
         """Show what it offers."""
@@ -117,9 +117,9 @@ class TestCard(Generic[T]):
             if len(names) > MOST_LISTED:
                 Text('li', f'and {len(names) - MOST_LISTED} more', 'muted')
 
-    def _tell(self, word: str, kind: str, said: str) -> None:
+    def _tell(self, word: str, kind: str, text: str) -> None:
         self._pill.show(word)
         self._pill.classes(replace=f'pill {kind}')
-        first = said.partition(' ')[0]
+        first = text.partition(' ')[0]
         start = first if '.' in first or ':' in first else first.capitalize()  # addresses keep their case
-        self._said.show(f'{start}{said[len(first) :]}{"" if said.endswith((".", "…", ")")) else "."}')
+        self._status.show(f'{start}{text[len(first) :]}{"" if text.endswith((".", "…", ")")) else "."}')

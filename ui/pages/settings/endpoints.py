@@ -164,13 +164,13 @@ class EndpointCard(TestCard[EndpointHealth]):
     def judge(self, health: EndpointHealth) -> CheckResult:
         """The result of a listing."""
         if health.problem:
-            said = health.problem.removeprefix(f'{self.name}: ')
-            return CheckResult(ok=False, said=said, hint=HINTS.get(health.kind, ''))
+            problem = health.problem.removeprefix(f'{self.name}: ')
+            return CheckResult(ok=False, detail=problem, hint=HINTS.get(health.kind, ''))
         self._list(health.models)
         if health.called:
-            return CheckResult(ok=True, said=f'available, {health.called} answered a call')
+            return CheckResult(ok=True, detail=f'available, {health.called} answered a call')
         models = count(len(health.models), 'model') if health.models else 'no models'
-        return CheckResult(ok=True, said=f'available, offers {models}')
+        return CheckResult(ok=True, detail=f'available, offers {models}')
 
     def _list(self, models: tuple[str, ...]) -> None:
         summary = count(len(models), 'model') if models else 'Models: unknown until tested'
@@ -179,12 +179,12 @@ class EndpointCard(TestCard[EndpointHealth]):
 
 def _limits(offered: EndpointInfo) -> str:
     """What it is asked at most, over all runs."""
-    said = [f'{count(offered.at_once, "call")} at a time' if offered.at_once else '']
+    facts = [f'{count(offered.at_once, "call")} at a time' if offered.at_once else '']
     if offered.requests_per_minute:
-        said.append(f'{count(offered.requests_per_minute, "request")} a minute')
+        facts.append(f'{count(offered.requests_per_minute, "request")} a minute')
     if offered.tokens_per_minute:
-        said.append(f'{count(offered.tokens_per_minute, "token")} a minute')
-    return ', '.join(filter(None, said))
+        facts.append(f'{count(offered.tokens_per_minute, "token")} a minute')
+    return ', '.join(filter(None, facts))
 
 
 def _key(offered: EndpointInfo) -> str:

@@ -61,7 +61,9 @@ class CommandSandbox:
             with ui.element('div').classes('endpoint-head'):
                 Text('h3', 'Sandbox')
                 self._pill = Text('span', 'Checking', 'pill')
-            self._said = Text('p', 'Checking whether bubblewrap works here…', 'endpoint-said', role='status')
+            self._status = Text(
+                'p', 'Checking whether bubblewrap works here…', 'endpoint-said', role='status'
+            )
             self._loud = ui.element('div').classes('ghost')
             with ui.element('dl').classes('facts wide'):
                 for (name, allows), on in zip(
@@ -81,14 +83,14 @@ class CommandSandbox:
         if not problem:
             self._pill.show('Works')
             self._pill.classes('done')
-            self._said.show(
+            self._status.show(
                 'Commands run under bubblewrap: read-only system, no home directory, no secrets from '
                 f'the environment, {network}, and limits on time, memory, processes, files and output.'
             )
             return
         self._pill.show('Off' if not self._sandbox.unsafe else 'Not installed')
         self._pill.classes('failed' if self._sandbox.unsafe else 'waiting')
-        self._said.show(f'{problem} Then restart the server.')
+        self._status.show(f'{problem} Then restart the server.')
         if self._sandbox.unsafe:
             with self._loud, notice('fail', 'gpp_maybe'):
                 Text('b', 'Commands run without a sandbox.')

@@ -72,7 +72,7 @@ class SectionDialog(ABC):
             Text('p', f'Saved in {self._backend().catalog.file}. Its comments are kept.', 'muted small')
             form = Form(self.model(), on_change=lambda: None)
             form.set(self.fill(name, section) if name else {})
-            said = Text('p', '', 'problem', role='status')
+            message = Text('p', '', 'problem', role='status')
 
             async def save() -> None:
                 given = form.submit()
@@ -82,15 +82,15 @@ class SectionDialog(ABC):
                 try:
                     await self._backend().catalog.connect(self.KIND, name or wanted, values)
                 except EngineError as error:
-                    said.show(str(error))
+                    message.show(str(error))
                     return
-                said.show('Saved. Testing…')
+                message.show('Saved. Testing…')
                 self._on_done()
                 problem, well = await self.test(name or wanted)
                 if dialog.is_deleted:
                     return
                 if problem:
-                    said.show(f'Saved, but the test failed: {problem}')
+                    message.show(f'Saved, but the test failed: {problem}')
                 else:
                     dialog.submit(wanted)
                     ui.notify(well, type='positive')

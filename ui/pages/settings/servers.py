@@ -78,10 +78,10 @@ class ServerCard(TestCard[ServerHealth]):
     def judge(self, found: ServerHealth) -> CheckResult:
         """The result of a listing."""
         if found.problem:
-            return CheckResult(ok=False, said=found.problem.removeprefix(f'MCP server {self.name}: '))
+            return CheckResult(ok=False, detail=found.problem.removeprefix(f'MCP server {self.name}: '))
         self._show(found)
         tools = count(len(found.tools), 'tool') if found.tools else 'no tools'
-        return CheckResult(ok=True, said=f'available, offers {tools}')
+        return CheckResult(ok=True, detail=f'available, offers {tools}')
 
     def _show(self, health: ServerHealth) -> None:
         summary = count(len(health.tools), 'tool') if health.tools else 'Tools: unknown until tested'

@@ -139,8 +139,8 @@ class Workers:
             require(made, DRAIN)
 
     async def _drain(self, name: str) -> None:
-        said = 'It hands over its runs, accepts no more, and exits.'
-        if not await confirm(f'Drain {name}?', said, yes='Drain', no='Cancel'):
+        text = 'It hands over its runs, accepts no more, and exits.'
+        if not await confirm(f'Drain {name}?', text, yes='Drain', no='Cancel'):
             return
         identity = IDENTITY.get() if self._backend.access else None
         refused = ''
@@ -155,7 +155,7 @@ class Workers:
             ui.notify(f'{name} is handing over its runs.')
         if self._backend.access and identity:
             audit = self._backend.access.audit
-            await audit.write(identity.known, DRAIN, said={'worker': name}, refused=refused)
+            await audit.write(identity.known, DRAIN, details={'worker': name}, refused=refused)
         await self.look()
 
 
@@ -165,8 +165,8 @@ def _draw_service(worker: WorkerInfo) -> None:
         Text('span', name, 'chip')
     versions = '\n'.join(f'{name} {version}' for name, version in sorted(worker.patterns.items()))
     known = list(worker.patterns)
-    said = known[0] if len(known) == 1 else count(len(known), 'pattern')
-    Text('span', said, 'muted', title=versions)
+    service = known[0] if len(known) == 1 else count(len(known), 'pattern')
+    Text('span', service, 'muted', title=versions)
 
 
 def _draw_problem(problem: str) -> None:

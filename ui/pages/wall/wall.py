@@ -41,7 +41,7 @@ class Wall:
         self._closed = False
         self._row = ui.element('div').classes('wall-runs')
         self._row.props('role="group" aria-label="Runs shown" data-redrawn')
-        self._said = Text('p', '', 'muted small wall-said', role='status')
+        self._status = Text('p', '', 'muted small wall-said', role='status')
         self._grid = ui.element('ul').classes('wall')
         with ui.element('div') as self._none:
             empty_state('hourglass_empty', 'No agents are working. Start a run to see its agents here.')
@@ -130,7 +130,7 @@ class Wall:
             f'{waiting} waiting for you' if waiting else '',
             f'{missing} more not shown: hide a run to make room' if missing else '',
         ]
-        self._said.show(' · '.join(filter(None, words)) if panes else '')
+        self._status.show(' · '.join(filter(None, words)) if panes else '')
 
     def _make_room(self) -> bool:
         """If all places are taken, remove a pane of an agent not at work; first of runs that are over."""

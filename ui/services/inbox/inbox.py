@@ -196,15 +196,15 @@ class Inbox:
         return 'the run has ended'
 
     def _item(self, info: RunInfo, ask: Ask, entry: Entry | None) -> InboxItem:
-        said = entry.body if entry else {}
+        body = entry.body if entry else {}
         return InboxItem(
             ask=ask,
             title=info.title or info.id,
             pattern=info.pattern,
             tags=info.tags,
             here=self._conductor.runs_here(info.id),
-            assignee=str(said.get('assignee', '')),
-            snoozed_until=float(said.get('until', 0.0)),
+            assignee=str(body.get('assignee', '')),
+            snoozed_until=float(body.get('until', 0.0)),
         )
 
     async def _note(self, ask: str, **decided: Any) -> None:

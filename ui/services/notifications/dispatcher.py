@@ -140,8 +140,8 @@ class Dispatcher:
 
     async def _retire(self, destination: Destination) -> None:
         """Stop sending to a receiver that has unsubscribed."""
-        said = 'it answered 410 Gone and wants no more messages'
+        reason = 'it answered 410 Gone and wants no more messages'
         try:
-            await self._destinations.change(destination.id, paused=True, problem=said)
+            await self._destinations.change(destination.id, paused=True, problem=reason)
         except (EntryChanged, UnknownDestination):
             return

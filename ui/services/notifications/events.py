@@ -48,8 +48,8 @@ def _of_turn(fold: Fold, turn: list[Transition], waits: set[StatePath]) -> Itera
     found: list[Notice] = []
     for step in turn:
         if step.event.name in ('warn', 'exhaust') and not step.raised:
-            said = {'budget': str(step.event.data.get('budget', ''))}
-            found.append(_notice('run.budget_warned', step, str(step.event.data.get('reason', '')), said))
+            data = {'budget': str(step.event.data.get('budget', ''))}
+            found.append(_notice('run.budget_warned', step, str(step.event.data.get('reason', '')), data))
     entered = {path for step in turn for path in step.entered} & waits
     if entered:
         for ask in find_asks(fold.shape, fold.view):

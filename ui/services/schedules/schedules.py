@@ -363,7 +363,7 @@ def check_action(conductor: Conductor, action: Action, *, given: tuple[str, ...]
         if not given:
             pattern(pattern.parse(dict(action.parameters)))
     except InvalidInput as error:
-        return {f'action.parameters.{name}': said for name, said in error.problems.items()}
+        return {f'action.parameters.{name}': problem for name, problem in error.problems.items()}
     except EngineError as error:
         return {'action.pattern': str(error)}
     fields = pattern.Parameters.model_fields

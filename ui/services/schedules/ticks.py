@@ -92,8 +92,8 @@ class Ticks:
             done = replace(tick, state='failed', reason=str(error))
         if self.audit and not ACTOR.get():  # a person's own action is logged by the guard
             caller = Caller(source.actor, Role.OPERATOR, source.kind)
-            said = {'pattern': action.pattern}
-            await self.audit.write(caller, 'start', runs=[tick.run], said=said, refused=done.reason)
+            details = {'pattern': action.pattern}
+            await self.audit.write(caller, 'start', runs=[tick.run], details=details, refused=done.reason)
         return await self.store(done)
 
     async def store(self, tick: Tick) -> Tick:

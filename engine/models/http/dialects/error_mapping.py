@@ -182,9 +182,11 @@ def _status(error: Mapping[str, Any]) -> int:
 
 
 def _message(inner: Any, error: Mapping[str, Any], payload: Mapping[str, Any]) -> str:
-    said = error.get('message') or payload.get('message') or payload.get('detail') or ''
-    said = inner if isinstance(inner, str) else said
-    message = said if isinstance(said, str) else json.dumps(said, separators=(',', ':'), ensure_ascii=False)
+    found = error.get('message') or payload.get('message') or payload.get('detail') or ''
+    found = inner if isinstance(inner, str) else found
+    message = (
+        found if isinstance(found, str) else json.dumps(found, separators=(',', ':'), ensure_ascii=False)
+    )
     raw = as_mapping(error.get('metadata')).get('raw')  # Set by a proxy: what the upstream provider said.
     return as_word(f'{message}: {raw}' if isinstance(raw, str) and raw else message)[:MOST_SAID]
 

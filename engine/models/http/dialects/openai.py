@@ -228,7 +228,7 @@ MOST_DOLLARS = 100_000
 
 def parse_usage(reported: dict[str, Any]) -> Usage:
     """Token usage as Chat Completions counts it: cached and reasoning tokens are included in the others."""
-    asked, said = (
+    asked, output = (
         as_mapping(reported.get('prompt_tokens_details')),
         as_mapping(reported.get('completion_tokens_details')),
     )
@@ -236,7 +236,7 @@ def parse_usage(reported: dict[str, Any]) -> Usage:
     read, written = token_count(reported.get('prompt_tokens')), token_count(reported.get('completion_tokens'))
     # OpenRouter and LiteLLM count writes to the cache, which cost more, within the input.
     kept = token_count(asked.get('cache_write_tokens') or reported.get('cache_creation_input_tokens'))
-    reasoning = token_count(said.get('reasoning_tokens'))
+    reasoning = token_count(output.get('reasoning_tokens'))
     # xAI and Google count reasoning in the total only.
     apart = token_count(reported.get('total_tokens')) - read - written
     if apart > 0 and apart != cached and reasoning in (0, apart):

@@ -261,14 +261,14 @@ def _without_ids(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def parse_usage(reported: Mapping[str, Any]) -> Usage:
     """Token usage as Responses counts it: cached and reasoning tokens are included in the others."""
-    asked, said = (as_mapping(reported.get(f'{name}_tokens_details')) for name in ('input', 'output'))
+    asked, output = (as_mapping(reported.get(f'{name}_tokens_details')) for name in ('input', 'output'))
     cached = token_count(asked.get('cached_tokens'))
     return Usage(
         input=count_input(reported.get('input_tokens'), cached),
         output=token_count(reported.get('output_tokens')),
         calls=1,
         cached=cached,
-        reasoning=token_count(said.get('reasoning_tokens')),
+        reasoning=token_count(output.get('reasoning_tokens')),
     )
 
 

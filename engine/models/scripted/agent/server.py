@@ -213,12 +213,12 @@ class ScriptedAgent:
                     calls[event.index][1].append(event.text)
                 case Completed():
                     session.usage += event.usage
-        said = ''.join(part.text for part in texts if isinstance(part, Text))
+        prompt = ''.join(part.text for part in texts if isinstance(part, Text))
         asked = [
             ToolCall(id=uuid.uuid4().hex[:12], name=name, arguments=''.join(pieces) or '{}')
             for name, pieces in calls
         ]
-        return Message(role='assistant', parts=(Text(text=said), *asked))
+        return Message(role='assistant', parts=(Text(text=prompt), *asked))
 
     async def _use(self, session: Session, toolbox: Toolbox, call: ToolCall) -> ToolResult:
         from acp import start_tool_call, text_block, tool_content, update_tool_call

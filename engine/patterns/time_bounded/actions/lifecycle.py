@@ -85,22 +85,22 @@ class LifecycleActions(PlanActions):
     def escalate_failures(self, memory: Memory, event: Event) -> None:
         """Too many steps failed: the supervisor intervenes, and the plan ends here."""
         memory.too_many_failures = True
-        said = f'More than {self.parameters.max_failed_steps} steps failed: the plan is not gone on with.'
+        reason = f'More than {self.parameters.max_failed_steps} steps failed: the plan is not gone on with.'
         if memory.current_rules:
             self._warn_of_failures(memory, event)
             self._close(memory)
             return
         result = VerificationResult(gate='goal', score=0, approved=False, conditions=(), level=Level.CRITICAL)
         memory.intervene(
-            Level.CRITICAL, Participant.ALL, said, result, ['Plan what is missing in another way.'], event
+            Level.CRITICAL, Participant.ALL, reason, result, ['Plan what is missing in another way.'], event
         )
         self._close(memory)
 
     def _warn_of_failures(self, memory: Memory, event: Event) -> None:
         failed, count = memory.failed_steps, len(memory.plans[memory.plan_stack[0]].steps)
         most = self.parameters.max_failed_steps
-        said = f'{len(failed)} of {count} steps failed ({", ".join(failed)}), and at most {most} may.'
-        memory.warn(f'{said} The plan ends here: plan what is missing in another way.', event)
+        warning = f'{len(failed)} of {count} steps failed ({", ".join(failed)}), and at most {most} may.'
+        memory.warn(f'{warning} The plan ends here: plan what is missing in another way.', event)
 
     def enter_verifying(self, memory: Memory, event: Event) -> None:
         """Start verifying the goal."""
@@ -226,7 +226,7 @@ class LifecycleActions(PlanActions):
 
     def expire_between_rounds(self, memory: Memory, event: Event) -> None:
         """The goal is not reached, and too little time is left for another round."""
-        said, limit = memory.verdict.explanation, memory.clock.limit
+        reason, limit = memory.verdict.explanation, memory.clock.limit
         left = memory.clock.seconds_left(event.ran)
         self.begin_round(memory, event)
         if memory.rules < 5 or memory.finishing:
@@ -235,8 +235,8 @@ class LifecycleActions(PlanActions):
         self._wait_for_time(
             memory,
             event,
-            f'The goal is not reached: {said}. What is left of {limit:.0f} seconds, {max(0.0, left):.0f}, is '
-            'too little for another round.',
+            f'The goal is not reached: {reason}. '
+            f'What is left of {limit:.0f} seconds, {max(0.0, left):.0f}, is too little for another round.',
         )
 
     def _wait_for_time(self, memory: Memory, event: Event, reason: str) -> None:

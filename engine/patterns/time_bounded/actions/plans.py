@@ -169,8 +169,8 @@ class PlanActions:
         listed = '\n'.join(
             f'{number}. {step.description}' for number, step in enumerate(draft.steps, start=1)
         )
-        said = f'{draft.analysis}\n{listed}'
-        memory.answer(Participant.PLANNER, kind, said, event, problem=problem, payload=draft)
+        text = f'{draft.analysis}\n{listed}'
+        memory.answer(Participant.PLANNER, kind, text, event, problem=problem, payload=draft)
 
     def _plan_facts(self, memory: Memory) -> GateFacts:
         return GateFacts(
@@ -255,8 +255,8 @@ class PlanActions:
         """Retry the step, told what was wrong."""
         step = memory.step
         step.fail_reason = self._why(memory)
-        said = f'Attempt {step.attempts} at step {step.id} was not accepted: {step.fail_reason}'
-        memory.log('step', said, event)
+        text = f'Attempt {step.attempts} at step {step.id} was not accepted: {step.fail_reason}'
+        memory.log('step', text, event)
         step.attempts += 1
         step.fix_cycles, step.stage, step.test_results = 0, 'coding', None
 
@@ -265,10 +265,10 @@ class PlanActions:
         step = memory.step
         step.status, step.fail_reason = StepStatus.BLOCKED, self._why(memory)
         memory.count(replan_count=1)
-        said = f'Step {step.id} is blocked after {step.attempts} attempts: {step.fail_reason}'
-        memory.send(MessageType.STEP_BLOCKED, Participant.SUPERVISOR, Participant.ORCHESTRATOR, said, event)
+        text = f'Step {step.id} is blocked after {step.attempts} attempts: {step.fail_reason}'
+        memory.send(MessageType.STEP_BLOCKED, Participant.SUPERVISOR, Participant.ORCHESTRATOR, text, event)
         memory.tick()
-        memory.log('step', said, event)
+        memory.log('step', text, event)
 
     def fail_step(self, memory: Memory, event: Event) -> None:
         """No attempt and no deeper plan is left."""
@@ -277,11 +277,11 @@ class PlanActions:
     def fail_tests(self, memory: Memory, event: Event) -> None:
         """The tests still fail after the last fix."""
         tests = memory.step.test_results
-        said = tests.text.splitlines()[0] if tests and tests.text else 'the tests fail'
+        headline = tests.text.splitlines()[0] if tests and tests.text else 'the tests fail'
         if tests and tests.passed:
-            said = '; '.join(f'{issue.severity}: {issue.text}' for issue in tests.critical)
+            headline = '; '.join(f'{issue.severity}: {issue.text}' for issue in tests.critical)
         cycles = memory.step.fix_cycles
-        reason = f'after {cycles} fix cycle{"" if cycles == 1 else "s"}: {said}'
+        reason = f'after {cycles} fix cycle{"" if cycles == 1 else "s"}: {headline}'
         self._over(memory, StepStatus.FAILED, event, reason)
 
     def fail_step_by_time(self, memory: Memory, event: Event) -> None:
@@ -348,9 +348,9 @@ class PlanActions:
     def _code(self, memory: Memory, output: CodeOutput, event: Event, problem: str = '') -> None:
         step = memory.step
         step.code_output, step.stage = output, 'coded'
-        said = f'Blocked: {output.blocked}' if output.blocked else output.summary
+        text = f'Blocked: {output.blocked}' if output.blocked else output.summary
         memory.answer(
-            Participant.CODER, MessageType.CODE_RESPONSE, said, event, problem=problem, payload=output
+            Participant.CODER, MessageType.CODE_RESPONSE, text, event, problem=problem, payload=output
         )
 
     def _keep_reading(self, memory: Memory, reading: Reading, event: Event, problem: str = '') -> None:
@@ -399,11 +399,11 @@ class PlanActions:
         )
 
     def _judge(
-        self, memory: Memory, gate: str, said: Verdict | None, agent: Participant, event: Event
+        self, memory: Memory, gate: str, given: Verdict | None, agent: Participant, event: Event
     ) -> None:
-        problem = '' if said is not None else fallback.describe_failure(event)
+        problem = '' if given is not None else fallback.describe_failure(event)
         facts = self._facts(memory, gate)
-        verdict = said if said is not None else fallback.verdict(gate, facts, problem)
+        verdict = given if given is not None else fallback.verdict(gate, facts, problem)
         result = VerificationResult(
             gate=gate, score=verdict.score, approved=verdict.approved,
             conditions=evaluate_gate(gate, facts, verdict), level=Level.NONE, issues=verdict.issues,
@@ -419,9 +419,9 @@ class PlanActions:
         step, verdict = memory.step, memory.verdict
         if step.code_output and step.code_output.blocked:
             return step.code_output.blocked
-        said = '; '.join(verdict.issues) or verdict.summary
+        reason = '; '.join(verdict.issues) or verdict.summary
         held = ', '.join(name.replace('_', ' ') for name in verdict.held_back)
-        return f'{said} (not met: {held})' if held else said
+        return f'{reason} (not met: {held})' if held else reason
 
     def _over(self, memory: Memory, state: StepStatus, event: Event, reason: str = '') -> None:
         memory.finish_step(state, event, reason)

@@ -76,12 +76,12 @@ def _check_clips(
     found: list[dict[str, Any]] = []
     invented: list[str] = []
     for clip in clips:
-        said = _place(clip.quote, cues)
-        if said is None:
+        place = _place(clip.quote, cues)
+        if place is None:
             invented.append(clip.quote)
             continue
-        item = {'start': said[0]['start'], 'end': said[-1]['end'], 'quote': clip.quote, 'post': clip.post}
-        found.append(item | ({'estimated': True} if any(cue.get('estimated') for cue in said) else {}))
+        item = {'start': place[0]['start'], 'end': place[-1]['end'], 'quote': clip.quote, 'post': clip.post}
+        found.append(item | ({'estimated': True} if any(cue.get('estimated') for cue in place) else {}))
     return found, invented
 
 

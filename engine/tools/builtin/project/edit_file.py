@@ -38,5 +38,5 @@ async def edit_file(
         raise ToolError(f'{path}: the passage occurs {count} times; include more of the text around it')
     line = text[: text.index(old)].count('\n') + 1
     await context.files.write(path, text.replace(old, new).encode(errors='replace'))
-    said = f'Replaced {f"{count} passages, the first" if count > 1 else "it"} in line {line} of {path}.'
-    return ToolOutput(text=said, drops=('test_result',))
+    summary = f'Replaced {f"{count} passages, the first" if count > 1 else "it"} in line {line} of {path}.'
+    return ToolOutput(text=summary, drops=('test_result',))

@@ -26,8 +26,10 @@ async def read_file(
     except UnicodeDecodeError:
         text = '\0'
     if '\0' in text and (image := await keep_image(data, context.files)):
-        said = f'{path} is an image: {image.media_type}, {len(data):,} bytes. Models that see are shown it.'
-        return ToolOutput(text=said, images=(image,))
+        summary = (
+            f'{path} is an image: {image.media_type}, {len(data):,} bytes. Models that see are shown it.'
+        )
+        return ToolOutput(text=summary, images=(image,))
     if '\0' in text and image_type(data):
         raise ToolError(f'{path}: an image that no model can be shown: {image_problem(data)}')
     if '\0' in text:

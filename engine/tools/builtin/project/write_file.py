@@ -20,5 +20,5 @@ async def write_file(
     data = text.encode(errors='replace')
     before = await context.files.write(path, data)
     lines = text.count('\n') + (not text.endswith('\n') and bool(text))
-    said = f'{"Replaced" if before else "Made"} {path}: {lines} lines, {len(data)} bytes.'
-    return ToolOutput(text=said, drops=('test_result',))
+    summary = f'{"Replaced" if before else "Made"} {path}: {lines} lines, {len(data)} bytes.'
+    return ToolOutput(text=summary, drops=('test_result',))

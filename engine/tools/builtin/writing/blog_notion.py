@@ -47,5 +47,5 @@ async def blog_notion(
         # The run's key, not the call's: a second try in the same run finds the first one's draft.
         key = context.key.partition(':')[0]
         url, made = await Notion(http, os.environ[DATABASE].strip()).publish(title, text, key)
-    said = f'Published as a draft: {url}' if made else f'This draft is there already: {url}'
-    return ToolOutput(text=said, artifacts={'published': {'url': url, 'title': title}})
+    summary = f'Published as a draft: {url}' if made else f'This draft is there already: {url}'
+    return ToolOutput(text=summary, artifacts={'published': {'url': url, 'title': title}})

@@ -244,7 +244,7 @@ def test_a_form_omits_known_values_and_lists_choices():
 
 
 def test_a_seat_is_found_without_its_position():
-    assert Turn(said={'problem': 'out of time'}).position == {}
+    assert Turn(entry={'problem': 'out of time'}).position == {}
 
 
 def test_an_inserted_element_shifts_the_steps_of_later_ones():
@@ -273,7 +273,7 @@ def test_answers_are_linked_to_points_and_unanswered_points_are_open():
             'speaker': speaker, 'debate': 1, 'round': round_,
             'position': {'insists': insists, 'changes': ['more'], 'answers': made},
         }  # fmt: skip
-        return Turn(said=entry, seq=seq)
+        return Turn(entry=entry, seq=seq)
 
     turns = [
         turn('reviewer1', 1, 5, ['a', 'b']),

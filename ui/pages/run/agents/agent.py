@@ -289,19 +289,19 @@ class AgentPane:
         retry = latest(history.retries, path, view.seq) if number > 1 else None
         self._attempt.show(f'attempt {number}')
         self._attempt.set_visibility(number > 1)
-        said = ''
+        text = ''
         if self._waits and now is not None:
-            said = self._waits
+            text = self._waits
         elif retry and now is not None and self._heard <= retry.due:
             left = retry.due - now
             when = f'Retrying in {max(1, round(left))} s' if left > 0 and not view.paused else 'Retrying'
-            said = f'{when} (attempt {retry.attempt}): {retry.error}'
+            text = f'{when} (attempt {retry.attempt}): {retry.error}'
         elif retry and now is None:
-            said = f'Attempt {retry.attempt}, after: {retry.error}'
+            text = f'Attempt {retry.attempt}, after: {retry.error}'
         elif (reply := latest(history.replies, path, view.seq)) and reply.failed:
-            said = f'Fell back to {reply.model}: {"; ".join(reply.failed)}'
-        self._trouble.show(said)
-        self._trouble.set_visibility(bool(said))
+            text = f'Fell back to {reply.model}: {"; ".join(reply.failed)}'
+        self._trouble.show(text)
+        self._trouble.set_visibility(bool(text))
 
     async def _ask_to_stop(self) -> None:
         text = (

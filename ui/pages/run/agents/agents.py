@@ -194,8 +194,8 @@ class AgentPanes:
         if not view.active:
             return ''
         if not view.status.ended:
-            if said := work_in_progress(self._context.shape, view):
-                return f'{said} · {duration(now - view.time)}'
+            if activity := work_in_progress(self._context.shape, view):
+                return f'{activity} · {duration(now - view.time)}'
             leaf = view.active[0]
             since = view.entered.get(leaf, (0, now))[1]
             more = f' and {len(view.active) - 1} more' if len(view.active) > 1 else ''

@@ -22,8 +22,8 @@ def join_summary(stage: Stage, view: View, history: History) -> str:
     tools = sum(
         part['kind'] == 'call'
         for agent in known.values()
-        for said in agent.get('messages', ())
-        for part in said['parts']
+        for message in agent.get('messages', ())
+        for part in message['parts']
     )
     spent = sum((view.spending[path].total for path in known if path in view.spending), Usage())
     stay = latest(history.stays, stage.key, view.seq)

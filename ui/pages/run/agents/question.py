@@ -72,7 +72,7 @@ class QuestionForm:
         try:
             await self._answer(self._shown[0], data)
         except InvalidInput as error:
-            problems = {name.removeprefix('content.'): said for name, said in error.problems.items()}
+            problems = {name.removeprefix('content.'): problem for name, problem in error.problems.items()}
             if self._form:
                 self._form.refuse(problems)
         except EngineError as error:

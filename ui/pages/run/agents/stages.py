@@ -153,7 +153,7 @@ class StageRow:
                 for stage in stages:
                     self._chip(stage.key, stage.title, pick)
                 self._chip(RESULT, 'Result', pick)
-            self._said = Text('span', '', 'stage-said muted small num')
+            self._caption = Text('span', '', 'stage-said muted small num')
         self._shown: tuple[object, ...] = ()
 
     def _chip(self, key: str, title: str, pick: Callable[[str], None]) -> None:
@@ -183,8 +183,8 @@ class StageRow:
 
     def say(self, text: str) -> None:
         """Show what goes on, or how the shown stage ended."""
-        self._said.show(text)
-        set_attributes(self._said, title=text)
+        self._caption.show(text)
+        set_attributes(self._caption, title=text)
 
 
 def work_in_progress(shape: Shape, view: View) -> str:

@@ -104,8 +104,8 @@ class DebugController:
                 return ''
             case how:
                 under_way = self.busy(at)
-                said = f'“Step {under_way}” is in progress' if under_way else ''
-                return said or step_refusal(how, self.shape, self.view, at)
+                reason = f'“Step {under_way}” is in progress' if under_way else ''
+                return reason or step_refusal(how, self.shape, self.view, at)
 
     async def do(self, action: DebugAction, at: str = '') -> None:
         """Pause, resume or step the whole run, or the region `at`."""

@@ -127,22 +127,22 @@ class PauseReason:
     def __init__(self, stepper: DebugController) -> None:
         """Draw it; it is empty while the run is not paused."""
         self._stepper = stepper
-        self._said = Text('span', '', 'run-stopped', role='status')
+        self._position = Text('span', '', 'run-stopped', role='status')
         stepper.on_change(self.show)
 
     def show(self) -> None:
         """As the run is now."""
         stepper = self._stepper
-        said = ''
+        text = ''
         if stepper.view is not None and not stepper.view.status.ended:
             busy = stepper.busy()
-            said = (
+            text = (
                 SPOKEN[busy]
                 if busy and stepper.mine
                 else pause_sentence(stepper.why()) or _describe_held_parts(stepper)
             )
-        self._said.show(said)
-        set_attributes(self._said, title=said)
+        self._position.show(text)
+        set_attributes(self._position, title=text)
 
 
 def _describe_held_parts(stepper: DebugController) -> str:

@@ -74,21 +74,21 @@ class BreakpointsPanel:
                     )
 
     def _say(self) -> None:
-        view, said = self._stepper.view, []
+        view, notes = self._stepper.view, []
         if self._past and view is not None and view.breakpoints:
-            said.append(NOW)
+            notes.append(NOW)
         if view is not None and not self._stepper.steerable:
             why = refusal('step')
-            said.append(OVER if view.status.ended else f'{why}.' if why else ELSEWHERE)
-        self._note.show(' '.join(said))
-        self._note.set_visibility(bool(said))
+            notes.append(OVER if view.status.ended else f'{why}.' if why else ELSEWHERE)
+        self._note.show(' '.join(notes))
+        self._note.set_visibility(bool(notes))
 
     async def _ask(self) -> None:
         await self._setting.add()
 
     async def _ask_to_clear(self) -> None:
         found: Sequence[Breakpoint] = self._stepper.view.breakpoints if self._stepper.view else ()
-        said = '; '.join(breakpoint_label(item) for item in found[:3]) + (' …' if len(found) > 3 else '.')
+        listed = '; '.join(breakpoint_label(item) for item in found[:3]) + (' …' if len(found) > 3 else '.')
         title = f'Remove {count(len(found), "breakpoint")}?'
-        if await confirm(title, said, yes='Remove all', no='Cancel'):
+        if await confirm(title, listed, yes='Remove all', no='Cancel'):
             await self._setting.remove(found)

@@ -71,14 +71,14 @@ class RegionControls:
         self._badge.show('stepping' if busy else 'held')
         self._why.show(SPOKEN[busy] if busy else pause_sentence(stepper.why(self.region)))
         self._others.set_visibility(steerable)
-        if self._others_said is not stepper.others_wait:
-            self._others_said = stepper.others_wait
+        if self._others_shown is not stepper.others_wait:
+            self._others_shown = stepper.others_wait
             self._others.clear()
             with self._others:
                 ui.label(OTHERS[stepper.others_wait])
                 ui.tooltip(HINT)
 
-    _others_said = True
+    _others_shown = True
 
     def _turn(self) -> None:
         self._stepper.others_wait = not self._stepper.others_wait

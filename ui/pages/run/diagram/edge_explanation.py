@@ -147,8 +147,8 @@ class EdgeExplanation:
         for edge in edges:
             yield f'why {edge}', _Part((self._name, self._reasons.step), partial(self._draw_edge, edge))
             if entries := self._offer(edge):
-                said = [entry.text for entry in entries]
-                yield f'acts {edge}', _Part(said, partial(_draw_entries, entries))
+                texts = [entry.text for entry in entries]
+                yield f'acts {edge}', _Part(texts, partial(_draw_entries, entries))
 
     def _draw_head(self) -> Element:
         source, _, dest = self._name.partition('>')
@@ -181,12 +181,12 @@ class EdgeExplanation:
         here = self._reasons.step.seq if self._reasons.step else 0
         many = bisect_right(taken, here)
         last = f', last at step {taken[many - 1]}' if many else ''
-        said = f'Taken {count(many, "time")} up to this step{last}.' if many else 'Not taken up to this step.'
-        return said, [seq for seq in taken if seq < here][-1:], taken[many : many + 1]
+        text = f'Taken {count(many, "time")} up to this step{last}.' if many else 'Not taken up to this step.'
+        return text, [seq for seq in taken if seq < here][-1:], taken[many : many + 1]
 
-    def _draw_times(self, said: str, before: Sequence[int], after: Sequence[int]) -> Element:
+    def _draw_times(self, text: str, before: Sequence[int], after: Sequence[int]) -> Element:
         with ui.element('div').classes('why-times') as times:
-            Text('span', said, 'muted small grow')
+            Text('span', text, 'muted small grow')
             for icon, label, found in (
                 ('chevron_left', 'Previous', before),
                 ('chevron_right', 'Next', after),

@@ -52,9 +52,9 @@ class ApprovalBar:
         what = (
             'asks you a question' if asks else f'waits for your approval: {", ".join(dict.fromkeys(calls))}'
         )
-        said = f'{role_title(who)} {what}{more}'
-        self._what.show(said)
-        set_attributes(self._what, title=said)
+        text = f'{role_title(who)} {what}{more}'
+        self._what.show(text)
+        set_attributes(self._what, title=text)
 
     async def _answer(self, name: str) -> None:
         if self._leaf:

@@ -36,7 +36,7 @@ class BudgetBars:
             self._row = ui.element('div').classes('budget-row')
             self._add = button('Add budget', icon='add', kind='small')
             self._add.on('click', self._ask)
-            self._said = Text('span', '', 'budget-said', role='status')
+            self._warning = Text('span', '', 'budget-said', role='status')
         self.root.set_visibility(False)
 
     def show(self, view: View, *, mine: bool) -> None:
@@ -49,10 +49,10 @@ class BudgetBars:
             with self._row:
                 self._bars = {kind: _bar(kind) for kind in view.budget}
         spent = [kind for kind, gauge in view.budget.items() if gauge.exhausted]
-        said = ' '.join(view.warnings[-1:])
+        warning = ' '.join(view.warnings[-1:])
         if spent and not view.status.ended:
-            said = f'{NAMES[spent[0]]}: used up. The run waits until you add more.'
-        self._said.show(said)
+            warning = f'{NAMES[spent[0]]}: used up. The run waits until you add more.'
+        self._warning.show(warning)
         self.root.classes(add='spent' if spent else '', remove='' if spent else 'spent')
         self.tick(view, view.time)
 

@@ -115,9 +115,9 @@ class Header:
 
     def tick(self, view: View, now: float, streamed: int = 0) -> None:
         """Update the clock, and the tokens with an estimate of so many streamed characters."""
-        said = usage_headline(with_streamed(view.usage, streamed))
-        if said != self._tokens.text:
-            self._tokens.set_text(said)
+        tokens = usage_headline(with_streamed(view.usage, streamed))
+        if tokens != self._tokens.text:
+            self._tokens.set_text(tokens)
         own = own_seconds(view, now, self._info.created)
         self._time.set_text(duration(own) if view.started else '')
 

@@ -135,11 +135,11 @@ class RunMenu:
 
     async def _edit(self) -> None:
         self._info = await notify_errors(self._conductor.info(self._info.id)) or self._info
-        said = await edit_details(self._info)
-        if said is None:
+        details = await edit_details(self._info)
+        if details is None:
             return
         info = await notify_errors(
-            self._conductor.annotate(self._info.id, title=said.title, tags=said.tags, note=said.note)
+            self._conductor.annotate(self._info.id, title=details.title, tags=details.tags, note=details.note)
         )
         if info:
             self._info = info

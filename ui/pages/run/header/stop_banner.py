@@ -31,11 +31,11 @@ class StopBanner:
 
     def show(self, view: View, *, mine: bool) -> None:
         """Show the run as it is now; `mine` is whether this server runs it."""
-        said = (stop_reason(self._shape, view), self._remedy(view, mine=mine))
-        if said == self._shown:
+        content = (stop_reason(self._shape, view), self._remedy(view, mine=mine))
+        if content == self._shown:
             return
-        self._shown = said
-        reason, remedy = said
+        self._shown = content
+        reason, remedy = content
         self._root.clear()
         if reason:
             failed = view.status is Status.FAILED

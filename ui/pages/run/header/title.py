@@ -99,8 +99,8 @@ class RunTitle:
         self._heading.set_visibility(True)
         self._edit.set_visibility(True)
 
-    async def _say(self, **said: Unpack[Annotation]) -> None:
-        info = await notify_errors(self._conductor.annotate(self._info.id, **said))
+    async def _say(self, **changes: Unpack[Annotation]) -> None:
+        info = await notify_errors(self._conductor.annotate(self._info.id, **changes))
         if info:
             self.show(info)
 

@@ -60,8 +60,8 @@ class Drafts(LazyPanel):
                     button(f'Step {seq}', kind='quiet small').on('click', lambda: self._seek(seq))
             if draft.summary or draft.comments:
                 listed = ''.join(f'\n- {comment}' for comment in draft.comments)
-                said = [{'kind': 'text', 'text': f'{draft.summary}\n{listed}'}]
-                Conversation(said, label=f'Review of draft {draft.number}', follow=False)
+                blocks = [{'kind': 'text', 'text': f'{draft.summary}\n{listed}'}]
+                Conversation(blocks, label=f'Review of draft {draft.number}', follow=False)
             if before is not None:
                 self._difference(draft, before)
             with disclosure(self._unfolded, f'text {draft.number}', 'Text', 'draft-fold', 'draft-text'):

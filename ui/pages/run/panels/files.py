@@ -65,7 +65,7 @@ class Files:
             self._versions.props('role="group" aria-label="Versions of this folder"')
             with ui.element('div').classes('files-pair') as self._pair:
                 self._before, self._after = (self._side(name) for name in ('From', 'To'))
-            self._said = Text('p', '', 'files-said muted small', role='status')
+            self._summary = Text('p', '', 'files-said muted small', role='status')
             with ui.element('div').classes('files-body') as self._body:
                 self._tree = FileTree(self._pick, label='Files')
                 with ui.element('div').classes('file'):
@@ -202,8 +202,8 @@ class Files:
         found = [entry for entry in found if is_own_work(entry)]
         self._entries = {entry.path: entry for entry in found}
         total = sum(entry.size for entry in found) if not comparing else 0
-        said = f'{count(len(found), "file")}, {size(total)}' if not comparing else summarize_changes(found)
-        self._said.show(said)
+        summary = f'{count(len(found), "file")}, {size(total)}' if not comparing else summarize_changes(found)
+        self._summary.show(summary)
         self._body.set_visibility(bool(found))
         self._picked = self._picked if self._picked in self._entries else next(iter(self._entries), '')
         self._tree.show([entry_line(entry) for entry in found], self._picked)

@@ -34,7 +34,7 @@ class Messages(LazyPanel):
         self._field = setup.context.shape.field('messages')
         self._follower, self._seek, self._on_filter = setup.follower, setup.seek, setup.say_address
         self.wanted = wanted = MessageFilter.read(setup.query)
-        self._said: list[Message] = []
+        self._messages: list[Message] = []
         self._drawn: object = None
         self._seq = 0
         with ui.element('div').classes('messages'):
@@ -101,22 +101,22 @@ class Messages(LazyPanel):
         many = len(found) if isinstance(found, list) else 0
         if (many, len(steps), self.wanted) != self._drawn:
             self._drawn = (many, len(steps), self.wanted)
-            self._said = messages_of(found, steps)
+            self._messages = messages_of(found, steps)
             self._list_them(fold.projection.started or view.started)
         self._list.show_step(view.seq)
 
     def _list_them(self, started: float) -> None:
-        said = self._said
+        messages = self._messages
         for choice, names in (
-            (self._sender, {one.sender for one in said}),
-            (self._recipient, {one.recipient for one in said}),
+            (self._sender, {one.sender for one in messages}),
+            (self._recipient, {one.recipient for one in messages}),
         ):
             choice.offer(ANY | {name: name.replace('_', ' ') for name in sorted(names)})
-        self._type.offer(ANY | {name: type_text(name) for name in sorted({one.type for one in said})})
-        shown = [one for one in said if self.wanted.matches(one)]
+        self._type.offer(ANY | {name: type_text(name) for name in sorted({one.type for one in messages})})
+        shown = [one for one in messages if self.wanted.matches(one)]
         self._list.show([one.row(started) for one in shown], parties(shown))
-        self._count.show(f'{len(shown)} of {len(said)}' if said else '')
-        self._none.show('' if shown else 'No messages match.' if said else 'No messages yet.')
+        self._count.show(f'{len(shown)} of {len(messages)}' if messages else '')
+        self._none.show('' if shown else 'No messages match.' if messages else 'No messages yet.')
         self._none.set_visibility(not shown)
         self._list.set_visibility(bool(shown))
 
@@ -131,13 +131,13 @@ class Messages(LazyPanel):
         self._on_filter()
 
     async def _visit(self, number: int) -> None:
-        if 0 < number <= len(self._said) and (seq := self._said[number - 1].seq):
+        if 0 < number <= len(self._messages) and (seq := self._messages[number - 1].seq):
             await self._seek(seq)
 
     def _pick(self, number: int) -> None:
-        if not 0 < number <= len(self._said):
+        if not 0 < number <= len(self._messages):
             return
-        one = self._said[number - 1]
+        one = self._messages[number - 1]
         facts = [type_text(one.type), *([exact(one.time)] if one.time else [])]
         facts += [f'step {one.seq} of the run'] if one.seq else []
         facts += [f'about step {one.about} of the plan'] if one.about else []
@@ -201,13 +201,13 @@ class MessageFilter:
         """What stands in the address."""
         return {name: value for name, value in asdict(self).items() if value}
 
-    def matches(self, said: Message) -> bool:
+    def matches(self, message: Message) -> bool:
         """Whether a message is shown."""
         exact = all(
-            wanted in ('', getattr(said, name))
+            wanted in ('', getattr(message, name))
             for name, wanted in (('sender', self.sender), ('recipient', self.recipient), ('type', self.type))
         )
-        return exact and (not self.text or self.text.strip().casefold() in said.content.casefold())
+        return exact and (not self.text or self.text.strip().casefold() in message.content.casefold())
 
 
 def messages_of(value: Any, steps: Sequence[Position] = ()) -> list[Message]:
@@ -246,6 +246,6 @@ def _content(text: str, kind: str) -> str:
     return logged_call(text) if kind == 'tool_call' else text
 
 
-def parties(said: Iterable[Message]) -> list[str]:
+def parties(messages: Iterable[Message]) -> list[str]:
     """All senders and recipients, in order of appearance."""
-    return list(dict.fromkeys(name for one in said for name in (one.sender, one.recipient) if name))
+    return list(dict.fromkeys(name for one in messages for name in (one.sender, one.recipient) if name))

@@ -105,7 +105,7 @@ def _table(sides: Sequence[Side]) -> None:
                     Text(
                         'td', 'complete' if done else 'failed', 'compared-done' if done else 'compared-failed'
                     )
-            for name, measured, said in ROWS:
+            for name, measured, text in ROWS:
                 values = [measured(side) for side in sides]
                 known = [value for value in values if value is not None]
                 least = min(known) if len(known) > 1 and len(set(known)) > 1 and name != 'Output' else None
@@ -113,7 +113,7 @@ def _table(sides: Sequence[Side]) -> None:
                     Text('th', name, scope='row')
                     for value in values:
                         with ui.element('td').classes('num'):
-                            Text('span', UNKNOWN if value is None else said(value))
+                            Text('span', UNKNOWN if value is None else text(value))
                             if value is not None and value == least:
                                 Text('span', 'less' if len(sides) == 2 else 'least', 'compared-least')
             with ui.element('tr'):

@@ -68,13 +68,13 @@ class _Bar:
     def show(self, clock: PhaseBudget, burn: BurnDown) -> None:
         most = max(burn.allotted, burn.used, burn.forecast, 0.001)
         used, hope, share = (round(100 * part / most) for part in (burn.used, burn.forecast, burn.allotted))
-        state, said = phase_status(clock, burn), phase_line(clock, burn)
-        if self._drawn == (used, hope, share, state, said):
+        state, line = phase_status(clock, burn), phase_line(clock, burn)
+        if self._drawn == (used, hope, share, state, line):
             return
-        self._drawn = (used, hope, share, state, said)
+        self._drawn = (used, hope, share, state, line)
         self._meter.style(f'--used: {used}%; --forecast: {hope}%; --share: {share}%')
-        set_attributes(self._meter, aria_valuenow=str(used), aria_valuetext=f'{said}, {state}')
-        set_attributes(self._root, title=said)
+        set_attributes(self._meter, aria_valuenow=str(used), aria_valuetext=f'{line}, {state}')
+        set_attributes(self._root, title=line)
         name = state_class(state)
         self._root.classes(add=name, remove=' '.join({*map(state_class, STATES)} - {name}))
         self._text.show(phase_used(burn))

@@ -115,13 +115,13 @@ class Supervision(LazyPanel):
                         Text('span', condition_title(name))
                         if not holds:
                             Text('b', 'not met')
-            said = '\n\n'.join(
+            text = '\n\n'.join(
                 filter(None, [gate.summary, *(f'- {issue}' for issue in gate.issues), gate.evidence])
             )
-            if said:
+            if text:
                 with self._fold(f'gate {gate.seq} {gate.title}', 'Supervisor’s assessment'):
                     Conversation(
-                        [{'kind': 'text', 'text': said}], label='Supervisor’s assessment', follow=False
+                        [{'kind': 'text', 'text': text}], label='Supervisor’s assessment', follow=False
                     )
 
     def _fold(self, key: str, title: str) -> ui.element:
@@ -139,8 +139,8 @@ def _why(level: str, issues: int, gates: Sequence[Gate]) -> str:
     last = gates[-1]
     counted = f', with {count(issues, "issue")} in a row' if issues else ''
     held = f'; not met: {", ".join(last.held_back)}' if last.held_back else ''
-    said = f'the last verification, {last.title.lower()}, scored {last.score}{counted}{held}'
-    return f'{level.capitalize()}: {said}.'
+    reason = f'the last verification, {last.title.lower()}, scored {last.score}{counted}{held}'
+    return f'{level.capitalize()}: {reason}.'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ class Player:
             self._live = button('Live', icon='sensors', kind='live', label='Go live (L)')
             self._live.on('click', lambda: self._leap(None))
             self.viewers = Viewers(viewer, seek)
-        self._said = ui.label().classes('visually-hidden').props('role="status"')
+        self._announcer = ui.label().classes('visually-hidden').props('role="status"')
         # A focused button keeps the space bar for itself, but not the other keys.
         ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
         ui.keyboard(on_key=self._space)
@@ -227,7 +227,7 @@ class Player:
             ui.notify(f'Copy this link: {link}', timeout=15_000, close_button='Close')
 
     def _say(self, sentence: str) -> None:
-        self._said.set_text(sentence)
+        self._announcer.set_text(sentence)
         ui.notify(sentence, timeout=2_500, group='jump', badgeClass='hidden')  # only the latest matters
 
 
@@ -246,14 +246,14 @@ class Slider(Element, component=ASSETS / 'controls' / 'slider.js'):
         self.on('pick', lambda event: on_pick(int(event.args)))
         self.on('grab', on_grab)
 
-    def move_to(self, at: int, head: int, said: str, link: str) -> None:
-        """Move the thumb to a step of `head`; `said` is its time of running, `link` its address.
+    def move_to(self, at: int, head: int, time: str, link: str) -> None:
+        """Move the thumb to a step of `head`; `time` is its running time, `link` its address.
 
         This also acknowledges a request: the browser asks for the next position only then.
         """
         with self._props.suspend_updates():  # for a page that reconnects
-            self._props |= {'at': at, 'head': head, 'said': said, 'link': link}
-        self.run_method('update', at, head, said, link)
+            self._props |= {'at': at, 'head': head, 'said': time, 'link': link}
+        self.run_method('update', at, head, time, link)
 
     def add(self, marks: Iterable[Mark]) -> None:
         """Add marks that are later than the existing ones."""

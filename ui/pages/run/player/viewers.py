@@ -45,9 +45,9 @@ class Viewers:
         for index, one in enumerate(self._buttons):
             one.set_visibility(index < len(others))
             if index < len(others):
-                said = self._describe(others[index])
+                description = self._describe(others[index])
                 self._names[index].show(_brief(others[index]))
-                set_attributes(one, aria_label=said, title=said)
+                set_attributes(one, aria_label=description, title=description)
         self._more.show(f'+{len(others) - MOST}' if len(others) > MOST else '')
         self._root.set_visibility(bool(others))
 

@@ -47,14 +47,14 @@ def open_points(speaker: str, turns: Sequence[Turn]) -> list[tuple[str, str, str
     answered = {
         as_record(answer).get('to')
         for turn in turns
-        if turn.said.get('speaker') == speaker
+        if turn.entry.get('speaker') == speaker
         for answer in as_list(turn.position.get('answers'))
     }
-    debate = max((number for turn in turns if isinstance(number := turn.said.get('debate'), int)), default=0)
+    debate = max((number for turn in turns if isinstance(number := turn.entry.get('debate'), int)), default=0)
     latest = {
-        str(turn.said.get('speaker')): turn
+        str(turn.entry.get('speaker')): turn
         for turn in turns
-        if point_ids(turn) and not turn.said.get('synthesized') and turn.said.get('debate') in (0, debate)
+        if point_ids(turn) and not turn.entry.get('synthesized') and turn.entry.get('debate') in (0, debate)
     }
     return [
         (name, whose, text)

@@ -112,18 +112,18 @@ class Board(Panel):
 
 def turn_block(turn: Turn) -> dict[str, Any]:
     """A turn as a block of a conversation: speaker, model, round, time and step, and the words."""
-    said, problem = turn.said, turn.said.get('problem')
+    utterance, problem = turn.entry, turn.entry.get('problem')
     where = [
-        'a person' if said.get('human') else str(said.get('model') or ''),
-        'synthesized, not agreed' if said.get('synthesized') else '',
-        f'round {said["round"]}' if said.get('round') and not said.get('synthesized') else '',
+        'a person' if utterance.get('human') else str(utterance.get('model') or ''),
+        'synthesized, not agreed' if utterance.get('synthesized') else '',
+        f'round {utterance["round"]}' if utterance.get('round') and not utterance.get('synthesized') else '',
         time_of_day(turn.time) if turn.time else '',
         f'step {turn.seq}' if turn.seq else '',
     ]
     return {
-        'kind': 'human' if said.get('human') else 'event' if problem else 'text',
-        'title': role_title(str(said.get('speaker', ''))),
+        'kind': 'human' if utterance.get('human') else 'event' if problem else 'text',
+        'title': role_title(str(utterance.get('speaker', ''))),
         'note': ' · '.join(filter(None, where)),
-        'text': f'No reply: {problem}' if problem else str(said.get('text', '')),
+        'text': f'No reply: {problem}' if problem else str(utterance.get('text', '')),
         'ok': not problem,
     }

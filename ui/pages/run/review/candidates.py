@@ -130,9 +130,9 @@ class Candidates(Panel):
                 self._tests(entrant.name, 'Required tests', made.required)
                 self._tests(entrant.name, 'Own tests', made.own)
                 self._files(made)
-                if made.said:
+                if made.summary:
                     with ui.element('div').classes('entrant-said'):
-                        Conversation([{'kind': 'text', 'text': made.said}], label='Summary', follow=False)
+                        Conversation([{'kind': 'text', 'text': made.summary}], label='Summary', follow=False)
             if asked and entrant.in_play:
                 take = button(f'Choose {entrant.name}', icon='how_to_reg', kind='primary')
                 take.on('click', lambda: self._choosing.confirm(entrant))

@@ -75,8 +75,8 @@ class CoderSeat:
             self._text.on_value_change(self._keep)
         self._changed = Text('p', '', 'muted small', role='status')
         with ui.element('div').classes('field'):
-            self._said = text_area(maxlength='20000')
-            label('Message to the reviewers', self._said)
+            self._message = text_area(maxlength='20000')
+            label('Message to the reviewers', self._message)
         with ui.element('div').classes('seat-actions'):
             button('Submit', icon='send', kind='primary').on('click', self._hand_in)
             button('Remove file', icon='delete').on('click', self._remove)
@@ -130,5 +130,5 @@ class CoderSeat:
 
     async def _hand_in(self) -> None:
         files = [{'path': path, 'text': text} for path, text in self._edits.items()]
-        said = str(self._said.value or '').strip()
-        await self._context.send('hand_in', '', {'seat': self.name, 'files': files, 'said': said})
+        summary = str(self._message.value or '').strip()
+        await self._context.send('hand_in', '', {'seat': self.name, 'files': files, 'said': summary})

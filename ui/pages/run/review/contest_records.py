@@ -66,7 +66,7 @@ class Version:
     """The step that made it; 0 while unknown."""
     required: SuiteResult
     own: SuiteResult
-    said: str
+    summary: str
     answers: tuple[str, ...]
     files: tuple[tuple[str, int], ...]
     """Path and size in bytes."""
@@ -146,7 +146,7 @@ def _versions(kept: Mapping[str, Any], name: str, shape: Shape, history: History
                 seq=when[index][0] if index < len(when) else 0,
                 required=_suite(as_record(evidence.get('required'))),
                 own=_suite(as_record(evidence.get('own'))),
-                said=str(value.get('said') or ''),
+                summary=str(value.get('said') or ''),
                 answers=tuple(map(str, as_list(value.get('answers')))),
                 files=tuple((str(file.get('path')), int(file.get('size') or 0)) for file in files),
                 digests={str(file.get('path')): str(file.get('digest')) for file in files},

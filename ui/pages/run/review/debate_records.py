@@ -24,14 +24,14 @@ Trend = Literal['', 'agreed', 'closer', 'same', 'apart']
 class Turn:
     """What one speaker said, and at which step (0 and 0.0 while unknown)."""
 
-    said: Mapping[str, Any]
+    entry: Mapping[str, Any]
     seq: int = 0
     time: float = 0.0
 
     @property
     def position(self) -> Mapping[str, Any]:
         """The speaker's position; empty if none was taken."""
-        return as_record(self.said.get('position'))
+        return as_record(self.entry.get('position'))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,14 +99,16 @@ def debate_turns(view: View, shape: Shape, history: History) -> list[Turn]:
     """All turns up to the step that is shown, in order."""
     field = shape.field('debate')
     when = history.appended.get(f'/memory/{field}', [])
-    said = [as_record(entry) for entry in as_list(view.memory.get(field))]
-    known = [*when[: len(said)], *[(0, 0.0)] * (len(said) - len(when))]
-    return [Turn(said=entry, seq=seq, time=time) for entry, (seq, time) in zip(said, known, strict=True)]
+    utterances = [as_record(entry) for entry in as_list(view.memory.get(field))]
+    known = [*when[: len(utterances)], *[(0, 0.0)] * (len(utterances) - len(when))]
+    return [
+        Turn(entry=entry, seq=seq, time=time) for entry, (seq, time) in zip(utterances, known, strict=True)
+    ]
 
 
 def speakers(turns: Sequence[Turn], shape: Shape) -> list[str]:
     """Who gets a row: the chart's reviewers, then other speakers except the synthesizer."""
-    spoke = [str(turn.said.get('speaker', '')) for turn in turns if not turn.said.get('synthesized')]
+    spoke = [str(turn.entry.get('speaker', '')) for turn in turns if not turn.entry.get('synthesized')]
     return list(dict.fromkeys([*seats(shape, WORD), *spoke]))
 
 
@@ -120,7 +122,7 @@ def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]
     for number in sorted(numbers):
         inside = [turn for turn in turns if max(1, _number(turn, 'debate')) == number]
         place = list(ended).index(number) if number in ended else -1
-        phases = [str(turn.said.get('phase')) for turn in inside if _number(turn, 'round')]
+        phases = [str(turn.entry.get('phase')) for turn in inside if _number(turn, 'round')]
         if number == going:
             phases.append(str(as_record(view.memory.get('debate')).get('phase', '')))
         found.append(
@@ -136,14 +138,14 @@ def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]
 
 
 def _rounds(turns: Sequence[Turn]) -> Iterator[Round]:
-    spoken = [turn for turn in turns if not turn.said.get('synthesized')]
+    spoken = [turn for turn in turns if not turn.entry.get('synthesized')]
     stands: dict[str, Mapping[str, Any]] = {}
     before: Agreement | None = None
     for number in sorted({_number(turn, 'round') for turn in spoken}):
         inside: dict[str, tuple[Turn, ...]] = {}
         for turn in spoken:
             if _number(turn, 'round') == number:
-                speaker = str(turn.said.get('speaker', ''))
+                speaker = str(turn.entry.get('speaker', ''))
                 inside[speaker] = (*inside.get(speaker, ()), turn)
                 if turn.position:
                     stands[speaker] = turn.position
@@ -223,5 +225,5 @@ def is_debating(view: View, shape: Shape) -> bool:
 
 
 def _number(turn: Turn, name: str) -> int:
-    value = turn.said.get(name)
+    value = turn.entry.get(name)
     return value if isinstance(value, int) else 0

@@ -90,12 +90,12 @@ def _standing(turns: Sequence[Turn]) -> list[str]:
         after = [_place(later) for later in turns[index + 1 :] if later.position]
         others = [one for one in after if one[1] == debate and one[0] != speaker]
         again = any(one[:2] == (speaker, max(debate, 1)) for one in after)
-        if debate and others and not again and not turn.said.get('synthesized'):
+        if debate and others and not again and not turn.entry.get('synthesized'):
             found += [name for name, _ in point_ids(turn)[: len(as_list(turn.position.get('insists')))]]
     return found
 
 
 def _place(turn: Turn) -> tuple[str, int, int]:
-    numbers = (turn.said.get(name) for name in ('debate', 'round'))
+    numbers = (turn.entry.get(name) for name in ('debate', 'round'))
     debate, number = (value if isinstance(value, int) else 0 for value in numbers)
-    return str(turn.said.get('speaker', '')), debate, number
+    return str(turn.entry.get('speaker', '')), debate, number

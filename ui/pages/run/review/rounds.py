@@ -72,7 +72,7 @@ class DebateTable:
         for name in rows:
             spoken = [turn for one in held.rounds for turn in one.turns.get(name, ())]
             models = tuple(
-                dict.fromkeys(str(turn.said['model']) for turn in spoken if turn.said.get('model'))
+                dict.fromkeys(str(turn.entry['model']) for turn in spoken if turn.entry.get('model'))
             )
             self._fill(name, -1, (models, self._seats.shown), partial(self._name, name, models))
             for number in self._columns:
@@ -80,8 +80,8 @@ class DebateTable:
                 now = whose[0] == name and whose[1] == number
                 by = whose[2] if now else None
                 about = tuple(points.about(turn) for turn in turns)
-                said = partial(self._draw_turns, turns, by, points)
-                cell = self._fill(name, number, (turns, by, about), said)
+                draw = partial(self._draw_turns, turns, by, points)
+                cell = self._fill(name, number, (turns, by, about), draw)
                 cell.classes(add='now' if now else '', remove='' if now else 'now')
         for number in self._columns:
             found = by_round[number].accord if number in by_round else None
@@ -178,19 +178,19 @@ UNFOLD = """(event) => {
 
 def draw_turn(turn: Turn, link: Callable[[int], None], points: Points) -> None:
     """Draw one turn: position, text, points and answers; `link` draws a link to a step."""
-    said, position = turn.said, turn.position
-    with ui.element('div').classes('turn human' if said.get('human') else 'turn'):
+    utterance, position = turn.entry, turn.position
+    with ui.element('div').classes('turn human' if utterance.get('human') else 'turn'):
         with ui.element('div').classes('turn-head'):
-            if said.get('human'):
+            if utterance.get('human'):
                 _chip('person', 'A person', 'strong person')
             if position:
                 draw_stance(position)
             if position.get('agrees'):
                 _chip('check', 'Agrees', 'agrees')
-        if said.get('problem'):
-            Text('p', f'No reply: {said["problem"]}', 'turn-problem')
+        if utterance.get('problem'):
+            Text('p', f'No reply: {utterance["problem"]}', 'turn-problem')
             return
-        Text('p', str(said.get('text', '')), 'turn-text')
+        Text('p', str(utterance.get('text', '')), 'turn-text')
         _points(position, 'concedes', 'undo', 'Concedes')
         ids = [name for name, _ in point_ids(turn)]
         first = len(as_list(position.get('insists')))

@@ -117,10 +117,10 @@ class Seats:
                 Text('span', ' sends')
 
     async def _say(self) -> None:
-        said = self._form.submit() if self._form else None
-        if said is None:
+        turn = self._form.submit() if self._form else None
+        if turn is None:
             return
-        data = said.model_dump(mode='json', exclude_unset=False)
+        data = turn.model_dump(mode='json', exclude_unset=False)
         answers = self._answers.read() if self._answers else []
         await self._context.send('say', '', data | {'reviewer': self._name, 'answers': answers})
 

@@ -17,8 +17,9 @@
     if (found) return found;
     const parent = focus.parents.find(isShown);
     if (parent === document.body) return focus.inOverlay && below ? substitute(below) : null;
-    const buttons = parent.closest("[role=toolbar]")?.querySelectorAll(".debug-actions > button, button") ?? [];
-    const button = [...buttons].sort((a, b) => b.matches(".debug-action") - a.matches(".debug-action")).find(isShown);
+    const pane = focus.element.matches(".debug-action") ? parent.closest(".agent") : null;
+    const buttons = [...(parent.closest("[role=toolbar]")?.querySelectorAll("button") ?? pane?.querySelectorAll(".debug-action") ?? [])];
+    const button = buttons.sort((a, b) => b.matches(".debug-action") - a.matches(".debug-action")).find(isShown);
     const section = parent.closest("section, header, main, [role=dialog]"); // not the next question's button: a second press would answer it unread
     if (!button && section) section.tabIndex = -1;
     return button ?? section;

@@ -73,6 +73,23 @@ def test_panes_are_resized_by_key_and_mouse_and_maximized(page, crewed):
     expect(panes).to_have_count(2)
 
 
+def test_a_region_is_paused_stepped_and_resumed_from_the_keyboard(page, crewed):
+    launch(page, crewed, 2)
+    pane = page.get_by_role('region', name='worker 1')
+    stop, go, step = (
+        pane.get_by_role('button', name=re.compile(f'^{name}')) for name in ('Pause', 'Continue', 'Step in')
+    )
+    stop.press('Enter', timeout=30_000)
+    expect(go).to_be_focused()
+    page.keyboard.press('Tab')
+    expect(step).to_be_focused()
+    page.keyboard.press('Enter')
+    expect(step).to_be_focused()
+    page.keyboard.press('Shift+Tab')
+    page.keyboard.press('Enter')
+    expect(stop).to_be_focused()
+
+
 def test_one_agent_is_stopped_and_the_others_are_joined(page, crewed):
     launch(page, crewed, 3)
     expect(page.locator('.agent.region')).to_have_count(3, timeout=30_000)

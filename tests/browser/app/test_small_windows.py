@@ -81,25 +81,32 @@ def test_an_agents_name_is_shown_in_full_before_its_activity(open_page, server):
         assert rest['y'] > who['y'], 'shown whole or not at all'
 
 
-SILENT = """(facts) => {
-    facts.classList.add("silent");
-    const said = facts.querySelector(".quiet");
+SAY = """(pane, [part, text]) => {
+    const said = pane.querySelector(part);
     said.classList.remove("hidden");
-    said.textContent = "silent 12:34";
+    said.textContent = text;
 }"""
-"""What a pane does 15 seconds after its agent's last output."""
+SAID = {
+    'silent': ('.agent-facts > .quiet', 'silent 12:34'),
+    'retried': ('.agent-facts > .wait:not(.quiet)', 'attempt 12'),
+    'in trouble': ('.agent-trouble', 'Retrying in 45 s (attempt 2): the provider has broken off. ' * 4),
+}
+"""What a pane says of an agent that is silent for 15 seconds, or whose call has failed."""
 
 
-def test_a_silent_agent_is_marked_in_a_narrow_pane(open_page, server):
+@pytest.mark.parametrize('how', SAID)
+def test_an_agent_that_is_late_is_marked_in_a_narrow_pane(open_page, server, how):
     page = open_page(1280, 800)
     run = server.launch('parallel-review', task='Add two', coders='4', options={'paused': True})
     server.ask(f'/runs/{run.rpartition("/")[2]}/step', {'how': 'in'})
     page.goto(run)
-    facts = page.locator('.agent:visible .agent-facts')
-    expect(facts).to_have_count(4)
-    facts.first.evaluate(SILENT)
-    assert facts.first.bounding_box()['width'] < 320
-    assert facts.first.evaluate('(one) => one.scrollWidth <= one.clientWidth')
+    panes = page.locator('.agent:visible')
+    expect(panes).to_have_count(4)
+    panes.first.evaluate(SAY, SAID[how])
+    facts, talk = panes.first.locator('.agent-facts'), panes.first.locator('.panel-body')
+    assert facts.bounding_box()['width'] < 320
+    assert facts.evaluate('(one) => one.scrollWidth <= one.clientWidth')
+    assert talk.bounding_box()['height'] > 50
 
 
 def test_the_slider_does_not_cover_the_step_number(open_page, run):

@@ -73,7 +73,7 @@ class AgentPane:
                 self._region.draw_pause()
                 self._stop = button('', icon='stop', kind='quiet small danger', label='Stop this agent')
                 self._stop.on('click', self._ask_to_stop)
-            with ui.element('div').classes('agent-facts') as self._facts_row:
+            with ui.element('div').classes('agent-facts'):
                 self._path = ui.label().classes('chip mono')
                 self._kind = ui.element('span').classes('ghost')
                 self._numbers = Text('span', '', 'num')
@@ -246,7 +246,6 @@ class AgentPane:
         stalled = working and quiet >= QUIET and not self._trouble.visible
         self._quiet.show(f'silent {duration(quiet)}' if stalled else '')
         self._quiet.set_visibility(stalled)
-        self._facts_row.classes(add='silent' if stalled else '', remove='' if stalled else 'silent')
 
     def _calls(self, seq: int, leaf: str) -> CallContext:
         path, history = self.state.path, self._context.history

@@ -125,8 +125,11 @@ class AgentProcess:
     async def send(self, message: dict[str, Any]) -> None:
         """Send one message. Raises `ConnectionError` if the agent is gone."""
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(message, separators=(',', ':')).encode() + b'\n')
-        await self.process.stdin.drain()
+        try:
+            self.process.stdin.write(json.dumps(message, separators=(',', ':')).encode() + b'\n')
+            await self.process.stdin.drain()
+        except RuntimeError as error:  # of uvloop, whose text names the pipe's object
+            raise ConnectionResetError(str(error)) from None
 
     async def receive(self) -> dict[str, Any] | None:
         """The next message; None if there are no more."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
+from asyncio.subprocess import PIPE
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+import uvloop
 from acp import RequestError
 
 from engine import Conductor, Status
 from engine.acp.error_mapping import turn_error
-from engine.acp.process import find_marked, kill_marked
+from engine.acp.process import AgentProcess, find_marked, kill_marked
 from engine.records import RunId
 from engine.statechart.retry import Retry
 from engine.workspace import Sandbox
@@ -48,6 +50,24 @@ async def test_each_problem_has_its_own_message(way: str, says: str, fields: dic
         with pytest.raises(AssertionError, match=says):
             raise AssertionError(problem)
         await gone(run)
+
+
+def test_a_program_that_has_ended_is_named_by_how_it_ended_under_uvloop_too() -> None:
+    async def send() -> str:
+        process = await asyncio.create_subprocess_exec(
+            *('sh', '-c', 'echo no licence >&2; exit 3'), stdin=PIPE, stdout=PIPE, stderr=PIPE
+        )
+        agent = AgentProcess(process=process, cookie='ended', unsandboxed=False)
+        await process.wait()
+        with pytest.raises(ConnectionError):
+            for _ in range(3):  # the pipe is closed with the first
+                await agent.send({'id': 1})
+        problem = await agent.ending()
+        await agent.close()
+        return str(problem)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(send()) == 'it ended with status 3: no licence'
 
 
 async def gone(run: RunId) -> None:

@@ -128,7 +128,7 @@ def test_the_figures_of_a_run_in_a_list_are_one_line_on_a_phone(open_page, team)
 
 def test_the_chart_is_also_a_list_of_states_that_follows_the_run(page, server, run):
     page.goto(f'{server.url}{run}?at=9')
-    listed = page.get_by_role('list', name='States of the State diagram of Pipeline')
+    listed = page.get_by_role('list', name='States of Pipeline')
     researching = listed.locator(':scope > li').filter(has_text='researching')
     expect(researching.locator('li').first).to_be_attached()
     expect(listed.get_by_text(', active')).to_have_count(1)

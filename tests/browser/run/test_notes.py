@@ -49,6 +49,7 @@ def test_a_run_is_renamed_starred_and_restored_on_its_page(page, new_server, axe
     rename.press('Enter')
     title = page.get_by_label('Title of the run')
     expect(title).to_be_focused()
+    axe(page)
     title.press_sequentially('A <i>better</i> name')  # in place of the old one, which is selected
     page.keyboard.press('Enter')
     expect(rename).to_be_focused()

@@ -79,7 +79,7 @@ class RunTitle:
             self._bytes.update()
 
     def _rename(self) -> None:
-        self._heading.set_visibility(False)
+        self._heading.classes('visually-hidden')  # a page keeps its heading
         self._edit.set_visibility(False)
         with self._place:
             field = text_input(self._info.title, maxlength='200', aria_label='Title of the run')
@@ -96,7 +96,7 @@ class RunTitle:
 
     def _close(self) -> None:
         self._place.clear()
-        self._heading.set_visibility(True)
+        self._heading.classes(remove='visually-hidden')
         self._edit.set_visibility(True)
 
     async def _say(self, **changes: Unpack[Annotation]) -> None:

@@ -92,7 +92,7 @@ def test_a_schema_is_described_in_words():
     assert list(found) == ['since', 'since.day', 'lines', 'lines[].day', 'size', 'share', 'words', 'mode']
     assert (found['since'].kind, found['since'].required, found['lines'].required) == ('object', False, True)
     assert found['since.day'].help == 'As 2026-03-04' and found['since.day'].rules == (r'matches ^\d',)
-    assert (found['lines'].kind, found['words'].kind) == ('list of object', 'list of text')
+    assert (found['lines'].kind, found['words'].kind) == ('list of objects', 'list of text')
     assert (found['size'].kind, found['size'].rules) == ('whole number or text', ('3 by default',))
     assert found['share'].rules == ('at most 1', 'more than 0', '0.5 by default')
     assert found['words'].rules[0] == 'at most 4 entries'

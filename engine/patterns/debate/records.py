@@ -46,7 +46,7 @@ class Position(FrozenModel):
     )
     best: str = Field(
         default='',
-        description='The name of the implementation that you hold for the best; to approve one of several, '
+        description='The name of the implementation that you think is best; to approve one of several, '
         'name it',
     )
     agrees: bool = Field(

@@ -15,7 +15,7 @@ class Builder(CodingAgent):
 
         request: str = task_field(
             'Feature',
-            'What the project is to be able to do',
+            'What the project should be able to do',
             'Add a function that makes slugs unique among those that are taken',
         )
         project: str = project_field('sample:slugs')

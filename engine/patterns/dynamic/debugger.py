@@ -17,7 +17,7 @@ class Debugger(CodingAgent):
 
         request: str = task_field(
             'Symptom',
-            'What is wrong, as far as it is known',
+            'What is wrong, as far as you know',
             'A test of spans fails: find the bug and mend it',
         )
         project: str = project_field('sample:spans')

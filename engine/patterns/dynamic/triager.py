@@ -21,7 +21,7 @@ class Triage(FrozenModel):
     test: str = Field(min_length=1, description='The test that fails')
     component: str = Field(min_length=1, description='What is to blame: a module or a part of the project')
     file: str = Field(min_length=1, description='Where the cause is')
-    line: int = Field(ge=1, description='And in which line')
+    line: int = Field(ge=1, description='The line of the cause')
     cause: str = Field(min_length=1, description='What is wrong there')
     evidence: tuple[str, ...] = Field(min_length=1, description='What was run or read, and what it showed')
     severity: Literal['critical', 'high', 'medium', 'low']

@@ -54,7 +54,7 @@ class Review(FrozenModel):
 
     approved: bool = Field(description='Whether the draft can be delivered as it is')
     score: int = Field(ge=0, le=100, description='How good the draft is, from 0 to 100')
-    comments: tuple[str, ...] = Field(default=(), description='What must change, one demand each')
+    comments: tuple[str, ...] = Field(default=(), description='What must change, one point each')
     summary: str = Field(description='The verdict in one sentence')
 
 

@@ -27,12 +27,12 @@ PICKS: dict[str, Any] = {
 MERGES: dict[str, Any] = {
     'apart': 'Keep all apart',
     'one': 'Continue with the best one only',
-    'files': 'Take files of others into the best one',
+    'files': 'Merge files of others into the best one',
 }
 RULES: dict[str, Any] = {
     'ranked': 'The first ranked wins',
     'fail': 'The run fails',
-    'person': 'A person says whose file it is',
+    'person': 'A person chooses the version',
 }
 TIMES: dict[str, Any] = {'group': 'Time-outs and failures'}
 """Groups of the form."""

@@ -45,9 +45,9 @@ class DelegatedTask(_Record):
 class SupervisorPlan(_Record):
     """How an objective is divided. Ids occur once, and dependencies name tasks and go round in no circle."""
 
-    approach: str = Field(default='', description='Why it is divided so, in a sentence or two')
+    approach: str = Field(default='', description='Why it is divided this way, in a sentence or two')
     tasks: tuple[DelegatedTask, ...] = Field(
-        default=(), description='The tasks; none where nothing is to be done'
+        default=(), description='The tasks; none if there is nothing to do'
     )
 
     @model_validator(mode='after')

@@ -35,7 +35,7 @@ class CodeOutput(FrozenModel):
     summary: str = Field(max_length=10_000, description='What was changed and why')
     files: tuple[str, ...] = Field((), description='Paths of the files that were written or changed')
     tests: tuple[str, ...] = Field((), description='Paths of the files with the tests for it')
-    blocked: str = Field('', description='Why the step cannot be done; nothing where it is done')
+    blocked: str = Field('', description='Why the step cannot be done; empty if it is done')
     asks_for_plan: bool = Field(
         False, description='Whether the step must be broken down into a plan of its own'
     )
@@ -61,20 +61,20 @@ class TestReading(FrozenModel):
 
     __test__ = False
 
-    passed: bool = Field(description='Whether the tests passed; what was really run decides')
+    passed: bool = Field(description='Whether the tests passed; what was actually run decides')
     summary: str = Field(max_length=10_000)
     issues: tuple[Issue, ...] = Field((), description='Bugs, security issues, code smells, missed edge cases')
     coverage: int = Field(0, ge=0, le=100, description='How well the tests cover the step, from 0 to 100')
-    fix_plan: tuple[Fix, ...] = Field((), description='What the coder must change, where something is wrong')
+    fix_plan: tuple[Fix, ...] = Field((), description='What the coder must change, if something is wrong')
 
 
 class Verdict(FrozenModel):
     """What the supervisor says of any output."""
 
     score: int = Field(ge=0, le=100, description='How good the work is, from 0 to 100')
-    approved: bool = Field(description='Whether the work may be gone on with')
+    approved: bool = Field(description='Whether the work may continue')
     summary: str = Field(max_length=10_000, description='The verdict in a sentence')
-    issues: tuple[str, ...] = Field((), description='What is wrong, one demand each')
+    issues: tuple[str, ...] = Field((), description='What is wrong, one point each')
 
 
 class PlanVerdict(Verdict):

@@ -83,7 +83,8 @@ def _kind(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     kinds = schema.get('type', ())
     words = ' or '.join(KINDS.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
     if schema.get('items') and words == 'list':
-        return f'list of {_kind(_resolve(schema["items"], root), root)}'
+        each = _kind(_resolve(schema['items'], root), root)
+        return 'list of objects' if each == 'object' else f'list of {each}'
     return words or 'anything'
 
 

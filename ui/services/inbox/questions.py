@@ -144,7 +144,7 @@ def _text(kind: str, who: str, calls: tuple[PendingCall, ...], question: Questio
         return f'Allow {who} to use {", ".join(dict.fromkeys(call.name for call in calls))}?'
     if question:
         return f'{question.server} asks: {question.message}'
-    return f'{who.capitalize()} waits for {wait_text(kind)}'
+    return f'{who.capitalize()}: waiting for {wait_text(kind)}'
 
 
 def wait_text(kind: str) -> str:

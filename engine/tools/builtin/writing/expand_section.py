@@ -32,7 +32,7 @@ async def expand_section(
     research: Annotated[Material, Field(description='Research data (optional)')] = '',
     tone: Annotated[str, Field(max_length=500, description='Writing tone (optional)')] = '',
 ) -> ToolOutput:
-    """Write one section in full, without its heading; it leads over from the section before it."""
+    """Write one section in full, without its heading; begin with a transition from the section before it."""
     known = outline or as_text(context.artifacts.get('outline', ''))
     parts = [f'Write the section “{section_title}” in Markdown, without its heading.']
     if known:

@@ -18,7 +18,7 @@ from storage.protocol import Work
 from storage.rows import LAUNCH, NOTE, RESERVATION, RUN, STEP, STORED, TAG, launch_row, run_row
 from storage.search import index, index_new
 
-SAID = ('title', 'note', 'starred', 'pinned', 'private', 'deleted')
+COLUMNS = ('title', 'note', 'starred', 'pinned', 'private', 'deleted')
 """The fields of an annotation with a column of the same name."""
 
 
@@ -79,7 +79,7 @@ def claim(run: RunId, owner: str) -> Work[int]:
 
 def annotate(run: RunId, changes: Annotation) -> Work[None]:
     """Change a person's annotations of a run, or move it to or out of the trash."""
-    columns = {name: value for name, value in changes.items() if name in SAID}
+    columns = {name: value for name, value in changes.items() if name in COLUMNS}
 
     def work(connection: Connection) -> None:
         number = number_of(connection, run)

@@ -94,7 +94,7 @@ def _matches_vector(element: HasWords, compiler: SQLCompiler, **options: Any) ->
     return f'run.number IN (SELECT search.run FROM search WHERE search.words @@ CAST({words} AS tsquery))'
 
 
-LONGEST, LARGEST = 250, 500_000
+MAX_WORD, MAX_TEXT = 250, 500_000
 """Characters that PostgreSQL's index accepts of one word, and of a run's words together."""
 
 
@@ -111,7 +111,7 @@ def index_words(
     """
     if connection.dialect.name == 'postgresql':
         found = {_fold(word) for one in texts.values() for word in split(one)}
-        words, room = list[str](), LARGEST
+        words, room = list[str](), MAX_TEXT
         for word in sorted(found - {''}):
             room -= len(word)
             if room > 0:
@@ -137,4 +137,4 @@ def forget_words(connection: Connection, number: int) -> None:
 def _fold(word: str) -> str:
     """A word as SQLite's index compares it: in lower case, without accents."""
     apart = unicodedata.normalize('NFD', word.lower())
-    return ''.join(letter for letter in apart if not unicodedata.combining(letter))[:LONGEST]
+    return ''.join(letter for letter in apart if not unicodedata.combining(letter))[:MAX_WORD]

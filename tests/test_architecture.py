@@ -21,6 +21,7 @@ MODULES = sorted(str(path.relative_to(ROOT)) for path in tree.modules())
 MAX_LINES = 500
 MAX_HEADLINE = 100
 MAX_ENTRIES = 16
+ODD_LIMIT = re.compile(r'((?:MOST|LEAST|LONGEST|SHORTEST|FEWEST|DEEPEST)(?:_[A-Z_]+)?)\b.* = ')
 
 Rule = Callable[[str, str], Iterator[str]]
 
@@ -108,6 +109,13 @@ def of_no_machine(path: str, source: str) -> Iterator[str]:
             yield f'{path}:{number} holds {match.group()!r}'
 
 
+def limits_named_alike(path: str, source: str) -> Iterator[str]:
+    """A limit is MAX_ or MIN_ something, and says of what."""
+    for number, line in enumerate(source.splitlines(), 1):
+        if match := ODD_LIMIT.match(line):
+            yield f'{path}:{number} defines {match[1]}: begin a limit with MAX_ or MIN_'
+
+
 RULES: list[Rule] = [
     short,
     introduced,
@@ -118,6 +126,7 @@ RULES: list[Rule] = [
     our_ui_by_its_modules,
     pages_by_one_door,
     of_no_machine,
+    limits_named_alike,
 ]
 
 COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
@@ -144,6 +153,7 @@ COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
     (our_ui_by_its_modules, 'ui/a.py', 'import ui'),
     (our_ui_by_its_modules, 'ui/a.py', 'from . import theme'),
     (pages_by_one_door, 'ui/pages/a.py', "@ui.page('/a')\ndef a(): ..."),
+    (limits_named_alike, 'engine/a.py', 'MOST_FILES = 3'),
     (of_no_machine, 'README.md', 'cd ' + '/'.join(['', 'work', 'main'])),
     (of_no_machine, 'README.md', 'see https://' + '.'.join(['pypi', 'org'])),
 ]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from acp import RequestError, schema
 
-from engine.acp.turn import MOST_OUTPUT, Call, Turn, text_of
+from engine.acp.turn import MAX_OUTPUT, Call, Turn, text_of
 from engine.errors import EngineError, ModelError, ToolError
 from engine.records.run_info import Approvals
 from engine.workspace.confined_dir import SANDBOX_PATH
@@ -21,7 +21,7 @@ from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 
-MOST_TERMINALS = 16
+MAX_TERMINALS = 16
 TERMINAL_SECONDS = 1_800.0
 
 
@@ -32,7 +32,7 @@ class Terminal:
     command: str
     task: asyncio.Task[CommandResult] | None = None
     output: str = ''
-    most: int = MOST_OUTPUT
+    most: int = MAX_OUTPUT
     cut: bool = False
 
     def add(self, text: str) -> None:
@@ -200,14 +200,14 @@ class AgentClient:
         """Start a command in the sandbox, in the workspace."""
         self.note_activity()
         inner = self._inner(cwd) if cwd else ''
-        if sum(not found.task.done() for found in self.terminals.values() if found.task) >= MOST_TERMINALS:
-            raise RequestError.invalid_request({'details': f'{MOST_TERMINALS} terminals are running already'})
+        if sum(not found.task.done() for found in self.terminals.values() if found.task) >= MAX_TERMINALS:
+            raise RequestError.invalid_request({'details': f'{MAX_TERMINALS} terminals are running already'})
         # Some agents send a whole line for a shell as the command.
         line = shlex.join([command, *args]) if args else command
         await self._allow('execute', line, {'command': line, **({'cwd': inner} if inner else {})})
         self._number += 1
         name = f'terminal-{self._number}'
-        most = min(MOST_OUTPUT, output_byte_limit or MOST_OUTPUT)
+        most = min(MAX_OUTPUT, output_byte_limit or MAX_OUTPUT)
         terminal = Terminal(line, most=most)
         script = f'cd {shlex.quote(inner)} && {line}' if inner else line
         variables = {found.name: found.value for found in env or ()}

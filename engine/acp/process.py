@@ -27,11 +27,11 @@ LIMITS = Limits(
     seconds=86_400.0, memory=8192 * MEBIBYTE, processes=1024, disk=4096 * MEBIBYTE, files=200_000,
     file_size=1024 * MEBIBYTE, scratch=1024 * MEBIBYTE,
 )  # fmt: skip
-MOST_LINE = 32 * MEBIBYTE
+MAX_LINE = 32 * MEBIBYTE
 """Maximum bytes of one message: it may contain a whole file."""
-MOST_GARBAGE = 50
+MAX_GARBAGE = 50
 """Lines that are not messages before the program is given up: some print a greeting."""
-MOST_ERRORS = 4_000
+MAX_ERRORS = 4_000
 """Characters kept of the end of its standard error."""
 PASSED = ('PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'TMPDIR', 'XDG_CONFIG_HOME',
           'XDG_DATA_HOME', 'XDG_RUNTIME_DIR')  # fmt: skip
@@ -114,7 +114,7 @@ class AgentProcess:
                     env=environment,
                     pass_fds=keep,
                     start_new_session=True,
-                    limit=MOST_LINE,
+                    limit=MAX_LINE,
                 )
             except (OSError, ValueError) as error:
                 raise ModelError(f'{agent.name} cannot be started: {error}', kind='bad request') from None
@@ -140,7 +140,7 @@ class AgentProcess:
             except asyncio.IncompleteReadError:
                 return None
             except asyncio.LimitOverrunError:
-                self._give_up(f'it sent a message of more than {MOST_LINE >> 20} MB')
+                self._give_up(f'it sent a message of more than {MAX_LINE >> 20} MB')
                 return None
             try:
                 message = json.loads(line)
@@ -184,7 +184,7 @@ class AgentProcess:
         text = line.decode('utf-8', 'replace').strip()
         if text:
             self._garbage.append(f'{text[:200]}\n')
-        if len(self._garbage) > MOST_GARBAGE:
+        if len(self._garbage) > MAX_GARBAGE:
             self._give_up(
                 f'it writes what is not a message of the protocol, such as {self._garbage[0].strip()!r}'
             )
@@ -196,7 +196,7 @@ class AgentProcess:
     async def _read_errors(self) -> None:
         assert self.process.stderr is not None
         while piece := await self.process.stderr.read(1 << 16):
-            self._errors = (self._errors + piece.decode('utf-8', 'replace'))[-MOST_ERRORS:]
+            self._errors = (self._errors + piece.decode('utf-8', 'replace'))[-MAX_ERRORS:]
 
     async def _watch(self, folder: Path) -> None:
         gone = self.process

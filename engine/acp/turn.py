@@ -14,15 +14,15 @@ from acp import schema
 from engine.errors import ModelError
 
 FINAL = ('completed', 'failed')
-MOST_SAID = 4_000_000
+MAX_TEXT = 4_000_000
 """Maximum characters of text and tool results between two journaled steps."""
-MOST_OUTPUT = 200_000
+MAX_OUTPUT = 200_000
 """Characters kept of the end of a terminal's output, unless the agent asks for less."""
 OWN_OUTPUT = ('terminal_output', 'terminal_output_delta')
 """Where agents put pieces of what a terminal of their own writes: Codex shows a command's output in no other
 way, whatever a client says it can take."""
 OWN_EXIT = 'terminal_exit'
-MOST_CALLS = 2_000
+MAX_CALLS = 2_000
 """Tool calls of one turn."""
 NO_KIND = 'other'
 
@@ -105,7 +105,7 @@ class Call:
     def _hear_terminal(self, update: Mapping[str, Any]) -> None:
         for key in OWN_OUTPUT:
             if isinstance(piece := update.get(key), dict) and isinstance(piece.get('data'), str):
-                self.written = (self.written + piece['data'])[-MOST_OUTPUT:]
+                self.written = (self.written + piece['data'])[-MAX_OUTPUT:]
         if isinstance(ended := update.get(OWN_EXIT), dict) and isinstance(ended.get('exit_code'), int):
             self.exit_code = ended['exit_code']
 
@@ -159,8 +159,8 @@ class Turn:
         found = self.calls.get(reported.tool_call_id)
         begins_anew = isinstance(reported, schema.ToolCallStart) and found is not None and found.ended
         if found is None or begins_anew:
-            if len(self.calls) >= MOST_CALLS:
-                raise ModelError(f'it has made more than {MOST_CALLS:,} tool calls', kind='bad response')
+            if len(self.calls) >= MAX_CALLS:
+                raise ModelError(f'it has made more than {MAX_CALLS:,} tool calls', kind='bad response')
             found = Call(reported.tool_call_id, asyncio.get_running_loop().time())
             self.calls[found.id] = found
             self.parts.append(found)
@@ -206,9 +206,9 @@ class Turn:
 
     def _grow(self, size: int) -> None:
         self.size += size
-        if self.size > MOST_SAID:
+        if self.size > MAX_TEXT:
             raise ModelError(
-                f'it has written more than {MOST_SAID:,} characters without finishing',
+                f'it has written more than {MAX_TEXT:,} characters without finishing',
                 kind='bad response',
             )
 

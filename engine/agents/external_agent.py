@@ -29,12 +29,12 @@ from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
 from engine.tools.artifacts import load_artifacts
-from engine.tools.protocol import MOST_TEXT, Tool, ToolContext
+from engine.tools.protocol import MAX_TEXT, Tool, ToolContext
 from engine.workspace.workspace import Workspace
 
-MOST_HISTORY = 60_000
+MAX_HISTORY = 60_000
 """Characters of an earlier conversation passed to a new session; of a longer one, the end."""
-MOST_QUOTED = 2_000
+MAX_QUOTED = 2_000
 """Characters of one tool result in it."""
 OWN_TOOLS = (
     'Your folder is the working directory, {root}. Use your own tools; where tools are named below that you '
@@ -137,7 +137,7 @@ async def take_results(
             if (
                 not isinstance(error, ModelError)
                 or not error.retryable
-                or _count_cut_off(agent) >= MOST_CUT_OFF
+                or _count_cut_off(agent) >= MAX_CRASHES
             ):
                 raise
             if ended:
@@ -166,7 +166,7 @@ def _count_cut_off(agent: AgentState) -> int:
 
 
 CUT_OFF = 'This was cut off: '
-MOST_CUT_OFF = 3
+MAX_CRASHES = 3
 """Times that an agent may die while its tools run before it has failed."""
 LOST = 'the agent was stopped before it had an answer.'
 
@@ -273,10 +273,10 @@ def _history(messages: Sequence[Message]) -> str:
             if isinstance(part, Text):
                 lines.append(f'{"You" if message.role == "assistant" else "Told"}: {part.text}')
             elif isinstance(part, ToolCall):
-                lines.append(f'You used {part.name}: {part.arguments[:MOST_QUOTED]}')
+                lines.append(f'You used {part.name}: {part.arguments[:MAX_QUOTED]}')
             elif isinstance(part, ToolResult):
-                lines.append(f'Result ({"ok" if part.ok else "failed"}): {part.text[:MOST_QUOTED]}')
-    return '\n'.join(lines)[-MOST_HISTORY:]
+                lines.append(f'Result ({"ok" if part.ok else "failed"}): {part.text[:MAX_QUOTED]}')
+    return '\n'.join(lines)[-MAX_HISTORY:]
 
 
 def _message(reply: Reply, activity: Activity, session: AgentSession) -> Message:
@@ -380,9 +380,9 @@ async def _prove(
 
 async def _fitting(text: str, workspace: Workspace) -> str:
     """A result as it is journaled: the middle of a long one is cut, and the whole is kept."""
-    if len(text) <= MOST_TEXT:
+    if len(text) <= MAX_TEXT:
         return text
     digest = await workspace.store(text.encode(errors='replace'))
-    head = MOST_TEXT * 2 // 3
-    note = f'[cut: {len(text) - MOST_TEXT} more characters; the whole is kept as artifact {digest}]'
-    return f'{text[:head]}\n{note}\n{text[head - MOST_TEXT :]}'
+    head = MAX_TEXT * 2 // 3
+    note = f'[cut: {len(text) - MAX_TEXT} more characters; the whole is kept as artifact {digest}]'
+    return f'{text[:head]}\n{note}\n{text[head - MAX_TEXT :]}'

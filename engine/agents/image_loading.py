@@ -9,7 +9,7 @@ from engine.errors import FilesUnavailable, WorkspaceError
 from engine.records.message import Image, Message
 from engine.workspace.workspace import Workspace
 
-MOST = 20
+MAX_IMAGES = 20
 """Images per request, the newest: each is paid for again with every turn."""
 
 
@@ -19,7 +19,7 @@ async def load_images(messages: Sequence[Message], workspace: Workspace) -> dict
     results = (message for message in messages if message.role == 'tool')
     shown = [part.digest for message in results for part in message.parts if isinstance(part, Image)]
     found: dict[str, str] = {}
-    for digest in list(dict.fromkeys(reversed(shown)))[:MOST]:
+    for digest in list(dict.fromkeys(reversed(shown)))[:MAX_IMAGES]:
         try:
             found[digest] = base64.b64encode(await workspace.load(digest)).decode()
         except FilesUnavailable:

@@ -63,7 +63,7 @@ class MessageAccumulator:
             raise ModelError('the answer was cut short', kind='truncated', retryable=True, usage=self.usage)
         message = Message(role='assistant', parts=tuple(self._parts(call_id)))
         if self.completed.reason == 'filter':
-            text = message.text.strip()[:MOST_REFUSED]
+            text = message.text.strip()[:MAX_REFUSED]
             problem = f'the provider withheld the answer ({self.completed.finish or "content filter"})'
             raise ModelError(
                 f'{problem}: {text}' if text else problem, kind='content filter', usage=self.usage
@@ -95,5 +95,5 @@ class MessageAccumulator:
                 yield kind(text=''.join(texts))
 
 
-MOST_REFUSED = 500
+MAX_REFUSED = 500
 """Maximum characters quoted of what a provider sent instead of an answer."""

@@ -30,11 +30,11 @@ def _json_in(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        for start in islice(re.finditer(r'\{', text), MOST_BRACES):
+        for start in islice(re.finditer(r'\{', text), MAX_BRACES):
             with contextlib.suppress(ValueError, RecursionError):
                 return json.JSONDecoder().raw_decode(text, start.start())[0]
         raise
 
 
-MOST_BRACES = 100
+MAX_BRACES = 100
 """How many positions in an answer to try for a JSON object."""

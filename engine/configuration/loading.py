@@ -29,8 +29,8 @@ from engine.models.http.known_providers import KNOWN_PROVIDERS
 from engine.models.http.prices import Price, Prices
 from engine.tools.mcp.config import McpSection, McpServer
 
-NAME, LONGEST = r'^[a-z0-9][a-z0-9_-]*$', 32
-NAME_RULE = f'a name has small letters, digits, - and _ only; that of an MCP server {LONGEST} at most'
+NAME, MAX_NAME = r'^[a-z0-9][a-z0-9_-]*$', 32
+NAME_RULE = f'a name has small letters, digits, - and _ only; that of an MCP server {MAX_NAME} at most'
 
 
 UNITS = {'': 1, 'b': 1, 'kb': 10**3, 'mb': 10**6, 'gb': 10**9, 'tb': 10**12}
@@ -338,7 +338,7 @@ def check_configuration(path: Path, text: str) -> ConfigFile:
         if problem := _section_problem(name, section):
             raise EngineError(f'{path}: endpoints.{name}: {problem}')
     for name, server in file.mcp.items():
-        if problem := server.wrong() if re.match(NAME, name) and len(name) <= LONGEST else NAME_RULE:
+        if problem := server.wrong() if re.match(NAME, name) and len(name) <= MAX_NAME else NAME_RULE:
             raise EngineError(f'{path}: mcp.{name}: {problem}')
     for name, agent in file.agents.items():
         if problem := agent.wrong(name) if re.match(NAME, name) else NAME_RULE:

@@ -11,7 +11,7 @@ from engine.journal.budget_meter import resets_budget
 from engine.records.breakpoint import Breakpoint, dump_breakpoints, load_breakpoints
 from engine.records.state_path import StatePath, is_active, parent_of, within
 
-MOST_WHY = 300
+MAX_REASONS = 300
 """Characters of existing reasons beyond which no further one is appended."""
 StepMode = Literal['in', 'over', 'out']
 
@@ -136,7 +136,7 @@ class PauseState:
         self.overrides[at] = True
         if data.get('reason'):
             # Work that ends while held may reach another breakpoint.
-            known = f'{before}; ' if before and len(before) < MOST_WHY else ''
+            known = f'{before}; ' if before and len(before) < MAX_REASONS else ''
             self.why[at] = f'{known}{data["reason"]}'
         hit = data.get('breakpoints') or ()
         self.breakpoints = tuple(

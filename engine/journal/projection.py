@@ -44,7 +44,7 @@ from engine.records.state_path import parent_of
 from engine.records.usage import SOURCES
 from engine.workspace.object_store import DIGEST
 
-MOST_KEYS = 100
+MAX_KEYS = 100
 """Events of a run whose repetition is known: whoever got no answer repeats soon."""
 
 
@@ -158,7 +158,7 @@ class RunProjection:
     def _control(self, transition: Transition) -> None:
         event = transition.event
         if event.key:
-            self.keys = (*self.keys[1 - MOST_KEYS :], event.key)
+            self.keys = (*self.keys[1 - MAX_KEYS :], event.key)
         self.meter.apply(event, transition.seq, self.usage)
         self.pauses.apply(event.name, event.at, event.data, transition.active)
         match event.name:

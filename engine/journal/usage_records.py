@@ -10,7 +10,7 @@ from engine.records.usage import SOURCES, Origin, Spending, Usage
 
 ORIGINS: tuple[Origin, ...] = ('live', 'simulated', 'replayed')
 COUNTS = ('input', 'output', 'calls', 'cached', 'written', 'reasoning')
-MOST = 10**12
+MAX_COUNT = 10**12
 """A larger count of one step is nonsense, and sums of such fit no database."""
 
 
@@ -90,7 +90,9 @@ def origin_of(data: Mapping[str, Any]) -> Origin | None:
 
 def _usage(recorded: Mapping[str, Any], reply: Mapping[str, Any]) -> Usage:
     counts: dict[str, Any] = {
-        name: count for name in COUNTS if isinstance(count := recorded.get(name), int) and 0 <= count <= MOST
+        name: count
+        for name in COUNTS
+        if isinstance(count := recorded.get(name), int) and 0 <= count <= MAX_COUNT
     }
     source = recorded.get('source')
     usage = Usage(**counts, source=source if source in SOURCES else SOURCES[0])

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 EFFORT_LEVELS = ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')
 """Providers' words; each model takes some of them."""
-LEAST_TOKENS = 1_024
+MIN_TOKENS = 1_024
 """Tokens; no provider takes a smaller thinking budget."""
 EFFORT_SYNTAX = (
-    f'must be one of {", ".join(EFFORT_LEVELS)}, or a number of thinking tokens from {LEAST_TOKENS:,}'
+    f'must be one of {", ".join(EFFORT_LEVELS)}, or a number of thinking tokens from {MIN_TOKENS:,}'
 )
 
 
@@ -21,7 +21,7 @@ def thinking_tokens(effort: str) -> int | None:
 def is_effort(text: str) -> bool:
     """Whether a text is a level or a number of tokens."""
     tokens = thinking_tokens(text)
-    return text in EFFORT_LEVELS if tokens is None else tokens >= LEAST_TOKENS
+    return text in EFFORT_LEVELS if tokens is None else tokens >= MIN_TOKENS
 
 
 def role_effort(efforts: Mapping[str, str], role: str) -> str:

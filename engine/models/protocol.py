@@ -138,7 +138,7 @@ class ReasoningPiece:
     text: str
 
 
-MOST_NAME = 200
+MAX_NAME = 200
 """Maximum characters of the name of a tool that is called."""
 
 
@@ -153,7 +153,7 @@ class CallStarted:
 
     def __post_init__(self) -> None:
         """Cut the name that a model made up; no tool has a longer one."""
-        object.__setattr__(self, 'name', clip(self.name, MOST_NAME))
+        object.__setattr__(self, 'name', clip(self.name, MAX_NAME))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from urllib.parse import quote, quote_plus
 from engine.records.jsonable import map_texts
 
 HIDDEN = '[hidden]'
-SHORTEST = 6
+MIN_LENGTH = 6
 """Minimum length of a secret in characters; shorter ones occur in texts by chance."""
 PART = 8
 """Characters of a key's beginning or end that give it away in truncated text."""
@@ -38,8 +38,8 @@ class SecretFilter:
     def __init__(self, keys: Iterable[str] = (), values: Iterable[str] = ()) -> None:
         values = list(values)
         passwords = [password for value in values if (password := _password(value))]
-        plain = [key for key in dict.fromkeys((*keys, *passwords)) if len(key) >= SHORTEST]
-        forms = {form for secret in (*plain, *values) if len(secret) >= SHORTEST for form in _forms(secret)}
+        plain = [key for key in dict.fromkeys((*keys, *passwords)) if len(key) >= MIN_LENGTH]
+        forms = {form for secret in (*plain, *values) if len(secret) >= MIN_LENGTH for form in _forms(secret)}
         forms |= {form.replace('\\', r'\\') for form in forms}  # As in JSON inside of JSON.
         self._forms = sorted(forms, key=len, reverse=True)
         self._keys = [_Key(key) for key in plain]
@@ -51,7 +51,7 @@ class SecretFilter:
 
     def text(self, text: str) -> str:
         """The text without secrets."""
-        if len(text) < SHORTEST:
+        if len(text) < MIN_LENGTH:
             return text
         for form in self._forms:
             if form in text:

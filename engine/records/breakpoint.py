@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from engine.errors import InvalidInput
 
 Stop = Literal['run', 'region']
-MOST = 100
+MAX_BREAKPOINTS = 100
 """The most breakpoints a run may have."""
 
 
@@ -65,8 +65,8 @@ def load_breakpoints(values: Any) -> tuple[Breakpoint, ...]:
     Raises:
         InvalidInput: not a list of breakpoints; names the field.
     """
-    if not isinstance(values, list | tuple) or len(values) > MOST:
-        raise InvalidInput({'breakpoints': f'must be a list of at most {MOST}'})
+    if not isinstance(values, list | tuple) or len(values) > MAX_BREAKPOINTS:
+        raise InvalidInput({'breakpoints': f'must be a list of at most {MAX_BREAKPOINTS}'})
     return tuple(_load(number, item) for number, item in enumerate(values))
 
 

@@ -30,7 +30,7 @@ def describe_error(error: BaseException) -> str:
         text = ''
     name = type(error).__name__
     text = text if text and isinstance(error, EngineError) else f'{name}: {text}' if text else name
-    return clip(text, MOST_SAID)
+    return clip(text, MAX_ERROR)
 
 
 def unwrap_error(error: BaseException) -> BaseException:
@@ -62,7 +62,7 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-MOST_SAID = 2_000
+MAX_ERROR = 2_000
 """Characters kept of an error's text."""
 
 

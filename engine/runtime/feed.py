@@ -17,7 +17,7 @@ from engine.records import Delta, JournalOutage, RunId, StatePath, Transition
 from engine.records.state_path import RUN, parent_of
 
 Item = Transition | Delta | JournalOutage
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 """The most items queued per reader; one that falls further behind must read the journal again."""
 
 
@@ -34,7 +34,7 @@ class Subscription:
 
     def put(self, item: Item) -> None:
         """Queue an item. Only the feed calls this."""
-        if len(self._items) < MOST_WAITING:
+        if len(self._items) < MAX_WAITING:
             self._items.append(item)
         else:
             self._items.clear()

@@ -18,7 +18,7 @@ SNAPSHOT_STEPS = 200
 """The minimum number of steps between snapshots. A snapshot also waits until the steps since the last one are
 larger than it: so seeks stay short, and all snapshots together take no more space than the steps. Of
 long lists a snapshot has only what is new, so that it stays small while they grow."""
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+FIRST_WAIT, MAX_WAIT = 0.5, 30.0
 """Seconds between attempts to write to an unavailable journal; doubled each time."""
 
 
@@ -93,7 +93,7 @@ async def keep_trying(
         except passing as error:
             host.feed.publish(JournalOutage(run=run, problem=str(error)))
             await host.services.clock.sleep(wait)
-            wait = min(LONGEST_WAIT, wait * 2)
+            wait = min(MAX_WAIT, wait * 2)
         else:
             if wait > FIRST_WAIT:
                 host.feed.publish(JournalOutage(run=run, problem=''))

@@ -50,7 +50,7 @@ from engine.statechart.shape_builder import START, walk
 
 FROM_OUTSIDE = frozenset({'pause', 'resume', 'step', 'breakpoints', 'cancel', 'edit', 'extend'})
 """The engine's own events that a person may send; it sends the others itself."""
-MOST_CHARTS = 100
+MAX_CHARTS = 100
 ACTOR: ContextVar[str] = ContextVar('actor', default='')
 """On whose behalf the engine is called; '' where nobody logs in. Events from outside carry it."""
 
@@ -88,7 +88,7 @@ class Charts:
             self._check_tools(workflow)
             self._read.setdefault(made, set()).add(names)
             key = _key(workflow, names)
-            while len(self._charts) >= MOST_CHARTS:
+            while len(self._charts) >= MAX_CHARTS:
                 del self._charts[next(iter(self._charts))]
         self._charts[key] = chart
         return chart

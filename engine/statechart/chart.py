@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from engine.statechart.pattern import Pattern
     from engine.statechart.run_state import RunState
 
-MOST_KNOWN = 10_000
+MAX_CACHED = 10_000
 """The most decisions a chart caches; beyond that, the cache is cleared."""
-MOST_MOVES = 100
+MAX_MOVES = 100
 """The most moves one event may cause; more means a loop of edges without an event."""
 
 # An event that no active state takes is answered by an empty list, not by a log line.
@@ -96,7 +96,7 @@ class Chart:
         if first is None:
             return []
         moves, raised = [first], self._completions(first)
-        while len(moves) < MOST_MOVES:
+        while len(moves) < MAX_MOVES:
             following = self._eventless(moves[-1].active, state, event)
             while following is None and raised:
                 name, path = raised.pop(0)
@@ -109,7 +109,7 @@ class Chart:
             moves.append(following)
             raised.extend(self._completions(following))
         raise PatternError(
-            self.shape.pattern, f'{MOST_MOVES} transitions without an event', where=str(event.name)
+            self.shape.pattern, f'{MAX_MOVES} transitions without an event', where=str(event.name)
         )
 
     def unmet(self, active: tuple[StatePath, ...], state: RunState, event: Event) -> tuple[GuardResult, ...]:
@@ -133,7 +133,7 @@ class Chart:
         """The names of the events for which some active state has an edge."""
         known = self._taken.get(active)
         if known is None:
-            if len(self._taken) >= MOST_KNOWN:
+            if len(self._taken) >= MAX_CACHED:
                 self._taken.clear()
             edges = (edge for edge in self.shape.edges if edge.source != START)
             known = tuple(sorted({edge.trigger for edge in edges if is_active(edge.source, active)}))
@@ -188,7 +188,7 @@ class Chart:
             return None
         key = (active, event.name, event.at)
         cursor = DecisionContext(state, event, active)
-        if len(self._known) >= MOST_KNOWN:
+        if len(self._known) >= MAX_CACHED:
             self._known.clear()
         end = self._known.setdefault(key, DecisionNode()).follow(cursor)
         if end is None:

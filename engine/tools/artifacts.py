@@ -16,11 +16,11 @@ from engine.records.message import Image
 if TYPE_CHECKING:
     from engine.workspace.workspace import Workspace
 
-MOST_KEPT = 50_000
+MAX_JOURNALED = 50_000
 """Maximum characters of an artifact in the journal; longer ones are stored whole with the run's files."""
 MARK = re.compile(r'^\s*(?:[-*+]|\d+[.)])\s+')
 """The mark of a list entry."""
-MOST_NAMES = 100
+MAX_NAMES = 100
 """Maximum number of artifacts per agent."""
 
 
@@ -92,7 +92,7 @@ class ArtifactStore:
         Artifacts that are too long are stored in the workspace.
         """
         found: dict[str, Any] = {}
-        for name, tool in list(self.changed.items())[:MOST_NAMES]:
+        for name, tool in list(self.changed.items())[:MAX_NAMES]:
             found[name] = None
             if name in self.values:
                 found[name] = (await make_artifact(self.values[name], tool, workspace)).model_dump()
@@ -102,10 +102,10 @@ class ArtifactStore:
 async def make_artifact(value: Any, by: str, workspace: Workspace) -> Artifact:
     """Make an artifact of a text or a JSON value."""
     text = as_text(value)
-    if len(text) <= MOST_KEPT:
+    if len(text) <= MAX_JOURNALED:
         return Artifact(value=value, by=by, size=len(text))
     kept = await workspace.store(json.dumps(value, ensure_ascii=False).encode(errors='replace'))
-    return Artifact(value=text[:MOST_KEPT], by=by, size=len(text), kept=kept)
+    return Artifact(value=text[:MAX_JOURNALED], by=by, size=len(text), kept=kept)
 
 
 async def load_artifacts(

@@ -14,12 +14,12 @@ STARTS = (
     (b'GIF89a', 'image/gif'),
 )
 """The first bytes of the formats that every provider accepts, besides WebP."""
-LARGEST = 3_750_000
+MAX_BYTES = 3_750_000
 """Bytes. Base64 adds a third, and Anthropic accepts 5 MB."""
-MOST_SIDE = 8_000
+MAX_SIDE = 8_000
 """Pixels; a provider that is sent a larger image refuses the whole request."""
 
-MOST_PARTS = 10_000
+MAX_PARTS = 10_000
 """More than images have, and fewer than keep the server busy."""
 
 
@@ -32,8 +32,8 @@ def image_type(data: bytes) -> str:
 
 def image_problem(data: bytes) -> str:
     """Why models do not accept an image, or ''. It is not decoded: a few bytes can claim many pixels."""
-    if len(data) > LARGEST:
-        return f'it is too large for a model: at most {LARGEST:,} bytes'
+    if len(data) > MAX_BYTES:
+        return f'it is too large for a model: at most {MAX_BYTES:,} bytes'
     measure = {'image/png': _png, 'image/jpeg': _jpeg, 'image/gif': _gif, 'image/webp': _webp}
     try:
         size = measure[image_type(data)](data)
@@ -41,9 +41,7 @@ def image_problem(data: bytes) -> str:
         size = None
     if size is None or 0 in size:
         return 'it is incomplete'
-    return (
-        f'it is too large for a model: at most {MOST_SIDE:,} pixels a side' if max(size) > MOST_SIDE else ''
-    )
+    return f'it is too large for a model: at most {MAX_SIDE:,} pixels a side' if max(size) > MAX_SIDE else ''
 
 
 async def keep_image(data: bytes, workspace: Workspace) -> Image | None:
@@ -60,7 +58,7 @@ Size = tuple[int, int] | None
 
 def _png(data: bytes) -> Size:
     at, size = 8, None
-    for _ in range(MOST_PARTS):
+    for _ in range(MAX_PARTS):
         length, name = struct.unpack_from('>I4s', data, at)
         if name == b'IHDR':
             size = struct.unpack_from('>II', data, at + 8)
@@ -72,7 +70,7 @@ def _png(data: bytes) -> Size:
 
 def _jpeg(data: bytes) -> Size:
     at, size = 2, None
-    for _ in range(MOST_PARTS):
+    for _ in range(MAX_PARTS):
         mark, kind = data[at], data[at + 1]
         if mark != 0xFF:
             return None

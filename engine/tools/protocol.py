@@ -19,7 +19,7 @@ from engine.tools.question import Question
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 
-MOST_TEXT = 20_000
+MAX_TEXT = 20_000
 """Maximum characters of a result returned to the model; the middle is cut, with a note."""
 SECONDS = 60.0
 GRACE = 5.0
@@ -121,7 +121,7 @@ class Tool:
     """Whether each call needs approval."""
     seconds: float = SECONDS
     """Time limit of a call; when it expires, the call and all it has started are ended."""
-    most_text: int = MOST_TEXT
+    most_text: int = MAX_TEXT
     """Maximum characters of a result returned to the model."""
     required: bool = False
     """Whether an agent that has it should use it for every task, not only where it helps."""
@@ -229,7 +229,7 @@ def tool(  # noqa: PLR0913  (all have defaults)
     side_effects: bool = False,
     approval: bool = False,
     seconds: float = SECONDS,
-    most_text: int = MOST_TEXT,
+    most_text: int = MAX_TEXT,
     required: bool = False,
     hint: str = '',
     consumes: Sequence[str] = (),

@@ -24,9 +24,9 @@ from engine.records.message import Image, ToolResult
 
 Action = Literal['accept', 'decline', 'cancel']
 """How a person answers: with the requested values, with a refusal, or with neither."""
-MOST_FIELDS = 50
+MAX_FIELDS = 50
 """Maximum fields of a question."""
-LARGEST_SIZE = 2**31
+MAX_SIZE = 2**31
 """Lengths from here on are no bounds."""
 SIMPLE: dict[str, Any] = {'string': str, 'integer': int, 'number': float, 'boolean': bool}
 
@@ -138,7 +138,7 @@ class Answer(BaseModel):
 def answer_model(schema: Mapping[str, Any]) -> type[BaseModel]:
     """The record that a question's fields ask for; what is not simple is taken as text."""
     properties, required = schema.get('properties'), schema.get('required')
-    listed = list(properties.items())[:MOST_FIELDS] if isinstance(properties, Mapping) else []
+    listed = list(properties.items())[:MAX_FIELDS] if isinstance(properties, Mapping) else []
     made: dict[str, Any] = {
         f'field_{number}': _field(
             str(name),
@@ -213,4 +213,4 @@ def _is_bound(value: object, kind: str) -> bool:
         return False
     if kind == 'number':
         return isinstance(value, int | float)
-    return isinstance(value, int) and (kind == 'integer' or 0 <= value < LARGEST_SIZE)
+    return isinstance(value, int) and (kind == 'integer' or 0 <= value < MAX_SIZE)

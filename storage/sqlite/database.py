@@ -25,7 +25,7 @@ from storage.sqlite.writer import Writer
 
 P = ParamSpec('P')
 T = TypeVar('T')
-MOST_KEPT = 10_000
+MAX_CACHED = 10_000
 """Maximum number of cached rows of runs."""
 
 
@@ -94,7 +94,7 @@ class SqliteDatabase:
         size = await self._writer.do(work, short=work.short)
         # Only now: after a rollback or a cancelled call, the row is read the next time.
         if work.kept and not info.status.ended:
-            if len(self._kept) >= MOST_KEPT:
+            if len(self._kept) >= MAX_CACHED:
                 self._kept.clear()
             self._kept[info.id] = work.kept
         return size

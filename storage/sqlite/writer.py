@@ -28,7 +28,7 @@ T = TypeVar('T')
 Work = Callable[[sqlite3.Connection], T]
 """Work to do inside a transaction. It may raise an `EngineError` only before its first write."""
 
-LARGEST = 1000
+MAX_JOBS = 1000
 """Maximum jobs in a transaction, so that the first does not wait for a whole stampede."""
 CHECKPOINT = 1000
 """Pages of the write-ahead log; SQLite's own default."""
@@ -173,7 +173,7 @@ class Writer:
         batch: list[Job[Any]] = []
         while jobs is not None:
             batch += jobs
-            if len(batch) >= LARGEST:
+            if len(batch) >= MAX_JOBS:
                 return batch, True
             try:
                 jobs = self._jobs.get_nowait()

@@ -95,7 +95,7 @@ class TestText:
     async def test_a_slow_reader_is_notified_and_catches_up_from_the_journal(
         self, conductor: Conductor, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr('engine.runtime.feed.MOST_WAITING', 3)
+        monkeypatch.setattr('engine.runtime.feed.MAX_WAITING', 3)
         run = await start_run(conductor, 'lone', paused=True)
         messages = run_messages(conductor, run, 0)
         seen = [await anext(messages) for _ in range(2)]

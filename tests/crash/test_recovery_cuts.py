@@ -16,7 +16,7 @@ from tests.support.clocks import IdleClock
 from tests.support.forks import Pair, working
 from tests.support.harness import FakeModel, catalog, until
 
-MOST = 200
+MAX_CUTS = 200
 
 
 class Failing:
@@ -63,7 +63,7 @@ async def leave_runs(journal: MemoryJournal) -> list[RunId]:
 
 @pytest.mark.parametrize('done', [False, True], ids=['lost', 'done'])
 async def test_the_power_fails_at_any_call_of_a_recovery(done: bool) -> None:
-    for at in range(1, MOST):
+    for at in range(1, MAX_CUTS):
         journal = MemoryJournal()
         left = await leave_runs(journal)
         assert len(left) == 3

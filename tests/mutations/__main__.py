@@ -33,7 +33,7 @@ OPTIONS = (
     *('-W', 'ignore::pytest.PytestConfigWarning', '-W', 'ignore::pytest.PytestAssertRewriteWarning'),
     *('-W', 'ignore::pytest.PytestUnknownMarkWarning'),  # those of plug-ins
 )
-LONGEST = 30
+MAX_SECONDS = 30
 """Seconds: a mutation that makes its tests wait for ever has turned them red."""
 DEADLINE = 2.0
 """Seconds that a test waits for a condition which a mutation may keep from ever coming true."""
@@ -106,7 +106,7 @@ def _run(tests: Sequence[str], mutation: Mutation | None, log: str) -> int:
     os.dup2(written, 1)
     os.dup2(written, 2)
     if mutation:
-        signal.alarm(LONGEST)
+        signal.alarm(MAX_SECONDS)
         sys.meta_path.insert(0, Finder(mutation))
         importlib.import_module('tests.support.harness').DEADLINE = DEADLINE
     os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'  # these tests need none but that for coroutines

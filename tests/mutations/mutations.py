@@ -204,7 +204,7 @@ MUTATIONS = (
     Mutation(
         name='try a full journal again at once',
         module='engine.runtime.recorder',
-        before='wait = min(LONGEST_WAIT, wait * 2)',
+        before='wait = min(MAX_WAIT, wait * 2)',
         after='wait = FIRST_WAIT',
         guards=(f'{RECORDER}::test_a_full_journal_is_reported_and_waited_for',),
     ),

@@ -79,7 +79,7 @@ async def list_relatives(conductor: Conductor, run: RunId) -> dict[str, list[Run
 
 
 async def test_the_family_is_offered_first(conductor, monkeypatch):
-    monkeypatch.setattr(compare_picker, 'MOST', 2)
+    monkeypatch.setattr(compare_picker, 'MAX_RUNS', 2)
     parent = await ran(conductor)
     child = await conductor.fork(parent, 3)
     twin, lost = await conductor.fork(parent, 5), await conductor.fork(parent, 5)

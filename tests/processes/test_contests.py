@@ -18,7 +18,7 @@ from engine.workspace import Sandbox
 from tests.support.harness import FakeModel, HastyClock, calls, to_the_end
 from tests.support.teams.parallel_review import actors, begin, everybody, position, review_catalog
 
-LONGEST = 300
+MAX_SECONDS = 300
 SHIPPED = [found for found in Library.load().scenarios if 'tests' in found.parameters]
 
 
@@ -28,7 +28,7 @@ async def play(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) -> O
     async with Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock(), sandbox=sandbox) as here:
         parameters = {**scenario.parameters, scenario.field: scenario.task}
         run = (await here.start(scenario.pattern, parameters)).id
-        outcome = await asyncio.wait_for(here.result(run), LONGEST)
+        outcome = await asyncio.wait_for(here.result(run), MAX_SECONDS)
         assert await here.audit(run)
         return outcome
 
@@ -144,4 +144,4 @@ async def play_to_end(script, sandbox: Sandbox, root: Path, **parameters) -> Out
         workspaces=root / 'runs',
     ) as here:
         run = await begin(here, **parameters)
-        return await asyncio.wait_for(to_the_end(here, run), LONGEST)
+        return await asyncio.wait_for(to_the_end(here, run), MAX_SECONDS)

@@ -16,7 +16,7 @@ from ui.access.accounts import ACCOUNT, SESSION, TOKENS, Account, Accounts
 from ui.access.audit_log import AuditLog
 from ui.access.caller import ADDRESS, Caller, Identity, Role
 from ui.access.guard import guard_conductor
-from ui.access.passwords import LONGEST, digest
+from ui.access.passwords import MAX_LENGTH, digest
 
 FRESH: Final = 2.0
 """Seconds for which a caller is remembered: another process may have changed the account since."""
@@ -96,7 +96,7 @@ class Access:
                 await self.audit.write(tried, 'login', refused='too many attempts', address=address)
             raise LoginRefused(TOO_MANY, later=True) from None
         kept = await self.accounts.kept_password(name)
-        if len(password) > LONGEST or not await self.accounts.passwords.verify(kept, password):
+        if len(password) > MAX_LENGTH or not await self.accounts.passwords.verify(kept, password):
             await self.audit.write(tried, 'login', refused='wrong name or password', address=address)
             raise LoginRefused(WRONG)
         account = await self.accounts.find(name)

@@ -19,7 +19,7 @@ from ui.access.passwords import TOKEN, Passwords, check_password, digest, new_se
 ACCOUNT, TOKENS, SESSION, LINK = 'account', 'token', 'session', 'identity'
 """Kinds of entries."""
 NAME: Final = re.compile(r'[A-Za-z0-9][A-Za-z0-9._@-]{0,99}')
-IDLE, LONGEST = 24 * 3_600.0, 14 * 86_400.0
+IDLE, MAX_SESSION = 24 * 3_600.0, 14 * 86_400.0
 """Seconds after which a session ends: without a request, and at the latest."""
 DAY: Final = 86_400.0
 
@@ -259,7 +259,7 @@ class Accounts:
         """Record that a session or token was used; concurrent updates do not matter."""
         now = self._clock.now()
         if entry.kind == SESSION:
-            until = min(now + IDLE, entry.body['created'] + LONGEST)
+            until = min(now + IDLE, entry.body['created'] + MAX_SESSION)
             fresh = replace(entry, rank=until, body={**entry.body, 'seen': now})
         else:
             fresh = replace(entry, body={**entry.body, 'used': now})
@@ -317,7 +317,7 @@ def _session(entry: Entry) -> Session:
         account=entry.about,
         created=body['created'],
         seen=body['seen'],
-        expires=min(entry.rank, body['created'] + LONGEST),
+        expires=min(entry.rank, body['created'] + MAX_SESSION),
         address=body['address'],
         agent=body['agent'],
         via=body['via'],

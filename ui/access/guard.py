@@ -265,7 +265,7 @@ def _ids(runs: Iterable[RunId | RunInfo]) -> list[RunId]:
     return [run.id if isinstance(run, RunInfo) else run for run in runs]
 
 
-TOLD: Final = frozenset(
+LOGGED_PARAMETERS: Final = frozenset(
     {'name', 'at', 'pattern', 'title', 'reason', 'kind', 'private', 'how', 'seconds', 'tokens', 'cost'}
 )
 """Parameters that the audit log quotes: short ones without contents or secrets."""
@@ -279,5 +279,5 @@ def _named_arguments(
     return {
         name: value if isinstance(value, (bool, int, float)) else str(getattr(value, 'name', value))[:200]
         for name, value in given.items()
-        if name in TOLD and value not in (None, '')
+        if name in LOGGED_PARAMETERS and value not in (None, '')
     }

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from engine import EngineError
 from ui.access.access import Access, LoginRefused, SignedIdentity
-from ui.access.accounts import LONGEST
+from ui.access.accounts import MAX_SESSION
 from ui.access.caller import IDENTITY
 from ui.access.http import CALLBACK, MARK, PROVIDER, is_own, is_secure, set_cookie
 from ui.access.oidc import STATE_COOKIE, STATE_SECONDS, Provider
@@ -24,7 +24,7 @@ CSP: Final = (
     " base-uri 'none'"
 )
 HEADERS: Final = {'Content-Security-Policy': CSP, 'Cache-Control': 'no-store'}
-MOST_FORM: Final = 16_384
+MAX_FORM: Final = 16_384
 """Maximum bytes of a login form."""
 PAGE: Final = """<!doctype html>
 <html lang="en">
@@ -110,7 +110,7 @@ class Login:
             return RedirectResponse('/', 303)
         if not is_own(request.scope, request.headers):
             return self._page(request, 'This form came from another site. Log in here.', status=403)
-        if int(request.headers.get('content-length') or MOST_FORM + 1) > MOST_FORM:
+        if int(request.headers.get('content-length') or MAX_FORM + 1) > MAX_FORM:
             return self._page(request, 'This is not a login form.', status=413)
         form = await request.form(max_files=0, max_fields=10)
         name, password = str(form.get('name', '')), str(form.get('password', ''))
@@ -172,7 +172,7 @@ class Login:
         answer = RedirectResponse(wanted, 303, headers={'Cache-Control': 'no-store'})
         # A browser knows best, also where the proxy says nothing.
         secure = is_secure(request.scope) or request.headers.get('origin', '').startswith('https://')
-        set_cookie(answer, secret, secure=secure, seconds=int(LONGEST))
+        set_cookie(answer, secret, secure=secure, seconds=int(MAX_SESSION))
         return answer
 
     def _file(self, path: str) -> Callable[[Request], Response]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STATE_COOKIE: Final = 'hemicycle-login'
 STATE_SECONDS: Final = 600
-MOST_WANTED: Final = 1_000
+MAX_TARGET: Final = 1_000
 """Characters of the address to go on to: it is in a cookie."""
 ALGORITHMS: Final = ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA']
 """Accepted signature algorithms: none with a shared secret, and not `none`."""
@@ -139,7 +139,7 @@ class Provider:
             url, state = client.create_authorization_url(
                 facts['authorization_endpoint'], nonce=nonce, code_verifier=verifier
             )
-        wanted = wanted if len(wanted) <= MOST_WANTED else ''
+        wanted = wanted if len(wanted) <= MAX_TARGET else ''
         return url, _Pending(state, nonce, verifier, wanted, until).seal(self._key)
 
     async def finish(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec('P')
 R = TypeVar('R')
-SHORTEST, LONGEST = 12, 1_000
+MIN_LENGTH, MAX_LENGTH = 12, 1_000
 PROFILE: Final = 'RFC_9106_LOW_MEMORY'
 """What guessing a password costs, by its name in `argon2.profiles`."""
 AT_ONCE: Final = 2
@@ -78,9 +78,11 @@ class Passwords:
 
 def check_password(name: str, password: str) -> None:
     """Reject a password that is too easy to guess. Raises `InvalidInput`."""
-    if not SHORTEST <= len(password) <= LONGEST:
-        raise InvalidInput({'password': f'it needs at least {SHORTEST} characters, and at most {LONGEST:,}'})
-    if name.lower() in password.lower() or len(set(password)) < SHORTEST // 2:
+    if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
+        raise InvalidInput(
+            {'password': f'it needs at least {MIN_LENGTH} characters, and at most {MAX_LENGTH:,}'}
+        )
+    if name.lower() in password.lower() or len(set(password)) < MIN_LENGTH // 2:
         raise InvalidInput(
             {'password': 'it is too easy to guess: it contains the name, or too few different characters'}
         )

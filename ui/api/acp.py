@@ -39,8 +39,8 @@ KINDS: Mapping[str, str] = {
 }  # fmt: skip
 """Kinds of the protocol by the names of tools."""
 STATES: Mapping[str, str] = {'completed': 'completed', 'in progress': 'in_progress'}
-MOST_SHOWN = 4_000
-MOST_BYTES = 1_000_000
+MAX_SHOWN = 4_000
+MAX_BYTES = 1_000_000
 """Of a file that is written to the editor's folder."""
 OPTIONS = [
     schema.PermissionOption(option_id='once', name='Allow once', kind='allow_once'),
@@ -222,7 +222,7 @@ class EditorAgent:
         results = step.event.data.get('results')
         for result in results if isinstance(results, list) else ():
             if isinstance(result, Mapping) and result.get('id') in session.calls:
-                shown = [tool_content(text_block(str(result['text'])[:MOST_SHOWN]))]
+                shown = [tool_content(text_block(str(result['text'])[:MAX_SHOWN]))]
                 status: Any = 'completed' if result['ok'] else 'failed'
                 await self._update(session, update_tool_call(result['id'], status=status, content=shown))
         entries = _plan(view, plan)
@@ -332,11 +332,7 @@ class EditorAgent:
         files = self._conductor.workspaces
         before = {file.path: file.digest for file in await files.files(run, first)} if first else {}
         for file in await files.files(run, snapshot):
-            if (
-                file.path.startswith('.git/')
-                or before.get(file.path) == file.digest
-                or file.size > MOST_BYTES
-            ):
+            if file.path.startswith('.git/') or before.get(file.path) == file.digest or file.size > MAX_BYTES:
                 continue
             old = before.get(file.path)
             try:

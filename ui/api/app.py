@@ -33,7 +33,7 @@ from ui.api.routes import (
 from ui.api.streams import socket, sse
 from ui.web.backend import Backend
 
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 """The largest body of a request that is no file."""
 DESCRIPTION = """Runs multi-agent workflows as statecharts: launch, watch, steer, replay and fork them.
 
@@ -83,7 +83,7 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
     app.state.backend = backend
     answer_errors(app)
     app.add_middleware(OwnOrigin, origins=origins)
-    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=MOST_BYTES)
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=MAX_BYTES)
     app.add_middleware(PlainErrors)
     if origins:
         app.add_middleware(CORSMiddleware, **SHARED, allow_origins=list(origins))

@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from engine import InvalidInput
 
 T = TypeVar('T')
-MOST = 500
+MAX_LIMIT = 500
 """The most items of a page."""
-Limit = Annotated[int, Query(ge=1, le=MOST, description='The maximum number of items per page.')]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description='The maximum number of items per page.')]
 Cursor = Annotated[
     str, Query(max_length=500, description='Where the page starts: `next` from the previous page.')
 ]

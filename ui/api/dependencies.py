@@ -33,7 +33,7 @@ EVENT_STREAM: dict[str, Any] = {
     }
 }
 """The content of an answer that is a stream; its schema is that of each event."""
-MOST_MATCHES = 20
+MAX_MATCHES = 20
 """The most values of a filter that can be given again."""
 
 
@@ -136,7 +136,7 @@ def run_query(  # noqa: PLR0913  (its parameters are the query's)
     ] = '',
     pattern: Annotated[str, Query(max_length=200)] = '',
     status: Annotated[
-        list[Status] | None, Query(max_length=MOST_MATCHES, description='Any of these statuses.')
+        list[Status] | None, Query(max_length=MAX_MATCHES, description='Any of these statuses.')
     ] = None,
     tag: Annotated[str, Query(max_length=200)] = '',
     since: Annotated[str, Query(max_length=50, description='Started at or after this time.')] = '',
@@ -145,7 +145,7 @@ def run_query(  # noqa: PLR0913  (its parameters are the query's)
     pinned: bool = False,
     edge: Annotated[
         list[str] | None,
-        Query(max_length=MOST_MATCHES, description='Took any of these transitions: `source>dest`.'),
+        Query(max_length=MAX_MATCHES, description='Took any of these transitions: `source>dest`.'),
     ] = None,
     state: Annotated[str, Query(max_length=500, description='Was in this state.')] = '',
     trouble: Annotated[

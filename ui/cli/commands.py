@@ -256,7 +256,7 @@ LOCAL = frozenset(
 )
 """Commands about this machine alone: its server, its files, its credentials at MCP servers."""
 
-LEAST_MEMORY, SERVER_MEMORY = 512, 1_024
+MIN_MEMORY, SERVER_MEMORY = 512, 1_024
 """Megabytes of address space without which a command, and a server with its threads, fails half-way."""
 
 
@@ -300,7 +300,7 @@ class CommandGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        _check_memory(LEAST_MEMORY)
+        _check_memory(MIN_MEMORY)
         from engine import EngineError  # Slow to import, and not needed for the help.
         from ui.cli.output.errors import exit_code, print_error
 

@@ -16,11 +16,11 @@ from nicegui.element import Element
 T = TypeVar('T')
 PAUSE = 0.4
 """Minimum seconds between two executions under constant requests."""
-QUIET, LONGEST = 0.12, 1.0
+QUIET, MAX_WAIT = 0.12, 1.0
 """Seconds without a request before waiting work is done: at least, and at most. In between, it is
 twice the time between the last two requests, so that slow ones are not mistaken for the last.
 """
-MOST = 6
+REST_FACTOR = 6
 """It rests at least this many times as long as the work takes: the page has other things to do."""
 DRAWN = 'return await new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true))))'
 """Returns once everything sent before has been drawn."""
@@ -33,8 +33,8 @@ class Pace:
     """How soon requested work is done."""
 
     pause: float = PAUSE
-    longest: float = LONGEST
-    most: float = MOST
+    longest: float = MAX_WAIT
+    most: float = REST_FACTOR
 
 
 STEPPING = Pace(pause=0.06, longest=0.08, most=1)

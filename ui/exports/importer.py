@@ -18,7 +18,7 @@ from ui.exports.text import import_message
 from ui.web.backend import Backend
 from ui.web.downloads import disk_errors
 
-LARGEST = 1 << 30
+MAX_BYTES = 1 << 30
 """Maximum size of a file, in bytes."""
 SOURCES = 'Bundles exported from Hemicycle, or OpenTelemetry traces of other frameworks (OTLP/JSON).'
 EVERY = 0.2
@@ -51,7 +51,7 @@ class ImportDialog:
             upload = ui.upload(
                 multiple=True,
                 auto_upload=True,
-                max_file_size=LARGEST,
+                max_file_size=MAX_BYTES,
                 on_begin_upload=lambda: self._say('Uploading…', None),
                 on_upload=self._take,
                 on_rejected=self._reject,
@@ -82,7 +82,7 @@ class ImportDialog:
         self._bar.set_value(share or 0.0)
 
     def _reject(self) -> None:
-        self._complain('', f'A file has more than {LARGEST >> 30} GB: import it with `hemicycle import`.')
+        self._complain('', f'A file has more than {MAX_BYTES >> 30} GB: import it with `hemicycle import`.')
 
     async def _take(self, event: UploadEventArguments) -> None:
         name, read, size = event.file.name, [0], max(1, event.file.size())

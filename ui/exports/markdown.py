@@ -22,7 +22,9 @@ from ui.replay.conversation import json_to_markdown
 from ui.replay.marks import by_person, mark_of
 
 T = TypeVar('T', RunInfo, View, Event, Note)
-SAID = frozenset({'title', 'note', 'text', 'error', 'waiting', 'parameters', 'models', 'memory', 'data'})
+TEXT_FIELDS = frozenset(
+    {'title', 'note', 'text', 'error', 'waiting', 'parameters', 'models', 'memory', 'data'}
+)
 """Fields of records that contain written text."""
 
 
@@ -52,7 +54,11 @@ async def write_transcript(
 def _without(record: T, hide: Redaction) -> T:
     """A record with all secrets removed from its texts, including those in its mappings."""
     held = {item.name: getattr(record, item.name) for item in fields(record)}
-    texts = {name: value for name, value in held.items() if isinstance(value, str | Mapping) and name in SAID}
+    texts = {
+        name: value
+        for name, value in held.items()
+        if isinstance(value, str | Mapping) and name in TEXT_FIELDS
+    }
     hidden = {name: hide.value(value) for name, value in texts.items()}
     if 'tags' in held:
         hidden['tags'] = tuple(map(hide.text, held['tags']))

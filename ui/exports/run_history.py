@@ -27,10 +27,10 @@ from ui.replay.marks import KINDS, mark_of
 
 PAGE = 200
 """Steps read at once."""
-MOST_STEPS = 20_000
-MOST_TEXT = 96 << 20
+MAX_STEPS = 20_000
+MAX_TEXT = 96 << 20
 """Characters of changes that one page can hold; longer histories need a bundle."""
-LONGEST_FILE, MOST_FILES = 20_000, 200
+MAX_FILE, MAX_FILES = 20_000, 200
 """Characters shown of a file, and files shown of an agent."""
 
 
@@ -55,9 +55,9 @@ async def read_pages(conductor: Conductor, info: RunInfo) -> AsyncIterator[list[
 async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
     """Read a run. Raises `UnknownRun`, `CannotExport` if it is too long for one page."""
     info = await conductor.info(run)
-    if info.seq > MOST_STEPS:
+    if info.seq > MAX_STEPS:
         raise CannotExport(
-            f'it has {info.seq:,} steps, and a page holds {MOST_STEPS:,} at most: save it as a bundle'
+            f'it has {info.seq:,} steps, and a page holds {MAX_STEPS:,} at most: save it as a bundle'
         )
     shape = await conductor.shape(run)
     reader = _Reader(info, shape, await conductor.notes(run), await conductor.explain_guards(run))
@@ -85,7 +85,7 @@ class _Reader:
         for step in steps:
             self.fold.apply(step)
             self.steps.append(self._step(step))
-            if self._text > MOST_TEXT:
+            if self._text > MAX_TEXT:
                 raise CannotExport('it has too much text for one page: save it as a bundle')
 
     def _step(self, step: Transition) -> dict[str, Any]:
@@ -176,12 +176,12 @@ async def _files(conductor: Conductor, info: RunInfo, snapshots: Mapping[str, st
             files = await conductor.workspaces.files(info.id, snapshot)
             rows = [
                 [file.path, file.size, await _text(conductor, info.id, file.digest) if file.digest else '']
-                for file in files[:MOST_FILES]
+                for file in files[:MAX_FILES]
             ]
         except EngineError as error:
             rows = [[str(error), 0, '']]
             files = []
-        found.append({'agent': path_text(agent), 'files': rows, 'more': max(0, len(files) - MOST_FILES)})
+        found.append({'agent': path_text(agent), 'files': rows, 'more': max(0, len(files) - MAX_FILES)})
     return found
 
 
@@ -189,5 +189,5 @@ async def _text(conductor: Conductor, run: RunId, digest: str) -> str:
     content = await conductor.workspaces.content(run, digest)
     if b'\0' in content[:1_000]:
         return 'Not a text file.'
-    text = content[: LONGEST_FILE * 4].decode(errors='replace')
-    return text if len(text) <= LONGEST_FILE else f'{text[:LONGEST_FILE]}\n… cut here'
+    text = content[: MAX_FILE * 4].decode(errors='replace')
+    return text if len(text) <= MAX_FILE else f'{text[:MAX_FILE]}\n… cut here'

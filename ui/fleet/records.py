@@ -18,7 +18,7 @@ LABEL_TAG: Final = 'worker:'
 PRIORITY_TAG: Final = 'priority:'
 """Of the runs that wait for the same workers, `priority:1` is taken first and `priority:5` last."""
 NORMAL, LOWEST = 3, 5
-LONGEST_KEY: Final = 64
+MAX_KEY: Final = 64
 """Bytes of a fairness key that Temporal takes."""
 MEMO: Final = 'waits'
 """The field of the workflow's memo that says why no worker can take its run."""

@@ -17,7 +17,7 @@ from engine.runtime import ConditionResult, Item, LiveRuns
 from ui.api.client import Connection, ServerUnreachable
 from ui.api.wire import decode
 from ui.fleet.owners import address_of
-from ui.fleet.records import LONGEST_KEY, Placement, label_of, priority_of
+from ui.fleet.records import MAX_KEY, Placement, label_of, priority_of
 from ui.fleet.relay import Relays
 from ui.fleet.temporal import Temporal, TemporalUnavailable
 from ui.fleet.versions import version_of
@@ -26,7 +26,7 @@ R = TypeVar('R')
 log = logging.getLogger('hemicycle')
 PATIENCE: Final = 15.0
 """Seconds for which a command waits for a worker that can take it."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
+FIRST_PAUSE, MAX_PAUSE = 0.02, 0.5
 NOTHING_DONE: Final = 'nothing was done; try again'
 MAYBE_DONE: Final = 'the run shows whether it was done'
 
@@ -179,7 +179,7 @@ class FleetRuns(LiveRuns):
                 raise JournalUnavailable(f'{problem}: {outcome}')
             self._place(info)
             await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            pause = min(2 * pause, MAX_PAUSE)
 
     async def _may_be_held(self, run: RunId) -> bool:
         try:
@@ -232,7 +232,7 @@ class FleetRuns(LiveRuns):
             version=version,
             label=label_of(info.tags),
             priority=priority_of(info.tags),
-            author=info.author.encode()[:LONGEST_KEY].decode(errors='ignore'),
+            author=info.author.encode()[:MAX_KEY].decode(errors='ignore'),
         )
         pause = FIRST_PAUSE
         while True:
@@ -242,7 +242,7 @@ class FleetRuns(LiveRuns):
             except TemporalUnavailable as error:
                 log.warning('run %s waits to be placed: %s', info.id, error)
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, 10 * LONGEST_PAUSE)
+                pause = min(2 * pause, 10 * MAX_PAUSE)
             else:
                 if info.id not in self._again:
                     return

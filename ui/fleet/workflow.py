@@ -13,8 +13,8 @@ from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
 from ui.fleet.records import DRIVE, FIND, MEMO, WAKE, WORKFLOW, Found, Placement, Rest
 
-LONGEST: Final = timedelta(days=365)
-FIRST_WAIT, LONGEST_WAIT = 10.0, 300.0
+TIMEOUT: Final = timedelta(days=365)
+FIRST_WAIT, MAX_WAIT = 10.0, 300.0
 """Seconds in a queue before looking for other workers; doubled each time."""
 LOOK_AGAIN = 5.0
 """Seconds after which a run that no worker can take is checked again."""
@@ -48,7 +48,7 @@ class RunWorkflow:
                     self._say(str(error.cause or error))
                     await self._sleep(seen, LOOK_AGAIN)
                     continue
-                wait = min(2 * wait, LONGEST_WAIT)
+                wait = min(2 * wait, MAX_WAIT)
                 placement = await self._find(placement)
                 continue
             self._say('')
@@ -69,7 +69,7 @@ class RunWorkflow:
             result_type=Rest,
             task_queue=placement.queue,
             schedule_to_start_timeout=timedelta(seconds=wait),
-            start_to_close_timeout=LONGEST,
+            start_to_close_timeout=TIMEOUT,
             heartbeat_timeout=timedelta(seconds=placement.heartbeat),
             retry_policy=AT_ONCE,
             priority=Priority(priority_key=placement.priority, fairness_key=placement.author or None),

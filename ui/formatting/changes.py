@@ -14,10 +14,10 @@ from ui.formatting.steps import path_text, short_json
 from ui.formatting.tool_calls import call_line, logged_call
 from ui.formatting.values import count
 
-LONGEST = 400
-DEEPEST = 3
+MAX_TEXT = 400
+MAX_DEPTH = 3
 """Levels that are written out; what is further inside is counted."""
-MOST = 12
+MAX_ENTRIES = 12
 """Entries that are written out of one list or mapping."""
 CONSTANTS = frozenset(
     (*Level, *MessageType, *RunStatus, *StepStatus, *TaskStatus, *get_args(Verdict)),
@@ -52,7 +52,7 @@ def value_text(value: Any, name: str = '') -> str:
     """A value of the run's data as lines of text; `name` is that of its field."""
     if _is_message(value):
         return _message(value)
-    return clip('\n'.join(_lines(_parse(value), 0, name)), LONGEST)
+    return clip('\n'.join(_lines(_parse(value), 0, name)), MAX_TEXT)
 
 
 def value_html(value: Any, name: str = '') -> str:
@@ -117,24 +117,24 @@ def _lines(value: Any, depth: int, name: str = '') -> list[str]:
         return [describe_value(value, name)]
     if not items:
         return ['none']
-    if depth >= DEEPEST:
+    if depth >= MAX_DEPTH:
         return [count(len(items), 'entry', 'entries')]
     found = []
-    for key, given in items[:MOST]:
+    for key, given in items[:MAX_ENTRIES]:
         item = _parse(given)
         lead, mark = '  ' * depth, '' if key == '•' else ':'
         if isinstance(item, (Mapping, list, tuple)) and item:
             inner = [': '.join(_message(item).split('\n'))] if _is_message(item) else _lines(item, depth + 1)
             if not mark:  # the first line of an entry follows its bullet
                 found.append(f'{lead}{key} {inner.pop(0).strip()}')
-            elif depth + 1 >= DEEPEST:  # it is counted
+            elif depth + 1 >= MAX_DEPTH:  # it is counted
                 found.append(f'{lead}{key}: {inner.pop()}')
             else:
                 found.append(f'{lead}{key}:')
             found += inner
         else:
             found.append(f'{lead}{key}{mark} {describe_value(item, key)}')
-    return found + ([f'… and {len(items) - MOST} more'] if len(items) > MOST else [])
+    return found + ([f'… and {len(items) - MAX_ENTRIES} more'] if len(items) > MAX_ENTRIES else [])
 
 
 def _pair(value: Any) -> Any:

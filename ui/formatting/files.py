@@ -10,8 +10,8 @@ from typing import Any
 from engine.workspace import FileChange, FileVersion
 from ui.formatting.values import count
 
-MOST_BYTES = 400_000
-MOST_LINES = 8_000
+MAX_BYTES = 400_000
+MAX_LINES = 8_000
 """Lines shown of a file; longer files are downloads."""
 HUNK = re.compile(r'^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@')
 
@@ -26,7 +26,7 @@ class FilePreview:
 
 def preview(content: bytes) -> FilePreview:
     """A preview of some content: text as lines, anything else as a sentence."""
-    if len(content) > MOST_BYTES:
+    if len(content) > MAX_BYTES:
         return FilePreview(note=f'Too large to show ({size(len(content))}). Download it instead.')
     try:
         text = '\0' if b'\0' in content else content.decode()
@@ -37,7 +37,7 @@ def preview(content: bytes) -> FilePreview:
     if not text:
         return FilePreview(note='Empty file.')
     lines = text.removesuffix('\n').split('\n')
-    if len(lines) > MOST_LINES:
+    if len(lines) > MAX_LINES:
         return FilePreview(note=f'Too long to show ({len(lines):,} lines). Download it instead.')
     return FilePreview(lines=tuple(lines))
 

@@ -54,7 +54,7 @@ def _sum(amounts: Sequence[float | None]) -> float | None:
     return sum(known) if len(known) == len(amounts) else None
 
 
-MOST = 40
+MAX_VALUE = 40
 """Characters shown of a value."""
 SAME = 'as the original'
 
@@ -77,7 +77,7 @@ def _edits(data: Mapping[str, Any]) -> Iterator[str]:
     for change in data.get('changes') or ():
         pointer = str(change['path'])
         if pointer.startswith('/memory/'):
-            yield f'{pointer_text(pointer)} = {short_json(change.get("value"), MOST)}'
+            yield f'{pointer_text(pointer)} = {short_json(change.get("value"), MAX_VALUE)}'
         elif '/messages/' in pointer:
             yield 'agents got different messages'
 
@@ -85,7 +85,7 @@ def _edits(data: Mapping[str, Any]) -> Iterator[str]:
 def _settings(parent: RunInfo, info: RunInfo) -> Iterator[str]:
     for name, value in info.parameters.items():
         if value != parent.parameters.get(name):
-            yield f'{name.replace("_", " ")} = {short_json(value, MOST)}'
+            yield f'{name.replace("_", " ")} = {short_json(value, MAX_VALUE)}'
     for role, model in info.models.items():
         if model != parent.models.get(role, parent.models.get('')):
             yield f'{role_title(role) if role else "all"}: {model}'

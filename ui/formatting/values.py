@@ -87,7 +87,7 @@ SINCE, UNTIL = 1_000_000_000.0, 4_000_000_000.0
 """Numbers in between may be seconds since 1970: September 2001 to October 2096."""
 
 
-MOST_ITEMS = 500
+MAX_ITEMS = 500
 """Items of one list that are shown."""
 
 
@@ -110,7 +110,7 @@ def with_list_ends(value: Any) -> Any:
         return {key: with_list_ends(item) for key, item in value.items()}
     if not isinstance(value, list | tuple):
         return value
-    before = max(0, len(value) - MOST_ITEMS)
+    before = max(0, len(value) - MAX_ITEMS)
     items = [with_list_ends(item) for item in value[before:]]
     if not before:
         return items

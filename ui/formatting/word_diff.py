@@ -7,7 +7,7 @@ import re
 
 from engine.history import align
 
-MOST = 6_000
+MAX_WORDS = 6_000
 """Words of a text that are compared; longer texts are shown unmarked."""
 Piece = tuple[bool, str]
 """Whether the other text has it too, and the words."""
@@ -21,7 +21,7 @@ def tokenize(text: str) -> list[str]:
 def diff_words(a: str, b: str) -> tuple[list[Piece], list[Piece]] | None:
     """Both texts in pieces, shared or their own; None if they are too long to compare."""
     one, other = tokenize(a), tokenize(b)
-    if max(len(one), len(other)) > MOST:
+    if max(len(one), len(other)) > MAX_WORDS:
         return None
     found: tuple[list[Piece], list[Piece]] = ([], [])
     for x, y in align(one, other):

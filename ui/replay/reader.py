@@ -17,7 +17,7 @@ STRETCH = 200
 """Steps read at once after a snapshot, since the slider mostly moves to neighbours."""
 EVERY = 25
 """Steps between the folds kept in a stretch; these share what did not change between them."""
-MOST = 4_000
+MAX_CACHED = 4_000
 """The most steps that are cached."""
 AT_ONCE = 500
 """Steps folded on the event loop; more go to a thread."""
@@ -108,7 +108,7 @@ class HistoryReader:
         stretch = _Stretch(base, await self._read(begin, seq))
         self._stretches[begin] = stretch
         self._stretches.move_to_end(begin)
-        while len(self._stretches) > 1 and sum(map(_weight, self._stretches.values())) > MOST:
+        while len(self._stretches) > 1 and sum(map(_weight, self._stretches.values())) > MAX_CACHED:
             self._stretches.popitem(last=False)
         return stretch
 

@@ -40,7 +40,7 @@ UNUSED = ('aiohttp', 'requests')
 """Packages that NiceGUI's client imports if it finds them: a tenth of the time to start."""
 SECRET = 'HEMICYCLE_SECRET'
 """The variable with the secret that several servers behind one address share."""
-SHORTEST_SECRET = 32
+MIN_SECRET = 32
 
 
 class CannotServe(EngineError):
@@ -131,8 +131,8 @@ def session_secret(folder: Path) -> str:
         OSError
     """
     if given := os.environ.get(SECRET, '').strip():
-        if len(given) < SHORTEST_SECRET:
-            raise CannotServe(f'{SECRET} must have at least {SHORTEST_SECRET} characters')
+        if len(given) < MIN_SECRET:
+            raise CannotServe(f'{SECRET} must have at least {MIN_SECRET} characters')
         return given
     path = folder / 'secret'  # Only its owner can read it.
     with contextlib.suppress(FileExistsError):

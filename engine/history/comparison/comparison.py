@@ -13,7 +13,7 @@ from engine.history.comparison.run_stats import RunStats
 from engine.history.comparison.step_diff import Facet, GuardDifference, facets_of, guard_differences
 from engine.records import Transition
 
-MOST = 20_000
+MAX_STEPS = 20_000
 """Maximum steps of each run to align: more would take too much time and memory."""
 
 Kind = Literal['same', 'apart', 'only-a', 'only-b']
@@ -102,8 +102,8 @@ def compare(
 
     Parallel regions are aligned separately: the order in which they interleave is not a difference.
     """
-    kept = [list(steps)[:MOST] for steps in (steps_a, steps_b)]
-    beyond = (max(0, len(steps_a) - MOST), max(0, len(steps_b) - MOST))
+    kept = [list(steps)[:MAX_STEPS] for steps in (steps_a, steps_b)]
+    beyond = (max(0, len(steps_a) - MAX_STEPS), max(0, len(steps_b) - MAX_STEPS))
     first, second = (
         region_paths(side.shape, steps, ended=side.view.status.ended and not cut)
         for side, steps, cut in zip((a, b), kept, beyond, strict=True)

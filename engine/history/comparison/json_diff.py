@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.records.json_pointer import escape_token
 
-MOST = 200
+MAX_DIFFERENCES = 200
 """Maximum number of differences reported."""
 
 
@@ -25,7 +25,7 @@ class JsonDifference:
     """`a` or `b` if the other has no value here."""
 
 
-def json_differences(a: Any, b: Any, *, most: int = MOST) -> list[JsonDifference]:
+def json_differences(a: Any, b: Any, *, most: int = MAX_DIFFERENCES) -> list[JsonDifference]:
     """The innermost locations at which two JSON values differ, in order, at most `most` of them."""
     return list(islice(_differences(a, b, ''), most))
 

@@ -14,7 +14,7 @@ MAX_DEPTH = 30
 """Maximum nesting depth of agents: viewing a chart means laying it out."""
 
 
-MOST_COMPARED = 1_000_000
+MAX_COMPARED = 1_000_000
 """How many spans are compared at most to find out where those belong around which one is missing."""
 
 
@@ -139,7 +139,7 @@ def _adopt(tops: list[Node], lost: set[str]) -> list[Node]:
     compared, kept = 0, list[Node]()
     for node in tops:
         home, around = None, roots if node.span.id in lost else []
-        while around and compared < MOST_COMPARED:
+        while around and compared < MAX_COMPARED:
             compared += len(around)
             inner = next((n for n in around if n.kind is not Kind.CHAT and _covers(n, node)), None)
             home, around = inner or home, inner.inside if inner else []

@@ -15,7 +15,7 @@ from engine.models.http.call_hooks import CallCounts, SharedCall, SharedLimiter
 from engine.models.protocol import Waiting
 from engine.records import Usage
 
-LONGEST_PAUSE = 60.0
+MAX_PAUSE = 60.0
 """Seconds. A call told to wait longer fails; the others find out for themselves."""
 DEFAULT_PAUSE = 1.0
 """Seconds to pause when a provider limits the rate without saying for how long."""
@@ -88,7 +88,7 @@ class CallLimiter:
     def pause(self, seconds: float | None, shared: SharedLimiter | None = None) -> None:
         """Start no calls for this many seconds: the provider has limited the rate."""
         wished = DEFAULT_PAUSE if seconds is None else seconds
-        if wished <= LONGEST_PAUSE:
+        if wished <= MAX_PAUSE:
             self._until = max(self._until, self.clock.now() + wished)
             if shared:
                 shared.pause(wished)

@@ -266,14 +266,14 @@ async def _head(pieces: AsyncIterator[bytes], deadline: Deadline) -> bytes:
                 head = (head + piece).lstrip()
                 if len(head) > len(BOM) or not BOM.startswith(head):
                     head = head.removeprefix(BOM).lstrip()
-                    if len(head) >= SHORTEST_HEAD:
+                    if len(head) >= MIN_HEAD:
                         break
     except httpx.HTTPError as error:
         raise lost_connection(error) from error
     return head
 
 
-SHORTEST_HEAD = 6
+MIN_HEAD = 6
 """Bytes; enough to tell `event:` from a word that merely starts the same."""
 
 
@@ -321,13 +321,13 @@ def _not_a_stream(body: bytes, kind: str) -> ModelError:
     return ModelError(problem, kind='bad response', status=200)
 
 
-MOST_SAID = 2_000
+MAX_ERROR = 2_000
 """Maximum characters of an error; some quote a whole header."""
 
 
 def _annotate_error(error: ModelError, endpoint: Endpoint, decoder: Decoder | None) -> ModelError:
     """Prefix the error with the endpoint's name, remove its secrets, and shorten it."""
-    message = clip(endpoint.hide(error.problem), MOST_SAID)
+    message = clip(endpoint.hide(error.problem), MAX_ERROR)
     return ModelError(
         f'{endpoint.name}: {message}' if endpoint.name else message,
         kind=error.kind,

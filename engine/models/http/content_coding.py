@@ -16,9 +16,7 @@ TAKEN = ('', 'identity', 'gzip', 'deflate')
 def coding_problem(headers: Mapping[str, str]) -> str:
     """Why an answer with these headers must not be decompressed, or ''."""
     coding = headers.get('content-encoding', '').strip().lower()
-    return (
-        '' if coding in TAKEN else f'it answers compressed by {coding[:MOST_SAID]}, which was not asked for'
-    )
+    return '' if coding in TAKEN else f'it answers compressed by {coding[:MAX_NAME]}, which was not asked for'
 
 
 async def bound_body(response: httpx.Response) -> httpx.Response:
@@ -37,5 +35,5 @@ async def bound_body(response: httpx.Response) -> httpx.Response:
     return httpx.Response(response.status_code, headers=headers, content=b'')
 
 
-MOST_SAID = 100
+MAX_NAME = 100
 """Maximum characters shown of how an answer is compressed."""

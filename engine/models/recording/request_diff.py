@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 """Maximum number of differences shown."""
-MOST_TEXT = 80
+MAX_TEXT = 80
 """Maximum characters shown of each side."""
 
 
@@ -22,8 +22,8 @@ def describe_nearest(asked: Mapping[str, Any], recorded: list[dict[str, Any]]) -
     )
     if not found:
         return 'it is the same as one that was asked before'
-    more = f'; and {len(found) - MOST_SHOWN} more' if len(found) > MOST_SHOWN else ''
-    return 'the nearest differs: ' + '; '.join(difference for difference, _ in found[:MOST_SHOWN]) + more
+    more = f'; and {len(found) - MAX_SHOWN} more' if len(found) > MAX_SHOWN else ''
+    return 'the nearest differs: ' + '; '.join(difference for difference, _ in found[:MAX_SHOWN]) + more
 
 
 def _differences(old: Any, new: Any, at: str) -> Iterator[tuple[str, int]]:
@@ -51,7 +51,7 @@ def _same(one: str, other: str) -> int:
 
 def _excerpt(value: Any, same: int) -> str:
     """A value as text; for a long string, the part around the first difference."""
-    if not isinstance(value, str) or len(value) <= MOST_TEXT:
-        return repr(value)[:MOST_TEXT]
-    start = max(0, same - MOST_TEXT // 2)
-    return f'…{value[start : start + MOST_TEXT]!r}…'
+    if not isinstance(value, str) or len(value) <= MAX_TEXT:
+        return repr(value)[:MAX_TEXT]
+    start = max(0, same - MAX_TEXT // 2)
+    return f'…{value[start : start + MAX_TEXT]!r}…'

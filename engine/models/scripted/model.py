@@ -40,7 +40,7 @@ from engine.records.message import Text, ToolResult
 PACE = 80.0
 """Default pace in pieces per second, about that of a large model."""
 SETTING = 'HEMICYCLE_PACE'
-SHORTEST_WAIT = 0.01
+MIN_WAIT = 0.01
 """Seconds; shorter waits are merged, since timers are no more precise."""
 PIECES_A_TURN = 16
 """Pieces sent before yielding to the event loop."""
@@ -118,7 +118,7 @@ class _Pace:
     async def beat(self) -> None:
         self._owed += self._seconds
         self._count += 1
-        if self._owed >= SHORTEST_WAIT:
+        if self._owed >= MIN_WAIT:
             await asyncio.sleep(self._owed)
             self._owed = 0.0
         elif not self._seconds or self._count % PIECES_A_TURN == 0:

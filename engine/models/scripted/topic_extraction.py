@@ -35,7 +35,7 @@ TIMES = {'day': 365, 'week': 52, 'month': 12}
 OWNERS = frozenset({'our', 'its', 'their', 'my', 'your'})
 ARTICLES = OWNERS | {'a', 'an', 'the'}
 RELATIVES = frozenset({'that', 'which', 'who'})
-LONGEST_SUBJECT = 90
+MAX_SUBJECT = 90
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ def extract_topic(task: str) -> Topic:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_SUBJECT else f'{text[:LONGEST_SUBJECT].rpartition(" ")[0]} …'
+    return text if len(text) <= MAX_SUBJECT else f'{text[:MAX_SUBJECT].rpartition(" ")[0]} …'
 
 
 def _terms(line: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from engine.workspace.confined_dir import split_path
 
 WORK = 'work'
 """What a coder's region waits for while a person sits in its seat."""
-MOST_TEXT = 400_000
+MAX_TEXT = 400_000
 
 
 class EditInput(BaseModel):
@@ -28,7 +28,7 @@ class EditInput(BaseModel):
 
     path: str = Field(min_length=1, title='Path', description='Relative to the folder of the coder')
     text: str | None = Field(
-        None, max_length=MOST_TEXT, title='Content', description='The whole file; leave empty to remove it'
+        None, max_length=MAX_TEXT, title='Content', description='The whole file; leave empty to remove it'
     )
 
     @field_validator('path')

@@ -9,12 +9,12 @@ from engine.patterns.debate.quoting import fence
 from engine.runtime.activity import Activity
 from engine.workspace.diff import decode_text
 
-MOST_FILE = 16_000
+MAX_FILE = 16_000
 """Maximum characters of one file."""
-MOST_WORK = 40_000
+MAX_WORK = 40_000
 """Maximum characters of all of a candidate's files."""
-MOST_CHANGED = 12_000
-MOST_DETAIL = 300
+MAX_CHANGED = 12_000
+MAX_DETAIL = 300
 SHOWN_FAILURES = 6
 
 
@@ -66,14 +66,14 @@ def copies(candidates: Iterable[Candidate]) -> str:
 
 async def _files(version: Version, activity: Activity) -> str:
     shown: list[str] = []
-    left = MOST_WORK
+    left = MAX_WORK
     for file in version.files:
         data = await activity.services.workspaces.content(activity.run.id, file.digest)
         text = decode_text(data)
         if text is None or left <= 0:
             shown.append(f'--- {file.path} ({file.size} bytes, not shown)')
             continue
-        cut = text[: min(MOST_FILE, left)]
+        cut = text[: min(MAX_FILE, left)]
         note = f'\n[{len(text) - len(cut)} more characters]' if len(cut) < len(text) else ''
         shown.append(f'--- {file.path}\n{cut.rstrip()}{note}')
         left -= len(cut)
@@ -82,7 +82,7 @@ async def _files(version: Version, activity: Activity) -> str:
 
 async def _diff_text(before: str, version: Version, activity: Activity) -> str:
     changes = await activity.services.workspaces.diff(activity.run.id, before, version.snapshot)
-    return '\n'.join(change.text or f'{change.kind}: {change.path}' for change in changes)[:MOST_CHANGED]
+    return '\n'.join(change.text or f'{change.kind}: {change.path}' for change in changes)[:MAX_CHANGED]
 
 
 def test_results(candidates: Iterable[Candidate]) -> str:
@@ -107,6 +107,6 @@ def _result(candidate: Candidate) -> list[str]:
 
 def failures(suite: Suite) -> str:
     """The tests that did not pass, with the end of their output."""
-    shown = [f'{test.name}\n{test.detail[-MOST_DETAIL:]}' for test in suite.failures[:SHOWN_FAILURES]]
+    shown = [f'{test.name}\n{test.detail[-MAX_DETAIL:]}' for test in suite.failures[:SHOWN_FAILURES]]
     more = suite.failed + suite.errors - len(shown)
     return '\n\n'.join([*shown, *([f'and {more} more'] if shown and more > 0 else [])])

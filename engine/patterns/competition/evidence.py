@@ -18,8 +18,8 @@ from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.sandbox.test_run import PYTEST, SuiteResult, run_test_suite
 from engine.workspace.workspace import Workspace
 
-MOST_FAILURES = 12
-MOST_DETAIL = 700
+MAX_FAILURES = 12
+MAX_DETAIL = 700
 ALONE = (
     'env', 'PYTEST_DISABLE_PLUGIN_AUTOLOAD=1', *PYTEST, '-p', 'anyio',
 )  # fmt: skip
@@ -158,7 +158,7 @@ def _is_test(path: str) -> bool:
 def _suite(tested: SuiteResult) -> Suite:
     report: junit.Report | None = tested.report
     if report is None:
-        return Suite(problem=(' '.join(tested.text.split())[-MOST_DETAIL:] or 'the tests made no report'))
+        return Suite(problem=(' '.join(tested.text.split())[-MAX_DETAIL:] or 'the tests made no report'))
     return Suite(
         passed=report.passed,
         failed=report.failed,
@@ -166,7 +166,7 @@ def _suite(tested: SuiteResult) -> Suite:
         skipped=report.skipped,
         counted=tested.counted,
         failures=tuple(
-            FailedTest(name=failure.name, detail=failure.detail[-MOST_DETAIL:])
-            for failure in report.failures[:MOST_FAILURES]
+            FailedTest(name=failure.name, detail=failure.detail[-MAX_DETAIL:])
+            for failure in report.failures[:MAX_FAILURES]
         ),
     )

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 
 from engine.patterns.debate.records import Consensus, DebateMemory, Position, Utterance
 
-FEWEST = 2
+MIN_REVIEWERS = 2
 """Reviewers needed for consensus, unless only one was asked."""
 
 
 def are_enough(count: int, reviewers: Sequence[str]) -> bool:
     """Whether that many reviewers can decide for all."""
-    return count >= min(FEWEST, len(reviewers))
+    return count >= min(MIN_REVIEWERS, len(reviewers))
 
 
 def drop_unknown_names(position: Position, names: Collection[str]) -> Position:

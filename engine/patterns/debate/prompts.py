@@ -12,8 +12,8 @@ from engine.patterns.debate.records import SYNTHESIZER, DebateMemory, Utterance
 if TYPE_CHECKING:
     from engine.patterns.debate.config import DebateConfig
 
-MOST_POINTS = 20
-MOST_SAID = 6_000
+MAX_POINTS = 20
+MAX_MESSAGE = 6_000
 """Maximum characters of a message shown to the others."""
 DEBATE = (
     'Come to agree with the others on which implementation is the best, what has to be changed, and in '
@@ -60,8 +60,8 @@ def turn(reviewer: str, config: DebateConfig, memory: DebateMemory) -> str:
 
 def _open_points(reviewer: str, config: DebateConfig, memory: DebateMemory) -> list[str]:
     points = memory.open_points(reviewer) if memory.revision > 1 and not config.words_only else []
-    listed = bullet_list(f'{place}: {text}' for place, text in points[-MOST_POINTS:])
-    return [f'{ANSWER}\n{fence("open points", listed, MOST_SAID)}'] if points else []
+    listed = bullet_list(f'{place}: {text}' for place, text in points[-MAX_POINTS:])
+    return [f'{ANSWER}\n{fence("open points", listed, MAX_MESSAGE)}'] if points else []
 
 
 def recent_messages(memory: DebateMemory, count: int) -> str:
@@ -69,7 +69,7 @@ def recent_messages(memory: DebateMemory, count: int) -> str:
     words = [
         utterance for utterance in memory.transcript if not utterance.problem and not utterance.synthesized
     ][-count:]
-    shown = [fence(_head(utterance), _body(utterance), MOST_SAID) for utterance in words]
+    shown = [fence(_head(utterance), _body(utterance), MAX_MESSAGE) for utterance in words]
     away = [f'{name} takes no part: {problem}' for name, problem in memory.debate.absent.items()]
     return '\n\n'.join([*shown, *away]) or 'Nothing yet.'
 
@@ -89,7 +89,7 @@ def synthesis_role() -> Role:
 def synthesis(brief: Callable[[Any, bool], str], memory: DebateMemory) -> str:
     """The synthesizer's prompt."""
     words = [utterance for utterance in memory.current_utterances() if utterance.position]
-    shown = [fence(_head(utterance), _body(utterance), MOST_SAID) for utterance in words]
+    shown = [fence(_head(utterance), _body(utterance), MAX_MESSAGE) for utterance in words]
     return '\n\n'.join(
         [
             'The reviewers did not agree. Say what should be done: which implementation is the best, and '

@@ -21,9 +21,9 @@ from engine.tools.builtin.writing import static_links
 from engine.tools.builtin.writing.blog_notion import blog_notion
 from engine.workspace.project import check_file, sample_file
 
-SHORTEST = 500
+MIN_CONTENT = 500
 """Minimum length of a post in characters."""
-MOST_LISTED = 20
+MAX_LISTED = 20
 """Maximum number of dates, earlier posts and links at the end of a post."""
 
 
@@ -83,7 +83,7 @@ def _list_unmentioned(made: Mapping[str, Any]) -> str:
         f'- [{name}]({address})' for name, address in made.get('links', {}).items() if address not in written
     ]
     found = (('Dates', events), ('Earlier posts', posts), ('Links', links))
-    return '\n\n'.join(f'## {title}\n\n' + '\n'.join(lines[:MOST_LISTED]) for title, lines in found if lines)
+    return '\n\n'.join(f'## {title}\n\n' + '\n'.join(lines[:MAX_LISTED]) for title, lines in found if lines)
 
 
 def _promote(memory: Any, made: Mapping[str, Any]) -> Any:
@@ -163,8 +163,8 @@ class Blog(DynamicAgent):
         checks=(
             Check(
                 name='content_is_long_enough',
-                missing=f'a content of at least {SHORTEST} characters',
-                holds=lambda seen: len(str(seen.artifacts.get('content', ''))) >= SHORTEST,
+                missing=f'a content of at least {MIN_CONTENT} characters',
+                holds=lambda seen: len(str(seen.artifacts.get('content', ''))) >= MIN_CONTENT,
             ),
         ),
         words='content',

@@ -18,7 +18,7 @@ from engine.tools.builtin.podcast import transcript_processor
 from engine.tools.builtin.writing import static_links
 from engine.workspace.project import check_file, sample_file
 
-SHORTEST = 300
+MIN_SHOW_NOTES = 300
 """Minimum length of show notes in characters."""
 
 
@@ -80,8 +80,8 @@ class Podcast(DynamicAgent):
         checks=(
             Check(
                 name='notes_are_long_enough',
-                missing=f'show notes of at least {SHORTEST} characters',
-                holds=lambda seen: len(str(seen.artifacts.get('show_notes', ''))) >= SHORTEST,
+                missing=f'show notes of at least {MIN_SHOW_NOTES} characters',
+                holds=lambda seen: len(str(seen.artifacts.get('show_notes', ''))) >= MIN_SHOW_NOTES,
             ),
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.agents.spec import Role
-from engine.patterns.competition.collect import MOST_CHANGED, MOST_WORK, copies, failures, test_results
+from engine.patterns.competition.collect import MAX_CHANGED, MAX_WORK, copies, failures, test_results
 from engine.patterns.competition.records import Version
 from engine.patterns.debate.prompts import WORDS
 from engine.patterns.debate.quoting import RULE, bullet_list, fence
@@ -146,11 +146,11 @@ def _verdict(memory: ReviewMemory) -> str:
 
 def _exhibit(name: str, memory: ReviewMemory) -> str:
     exhibit, version = memory.exhibits[name], memory.candidates[name].latest
-    parts = [fence(f'the files of {name}, version {exhibit.version}', exhibit.text, MOST_WORK + 10_000)]
+    parts = [fence(f'the files of {name}, version {exhibit.version}', exhibit.text, MAX_WORK + 10_000)]
     if version and version.said:
         parts.append(fence(f'what {name} says of it', version.said, 4_000))
     if exhibit.changed:
-        parts.append(fence(f'what {name} changed since its last version', exhibit.changed, MOST_CHANGED))
+        parts.append(fence(f'what {name} changed since its last version', exhibit.changed, MAX_CHANGED))
     return '\n'.join(parts)
 
 

@@ -13,7 +13,7 @@ from engine.records.frozen import FrozenModel
 from engine.records.plan_step import PlanItem, StepState
 from engine.statechart.memory import Memory
 
-LONGEST_RESULT = 1_000
+MAX_RESULT = 1_000
 """Maximum characters of a result in the checklist; the full text is among the results."""
 
 
@@ -234,6 +234,6 @@ class CollaborationState(Memory):
                 state = 'in progress'
             else:
                 state = 'blocked' if pending.intersection(step.after) else 'pending'
-            output = result.output[:LONGEST_RESULT] if result else ''
+            output = result.output[:MAX_RESULT] if result else ''
             if (state, output) != (step.state, step.result):
                 self.steps[place] = step.model_copy(update={'state': state, 'result': output})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.patterns.time_bounded.agents import FOLDER, MOST_DIFF
+from engine.patterns.time_bounded.agents import FOLDER, MAX_DIFF
 from engine.patterns.time_bounded.state import OrchestrationState as Memory
 from engine.runtime.activity import Activity
 from engine.workspace.project import SKIPPED, copy_project
 from engine.workspace.sandbox.test_run import SuiteResult, run_test_suite
 
-MOST_FILES = 200
+MAX_FILES = 200
 
 
 class Activities:
@@ -36,9 +36,9 @@ class Activities:
         whole = await workspaces.diff(run, memory.base, snapshot)
         mine = [change for change in step if _is_source(change.path)]
         return {
-            'files': [change.path for change in mine][:MOST_FILES],
-            'all': [change.path for change in whole if _is_source(change.path)][:MOST_FILES],
-            'diff': ''.join(change.text for change in mine)[:MOST_DIFF],
+            'files': [change.path for change in mine][:MAX_FILES],
+            'all': [change.path for change in whole if _is_source(change.path)][:MAX_FILES],
+            'diff': ''.join(change.text for change in mine)[:MAX_DIFF],
             'snapshot': snapshot,
             'snapshots': {FOLDER: snapshot},
         }

@@ -8,7 +8,7 @@ from typing import Any
 from engine.agents.spec import Role
 from engine.patterns.time_bounded.actions import replanning
 from engine.patterns.time_bounded.escalation import Level
-from engine.patterns.time_bounded.plan import DEEPEST, PlanStep
+from engine.patterns.time_bounded.plan import MAX_DEPTH, PlanStep
 from engine.patterns.time_bounded.protocol import MessageType, Participant
 from engine.patterns.time_bounded.schedule import INSTANT
 from engine.patterns.time_bounded.state import OrchestrationState as Memory
@@ -63,8 +63,8 @@ TESTER = Role(
     tools=('list_files', 'read_file'),
 )
 
-MOST_DIFF = 20_000
-MOST_TEXT = 6_000
+MAX_DIFF = 20_000
+MAX_TEXT = 6_000
 TEST_MARGIN = 10.0
 """Seconds allowed for starting and stopping the tests, on top of running them."""
 
@@ -187,8 +187,8 @@ class AgentRequests:
         if memory.current_step and memory.plan_stack:
             step = memory.step
             parts.append(
-                f'Step {step.id} is blocked (plan level {step.depth + 1} of {DEEPEST}):\n{step.description}\n'
-                f'Why: {step.fail_reason}\nPlan this step alone, in smaller steps.'
+                f'Step {step.id} is blocked (plan level {step.depth + 1} of {MAX_DEPTH}):\n'
+                f'{step.description}\nWhy: {step.fail_reason}\nPlan this step alone, in smaller steps.'
             )
         elif memory.replanning:
             parts.append(replanning.prompt(memory))
@@ -217,7 +217,7 @@ class AgentRequests:
         if step.fix_cycles and tests is not None:
             fixes = ''.join(f'\n- {fix.file}: {fix.instruction}' for fix in tests.fix_plan)
             parts.append(
-                f'Fix cycle {step.fix_cycles}. Results:\n{tests.text[:MOST_TEXT]}\n\nFix plan:{fixes}'
+                f'Fix cycle {step.fix_cycles}. Results:\n{tests.text[:MAX_TEXT]}\n\nFix plan:{fixes}'
             )
         elif step.attempts > 1:
             parts.append(
@@ -232,14 +232,14 @@ class AgentRequests:
         files = ', '.join(memory.step.changed_files) or 'none'
         return (
             f'{self._step(memory.step)}\n\nThe coder says:\n{summary}\n\n'
-            f'Files changed since the step began: {files}\n{memory.diff[:MOST_DIFF]}\n\n'
+            f'Files changed since the step began: {files}\n{memory.diff[:MAX_DIFF]}\n\n'
             'Verify this implementation.'
         )
 
     def prompt_exploring(self, memory: Memory) -> str:
         """The tester's prompt: the test results, and what to read."""
         tests = memory.step.test_results
-        text = tests.text[:MOST_TEXT] if tests else ''
+        text = tests.text[:MAX_TEXT] if tests else ''
         parts = [
             self._step(memory.step),
             f'Files changed: {", ".join(memory.step.changed_files) or "none"}',
@@ -256,7 +256,7 @@ class AgentRequests:
         """The supervisor's prompt to review a tested step, with the tester's findings."""
         return (
             f'{self._step(memory.step)}\n\nFiles changed: {", ".join(memory.step.changed_files)}\n'
-            f'{self._describe_tests(memory)}\n\n{memory.diff[:MOST_DIFF]}\n\n'
+            f'{self._describe_tests(memory)}\n\n{memory.diff[:MAX_DIFF]}\n\n'
             'Verify that the step is complete and that the findings hold; give the evidence.'
         )
 
@@ -265,7 +265,7 @@ class AgentRequests:
         listed = '\n'.join(f'{step.id} {step.status}: {step.description}' for step in memory.steps.values())
         return (
             f'Goal:\n{memory.primary_goal}\n\nSteps:\n{listed}\n\n'
-            f'Final tests:\n{memory.final_tests[:MOST_TEXT]}\n\n'
+            f'Final tests:\n{memory.final_tests[:MAX_TEXT]}\n\n'
             f'Files changed: {", ".join(memory.changed_files) or "none"}\n\n'
             'Verify that the goal is reached.'
         )
@@ -282,7 +282,7 @@ class AgentRequests:
         )
         fixes = ''.join(f'\n- {fix.file}: {fix.instruction}' for fix in tests.fix_plan)
         return (
-            f'The tests {"pass" if tests.passed else "fail"}:\n{tests.text[:MOST_TEXT]}\n\n'
+            f'The tests {"pass" if tests.passed else "fail"}:\n{tests.text[:MAX_TEXT]}\n\n'
             f'The tester says (coverage {tests.coverage}):\n{tests.summary}\n'
             f'Issues:{issues or " none"}\nFix plan:{fixes or " none"}'
         )

@@ -22,7 +22,7 @@ from engine.patterns.time_bounded.schemas import (
 )
 from engine.records import Event
 
-MOST_TEXT = 4_000
+MAX_TEXT = 4_000
 
 
 def plan(goal: str, problem: str) -> PlanDraft:
@@ -47,7 +47,7 @@ def code(problem: str) -> CodeOutput:
 
 def reading(passed: bool, text: str) -> TestReading:
     """The bare test results; the failures are the fix plan."""
-    fixes = () if passed else (Fix(instruction=f'Make these tests pass:\n{text[-MOST_TEXT:]}'[:MOST_TEXT]),)
+    fixes = () if passed else (Fix(instruction=f'Make these tests pass:\n{text[-MAX_TEXT:]}'[:MAX_TEXT]),)
     return TestReading(
         passed=passed,
         summary='The tester gave no answer: these are the results of the tests.',

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from engine.patterns.time_bounded.plan import FEWEST_STEPS, validate_plan
+from engine.patterns.time_bounded.plan import MIN_STEPS, validate_plan
 from engine.patterns.time_bounded.schemas import (
     CodeVerdict,
     GoalVerdict,
@@ -26,7 +26,7 @@ class GateFacts:
 
     threshold: int
     draft: PlanDraft | None = None
-    fewest: int = FEWEST_STEPS
+    fewest: int = MIN_STEPS
     """How many steps the plan has at least."""
     changed: tuple[str, ...] = ()
     """Files changed since the step began."""

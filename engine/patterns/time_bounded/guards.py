@@ -7,12 +7,12 @@ from typing import Any
 from engine.patterns.time_bounded.actions import replanning
 from engine.patterns.time_bounded.escalation import Level
 from engine.patterns.time_bounded.gates import GATES
-from engine.patterns.time_bounded.plan import DEEPEST, StepStatus
+from engine.patterns.time_bounded.plan import MAX_DEPTH, StepStatus
 from engine.patterns.time_bounded.state import OrchestrationState as Memory
 from engine.patterns.time_bounded.state import RunStatus
 from engine.records import Event
 
-SHORTEST_ROUND = 0.05
+MIN_ROUND = 0.05
 """Share of the whole budget below which no new round starts."""
 
 
@@ -141,7 +141,7 @@ class Guards:
     def may_plan_deeper(self, memory: Memory, event: Event) -> bool:
         """A plan within this plan would not be nested too deeply."""
         again = memory.current_rules and bool(memory.step.sub_steps)  # It already had a plan of its own.
-        return memory.step.depth < DEEPEST and not again
+        return memory.step.depth < MAX_DEPTH and not again
 
     def work_is_sound(self, memory: Memory, event: Event) -> bool:
         """The tests pass, and nothing critical was found."""
@@ -158,7 +158,7 @@ class Guards:
 
     def no_time_for_a_round_is_left(self, memory: Memory, event: Event) -> bool:
         """The time left is too short to replan, carry out and verify."""
-        return memory.clock.seconds_left(event.ran) < SHORTEST_ROUND * memory.clock.limit
+        return memory.clock.seconds_left(event.ran) < MIN_ROUND * memory.clock.limit
 
     def another_round_is_left(self, memory: Memory, event: Event) -> bool:
         """The goal is not reached, and there may be another plan for what is missing."""

@@ -14,8 +14,8 @@ from engine.records.frozen import FrozenModel
 from engine.records.plan_step import PlanItem, StepState
 from engine.statechart.memory import Memory
 
-FEWEST_STEPS, MOST_STEPS = 2, 15
-DEEPEST = 3
+MIN_STEPS, MAX_STEPS = 2, 15
+MAX_DEPTH = 3
 """Levels of nested plans; the first plan is level 0."""
 
 
@@ -139,7 +139,7 @@ class ExecutionPlan(Memory):
     goal: str
     analysis: str = ''
     steps: tuple[str, ...] = ()
-    depth: int = Field(0, ge=0, le=DEEPEST)
+    depth: int = Field(0, ge=0, le=MAX_DEPTH)
     parent_plan_id: str = ''
     parent_step_id: str = ''
     status: StepStatus = StepStatus.PENDING
@@ -147,12 +147,12 @@ class ExecutionPlan(Memory):
     degraded: bool = False
 
 
-def validate_plan(draft: PlanDraft, *, fewest: int = FEWEST_STEPS) -> list[str]:
+def validate_plan(draft: PlanDraft, *, fewest: int = MIN_STEPS) -> list[str]:
     """What is wrong with a plan, by form alone; [] if nothing is."""
     count = len(draft.steps)
     found = []
-    if not fewest <= count <= MOST_STEPS:
-        found.append(f'a plan has {fewest} to {MOST_STEPS} steps, not {count}')
+    if not fewest <= count <= MAX_STEPS:
+        found.append(f'a plan has {fewest} to {MAX_STEPS} steps, not {count}')
     for number, step in enumerate(draft.steps, start=1):
         if not step.description.strip():
             found.append(f'step {number} has no description')

@@ -12,7 +12,7 @@ from engine.records.breakpoint import Breakpoint, load_breakpoints, number_break
 from engine.records.shape import Shape
 from engine.runtime.debugger.condition import check_condition
 
-MOST_NAMED = 12
+MAX_NAMED = 12
 """The most places an error lists."""
 
 
@@ -61,5 +61,5 @@ def _suggest(path: str, known: Sequence[str]) -> str:
     if close:
         return f'did you mean {" or ".join(close)}?'
     listed = sorted(dict.fromkeys(known), key=lambda name: name.count('.'))
-    more = f' and {len(listed) - MOST_NAMED} more' if len(listed) > MOST_NAMED else ''
-    return f'available: {", ".join(listed[:MOST_NAMED])}{more}'
+    more = f' and {len(listed) - MAX_NAMED} more' if len(listed) > MAX_NAMED else ''
+    return f'available: {", ".join(listed[:MAX_NAMED])}{more}'

@@ -19,7 +19,7 @@ from engine.runtime.debugger.condition_compiler import (
 )
 from engine.runtime.debugger.condition_values import EvaluationError
 
-MOST_TEXT = 500
+MAX_TEXT = 500
 """The most characters in a condition."""
 
 NAMES = {
@@ -96,8 +96,8 @@ def parse_condition(text: str) -> Condition:
     Raises:
         InvalidInput: names `when`, the column (from 1), and the problem.
     """
-    if len(text) > MOST_TEXT:
-        raise InvalidInput({'when': f'must be at most {MOST_TEXT} characters, not {len(text)}'})
+    if len(text) > MAX_TEXT:
+        raise InvalidInput({'when': f'must be at most {MAX_TEXT} characters, not {len(text)}'})
     source = re.sub(r'\s', ' ', text)
     indent = len(source) - len(source.lstrip())
     try:

@@ -25,11 +25,11 @@ from engine.runtime.debugger.condition_values import (
     require_list,
 )
 
-MOST_DEPTH = 30
+MAX_DEPTH = 30
 """How deep the parts of a condition may nest."""
-MOST_STEPS = 10_000
+MAX_STEPS = 10_000
 """The most parts evaluated for one answer; a condition that needs more is aborted."""
-MOST_ITEMS = 100_000
+MAX_ITEMS = 100_000
 """The most values that all of them together look at: items of lists, fields of records, pieces of text."""
 
 
@@ -46,11 +46,11 @@ class Evaluation:
 
     moment: ValueProvider
     local: dict[str, Any] = field(default_factory=dict)
-    left: int = MOST_STEPS
-    items: int = MOST_ITEMS
+    left: int = MAX_STEPS
+    items: int = MAX_ITEMS
 
     def spend(self, count: int) -> None:
-        """Count values that are looked at. Raises `EvaluationError` after `MOST_ITEMS`."""
+        """Count values that are looked at. Raises `EvaluationError` after `MAX_ITEMS`."""
         self.items -= count
         if self.items < 0:
             raise EvaluationError('it takes too long: it looks at too many items')
@@ -80,7 +80,7 @@ class ConditionCompiler:
 
     def read(self, node: ast.expr, depth: int = 0) -> Part:
         """A function that computes the node's value. Raises `InvalidInput`."""
-        if depth > MOST_DEPTH:
+        if depth > MAX_DEPTH:
             raise self._unsupported(node, 'it is nested too deeply')
         made = self._read(node, depth + 1)
 

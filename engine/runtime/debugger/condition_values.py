@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-MOST_TEXT = 1_000_000
+MAX_TEXT = 1_000_000
 """The most characters of a concatenated text."""
 CHARACTERS = 200
 """As many characters of a text count as one value."""
@@ -77,7 +77,7 @@ def calculate(work: Callable[[Any, Any], Any], one: Any, two: Any) -> Any:
     if one is None or two is None:
         return None
     if work is operator.add and are_texts(one, two):
-        if len(one) + len(two) > MOST_TEXT:
+        if len(one) + len(two) > MAX_TEXT:
             raise EvaluationError('the text would be too long')
     elif not (is_number(one) and is_number(two)):
         raise EvaluationError(f'it cannot work with {kind_of(one)} and {kind_of(two)}')

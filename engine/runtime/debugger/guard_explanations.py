@@ -31,7 +31,7 @@ from pydantic import BaseModel
 
 from engine.records.json_pointer import escape_token
 
-MOST = 6
+MAX_VALUES = 6
 """The most values listed for a guard."""
 MISSING = object()
 
@@ -123,7 +123,7 @@ def _analyze_guard(
             first = Constant(_Scope(itself, PathRef('', pattern.Memory), home))
         reader.follow(function, [*(Constant(value, name) for name, value in named), first, event])
     says = (getattr(function, '__doc__', None) or '').strip().partition('\n')[0]
-    return says, tuple(reader.looks)[:MOST]
+    return says, tuple(reader.looks)[:MAX_VALUES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _name_location(look: Access, document: Any) -> str:
     return '.'.join(parts)
 
 
-DEEPEST, MOST_CALLS = 5, 200
+MAX_DEPTH, MAX_CALLS = 5, 200
 """How deep nested calls are followed, and how many calls per guard."""
 ROOTS = ('', '/memory', '/parameters', '/agents', '/event', '/event/data')
 """Locations too broad for an access to them to be informative."""
@@ -221,7 +221,7 @@ class GuardAnalyzer:
         """Analyze a function called with these arguments; what it returns, if that can be tracked."""
         self._calls += 1
         tree = _tree(function) if inspect.isfunction(function) else None
-        if tree is None or depth > DEEPEST or self._calls > MOST_CALLS:
+        if tree is None or depth > MAX_DEPTH or self._calls > MAX_CALLS:
             return None
         names = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
         env: Env = dict.fromkeys(names) | dict(zip(names, given, strict=False))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CURRENT: ContextVar[AskingCall] = ContextVar('CURRENT')
 """The current call: newer servers ask in their response to it."""
-MOST_SAID = 4_000
+MAX_QUESTION = 4_000
 """Maximum characters of a question."""
 LEAVE = 5.0
 """Seconds an abandoned call has to end."""
@@ -151,7 +151,7 @@ class AskingCall:
             return None
         if url and not url.startswith(WEB):
             return None
-        message = self._hide(asked.message)[:MOST_SAID]
+        message = self._hide(asked.message)[:MAX_QUESTION]
         return Question(call=self._call, server=self._session.name, message=message, fields=fields, url=url)
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.models.secret_filter import SecretFilter, secret_filter
 from engine.records.run_info import Approvals
 
-MOST_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 32 * 1024 * 1024
 """Maximum bytes of one message of a server: an answer, or an event of its stream."""
 
 

@@ -31,11 +31,11 @@ PAGE = b'<!doctype html><title>Hemicycle</title><p>%s You can close this page.'
 SIGN_IN = 'you have to sign in to it: on the settings page, or with `hemicycle sign-in %s`'
 
 NO_TOKEN = 'its authorization server answered with something else than a token'
-MOST_DOCUMENT = 500_000
+MAX_DOCUMENT = 500_000
 """Maximum bytes of an authorization server's response."""
 EXCHANGE_SECONDS = 30.0
 """Seconds an authorization server may stay silent."""
-MOST_SAID = 500
+MAX_REASON = 500
 """Maximum characters of the reason for a failure."""
 
 
@@ -179,8 +179,8 @@ class _Bounded(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for piece in self._body:
             self._read += len(piece)
-            if self._read > MOST_DOCUMENT:
-                raise ToolError(f'its authorization server sent more than {MOST_DOCUMENT:,} bytes')
+            if self._read > MAX_DOCUMENT:
+                raise ToolError(f'its authorization server sent more than {MAX_DOCUMENT:,} bytes')
             yield piece
 
     async def aclose(self) -> None:
@@ -286,4 +286,4 @@ def _take(came: asyncio.Future[AuthorizationCodeResult], given: dict[str, str]) 
         )
         return
     why = given.get('error_description') or given.get('error') or 'the browser returned no code'
-    came.set_exception(ToolError(f'signing in failed: {why[:MOST_SAID]}'))
+    came.set_exception(ToolError(f'signing in failed: {why[:MAX_REASON]}'))

@@ -31,9 +31,9 @@ TYPES: dict[str, Any] = {
     'array': list[Any],
     'object': dict[str, Any],
 }
-MOST_DESCRIBED = 4_000
+MAX_DESCRIBED = 4_000
 """Maximum characters of a description given to a model."""
-MOST_SCHEMA, MOST_NESTED, MOST_FIELDS = 100_000, 64, 500
+MAX_SCHEMA, MAX_NESTED, MAX_FIELDS = 100_000, 64, 500
 """Maximum characters, levels and arguments of a schema given to a model."""
 NO_SCHEMA = 'The schema of its arguments is too large to be given.'
 
@@ -79,7 +79,7 @@ def remote(server: McpServer, name: str, tool: types.Tool, call: Any) -> RemoteT
     destroys = changes and (hints is None or hints.destructive_hint is not False)
     given = {} if (is_vast := _is_vast(tool.input_schema)) else tool.input_schema
     schema = {'type': 'object', 'properties': {}, **given}
-    described = (tool.description or tool.title or tool.name)[:MOST_DESCRIBED]
+    described = (tool.description or tool.title or tool.name)[:MAX_DESCRIBED]
     return RemoteTool(
         name=name,
         origin=tool.name,
@@ -108,7 +108,7 @@ async def output_of(result: types.CallToolResult, context: ToolContext) -> ToolO
         parts = [json.dumps(result.structured_content, ensure_ascii=False)]
     text = '\n'.join(parts)
     if result.is_error:
-        raise ToolError(text[:MOST_DESCRIBED] or 'it failed, and did not say why')
+        raise ToolError(text[:MAX_DESCRIBED] or 'it failed, and did not say why')
     return ToolOutput(text=text or 'done; it returned nothing', images=tuple(filter(None, images)))
 
 
@@ -149,12 +149,12 @@ async def _keep(what: str, data: str, context: ToolContext) -> str:
 def _is_vast(schema: Mapping[str, Any]) -> bool:
     """Whether a schema is larger than anybody uses: it would occupy a request, or this process."""
     level: list[Any] = [schema]
-    for _ in range(MOST_NESTED):
+    for _ in range(MAX_NESTED):
         values = [value for item in level for value in (item.values() if isinstance(item, dict) else item)]
         level = [value for value in values if isinstance(value, dict | list)]
     fields = schema.get('properties')
-    many = isinstance(fields, Mapping) and len(fields) > MOST_FIELDS
-    return bool(level) or many or len(json.dumps(schema)) > MOST_SCHEMA
+    many = isinstance(fields, Mapping) and len(fields) > MAX_FIELDS
+    return bool(level) or many or len(json.dumps(schema)) > MAX_SCHEMA
 
 
 def _form(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:

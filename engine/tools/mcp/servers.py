@@ -27,7 +27,7 @@ from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
 if TYPE_CHECKING:
     from mcp import Client, types
 
-LONGEST_NAME = 64
+MAX_NAME = 64
 """The characters every provider accepts: letters, digits, `_` and `-`."""
 WILDCARD = 'mcp:'
 """`mcp:<server>` means all tools of a server."""
@@ -35,9 +35,9 @@ FRESH = 60.0
 """Seconds after which a server is asked for its tools again, even without a change notification."""
 SIGN_IN_SECONDS = 300.0
 """How long a person has to sign in."""
-MOST_PAGES = 50
-MOST_TOOLS = 1_000
-MOST_AT_ONCE = 120
+MAX_PAGES = 50
+MAX_TOOLS = 1_000
+MAX_WILDCARD = 120
 """Maximum tools a wildcard may give an agent: some providers accept 128 in all."""
 
 
@@ -91,7 +91,7 @@ class McpServers:
             if name.startswith(WILDCARD):
                 server, _, origin = name.removeprefix(WILDCARD).partition('/')
                 mine = self._tools_of(server)
-                if not origin and len(mine) > MOST_AT_ONCE:
+                if not origin and len(mine) > MAX_WILDCARD:
                     raise ToolError(
                         f'MCP server {server}: {len(mine)} tools are too many for an agent; name those it'
                         f' needs, or choose in the configuration with `tools`'
@@ -332,19 +332,19 @@ class _Known:
 async def _list(client: Client) -> list[types.Tool]:
     found: list[types.Tool] = []
     cursor: str | None = None
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
         found += page.tools
         cursor = page.next_cursor
-        if not cursor or len(found) >= MOST_TOOLS:
+        if not cursor or len(found) >= MAX_TOOLS:
             break
-    return found[:MOST_TOOLS]
+    return found[:MAX_TOOLS]
 
 
 def sanitize(server: str, tool: str, taken: Container[str] = ()) -> str:
     """A name every provider accepts: server, tool, and a digest if it had to be changed."""
     plain = re.sub(r'[^A-Za-z0-9_-]', '_', f'{server}_{tool}')
-    if len(plain) <= LONGEST_NAME and plain not in taken and plain == f'{server}_{tool}':
+    if len(plain) <= MAX_NAME and plain not in taken and plain == f'{server}_{tool}':
         return plain
     digest = f'{zlib.crc32(tool.encode()):08x}'
-    return f'{plain[: LONGEST_NAME - len(digest) - 1]}_{digest}'
+    return f'{plain[: MAX_NAME - len(digest) - 1]}_{digest}'

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 from engine.errors import ToolError
 from engine.records.jsonable import clip, describe_error, unwrap_error
 from engine.tools.mcp.asking import CURRENT, AskingCall
-from engine.tools.mcp.config import MOST_BYTES, McpServer
+from engine.tools.mcp.config import MAX_BYTES, McpServer
 from engine.tools.mcp.line_limit import ENCODING, line_problem
 from engine.tools.mcp.lost import CLOSED, SESSION_ENDED, UNKNOWN, ConnectionLost, SessionEnded, is_closed
 from engine.tools.mcp.token_file import TokenFile
@@ -31,9 +31,9 @@ AGAIN = 1.0
 """Seconds before listening for changes again."""
 LEAVE = 8.0
 """Seconds that a server has to exit; after that it is abandoned, killed or not."""
-MOST_SAID = 600
+MAX_STDERR = 600
 """Maximum characters shown of a program's standard error."""
-MOST_TOLD = 4_000
+MAX_ERROR = 4_000
 """Maximum characters of an error."""
 
 
@@ -188,7 +188,7 @@ class McpSession:
         server, transport = self._server, None
         if server.url:
             http = await stack.enter_async_context(HttpClient(dict(server.headers), self._auth()))
-            transport = streamable_http_client(server.url, http_client=http, max_sse_event_size=MOST_BYTES)
+            transport = streamable_http_client(server.url, http_client=http, max_sse_event_size=MAX_BYTES)
         else:
             parameters = StdioServerParameters(
                 command=server.command,
@@ -283,7 +283,7 @@ class McpSession:
 
     async def _keep(self, reader: asyncio.StreamReader) -> None:
         while piece := await reader.read(4096):
-            self._errors = (self._errors + piece.decode('utf-8', 'replace'))[-MOST_SAID:]
+            self._errors = (self._errors + piece.decode('utf-8', 'replace'))[-MAX_STDERR:]
 
     def connection_error(self, problem: str) -> ConnectionLost:
         """The error, with the server's name and the last output of its program."""
@@ -294,7 +294,7 @@ class McpSession:
         hidden = self._server.hide(problem)
         if self._tokens is not None:
             hidden = self._tokens.secret_filter.text(hidden)
-        return f'MCP server {self._server.name}: {clip(hidden, MOST_TOLD)}'
+        return f'MCP server {self._server.name}: {clip(hidden, MAX_ERROR)}'
 
 
 async def open_once(server: McpServer, auth: StoredSignIn) -> None:
@@ -308,7 +308,7 @@ async def open_once(server: McpServer, auth: StoredSignIn) -> None:
     async with (
         BoundedClient(dict(server.headers), auth) as http,
         Client(
-            streamable_http_client(server.url, http_client=http, max_sse_event_size=MOST_BYTES), cache=None
+            streamable_http_client(server.url, http_client=http, max_sse_event_size=MAX_BYTES), cache=None
         ) as client,
     ):
         await client.list_tools()

@@ -22,9 +22,9 @@ POLLS = 4
 """How often in a row a poll may break off."""
 POLL_SECONDS = 1.0
 """Seconds between polls of a task, unless the server says otherwise."""
-LEAST_SECONDS, MOST_SECONDS = 0.05, 60.0
+MIN_SECONDS, MAX_SECONDS = 0.05, 60.0
 """Bounds for what a server may ask for."""
-MOST_SAID = 4_000
+MAX_STATUS = 4_000
 """Maximum characters of a task's status message."""
 RELATED = 'io.modelcontextprotocol/related-task'
 LEAVE = 5.0
@@ -159,7 +159,7 @@ async def call_as_task(
             _refuse_others(task.task_id, made.task.task_id)
         if task.status == 'cancelled':
             reason = task.status_message or 'it does not say why'
-            raise ToolError(f'its task is cancelled: {reason[:MOST_SAID]}')
+            raise ToolError(f'its task is cancelled: {reason[:MAX_STATUS]}')
         # The call's result or error. A server that needs input asks while this waits.
         payload = types.GetTaskPayloadRequestParams(task_id=task.task_id)
         ended = await _ask(session, types.GetTaskPayloadRequest(params=payload), types.CallToolResult)
@@ -200,14 +200,12 @@ async def _ask(session: ClientSession, asked: types.Request[Any, Any], kind: typ
 
 
 def _lost_error(error: MCPError) -> ConnectionLost:
-    return ConnectionLost(f'its task is lost: {clip(error.message, MOST_SAID)}; {UNKNOWN}')
+    return ConnectionLost(f'its task is lost: {clip(error.message, MAX_STATUS)}; {UNKNOWN}')
 
 
 def _seconds(pause: int | None) -> float:
     """Seconds to wait before polling a task again."""
-    return (
-        POLL_SECONDS if pause is None else min(max(pause, LEAST_SECONDS * 1000), MOST_SECONDS * 1000) / 1000
-    )
+    return POLL_SECONDS if pause is None else min(max(pause, MIN_SECONDS * 1000), MAX_SECONDS * 1000) / 1000
 
 
 def _refuse_others(answered: object, wanted: str) -> None:
@@ -222,7 +220,7 @@ def _result_of(state: TaskState) -> types.CallToolResult:
     reason = str((state.error or {}).get('message') or state.status_message or 'it does not say why')
     how = 'has failed' if state.status == 'failed' else f'is {state.status[:100]}'
     ended = TaskEnded if state.status in ('failed', 'cancelled') else ToolError
-    raise ended(f'its task {how}: {reason[:MOST_SAID]}')
+    raise ended(f'its task {how}: {reason[:MAX_STATUS]}')
 
 
 async def _cancel(session: ClientSession, params: TaskParams) -> None:

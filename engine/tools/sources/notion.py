@@ -13,9 +13,9 @@ from engine.tools.sources.notion_blocks import blocks_of, rich_text
 
 ADDRESS = 'https://api.notion.com/v1'
 VERSION = '2022-06-28'
-MOST_BLOCKS = 100
+MAX_BLOCKS = 100
 """Notion's maximum blocks of a request."""
-ATTEMPTS, LONGEST_WAIT = 3, 10.0
+ATTEMPTS, MAX_WAIT = 3, 10.0
 KEY = 'Key'
 """An optional text property of the database that holds a page's key; without it, the first line does."""
 
@@ -65,11 +65,11 @@ class Notion:
                 'parent': {'database_id': self._database},
                 'properties': {name: {'title': rich_text(title)}}
                 | ({KEY: {'rich_text': rich_text(key)}} if keyed else {}),
-                'children': blocks[:MOST_BLOCKS],
+                'children': blocks[:MAX_BLOCKS],
             },
         )
-        for first in range(MOST_BLOCKS, len(blocks), MOST_BLOCKS):
-            more = {'children': blocks[first : first + MOST_BLOCKS]}
+        for first in range(MAX_BLOCKS, len(blocks), MAX_BLOCKS):
+            more = {'children': blocks[first : first + MAX_BLOCKS]}
             await self._call('PATCH', f'blocks/{made["id"]}/children', more)
         return str(made.get('url', '')), True
 
@@ -109,7 +109,7 @@ class Notion:
             if answer.status_code != 429 or attempt == ATTEMPTS:
                 break
             asked = answer.headers.get('Retry-After', '1')
-            await asyncio.sleep(min(LONGEST_WAIT, float(asked) if asked.isdigit() else 1.0))
+            await asyncio.sleep(min(MAX_WAIT, float(asked) if asked.isdigit() else 1.0))
         try:
             data = answer.json()
         except ValueError:

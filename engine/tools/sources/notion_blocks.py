@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
-MOST_TEXT = 2_000
+MAX_TEXT = 2_000
 """Notion's maximum characters of a piece of text."""
-MOST_PIECES = 100
+MAX_PIECES = 100
 """Notion's maximum pieces of text in a block, and of blocks in another."""
 STYLES = {'strong': 'bold', 'em': 'italic', 's': 'strikethrough'}
 LISTS = {'bullet_list': 'bulleted_list_item', 'ordered_list': 'numbered_list_item'}
@@ -25,7 +25,7 @@ LANGUAGES = {
 """Names of languages in Markdown, and Notion's; others are plain text."""
 Run = tuple[str, str, dict[str, bool]]
 """A text with its link and its styles."""
-DEEPEST = 2
+MAX_DEPTH = 2
 """Levels of nested lists that one request may create."""
 
 
@@ -73,7 +73,7 @@ def _item(kind: str, item: SyntaxTreeNode, depth: int) -> Iterator[dict[str, Any
     leads = first is not None and first.type == 'paragraph'
     inner = [block for node in (others if leads else item.children) for block in _blocks(node, depth + 1)]
     text = _inline(first) if leads and first is not None else []
-    nested = depth < DEEPEST and 0 < len(inner) <= MOST_PIECES
+    nested = depth < MAX_DEPTH and 0 < len(inner) <= MAX_PIECES
     *parts, last = _with_text(kind, text)
     yield from parts
     if nested:
@@ -88,13 +88,13 @@ def _tables(table: SyntaxTreeNode) -> Iterator[dict[str, Any]]:
     header, *rows = [row for part in table.children for row in part.children]
     width = len(header.children)
     shape = {'table_width': width, 'has_column_header': True, 'has_row_header': False}
-    for first in range(0, max(len(rows), 1), MOST_PIECES - 1):
-        lines = [_row(row) for row in (header, *rows[first : first + MOST_PIECES - 1])]
+    for first in range(0, max(len(rows), 1), MAX_PIECES - 1):
+        lines = [_row(row) for row in (header, *rows[first : first + MAX_PIECES - 1])]
         yield {'object': 'block', 'type': 'table', 'table': {**shape, 'children': lines}}
 
 
 def _row(row: SyntaxTreeNode) -> dict[str, Any]:
-    cells = [_inline(cell)[:MOST_PIECES] for cell in row.children]
+    cells = [_inline(cell)[:MAX_PIECES] for cell in row.children]
     return {'object': 'block', 'type': 'table_row', 'table_row': {'cells': cells}}
 
 
@@ -138,8 +138,8 @@ def _runs(nodes: Sequence[SyntaxTreeNode], link: str, styles: dict[str, bool]) -
 
 def _pieces(text: str, link: str, styles: dict[str, bool]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for start in range(0, len(text), MOST_TEXT):
-        content: dict[str, Any] = {'content': text[start : start + MOST_TEXT]}
+    for start in range(0, len(text), MAX_TEXT):
+        content: dict[str, Any] = {'content': text[start : start + MAX_TEXT]}
         piece = {'type': 'text', 'text': content | ({'link': {'url': link}} if link else {})}
         found.append(piece | ({'annotations': dict(styles)} if styles else {}))
     return found
@@ -147,6 +147,6 @@ def _pieces(text: str, link: str, styles: dict[str, bool]) -> list[dict[str, Any
 
 def _with_text(kind: str, text: list[dict[str, Any]], **more: Any) -> Iterator[dict[str, Any]]:
     """A block with a text, or several if it has too many pieces for one."""
-    for first in range(0, max(len(text), 1), MOST_PIECES):
-        content = {'rich_text': text[first : first + MOST_PIECES], **more}
+    for first in range(0, max(len(text), 1), MAX_PIECES):
+        content = {'rich_text': text[first : first + MAX_PIECES], **more}
         yield {'object': 'block', 'type': kind, kind: content}

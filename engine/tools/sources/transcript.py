@@ -25,7 +25,7 @@ PARTICLES = frozenset({
     'le', 'los', 'of', 'ten', 'ter', 'the', 'und', 'van', 'von', 'y', 'zu', 'zum', 'zur',
 })  # fmt: skip
 """Words in a name that may begin with a lowercase letter."""
-LONGEST_LABEL = 50
+MAX_LABEL = 50
 WORDS_A_SECOND = 2.5
 """Typical speaking rate, for plain texts without times."""
 BYTE_ORDER_MARKS = (
@@ -40,7 +40,7 @@ ENCODINGS = [
     'shift_jis', 'euc_jp', 'gb18030', 'big5', 'euc_kr',
 ]  # fmt: skip
 """Common encodings of transcripts that are not Unicode, commonest first."""
-MOST_ODD = 0.01
+MAX_BINARY_SHARE = 0.01
 """The share of non-text characters from which a file no longer counts as text."""
 
 
@@ -123,7 +123,7 @@ def _readable(text: str) -> str:
         for character in text
         if character not in '\t\n\r\f\v\x85'
     )
-    if odd > MOST_ODD * len(text):
+    if odd > MAX_BINARY_SHARE * len(text):
         raise ValueError('it is not text')
     return text
 
@@ -228,7 +228,7 @@ def _is_name(label: str) -> bool:
     words = label.replace('(', '').replace(')', '').split()
     names = [word for word in words if word.lower() not in PARTICLES]
     return (
-        len(label) <= LONGEST_LABEL
+        len(label) <= MAX_LABEL
         and any(word[0].isalpha() for word in names)
         and not any(word[0].islower() for word in names)
     )

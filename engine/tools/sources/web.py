@@ -16,8 +16,8 @@ from engine.records.jsonable import describe_error
 
 Address = IPv4Address | IPv6Address
 
-MOST_BYTES = 4 << 20
-MOST_HOPS = 5
+MAX_BYTES = 4 << 20
+MAX_HOPS = 5
 SECONDS = 30.0
 WRAPPED = ('64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/32', '::/96', '::ffff:0:0:0/96')
 """IPv6 networks that embed an IPv4 address, which has to be checked too."""
@@ -72,7 +72,7 @@ async def fetch(
     *,
     may: Callable[[Address], bool] = is_public,
     look_up: Callable[[str, int], Awaitable[list[Address]]] = resolve,
-    most_bytes: int = MOST_BYTES,
+    most_bytes: int = MAX_BYTES,
     seconds: float = SECONDS,
 ) -> Fetched:
     """Fetch a page, following redirects; each is checked like the first URL.
@@ -92,7 +92,7 @@ async def fetch(
             asyncio.timeout(seconds),
             httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=seconds) as client,
         ):
-            for _ in range(MOST_HOPS + 1):
+            for _ in range(MAX_HOPS + 1):
                 answer = await _once(client, _url(url), may, look_up, most_bytes)
                 if isinstance(answer, Fetched):
                     return answer
@@ -101,7 +101,7 @@ async def fetch(
         raise ToolError(f'{url[:200]} did not answer within {seconds:g} seconds') from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
         raise ToolError(f'{url[:200]} could not be fetched: {describe_error(error)}') from None
-    raise ToolError(f'{url[:200]} was redirected more than {MOST_HOPS} times')
+    raise ToolError(f'{url[:200]} was redirected more than {MAX_HOPS} times')
 
 
 async def get(url: str, *, private: bool) -> Fetched:

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.support.teams.parallel_review import begin, conducting, everybody, position
 from ui.exports.offline_page import render_page
 
-MOST = 60_000
+MAX_BYTES = 60_000
 NO_BAR = '[...document.querySelectorAll(".q-loading-bar")].every((bar) => bar.style.opacity === "0")'
 
 
@@ -24,9 +24,9 @@ def files(server, browser, tmp_path_factory):
     page.wait_for_function('window.did_handshake === true')
     page.get_by_label('Task').first.fill('Is </script><script>window.broken = 1</script> harmless?')
     page.keyboard.press('Control+Enter')
-    page.wait_for_url('**/runs/*', timeout=MOST)
+    page.wait_for_url('**/runs/*', timeout=MAX_BYTES)
     page.wait_for_function('window.did_handshake === true')
-    expect(page.locator('.run-facts .pill.done')).to_be_visible(timeout=MOST)
+    expect(page.locator('.run-facts .pill.done')).to_be_visible(timeout=MAX_BYTES)
     page.goto(f'{page.url.partition("?")[0]}?at=7')
     page.get_by_role('button', name='Add note').click()
     page.get_by_label('Note on step 7').fill('why <b>twice</b>?')

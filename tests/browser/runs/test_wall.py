@@ -105,7 +105,7 @@ class Workers(Pattern):
     def ask(self, memory):
         return 'Work.'
 '''
-MOST_BLOCKS = 4 * 12
+MAX_BLOCKS = 4 * 12
 READ = """([read, other]) => { document.querySelector(read).scrollTop = 0;
     for (const body of [read, other]) document.querySelector(`${body} .block`).classList.add('known'); }"""
 KEPT = """([body, most]) => document.querySelectorAll(`${body} .block`).length > most
@@ -126,11 +126,11 @@ def test_a_wall_left_open_drops_old_text_that_nobody_reads(open_page, new_server
     first, second = BODY.format(1), BODY.format(2)
     page.wait_for_function(AT_END, arg=first)
     page.evaluate(READ, [first, second])
-    page.wait_for_function(FORGOTTEN, arg=[second, MOST_BLOCKS])
-    page.wait_for_function(KEPT, arg=[first, MOST_BLOCKS])
+    page.wait_for_function(FORGOTTEN, arg=[second, MAX_BLOCKS])
+    page.wait_for_function(KEPT, arg=[first, MAX_BLOCKS])
     assert page.evaluate('(body) => document.querySelector(body).scrollTop', first) == 0
     page.evaluate(
         '(body) => { const box = document.querySelector(body); box.scrollTop = box.scrollHeight; }', first
     )
-    page.wait_for_function(FORGOTTEN, arg=[first, MOST_BLOCKS])
+    page.wait_for_function(FORGOTTEN, arg=[first, MAX_BLOCKS])
     page.wait_for_function(AT_END, arg=first)

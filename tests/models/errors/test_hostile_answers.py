@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from engine.errors import ModelError
-from engine.models.http.dialects.dialect import MOST_CALLS
+from engine.models.http.dialects.dialect import MAX_CALLS
 from engine.models.http.dialects.error_mapping import error_of_response
 from engine.models.protocol import OpaquePiece, Timeouts
 from engine.models.recording.cassette import Cassette
@@ -164,9 +164,9 @@ def calls_of(dialect: str, number: int) -> bytes:
 
 @pytest.mark.parametrize('dialect', DIALECTS)
 async def test_an_answer_has_a_bound_of_calls(dialect: str) -> None:
-    found = await replay(calls_of(dialect, MOST_CALLS), dialect, headers=JSON)
-    assert (found.end.reason, len(found.calls)) == ('tools', MOST_CALLS)
-    many = await replay(calls_of(dialect, MOST_CALLS + 1), dialect, headers=JSON)
+    found = await replay(calls_of(dialect, MAX_CALLS), dialect, headers=JSON)
+    assert (found.end.reason, len(found.calls)) == ('tools', MAX_CALLS)
+    many = await replay(calls_of(dialect, MAX_CALLS + 1), dialect, headers=JSON)
     assert many.error is not None and many.error.kind == 'bad response'
     assert 'more than 1,000 tools in one answer' in str(many.error)
 

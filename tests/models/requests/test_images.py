@@ -14,7 +14,7 @@ from mcp.types import CallToolResult, ImageContent, TextContent
 
 from engine import Conductor, ToolContext
 from engine.agents.chart import agent
-from engine.agents.image_loading import MOST, load_images
+from engine.agents.image_loading import MAX_IMAGES, load_images
 from engine.errors import ToolError
 from engine.journal import MemoryJournal
 from engine.models.http.client import DIALECTS
@@ -23,7 +23,7 @@ from engine.models.protocol import ModelRequest
 from engine.models.usage_estimate import message_length
 from engine.records.message import Image, Message, ToolCall, ToolResult
 from engine.tools.builtin.project.read_file import read_file
-from engine.tools.images import LARGEST, MOST_SIDE, image_problem, image_type
+from engine.tools.images import MAX_BYTES, MAX_SIDE, image_problem, image_type
 from engine.tools.mcp.remote_tool import output_of
 from engine.tools.protocol import tool
 from engine.workspace.workspaces import Workspaces
@@ -175,7 +175,7 @@ def test_a_truncated_image_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     'data',
     [
-        png(MOST_SIDE + 1, 1),
+        png(MAX_SIDE + 1, 1),
         png(65_000, 65_000),
         png(2**31, 2**31),
         JPEG.replace(b'\0\x10\0\x20', b'\xff\xff\xff\xff'),
@@ -254,7 +254,7 @@ async def test_a_file_that_is_an_image_is_shown(tmp_path: Path) -> None:
     made = await read_file.give('{"path": "plan.png"}', context)
     assert made.text == f'plan.png is an image: image/png, {len(PNG)} bytes. Models that see are shown it.'
     assert await workspace.load(made.images[0].digest) == PNG
-    await workspace.write('huge.png', PNG + bytes(LARGEST))
+    await workspace.write('huge.png', PNG + bytes(MAX_BYTES))
     with pytest.raises(ToolError, match=r'huge\.png: .*it is too large for a model: at most 3,750,000 bytes'):
         await read_file.give('{"path": "huge.png"}', context)
 
@@ -273,7 +273,7 @@ async def test_an_image_of_an_mcp_tool_is_shown_and_its_text_says_so(tmp_path: P
 
 async def test_only_the_newest_existing_images_are_loaded(tmp_path: Path) -> None:
     workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
-    kept = [await workspace.store(b'%d' % number) for number in range(MOST + 5)]
+    kept = [await workspace.store(b'%d' % number) for number in range(MAX_IMAGES + 5)]
     parts = [Image(media_type='image/png', digest=digest) for digest in (*kept, 'ab' * 32)]
     found = await load_images([Message(role='tool', parts=tuple(parts))], workspace)
     assert set(found) == set(kept[6:])

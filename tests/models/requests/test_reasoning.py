@@ -9,7 +9,7 @@ from engine.configuration import load_configuration
 from engine.errors import EngineError, ModelError
 from engine.models.effort import is_effort, role_effort
 from engine.models.http.client import DIALECTS
-from engine.models.http.dialects.anthropic import MOST_TOKENS
+from engine.models.http.dialects.anthropic import MAX_TOKENS
 from engine.models.http.dialects.reasoning import ROOM
 from engine.models.http.dialects.structured_output import ANSWER
 from engine.models.http.endpoint_client import EndpointClient
@@ -71,7 +71,7 @@ def test_openai_is_asked_for_an_effort(
         (
             'claude-sonnet-4-6',
             '4000',
-            {'thinking': {'type': 'enabled', 'budget_tokens': 4000}, 'max_tokens': MOST_TOKENS + 4000},
+            {'thinking': {'type': 'enabled', 'budget_tokens': 4000}, 'max_tokens': MAX_TOKENS + 4000},
         ),
         (
             'claude-opus-4-5-20251101',
@@ -79,13 +79,13 @@ def test_openai_is_asked_for_an_effort(
             {
                 'thinking': {'type': 'enabled', 'budget_tokens': 2048},
                 'output_config': {'effort': 'low'},
-                'max_tokens': MOST_TOKENS + 2048,
+                'max_tokens': MAX_TOKENS + 2048,
             },
         ),
         (
             'claude-haiku-4-5',
             'high',
-            {'thinking': {'type': 'enabled', 'budget_tokens': 16384}, 'max_tokens': MOST_TOKENS + 16384},
+            {'thinking': {'type': 'enabled', 'budget_tokens': 16384}, 'max_tokens': MAX_TOKENS + 16384},
         ),
         ('claude-opus-5', 'none', {'thinking': {'type': 'disabled'}}),
         ('claude-3-5-haiku-latest', 'none', {}),

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from engine.models.http.client import DIALECTS
-from engine.models.http.dialects.anthropic import MOST_TOKENS
+from engine.models.http.dialects.anthropic import MAX_TOKENS
 from engine.models.http.dialects.structured_output import ANSWER, AnswerUnwrapper, strict_schema
 from engine.models.http.known_providers import KNOWN_PROVIDERS
 from engine.models.protocol import (
@@ -134,7 +134,7 @@ def test_options_are_sent_where_they_are_set() -> None:
     made = to_anthropic(full)
     assert (made['max_tokens'], made['temperature'], made['stop_sequences']) == (9, 0.0, ['END'])
     assert made['tool_choice'] == {'type': 'any'}
-    assert to_anthropic(request())['max_tokens'] == MOST_TOKENS
+    assert to_anthropic(request())['max_tokens'] == MAX_TOKENS
     assert to_anthropic(request(), most_tokens=77)['max_tokens'] == 77
 
 

@@ -16,7 +16,7 @@ from engine.records import Outcome, View
 from engine.workspace import Sandbox
 from tests.support.harness import HastyClock
 
-LONGEST = 300
+MAX_SECONDS = 300
 
 
 async def play(
@@ -28,7 +28,7 @@ async def play(
     async with Conductor(MemoryJournal(), catalog=catalog, clock=clock or HastyClock()) as here:
         parameters = {**scenarios(pattern)[0].parameters, **changed}
         run = (await here.start(pattern, parameters, models=models)).id
-        outcome = await asyncio.wait_for(here.result(run), LONGEST)
+        outcome = await asyncio.wait_for(here.result(run), MAX_SECONDS)
         assert await here.audit(run)
         return outcome, await here.view(run)
 

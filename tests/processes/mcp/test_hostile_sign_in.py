@@ -71,8 +71,8 @@ async def test_a_server_that_does_not_protect_the_code_is_refused(tmp_path: Path
 
 async def test_a_huge_metadata_document_is_not_read(tmp_path: Path) -> None:
     async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        there.padding = oauth.MOST_DOCUMENT
-        assert f'more than {oauth.MOST_DOCUMENT:,} bytes' in (await servers.sign_in('far', nobody)).problem
+        there.padding = oauth.MAX_DOCUMENT
+        assert f'more than {oauth.MAX_DOCUMENT:,} bytes' in (await servers.sign_in('far', nobody)).problem
 
 
 async def test_a_compressed_refusal_is_not_decompressed(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from ui.network import network_problem
 R = TypeVar('R')
 CLASSES: Final = {kind: cls for cls, (_, kind) in KINDS.items()} | {'cannot-merge': WorkspaceError}
 TIMEOUT: Final = httpx.Timeout(60.0, connect=5.0)
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+FIRST_PAUSE, MAX_PAUSE = 0.05, 1.0
 PASSING: Final = frozenset({429, 502, 503, 504})
 """Answers after which a request is repeated if that is safe."""
 
@@ -132,7 +132,7 @@ class Connection:
             if loop.time() + pause > until:
                 raise problem
             await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            pause = min(2 * pause, MAX_PAUSE)
 
     @asynccontextmanager
     async def stream(self, method: str, path: str, **options: Any) -> AsyncIterator[httpx.Response]:

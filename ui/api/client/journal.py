@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Transition
 from ui.api.client.connection import Connection
-from ui.api.cursors import MOST
+from ui.api.cursors import MAX_LIMIT
 from ui.api.routes.forks import FamilyMember
 from ui.api.wire import decode, to_rfc3339
 
@@ -47,7 +47,7 @@ class RemoteJournal:
         found: list[Transition] = []
         cursor: str | None = ''
         while cursor is not None and (limit is None or len(found) < limit):
-            size = MOST if limit is None else min(MOST, limit - len(found))
+            size = MAX_LIMIT if limit is None else min(MAX_LIMIT, limit - len(found))
             page = await self._ask.get(
                 f'runs/{run}/steps', after=after, until=until, limit=size, cursor=cursor
             )
@@ -69,7 +69,7 @@ class RemoteJournal:
     async def pages(self, query: RunQuery) -> AsyncIterator[dict[str, Any]]:
         """All pages of a list, beginning with its first."""
         cursor: str | None = ''
-        size = max(1, min(MOST, query.offset + query.limit))
+        size = max(1, min(MAX_LIMIT, query.offset + query.limit))
         asked = {**query_of(query), 'place': query.place, 'limit': size}
         while cursor is not None:
             page = await self._ask.get('runs', cursor=cursor, **asked)

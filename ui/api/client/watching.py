@@ -15,7 +15,7 @@ from engine import Transition
 from engine.errors import JournalUnavailable
 from engine.records import RUN, Delta, JournalOutage, RunId
 from engine.runtime import Item
-from ui.api.client.connection import FIRST_PAUSE, LONGEST_PAUSE, Connection
+from ui.api.client.connection import FIRST_PAUSE, MAX_PAUSE, Connection
 from ui.api.wire import decode
 
 SILENCE: Final = 45.0
@@ -57,7 +57,7 @@ class Watching:
                 # What was streamed of replies in flight comes again from its beginning.
                 yield Delta(run=self._run, path=RUN, text='', kind='reset')
             await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            pause = min(2 * pause, MAX_PAUSE)
 
     async def _connect(self) -> AsyncGenerator[Item]:
         async with aclosing(stream_items(self._connection, self._run, self._seen, self._tell)) as items:

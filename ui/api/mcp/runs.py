@@ -17,7 +17,7 @@ from ui.formatting.values import result_notes
 
 DEFAULT_WAIT: Final = 50.0
 """Seconds: clients often give up after a minute."""
-LONGEST_WAIT: Final = 3_600.0
+MAX_WAIT: Final = 3_600.0
 Tell = Callable[[float, float | None, str | None], Awaitable[None]]
 """Reports progress: the number of steps, how many there will be if that is known, and what happened."""
 
@@ -26,7 +26,7 @@ async def wait_for(conductor: Conductor, run: RunId, seconds: float, tell: Tell)
     """Follow a run until it ends, waits for a person or is paused, or the time is over; then describe it."""
     info = await conductor.info(run)
     try:
-        async with asyncio.timeout(min(max(seconds, 0.0), LONGEST_WAIT)):
+        async with asyncio.timeout(min(max(seconds, 0.0), MAX_WAIT)):
             if not _rests(info):
                 async with aclosing(conductor.watch(run, after=info.seq)) as items:
                     async for item in items:

@@ -12,14 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from engine import Catalog, Conductor, InvalidInput, Pattern
 from engine.history import ForkOverrides
 from engine.records import RunId, RunQuery
-from ui.api.mcp.runs import DEFAULT_WAIT, LONGEST_WAIT, Tell, describe, wait_for
+from ui.api.mcp.runs import DEFAULT_WAIT, MAX_WAIT, Tell, describe, wait_for
 from ui.api.wire import encode
 
 WAIT = 'wait_seconds'
 FORK = 'fork_run'
 AS_TASK = ToolExecution(task_support='optional')
 WAITS = Field(
-    DEFAULT_WAIT, ge=0, le=LONGEST_WAIT, description='How long to wait for the run before this answers.'
+    DEFAULT_WAIT, ge=0, le=MAX_WAIT, description='How long to wait for the run before this answers.'
 )
 
 

@@ -23,7 +23,7 @@ from ui.api.wire import encode, input_model, to_record, wire
 
 router = APIRouter(prefix='/runs/{run}', tags=['Forks'])
 CREATES = problems(404, 409, 413, 415)
-MOST_VARIANTS = 20
+MAX_VARIANTS = 20
 
 
 class StartOptions(BaseModel):
@@ -62,7 +62,7 @@ class NewVariants(BaseModel):
     model_config = ConfigDict(extra='forbid')
 
     at: int = Field(ge=0, le=2**53, description='The step; 0 to start over.')
-    variants: list[Variant] = Field(min_length=1, max_length=MOST_VARIANTS)
+    variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS)
     paused: bool = False
     budget: input_model(Budget) | None = None  # type: ignore[valid-type]
 

@@ -22,7 +22,7 @@ from ui.services.notifications import parse as parse_destination
 
 router = APIRouter()
 INBOX: list[str | Enum] = ['Inbox']
-TOLD: list[str | Enum] = ['Notifications']
+NOTIFICATIONS: list[str | Enum] = ['Notifications']
 AskId = Annotated[str, Path(max_length=200, description="The question's id.")]
 DestinationId = Annotated[str, Path(max_length=100)]
 MessageId = Annotated[str, Path(max_length=100)]
@@ -126,7 +126,7 @@ async def snooze_question(web: Web, ask: AskId, given: Snoozed) -> InboxItem:
     return await web.services.inbox.snooze(ask, until)
 
 
-@router.get('/destinations', tags=TOLD, response_model=many(Destination))
+@router.get('/destinations', tags=NOTIFICATIONS, response_model=many(Destination))
 async def list_destinations(web: Web) -> list[Destination]:
     """List where notifications are sent; secrets are left out."""
     web()
@@ -135,7 +135,7 @@ async def list_destinations(web: Web) -> list[Destination]:
 
 @router.post(
     '/destinations',
-    tags=TOLD,
+    tags=NOTIFICATIONS,
     status_code=201,
     response_model=wire(Destination),
     responses=problems(413, 415),
@@ -159,7 +159,7 @@ async def add_destination(web: Web, once: OneTime, given: DestinationInput) -> R
 
 @router.patch(
     '/destinations/{destination}',
-    tags=TOLD,
+    tags=NOTIFICATIONS,
     response_model=wire(Destination),
     responses=problems(404, 409, 413, 415),
 )
@@ -171,21 +171,26 @@ async def change_destination(web: Web, destination: DestinationId, given: Destin
     return replace(await web.services.notifications.destinations.change(destination, **values), secret='')
 
 
-@router.delete('/destinations/{destination}', tags=TOLD, status_code=204, responses=problems(404, 409))
+@router.delete(
+    '/destinations/{destination}', tags=NOTIFICATIONS, status_code=204, responses=problems(404, 409)
+)
 async def remove_destination(web: Web, destination: DestinationId) -> None:
     """Remove a destination; pending notifications are never sent."""
     await web.services.notifications.destinations.remove(destination)
 
 
 @router.post(
-    '/destinations/{destination}/test', tags=TOLD, response_model=wire(Message), responses=problems(404)
+    '/destinations/{destination}/test',
+    tags=NOTIFICATIONS,
+    response_model=wire(Message),
+    responses=problems(404),
 )
 async def test_destination(web: Web, destination: DestinationId) -> Message:
     """Send a test message."""
     return await web.services.notifications.test(destination)
 
 
-@router.get('/messages', tags=TOLD, response_model=many(Message))
+@router.get('/messages', tags=NOTIFICATIONS, response_model=many(Message))
 async def list_messages(
     web: Web,
     state: Annotated[str, Query(pattern='^(due|sent|failed)?$')] = '',
@@ -197,7 +202,9 @@ async def list_messages(
     return await web.services.notifications.log(state=state, run=run, limit=limit)
 
 
-@router.post('/messages/{message}/resend', tags=TOLD, response_model=wire(Message), responses=problems(404))
+@router.post(
+    '/messages/{message}/resend', tags=NOTIFICATIONS, response_model=wire(Message), responses=problems(404)
+)
 async def resend_message(web: Web, message: MessageId) -> Message:
     """Send a notification again; it keeps its id."""
     return await web.services.notifications.resend(message)

@@ -24,7 +24,7 @@ from ui.api.wire import input_model, to_record, wire
 
 router = APIRouter(prefix='/runs/{run}/merging', tags=['Merging'])
 REFUSES = problems(404, 409, 413, 415)
-MOST_FILES = 10_000
+MAX_FILES = 10_000
 T = TypeVar('T')
 Path = Annotated[str, StringConstraints(max_length=4_096)]
 Name = Annotated[str, StringConstraints(max_length=200)]
@@ -48,7 +48,7 @@ class Composed(BaseModel):
 
     model_config = ConfigDict(extra='forbid')
 
-    picks: list[input_model(Pick)] = Field(min_length=1, max_length=MOST_FILES)  # type: ignore[valid-type]
+    picks: list[input_model(Pick)] = Field(min_length=1, max_length=MAX_FILES)  # type: ignore[valid-type]
 
 
 class PreviewRequest(WorkSource):
@@ -58,9 +58,7 @@ class PreviewRequest(WorkSource):
     resolutions: dict[Path, input_model(Resolution)] = Field(  # type: ignore[valid-type]
         default_factory=dict, description='Resolutions of files in conflict, by path.'
     )
-    only: list[Path] = Field(
-        default_factory=list, max_length=MOST_FILES, description='Only take these files.'
-    )
+    only: list[Path] = Field(default_factory=list, max_length=MAX_FILES, description='Only take these files.')
 
 
 class MergeRequest(PreviewRequest):

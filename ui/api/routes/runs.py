@@ -32,7 +32,7 @@ from ui.api.wire import wire
 
 router = APIRouter(prefix='/runs', tags=['Runs'])
 RunOrderKey = tuple[float, float, str]
-LONGEST_WAIT = 60.0
+MAX_WAIT = 60.0
 """Seconds that a request for a result may wait."""
 
 
@@ -177,15 +177,13 @@ async def get_report(conductor: Engine, run: Run) -> Response:
 async def get_result(
     conductor: Engine,
     run: Run,
-    wait: Annotated[
-        float, Query(ge=0, le=LONGEST_WAIT, description='Seconds to wait for the run to end.')
-    ] = 0.0,
+    wait: Annotated[float, Query(ge=0, le=MAX_WAIT, description='Seconds to wait for the run to end.')] = 0.0,
 ) -> Outcome:
     """Show how a run ended; 409 if it does not end within the wait."""
     info = await conductor.info(RunId(run))
     if info.status.ended or wait:
         try:
-            return await asyncio.wait_for(conductor.result(info.id), wait or LONGEST_WAIT)
+            return await asyncio.wait_for(conductor.result(info.id), wait or MAX_WAIT)
         except TimeoutError:
             pass
     raise Refusal(409, 'not-ended', f'run {run} has not ended: it is {info.status}')

@@ -18,7 +18,7 @@ from ui.exports.text import file_name
 from ui.web.downloads import complete_download, disk_errors
 
 router = APIRouter(tags=['Sharing'])
-LARGEST = 1 << 30
+MAX_BYTES = 1 << 30
 """Bytes of a file that may be imported."""
 IMPORTS = asyncio.Semaphore(2)
 """Files that are read at the same time."""
@@ -64,7 +64,7 @@ async def export_bundle(conductor: Engine, wanted: ExportRequest) -> Response:
     response_model=many(Imported),
     responses=problems(409, 413, 429),
     openapi_extra=FILE,
-    max_body_size=LARGEST,
+    max_body_size=MAX_BYTES,
 )
 async def import_bundle(conductor: Engine, request: Request) -> list[Imported]:
     """Import the runs of a bundle, sent as the body: all or none. It can be repeated: known runs stay.

@@ -21,7 +21,7 @@ router = APIRouter(tags=['Streams'])
 HEARTBEAT: Final = 15.0
 """Seconds without a message after which a comment shows that the connection is alive."""
 RETRY_MS: Final = 1_000
-MOST_STREAMS: Final = 2_000
+MAX_STREAMS: Final = 2_000
 """Open at the same time."""
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {'content': EVENT_STREAM, 'description': 'The stream.'},
@@ -85,8 +85,8 @@ def _number(last_id: str, after: int) -> int:
 def _stream(request: Request, messages: AsyncIterator[StreamMessage]) -> Response:
     state = request.app.state
     state.streams = getattr(state, 'streams', 0)
-    if state.streams >= MOST_STREAMS:
-        raise Refusal(429, 'too-many-streams', f'{MOST_STREAMS} streams are open already')
+    if state.streams >= MAX_STREAMS:
+        raise Refusal(429, 'too-many-streams', f'{MAX_STREAMS} streams are open already')
 
     async def body() -> AsyncIterator[bytes]:
         state.streams += 1

@@ -42,7 +42,7 @@ hemicycle compare 3f9 a41 --json | jq .divergence
 {CODES}
 
 Here **0** means that they took the same path, **1** that they did not, **4** that so far they did."""
-MOST = 12
+MAX_LINES = 12
 """The maximum number of lines shown of one kind."""
 
 
@@ -171,10 +171,10 @@ def _print_list(out: Console, title: str, lines: list[str]) -> None:
         return
     out.print()
     out.print(Text(title, style='bold'))
-    for line in lines[:MOST]:
+    for line in lines[:MAX_LINES]:
         out.print(Text(strip_control(line)))
-    if len(lines) > MOST:
-        out.print(Text(f'and {len(lines) - MOST} more: see --json', style='dim'))
+    if len(lines) > MAX_LINES:
+        out.print(Text(f'and {len(lines) - MAX_LINES} more: see --json', style='dim'))
 
 
 def _steps(out: Console, found: Comparison) -> None:

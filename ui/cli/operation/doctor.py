@@ -35,7 +35,7 @@ hemicycle doctor --call --json | jq 'select(.level != "ok")'
 
 Exit code: **0** nothing is broken · **1** something is"""
 INCOMPLETE = '`hemicycle audit RUN` names the first: restore a backup, or fork the run from a step before it.'
-MOST_NAMED = 500
+MAX_NAMED = 500
 """Characters of the list of damaged runs."""
 LOW, TIGHT = 2_000_000_000, 200_000_000
 """Free bytes on the disk below which space is low, and below which runs will soon stop."""
@@ -153,7 +153,7 @@ def _database(storage: Storage, settings: Settings) -> Iterator[Finding]:
     yield Finding('ok', 'Database', f'{storage.name(settings)}: {runs}{read}')
     if lacking:
         named = ', '.join(f'{run} ({count(lacks, "step")})' for run, lacks in lacking.items())
-        yield Finding('broken', 'Runs', f'steps are missing in {clip(named, MOST_NAMED)}', INCOMPLETE)
+        yield Finding('broken', 'Runs', f'steps are missing in {clip(named, MAX_NAMED)}', INCOMPLETE)
     locks = storage.locks(settings)
     holders = locks.servers()
     yield Finding(

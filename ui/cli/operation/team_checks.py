@@ -38,7 +38,7 @@ class Finding:
 
 LATE = 3_600.0
 """Seconds after which a notification that has not arrived is worth a word."""
-MOST = 100_000
+MAX_ROWS = 100_000
 RESTORE = 'Restore a backup, or remove the row.'
 
 
@@ -169,7 +169,7 @@ async def _notifications(conductor: Conductor) -> AsyncIterator[Finding]:
                 'warning', 'Notifications', f'{one.name} needs a mail server', 'Set HEMICYCLE_SMTP.'
             )
     late = conductor.clock.now() - LATE
-    waiting = [one for one in await notifications.log(state='due', limit=MOST) if one.created < late]
+    waiting = [one for one in await notifications.log(state='due', limit=MAX_ROWS) if one.created < late]
     if waiting:
         oldest = min(waiting, key=lambda one: one.created)
         why = next((one.error for one in reversed(oldest.attempts)), 'not attempted yet')

@@ -28,7 +28,7 @@ from ui.formatting.safe_text import one_line, strip_control
 from ui.formatting.steps import brief_value, duration
 from ui.formatting.values import count
 
-LONGEST = 200
+MAX_TEXT = 200
 
 
 class RunReport:
@@ -41,7 +41,7 @@ class RunReport:
     def header(self, info: RunInfo) -> None:
         """Print name, status and figures."""
         view = self._view
-        self._line(one_line(info.title, LONGEST), style='bold')
+        self._line(one_line(info.title, MAX_TEXT), style='bold')
         title = Text(f'run {info.id} · {info.pattern} · ')
         title.append_text(status_in_color(view.status, view.error))
         at = f'step {view.seq} of {info.seq}' if view.seq < info.seq else f'{view.seq} steps'
@@ -112,7 +112,7 @@ class RunReport:
                 self._line(f'    {strip_control(line)}', style='dim')
         self._title('Changes')
         for change in step.changes:
-            value = '' if change.op == 'remove' else f' {format_value(change.value, LONGEST)}'
+            value = '' if change.op == 'remove' else f' {format_value(change.value, MAX_TEXT)}'
             self._line(f'{change.op:<8}{change.path}{value}')
         if not step.changes:
             self._line('none')
@@ -153,7 +153,7 @@ class RunReport:
         """Print the run's memory, one field per line."""
         self._title('Memory')
         for name, value in self._view.memory.items():
-            self._line(f'{name}: {format_value(value, LONGEST)}')
+            self._line(f'{name}: {format_value(value, MAX_TEXT)}')
 
     def _message(self, message: Message) -> None:
         for part in message.parts:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from engine.records import Shape
 
-MOST_STATES = 24
+MAX_STATES = 24
 """The most states that are drawn by default: more would be too small to read in a column."""
-MOST_REGIONS = 40
+MAX_REGIONS = 40
 """The most with the regions of parallel states: what runs side by side is drawn side by side, in rows."""
 
 
@@ -28,7 +28,7 @@ def default_folds(shape: Shape) -> frozenset[str]:
     """What is collapsed at first: as little as stays readable, expanding outermost states first.
 
     Similar states (same depth, as many children) are expanded together or not at all, agents last. The
-    regions of an outermost parallel state are shown up to `MOST_REGIONS`.
+    regions of an outermost parallel state are shown up to `MAX_REGIONS`.
     """
     folded, agents = frozenset(foldable(shape)), agent_paths(shape)
     alike: dict[tuple[bool, int, bool, int], set[str]] = {}
@@ -38,7 +38,7 @@ def default_folds(shape: Shape) -> frozenset[str]:
         beside = state is not None and state.kind == 'parallel'
         alike.setdefault((path in agents, depth, not beside, len(inside)), set()).add(path)
     for (of_agents, depth, alone, _), group in sorted(alike.items()):
-        most = MOST_STATES if of_agents or depth or alone else MOST_REGIONS
+        most = MAX_STATES if of_agents or depth or alone else MAX_REGIONS
         seen = {path for path in group if not any(_inside(path, other) for other in folded)}
         if count_drawn(shape, folded - seen) <= most:
             folded -= seen
@@ -55,7 +55,7 @@ def fold_levels(shape: Shape, active: Sequence[str]) -> Iterator[frozenset[str]]
     parts, inside = foldable(shape), composites_around(shape, active)
     folded = default_folds(shape)
     for path in sorted(inside & folded, key=parts.__getitem__):
-        if count_drawn(shape, folded - {path}) <= MOST_REGIONS:
+        if count_drawn(shape, folded - {path}) <= MAX_REGIONS:
             folded -= {path}
     yield folded
     for group in (parts.keys() - inside, {path for path in inside if parts[path]}):

@@ -12,11 +12,11 @@ from engine.patterns import DynamicAgent
 from engine.records import Shape, StateShape
 from ui.components.widgets import Text, set_attributes
 
-MOST_PARTS = 7
+MAX_PARTS = 7
 """The most parts of a thumbnail; beyond that, states that only branch are omitted."""
 FEW_PARTS = 4
 """Up to this many parts, their contents are shown, too."""
-MOST_INSIDE = 5
+MAX_INSIDE = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,20 +37,20 @@ def build_thumbnail(shape: Shape, tools: Iterable[str] = ()) -> list[Station]:
     top = [state for state in shape.states if not state.parent and _is_on_main_path(state)]
     ends = [state for state in top if state.kind == 'final']
     shown = [state for state in top if state not in ends[1:]]
-    if len(shown) > MOST_PARTS:
+    if len(shown) > MAX_PARTS:
         shown = [state for state in shown if state.invokes or state.kind != 'atomic']
     open_to_see = len(shown) <= FEW_PARTS
     parts: list[Station] = []
     for state in shown:
         inside = _inside(shape, state, tuple(tools), opened=open_to_see)
-        if any(inside[:MOST_INSIDE] == part.inside for part in parts):
+        if any(inside[:MAX_INSIDE] == part.inside for part in parts):
             inside = ()  # the same as before
         parts.append(
             Station(
                 name=state.name.replace('_', ' '),
                 kind='agent' if state.role else state.kind,
-                inside=inside[:MOST_INSIDE],
-                more=max(0, len(inside) - MOST_INSIDE),
+                inside=inside[:MAX_INSIDE],
+                more=max(0, len(inside) - MAX_INSIDE),
                 back=_back(shape, state, shown),
             )
         )

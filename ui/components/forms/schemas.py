@@ -21,7 +21,7 @@ KINDS = {
     'object': 'object',
     'null': 'nothing',
 }
-DEEPEST = 4
+MAX_DEPTH = 4
 """The most levels of nested objects that are shown."""
 
 
@@ -56,14 +56,14 @@ def _arguments(
             help=str(found.get('description', '')),
         )
         inner, mark = (_resolve(found['items'], root), '[].') if found.get('items') else (found, '.')
-        if depth < DEEPEST:
+        if depth < MAX_DEPTH:
             yield from _arguments(inner, root, f'{inside}{name}{mark}', depth + 1)
 
 
 def _resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     """The schema with its reference resolved, and without the null of `… or null`."""
     made = dict(schema) if isinstance(schema, Mapping) else {}
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         if '$ref' in made:
             made = {**resolve_pointer(root, split_pointer(str(made.pop('$ref'))), {}), **made}
             continue

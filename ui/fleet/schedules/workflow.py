@@ -14,7 +14,7 @@ LOOK_AGAIN: Final = timedelta(seconds=5)
 """Time between checks whether the previous run has ended."""
 BEAT: Final = timedelta(seconds=3)
 """Time without a heartbeat after which a worker is considered dead."""
-LONGEST: Final = timedelta(minutes=5)
+TIMEOUT: Final = timedelta(minutes=5)
 RETRY: Final = RetryPolicy(
     initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=10)
 )
@@ -32,7 +32,7 @@ class ScheduleWorkflow:
                 HANDLE,
                 args=[schedule, workflow.now().timestamp(), waiting],
                 result_type=bool,
-                start_to_close_timeout=LONGEST,
+                start_to_close_timeout=TIMEOUT,
                 heartbeat_timeout=BEAT,
                 retry_policy=RETRY,
             )

@@ -18,7 +18,7 @@ from ui.formatting.steps import path_text
 from ui.formatting.values import with_times
 from ui.pages.compare.side import Side
 
-MOST = 200
+MAX_SHOWN = 200
 
 
 class MemoryPane:
@@ -29,7 +29,9 @@ class MemoryPane:
 
     async def show(self, views: Sequence[View]) -> None:
         """Show the differences of these two views."""
-        found = await asyncio.to_thread(json_differences, views[0].memory, views[1].memory, most=MOST + 1)
+        found = await asyncio.to_thread(
+            json_differences, views[0].memory, views[1].memory, most=MAX_SHOWN + 1
+        )
         if self._root.is_deleted:
             return
         self._root.clear()
@@ -38,9 +40,9 @@ class MemoryPane:
             if not found:
                 empty_state('done_all', 'Memory is identical.')
                 return
-            difference_table(found[:MOST], 'Differences in memory')
-            if len(found) > MOST:
-                Text('p', f'Only the first {MOST} are shown.', 'muted')
+            difference_table(found[:MAX_SHOWN], 'Differences in memory')
+            if len(found) > MAX_SHOWN:
+                Text('p', f'Only the first {MAX_SHOWN} are shown.', 'muted')
 
 
 def difference_table(found: Sequence[JsonDifference], caption: str) -> None:

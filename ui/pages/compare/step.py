@@ -21,7 +21,7 @@ from ui.pages.compare.side import Side
 from ui.pages.shared.transition_reasons import draw_outcome
 from ui.replay.conversation import json_to_markdown
 
-LONGEST = 300
+MAX_TEXT = 300
 
 
 class StepPane:
@@ -105,7 +105,7 @@ def _describe(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:
     Text('b', headline(step), 'step-title')
     if step.event.data.get('error'):
         with notice('fail', 'error_outline'):
-            ui.label(short_json(str(step.event.data['error']), LONGEST))
+            ui.label(short_json(str(step.event.data['error']), MAX_TEXT))
     with ui.element('div').classes('moves'):
         for edge in step.edges:
             with ui.element('div').classes('move'):
@@ -132,11 +132,12 @@ def call_lines(step: Transition) -> list[str]:
     lines = []
     if isinstance(data.get('message'), dict):
         lines = [
-            f'{call.name}: {call_line(call.arguments, LONGEST)}' for call in message_of(data['message']).calls
+            f'{call.name}: {call_line(call.arguments, MAX_TEXT)}'
+            for call in message_of(data['message']).calls
         ]
     results = data.get('results')
     if isinstance(results, list):
-        lines += [f'{result["name"]} → {result_line(result, LONGEST)}' for result in results]
+        lines += [f'{result["name"]} → {result_line(result, MAX_TEXT)}' for result in results]
     return lines
 
 

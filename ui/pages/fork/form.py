@@ -22,7 +22,7 @@ from ui.web.backend import Backend
 
 SETTLE = 0.4
 """Seconds without a change before the cost is estimated again."""
-MOST = 6
+MAX_VARIANTS = 6
 """At most so many variants can be started together."""
 NAMES = 'ABCDEF'
 
@@ -73,7 +73,7 @@ class ForkForm:
 
     def _add(self) -> None:
         """Add a variant, copied from the one that is shown."""
-        if len(self._variants) == MOST:
+        if len(self._variants) == MAX_VARIANTS:
             return
         used = {variant.name for variant in self._variants}
         name = next(letter for letter in NAMES if letter not in used)
@@ -102,7 +102,7 @@ class ForkForm:
                 head = button(f'Variant {variant.name}', kind='small on' if variant is chosen else 'small')
                 set_attributes(head, aria_pressed=str(variant is chosen).lower())
                 head.on('click', lambda variant=variant: self._show(variant))
-            if len(self._variants) < MOST:
+            if len(self._variants) < MAX_VARIANTS:
                 more = button('Add variant', icon='add', kind='quiet small')
                 more.tooltip('Start several forks together and watch them side by side')
                 more.on('click', self._add)

@@ -20,7 +20,7 @@ from ui.formatting.values import status_class, status_text
 from ui.replay.conversation import json_to_markdown, transcript_entry
 from ui.replay.live import Follower
 
-MOST = 400
+MAX_STEPS = 400
 """How many of the newest steps are shown as conversation."""
 
 
@@ -66,7 +66,7 @@ class VariantPane:
 
     async def read(self, parent: RunInfo | None) -> None:
         """Load the conversation since the fork from `parent`, and how the two differ."""
-        after = max(self.info.parent_at, self.info.seq - MOST)
+        after = max(self.info.parent_at, self.info.seq - MAX_STEPS)
         self._take(await self._conductor.transitions(self.info.id, after=after))
         begin = next((step for step in self._steps if step.seq == self.info.parent_at + 1), None)
         self._otherwise.show(summarize_overrides(parent, self.info, begin))

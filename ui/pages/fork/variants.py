@@ -14,7 +14,7 @@ from ui.components.dialogs import notify_errors
 from ui.components.theme import empty_state, frame
 from ui.components.widgets import Text, link
 from ui.formatting.values import count
-from ui.pages.fork.form import MOST, NAMES
+from ui.pages.fork.form import MAX_VARIANTS, NAMES
 from ui.pages.fork.variant_pane import VariantPane
 from ui.pages.shared import errors
 from ui.replay.live import Follower
@@ -33,7 +33,7 @@ def register(backend: Backend) -> None:
     @serve_page('/variants/{group}')
     async def page(group: str, blind: str = '') -> None:
         try:
-            runs = (await backend().runs(RunQuery(tag=group, limit=2 * MOST))).runs
+            runs = (await backend().runs(RunQuery(tag=group, limit=2 * MAX_VARIANTS))).runs
             with frame('Variants', wide=True):
                 members = [run for run in reversed(runs) if run.options.get('group') == group]
                 await VariantBoard(backend, group, members).draw(blind=bool(blind))
@@ -74,7 +74,7 @@ class VariantBoard:
     async def _fill(self) -> None:
         # The same order for everybody who opens this group, without revealing which is which.
         order = random.Random(self._group).sample(range(len(self._runs)), len(self._runs))
-        letters = {self._runs[place].id: NAMES[n % MOST] for n, place in enumerate(order)}
+        letters = {self._runs[place].id: NAMES[n % MAX_VARIANTS] for n, place in enumerate(order)}
         conductor = self._backend()
         parent = await self._parent()
         with self._place:

@@ -29,7 +29,7 @@ PUT_OFF = {
     '86400': 'For 1 day',
     '604800': 'For 1 week',
 }
-MOST_SAID = 1_500
+MAX_MESSAGE = 1_500
 
 
 class QuestionCard:
@@ -66,7 +66,7 @@ class QuestionCard:
             if ask.said:
                 with ui.element('details').classes('more-text').props('open' if alone else ''):
                     Text('summary', 'Agent’s message')
-                    Text('p', clip(ask.said, MOST_SAID), 'ask-said')
+                    Text('p', clip(ask.said, MAX_MESSAGE), 'ask-said')
             self._draw_answers()
 
     def tick(self, now: float) -> None:

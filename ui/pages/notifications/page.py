@@ -16,7 +16,7 @@ from ui.web.permission import refusal
 from ui.web.routing import serve_page
 
 EVERY = 2.0
-MOST = 100
+MAX_SHOWN = 100
 STATES = {'': 'All', 'due': 'Pending', 'sent': 'Sent', 'failed': 'Failed'}
 PILLS = {'due': ('Pending', 'waiting'), 'sent': ('Sent', 'done'), 'failed': ('Failed', 'failed')}
 
@@ -59,7 +59,7 @@ class MessageLog:
         """Bring the list up to date."""
         service = self._backend.services.notifications
         try:
-            messages = await service.log(state=self._state.value or '', limit=MOST)
+            messages = await service.log(state=self._state.value or '', limit=MAX_SHOWN)
             names = {one.id: one.name for one in await service.destinations.list()}
         except EngineError:
             return  # the rest of the page says so

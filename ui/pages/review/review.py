@@ -16,7 +16,7 @@ from ui.formatting.values import count
 from ui.pages.review.column import Column
 from ui.pages.review.result import Result
 
-MOST_COMMENT = 2_000
+MAX_COMMENT = 2_000
 
 
 class Review:
@@ -116,7 +116,7 @@ class Review:
                     self._line = text_input('1', kind='number', min='1')
                     label('Line', self._line)
                 with ui.element('div').classes('field grow'):
-                    self._text = text_area(maxlength=str(MOST_COMMENT))
+                    self._text = text_area(maxlength=str(MAX_COMMENT))
                     label('Comment', self._text)
                 button('Comment', icon='add_comment', requires='merging.send_back').on('click', self._comment)
             self._send = button('Send back', icon='send', kind='primary', requires='merging.send_back').on(

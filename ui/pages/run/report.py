@@ -28,7 +28,7 @@ from ui.web.routing import serve_page
 
 AT_ONCE = 500
 """Steps read at once."""
-DEEPEST = 6
+MAX_DEPTH = 6
 
 
 def register(backend: Backend) -> None:
@@ -141,5 +141,5 @@ def _plan(run: str, plan: list[Mapping[str, Any]], steps: Mapping[str, int], dep
                     with ui.element('div').classes('plan-facts'):
                         Text('span', step_status(step, plan), f'plan-state {state.replace(" ", "-")}')
                     inner = plan_steps(step.get('steps'))
-                    if inner and depth < DEEPEST:
+                    if inner and depth < MAX_DEPTH:
                         _plan(run, inner, steps, depth + 1)

@@ -18,9 +18,9 @@ from ui.formatting.values import short_duration
 
 T = TypeVar('T')
 
-MOST_SAID = 220
+MAX_PROBLEM = 220
 """Longer problems are cut: some servers answer with a whole page."""
-MOST_LISTED = 500
+MAX_LISTED = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class TestCard(Generic[T]):
             self._task = None
             self._button.props(remove='disabled').classes(remove='busy')
         judged, passed = self.judge(found), short_duration(time.monotonic() - started)
-        text = clip(' '.join(judged.detail.split()).rstrip('.'), MOST_SAID)
+        text = clip(' '.join(judged.detail.split()).rstrip('.'), MAX_PROBLEM)
         words, kind = ('Works', 'done') if judged.ok else ('Failed', 'failed')
         self._tell(words, kind, ' '.join(filter(None, [f'{text}.', judged.hint, f'({passed})'])))
 
@@ -111,11 +111,11 @@ class TestCard(Generic[T]):
         self._count.show(title)
         self._listed.clear()
         with self._listed:
-            for name in names[:MOST_LISTED]:
+            for name in names[:MAX_LISTED]:
                 with ui.element('li'):
                     Text('code', name)
-            if len(names) > MOST_LISTED:
-                Text('li', f'and {len(names) - MOST_LISTED} more', 'muted')
+            if len(names) > MAX_LISTED:
+                Text('li', f'and {len(names) - MAX_LISTED} more', 'muted')
 
     def _tell(self, word: str, kind: str, text: str) -> None:
         self._pill.show(word)

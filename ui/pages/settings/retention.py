@@ -18,7 +18,7 @@ from ui.formatting.values import byte_size, count
 from ui.web.backend import Backend
 from ui.web.permission import may
 
-LARGEST = 5
+MAX_SHOWN = 5
 LISTED = 8
 """At most so many of the runs to delete are listed."""
 
@@ -146,7 +146,7 @@ class RetentionSettings:
                         Text('td', byte_size(total), 'num')
         Text('h4', 'Largest runs', 'room-title')
         with ui.element('ul').classes('plain-list'):
-            for info in sorted(runs, key=lambda info: -weights[info.id].total)[:LARGEST]:
+            for info in sorted(runs, key=lambda info: -weights[info.id].total)[:MAX_SHOWN]:
                 weight = weights[info.id]
                 with ui.element('li'):
                     with link(f'/runs/{info.id}'):

@@ -23,7 +23,7 @@ WORKERS = '/workers'
 EVERY = 2.0
 """Seconds between two looks."""
 DRAIN = 'fleet.drain'
-MOST_RUNS = 12
+MAX_RUNS = 12
 """Runs of a worker that are named."""
 START = 'hemicycle worker --temporal HOST:PORT --database postgresql://…'
 ALONE = 'This server executes its runs itself. With --temporal, workers do, and this page lists them.'
@@ -71,7 +71,7 @@ class Workers:
             return
         caller = self._backend.caller
         seen = [one for one in waiting if caller.role is Role.ADMIN or caller.sees(one.info)]
-        for run in {one.run for worker in workers for one in worker.runs[:MOST_RUNS]} - self._titles.keys():
+        for run in {one.run for worker in workers for one in worker.runs[:MAX_RUNS]} - self._titles.keys():
             self._titles[run] = await self._title(run)
         now = self._backend().clock.now()
         times = [moment(worker.started, now) for worker in workers]  # they change by themselves
@@ -123,7 +123,7 @@ class Workers:
     def _draw_runs(self, worker: WorkerInfo) -> None:
         if worker.problem:
             Text('p', as_sentence(worker.problem), 'problem')
-        named = [one for one in worker.runs[:MOST_RUNS] if self._titles[one.run]]
+        named = [one for one in worker.runs[:MAX_RUNS] if self._titles[one.run]]
         for one in named:
             with link(f'/runs/{one.run}', 'worker-run', title=f'{one.pattern}, run {one.run}'):
                 Text('span', self._titles[one.run])

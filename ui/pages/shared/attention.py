@@ -18,7 +18,7 @@ from ui.web.backend import Backend
 
 EVERY = 1.0
 """Seconds between looks at the journal, over all pages."""
-MOST = 20
+MAX_SHOWN = 20
 MINUTES = 5
 TITLE = """const bare = document.title.replace(/^\\(\\d+\\) /, "");
 document.title = %d ? `(%d) ${bare}` : bare;"""
@@ -63,7 +63,7 @@ class Attention:
         except EngineError:
             return  # the list of runs says so
         self.total = len(page.items)
-        self.requests = [_request(item) for item in page.items[:MOST]]
+        self.requests = [_request(item) for item in page.items[:MAX_SHOWN]]
 
     async def answer(self, request: Request, name: str) -> None:
         """Allow or deny a call (`approve`, `deny`), or give a run more time (`extend`)."""

@@ -14,7 +14,7 @@ from ui.components.widgets import Text, label, link, set_attributes, text_input
 from ui.formatting.values import ago, count, status_text
 from ui.web.routing import compare_path
 
-MOST = 30
+MAX_RUNS = 30
 """At most so many runs of each kind are offered."""
 KEYS = """(event) => {
     const picks = [...event.currentTarget.querySelectorAll('.pick')];
@@ -74,13 +74,13 @@ class _Picker:
         with self._root:
             for title, infos in groups.items():
                 Text('h3', title)
-                for info in infos[:MOST]:
+                for info in infos[:MAX_RUNS]:
                     self._offer(info, now)
-                if len(infos) > MOST:
+                if len(infos) > MAX_RUNS:
                     Text('p', 'Search to find more.', 'muted small')
             if not groups:
                 Text('p', none, 'muted')
-        offered = sum(len(infos[:MOST]) for infos in groups.values())
+        offered = sum(len(infos[:MAX_RUNS]) for infos in groups.values())
         self._told.show(f'{count(offered, "run")}' if offered else none)
 
     async def _groups(self, text: str) -> dict[str, list[RunInfo]]:
@@ -112,14 +112,14 @@ async def relatives(conductor: Conductor, info: RunInfo) -> dict[str, list[RunIn
         if not other.deleted:
             groups[_relation(info, other)].append(other)
     known = {info.id, *(other.id for other in family)}
-    page = await conductor.runs(RunQuery(pattern=info.pattern, limit=MOST + 1 + len(known)))
+    page = await conductor.runs(RunQuery(pattern=info.pattern, limit=MAX_RUNS + 1 + len(known)))
     groups[OTHERS] = [other for other in page.runs if other.id not in known]
     return {title: infos for title, infos in groups.items() if infos}
 
 
 async def search_runs(conductor: Conductor, info: RunInfo, text: str) -> dict[str, list[RunInfo]]:
     """Other runs of any pattern that match a search, or the one with that id."""
-    page = await conductor.runs(RunQuery(text=text, limit=MOST + 2))
+    page = await conductor.runs(RunQuery(text=text, limit=MAX_RUNS + 2))
     infos = [other for other in page.runs if other.id != info.id]
     if text != info.id and text not in {other.id for other in infos}:
         with suppress(EngineError):

@@ -23,7 +23,7 @@ from ui.web.routing import tool_path
 
 log = logging.getLogger('hemicycle')
 
-MOST_NAMED = 80
+MAX_NAMED = 80
 """Characters shown of a name that leads nowhere."""
 
 
@@ -58,14 +58,14 @@ def register(backend: Backend) -> None:
 def unknown_address(path: str) -> None:
     """The page for an unknown address."""
     with frame('Not found'), _body('explore_off', 'Page not found'):
-        Text('p', f'There is nothing at {clip(path, MOST_NAMED)}.', 'muted')
+        Text('p', f'There is nothing at {clip(path, MAX_NAMED)}.', 'muted')
         _ways()
 
 
 def unknown_pattern(backend: Backend, name: str) -> None:
     """The page for an unknown pattern, with the known ones."""
     ui.context.client.status_code = 404
-    with frame('Unknown pattern'), _body('explore_off', f'There is no pattern “{clip(name, MOST_NAMED)}”'):
+    with frame('Unknown pattern'), _body('explore_off', f'There is no pattern “{clip(name, MAX_NAMED)}”'):
         patterns = backend().catalog.patterns
         Text('p', 'Available patterns:' if patterns else 'No pattern could be loaded.', 'muted')
         with ui.element('div').classes('ways'):
@@ -78,7 +78,7 @@ def unknown_pattern(backend: Backend, name: str) -> None:
 def unknown_tool(backend: Backend, name: str) -> None:
     """The page for an unknown tool, with the known ones."""
     ui.context.client.status_code = 404
-    with frame('Unknown tool'), _body('explore_off', f'There is no tool “{clip(name, MOST_NAMED)}”'):
+    with frame('Unknown tool'), _body('explore_off', f'There is no tool “{clip(name, MAX_NAMED)}”'):
         Text('p', 'Available tools:' if backend().catalog.tools else 'No tool could be loaded.', 'muted')
         with ui.element('div').classes('ways'):
             for tool in sorted(backend().catalog.tools):
@@ -101,7 +101,7 @@ def read_error(error: EngineError) -> None:
 
 def _unknown_run(run: str) -> None:
     ui.context.client.status_code = 404
-    with frame('Unknown run'), _body('explore_off', f'There is no run “{clip(run, MOST_NAMED)}”'):
+    with frame('Unknown run'), _body('explore_off', f'There is no run “{clip(run, MAX_NAMED)}”'):
         Text('p', 'It may have been deleted or be in another database.', 'muted')
         _ways()
 
@@ -117,7 +117,7 @@ def unknown_step(info: RunInfo, error: UnknownStep) -> None:
     """The page for an unknown step, with a link to the last one."""
     ui.context.client.status_code = 404
     with frame('Unknown step'), _body('explore_off', 'Unknown step'):
-        Text('p', f'{clip(info.title or info.id, MOST_NAMED)}: {clip(str(error), MOST_NAMED)}.', 'muted')
+        Text('p', f'{clip(info.title or info.id, MAX_NAMED)}: {clip(str(error), MAX_NAMED)}.', 'muted')
         with ui.element('div').classes('ways'):
             with link(f'/runs/{info.id}', 'btn primary'):
                 Text('span', 'Open the run')

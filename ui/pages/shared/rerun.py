@@ -12,7 +12,7 @@ from engine.records import RunId, RunInfo
 from ui.components.dialogs import confirm, notify_errors
 from ui.formatting import forks
 
-SAID = 'Starts a new run with the same parameters, models and budget. This run is not changed.'
+EXPLANATION = 'Starts a new run with the same parameters, models and budget. This run is not changed.'
 
 
 async def rerun(conductor: Conductor, info: RunInfo) -> None:
@@ -33,7 +33,7 @@ async def _sure(conductor: Conductor, info: RunInfo, at: int, variation: ForkOve
     if forecast is None:
         return False
     return await confirm(
-        f'{yes}?', f'{SAID} {forks.cost_sentence([forecast])[1]}', yes=yes, no='Cancel', kind='primary'
+        f'{yes}?', f'{EXPLANATION} {forks.cost_sentence([forecast])[1]}', yes=yes, no='Cancel', kind='primary'
     )
 
 

@@ -16,7 +16,7 @@ from ui.pages.wall.run import REDRAWN_EVERY, WallPane, WallRun
 from ui.replay.live import Follower
 from ui.replay.pace import TOGETHER, Pace
 
-MOST = 12
+MAX_PANES = 12
 """Panes at once."""
 LIVE = RunQuery(status=(Status.RUNNING, Status.WAITING), limit=30)
 EVERY = 2.0
@@ -115,7 +115,7 @@ class Wall:
         found = False
         with one_message():
             for run in list(self._runs.values()):
-                found |= run.take(MOST - sum(len(other.panes) for other in self._runs.values()))
+                found |= run.take(MAX_PANES - sum(len(other.panes) for other in self._runs.values()))
             more = any(run.missing() for run in self._runs.values()) and self._make_room()
         outdated = any(run.outdated for run in self._runs.values())
         self._pace.record_look(found=found, again=TOGETHER if more else REDRAWN_EVERY if outdated else EVERY)
@@ -136,7 +136,7 @@ class Wall:
         """If all places are taken, remove a pane of an agent not at work; first of runs that are over."""
         runs = sorted(self._runs.values(), key=lambda run: not run.ended)
         taken = sum(len(run.panes) for run in runs)
-        return taken >= MOST and any(run.make_room() for run in runs)
+        return taken >= MAX_PANES and any(run.make_room() for run in runs)
 
     def _tick(self) -> None:
         now = time.time()

@@ -17,7 +17,7 @@ KIND = 'question'
 """The kind of the entries that hold people's decisions about questions."""
 TRIES = 100
 """How often an answer is retried because another region of the run has taken a step."""
-MOST_NAME = 200
+MAX_NAME = 200
 KEPT = 30 * 86_400.0
 """Seconds for which decisions about a question are kept."""
 
@@ -133,8 +133,8 @@ class Inbox:
     async def assign(self, ask: str, assignee: str) -> InboxItem:
         """Assign a question to a person; '' assigns it to nobody. Raises as `find` does."""
         name = ' '.join(assignee.split())
-        if len(name) > MOST_NAME:
-            raise InvalidInput({'assignee': f'must have at most {MOST_NAME} characters'})
+        if len(name) > MAX_NAME:
+            raise InvalidInput({'assignee': f'must have at most {MAX_NAME} characters'})
         await self._find(ask)
         await self._note(ask, assignee=name)
         return await self.find(ask)

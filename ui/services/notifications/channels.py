@@ -28,7 +28,7 @@ SECONDS = 15.0
 """Seconds after which a receiver that has not answered counts as failed (Standard Webhooks: 15 to 30 s)."""
 GONE = 410
 """The status with which a receiver unsubscribes."""
-MOST_TEXT = 300
+MAX_TEXT = 300
 PORTS = {'smtp': 587, 'smtps': 465}
 
 
@@ -103,7 +103,7 @@ class MailServer:
             async with aiosmtplib.SMTP(**self.connection) as client:
                 await client.noop()
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
-            return network_problem(error)[:MOST_TEXT]
+            return network_problem(error)[:MAX_TEXT]
         return ''
 
 
@@ -138,9 +138,9 @@ class Channels:
                 return await self._send_mail(destination, message, now)
             return await self._post(destination, message, now)
         except aiosmtplib.SMTPResponseException as error:
-            return Result(status=error.code, error=f'answered {error.code} {error.message}'[:MOST_TEXT])
+            return Result(status=error.code, error=f'answered {error.code} {error.message}'[:MAX_TEXT])
         except (httpx.HTTPError, aiosmtplib.SMTPException, OSError, ValueError) as error:
-            return Result(error=network_problem(error)[:MOST_TEXT])
+            return Result(error=network_problem(error)[:MAX_TEXT])
 
     async def _post(self, destination: Destination, message: Message, now: float) -> Result:
         headers = {'Content-Type': 'application/json'}
@@ -186,7 +186,7 @@ def mail_of(message: Message, sender: str, to: str, now: float) -> EmailMessage:
     """The e-mail; no run title can inject a header."""
     mail = EmailMessage(policy=SMTP)
     mail['From'], mail['To'] = sender, to
-    mail['Subject'] = ' '.join(f'{message.text}: {message.title}'.split())[:MOST_TEXT]
+    mail['Subject'] = ' '.join(f'{message.text}: {message.title}'.split())[:MAX_TEXT]
     mail['Date'] = format_datetime(datetime.fromtimestamp(now, UTC))
     mail['Message-ID'] = f'<{message.id}@hemicycle>'
     mail['Auto-Submitted'] = 'auto-generated'

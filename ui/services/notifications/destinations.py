@@ -25,7 +25,7 @@ Channel = Literal['webhook', 'slack', 'email']
 EventType = Literal['run.waiting', 'question.assigned', 'run.ended', 'run.failed', 'run.budget_warned']
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 ADDRESS = re.compile(r'[^@\s,;<>"]+@[^@\s,;<>"]+\.[^@\s,;<>"]+')
-MOST = 200
+MAX_TEXT = 200
 """Maximum characters of a short text."""
 
 
@@ -139,9 +139,9 @@ def _destination_of(entry: Entry) -> Destination:
 def check(given: Destination) -> None:
     """Raise `InvalidInput` for a destination that cannot work; names the field."""
     problems = {
-        name: f'must have 1 to {MOST} characters'
+        name: f'must have 1 to {MAX_TEXT} characters'
         for name in ('name',)
-        if not 0 < len(getattr(given, name).strip()) <= MOST
+        if not 0 < len(getattr(given, name).strip()) <= MAX_TEXT
     }
     if given.channel not in get_args(Channel):
         problems['channel'] = f'must be one of {", ".join(get_args(Channel))}, not {given.channel!r}'

@@ -18,7 +18,7 @@ DELAYS = (5.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 
 """Seconds between attempts, as Standard Webhooks recommends; after the last one a message is abandoned."""
 AT_ONCE = 16
 """Messages sent concurrently."""
-MOST_ATTEMPTS_KEPT = 20
+MAX_ATTEMPTS_KEPT = 20
 AGAIN = 1.0
 """Seconds before the journal is tried again after a failure."""
 
@@ -119,7 +119,7 @@ class Dispatcher:
         tried = Attempt(
             time=began, seconds=self._clock.now() - began, status=result.status, error=result.error
         )
-        made = replace(message, attempts=(*message.attempts, tried)[-MOST_ATTEMPTS_KEPT:])
+        made = replace(message, attempts=(*message.attempts, tried)[-MAX_ATTEMPTS_KEPT:])
         if result.gone:
             await self._retire(destination)
         return await self._store(self._judge(made, result))

@@ -31,7 +31,7 @@ LATE = 15.0
 AT_ONCE = 1_000
 """Times of a schedule handled in one check; the rest follows in the next."""
 NEXT_TIMES = 5
-MOST_BACKFILL = 500
+MAX_BACKFILL = 500
 TICKS_KEPT = 90 * 86_400.0
 
 
@@ -133,8 +133,8 @@ class Schedules:
             if moment > until:
                 break
             due.append(moment)
-            if len(due) > MOST_BACKFILL:
-                raise InvalidInput({'since': f'more than {MOST_BACKFILL} times are due until then'})
+            if len(due) > MAX_BACKFILL:
+                raise InvalidInput({'since': f'more than {MAX_BACKFILL} times are due until then'})
         started = []
         for moment in due:
             key = _key(schedule, moment)

@@ -16,8 +16,8 @@ from cronsim import CronSim, CronSimError
 from engine.records import Instant
 
 Overlap = Literal['skip', 'buffer_one', 'allow_all', 'cancel_other']
-LEAST_EVERY = 1.0
-MOST_EXPRESSIONS = 20
+MIN_EVERY = 1.0
+MAX_EXPRESSIONS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +47,8 @@ class ScheduleSpec:
         found: dict[str, str] = {}
         if not self.cron and not self.intervals:
             found['spec'] = 'needs a cron expression or an interval'
-        if len(self.cron) + len(self.intervals) > MOST_EXPRESSIONS:
-            found['spec'] = f'must have at most {MOST_EXPRESSIONS} expressions and intervals'
+        if len(self.cron) + len(self.intervals) > MAX_EXPRESSIONS:
+            found['spec'] = f'must have at most {MAX_EXPRESSIONS} expressions and intervals'
         try:
             ZoneInfo(self.time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -61,8 +61,8 @@ class ScheduleSpec:
             except StopIteration:
                 found[f'spec.cron.{number}'] = f'{expression!r} is never due'
         for number, interval in enumerate(self.intervals):
-            if not LEAST_EVERY <= interval.every < math.inf:
-                found[f'spec.intervals.{number}.every'] = f'must be at least {LEAST_EVERY:g} second'
+            if not MIN_EVERY <= interval.every < math.inf:
+                found[f'spec.intervals.{number}.every'] = f'must be at least {MIN_EVERY:g} second'
             elif not 0 <= interval.offset < interval.every:
                 found[f'spec.intervals.{number}.offset'] = 'must be from 0 to less than `every`'
         return found

@@ -32,9 +32,9 @@ KIND = 'trigger'
 TRIGGER = TypeAdapter(Trigger)
 LOOK = 2.0
 """Seconds between checks of folders; a file that is unchanged in two of them has arrived."""
-MOST_TEXT = 1_000_000
+MAX_TEXT = 1_000_000
 """Maximum bytes of a file whose text can be used."""
-MOST_FILES = 10_000
+MAX_FILES = 10_000
 ID_HEADER = 'webhook-id'
 
 
@@ -238,7 +238,7 @@ def _file_key(trigger: str, path: str, mark: str) -> str:
 def _files(pattern: str) -> dict[str, str]:
     """The matching files, each with its size and the time of its last change; links are left out."""
     found = {}
-    for path in sorted(glob.iglob(pattern))[:MOST_FILES]:
+    for path in sorted(glob.iglob(pattern))[:MAX_FILES]:
         try:
             facts = os.lstat(path)
         except OSError:
@@ -254,8 +254,8 @@ def _contents(path: str) -> dict[str, Any]:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), 'rb') as file:
             document['size'] = os.fstat(file.fileno()).st_size
-            if document['size'] <= MOST_TEXT:
-                document['text'] = file.read(MOST_TEXT).decode()
+            if document['size'] <= MAX_TEXT:
+                document['text'] = file.read(MAX_TEXT).decode()
     except (OSError, UnicodeDecodeError):
         pass
     return document

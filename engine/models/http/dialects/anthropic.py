@@ -248,14 +248,14 @@ def _value(text: str) -> Any:
         return {}
 
 
-MOST_TOKENS = 8_192
+MAX_TOKENS = 8_192
 """The dialect requires a limit; every current model accepts this one."""
 
 
 def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, thinking: Thinking) -> dict[str, Any]:
     """The request as JSON values."""
     plan = plan_answer(request, endpoint, model, thinks=thinking.enabled)
-    limit = request.most_tokens or endpoint.most_tokens or thinking.room or MOST_TOKENS
+    limit = request.most_tokens or endpoint.most_tokens or thinking.room or MAX_TOKENS
     made: dict[str, Any] = {
         'model': model,
         'max_tokens': limit + thinking.budget,

@@ -112,7 +112,7 @@ class Decoder(ABC):
 
     def finish_with(self, word: str) -> None:
         """Record the provider's finish reason; one that says less than an earlier one is ignored."""
-        word = word[:MOST_SHOWN]
+        word = word[:MAX_SHOWN]
         if is_failure(word):
             self.finish = word
             self.fail(ModelError(f'it broke off: {word}', kind='server', retryable=True, code=word))
@@ -204,15 +204,15 @@ def parse_objects(data: str) -> list[dict[str, Any]]:
     return values
 
 
-MOST_LEVELS = 100
+MAX_LEVELS = 100
 """What is nested deeper cannot be journaled."""
 
 
 def _is_too_deep(value: Any, data: str) -> bool:
-    if data.count('[') + data.count('{') <= MOST_LEVELS:
+    if data.count('[') + data.count('{') <= MAX_LEVELS:
         return False
     level = [value]
-    for _ in range(MOST_LEVELS):
+    for _ in range(MAX_LEVELS):
         level = [
             part
             for item in level
@@ -226,7 +226,7 @@ def _is_too_deep(value: Any, data: str) -> bool:
 
 def unreadable_error(data: str) -> ModelError:
     """The error for data that does not follow the dialect."""
-    shown = clip(data, MOST_SHOWN)
+    shown = clip(data, MAX_SHOWN)
     return ModelError(f'it sent what cannot be read: {shown!r}', kind='bad response', retryable=True)
 
 
@@ -252,24 +252,24 @@ def item_index(value: Any) -> int | str | None:
     return value if value is None or isinstance(value, int | str) else repr(value)
 
 
-MOST_CALLS = 1_000
+MAX_CALLS = 1_000
 """Maximum tool calls of one answer."""
 
 
 def refuse_many(calls: int) -> None:
     """Raise `ModelError` if an answer that has so many calls may have no other."""
-    if calls >= MOST_CALLS:
-        raise ModelError(f'it called more than {MOST_CALLS:,} tools in one answer', kind='bad response')
+    if calls >= MAX_CALLS:
+        raise ModelError(f'it called more than {MAX_CALLS:,} tools in one answer', kind='bad response')
 
 
-MOST_TOKENS = 10**9
+MAX_TOKENS = 10**9
 """A larger count is nonsense; larger still, it fits no database."""
 
 
 def token_count(value: Any) -> int:
     """Parse a token count; some providers send null, floats, strings or nonsense."""
     number = amount(value)
-    return int(number) if number is not None and number <= MOST_TOKENS else 0
+    return int(number) if number is not None and number <= MAX_TOKENS else 0
 
 
 def count_input(read: Any, cached: int) -> int:
@@ -302,5 +302,5 @@ def join_surrogates(text: str) -> tuple[str, str]:
     return text, held
 
 
-MOST_SHOWN = 300
+MAX_SHOWN = 300
 """Maximum characters shown of an unreadable answer."""

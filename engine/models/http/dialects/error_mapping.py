@@ -110,7 +110,7 @@ def error_of_payload(
     status = status or _status(error) or _status(payload)
     message = _message(inner, error, payload)
     words = (error.get('code'), error.get('type'), *_google_error_names(error))
-    codes = [code for word in words if (code := as_word(word)[:MOST_WORD]) and code != 'error']
+    codes = [code for word in words if (code := as_word(word)[:MAX_WORD]) and code != 'error']
     wait = retry_delay(headers, error, message)
     kind = _kind(status, [code.lower() for code in codes], message.lower())
     if kind == 'quota' and wait is not None and not _is_lasting(codes, error):
@@ -127,7 +127,7 @@ def error_of_payload(
         code=codes[0] if codes else '',
         request_id=as_word(
             headers.get('x-request-id') or headers.get('request-id') or payload.get('request_id')
-        )[:MOST_WORD],
+        )[:MAX_WORD],
     )
 
 
@@ -188,10 +188,10 @@ def _message(inner: Any, error: Mapping[str, Any], payload: Mapping[str, Any]) -
         found if isinstance(found, str) else json.dumps(found, separators=(',', ':'), ensure_ascii=False)
     )
     raw = as_mapping(error.get('metadata')).get('raw')  # Set by a proxy: what the upstream provider said.
-    return as_word(f'{message}: {raw}' if isinstance(raw, str) and raw else message)[:MOST_SAID]
+    return as_word(f'{message}: {raw}' if isinstance(raw, str) and raw else message)[:MAX_MESSAGE]
 
 
-MOST_SAID = 1_000
+MAX_MESSAGE = 1_000
 """Maximum characters kept of a provider's message."""
-MOST_WORD = 200
+MAX_WORD = 200
 """Maximum characters kept of an error's code, or of a request's id."""

@@ -134,7 +134,7 @@ class GeminiDecoder(Decoder):
         if word and word != 'FINISH_REASON_UNSPECIFIED':
             self.finish_with(word)
             if self.failure is not None and self.failure.code == word and isinstance(message, str):
-                told = f'it broke off: {word}: {as_word(message)[:MOST_TOLD]}'
+                told = f'it broke off: {word}: {as_word(message)[:MAX_REASON]}'
                 self.fail(ModelError(told, kind='server', retryable=True, code=word))
 
     def _count(self, reported: Mapping[str, Any]) -> Iterator[ModelEvent]:
@@ -182,7 +182,7 @@ class GeminiDecoder(Decoder):
             yield TextPiece(text=text) if kind == 'text' else ReasoningPiece(text=text)
 
 
-MOST_TOLD = 500
+MAX_REASON = 500
 """Maximum characters quoted of the reason for a failure."""
 
 

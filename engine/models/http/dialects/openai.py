@@ -215,14 +215,14 @@ def parse_cost(reported: Mapping[str, Any]) -> float | None:
     """Cost in dollars, if reported: OpenRouter sends a number, Perplexity an object."""
     price = reported.get('cost')
     cost = amount(price.get('total_cost') if isinstance(price, dict) else price)
-    if cost is not None and cost > MOST_DOLLARS:
+    if cost is not None and cost > MAX_DOLLARS:
         return None
     if cost is not None and reported.get('is_byok'):  # With the user's own key, the cost is only the fee.
         cost += amount(as_mapping(reported.get('cost_details')).get('upstream_inference_cost')) or 0.0
     return cost
 
 
-MOST_DOLLARS = 100_000
+MAX_DOLLARS = 100_000
 """A larger price of one call is nonsense."""
 
 

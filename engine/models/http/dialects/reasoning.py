@@ -155,7 +155,7 @@ GEMINI_BY_BUDGET = re.compile(r'gemini-2\.5-(pro|flash)?')
 """Models that take only a number of tokens."""
 GEMINI_PLAIN = re.compile(r'gemini-(1|2\.0)|gemma')
 """Google's models that do not think."""
-MOST_BUDGET = {'pro': 32_768}
+MAX_BUDGET = {'pro': 32_768}
 FLASH_BUDGET = 24_576
 """The largest number of thinking tokens of other models."""
 
@@ -167,7 +167,7 @@ def google_problem(model: str, effort: str, endpoint: Endpoint) -> str:
     if GEMINI_PLAIN.search(model):
         return '' if effort == 'none' else 'it does not think, and takes no effort'
     if found := GEMINI_BY_BUDGET.search(model):
-        most, tokens = MOST_BUDGET.get(found[1], FLASH_BUDGET), thinking_tokens(effort)
+        most, tokens = MAX_BUDGET.get(found[1], FLASH_BUDGET), thinking_tokens(effort)
         if tokens is not None and tokens > most:
             return f'it takes at most {most:,} tokens, not {tokens:,}'
         off = () if found[1] == 'pro' else ('none',)

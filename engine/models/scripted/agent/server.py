@@ -29,7 +29,7 @@ from engine.models.scripted.model import Scripted
 from engine.records.message import Message, Part, Reasoning, Text, ToolCall, ToolResult, message_of
 from engine.records.usage import Usage
 
-MOST_REPLIES = 60
+MAX_REPLIES = 60
 HINTS = ('pattern', 'role', 'state', 'task', 'visit', 'attempt', 'seed')
 NO_TOOL = 'other'
 
@@ -167,7 +167,7 @@ class ScriptedAgent:
 
     async def _play(self, session: Session) -> None:
         toolbox = Toolbox(client=self._client, session=session.id, folder=session.folder)
-        for _ in range(MOST_REPLIES):
+        for _ in range(MAX_REPLIES):
             message = await self._reply(session)
             session.messages.append(message)
             session.replies += 1

@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.models.protocol import ToolSpec
 
-MOST_FILES = 500
+MAX_FILES = 500
 SKIPPED = frozenset({'.git', '__pycache__', 'node_modules', '.venv'})
 EDITS, RUNS, READS, SEARCHES, THINKS = 'edit', 'execute', 'read', 'search', 'think'
 
@@ -80,20 +80,20 @@ class Toolbox:
     async def list_files(self, given: Mapping[str, Any]) -> str:
         """The files of the folder."""
         found = _files(self.folder)
-        return '\n'.join(found[:MOST_FILES]) or 'There are no files yet.'
+        return '\n'.join(found[:MAX_FILES]) or 'There are no files yet.'
 
     async def search(self, given: Mapping[str, Any]) -> str:
         """Lines of files that fit a pattern."""
         pattern = re.compile(str(given.get('pattern') or given.get('query') or ''))
         found = []
-        for path in (await self.list_files({})).splitlines()[:MOST_FILES]:
+        for path in (await self.list_files({})).splitlines()[:MAX_FILES]:
             place = self.folder / path
             if place.is_file():
                 lines = place.read_text('utf-8', 'replace').splitlines()
                 found += [
                     f'{path}:{number}: {line}' for number, line in enumerate(lines, 1) if pattern.search(line)
                 ]
-        return '\n'.join(found[:MOST_FILES]) or 'Nothing was found.'
+        return '\n'.join(found[:MAX_FILES]) or 'Nothing was found.'
 
     async def run_command(self, given: Mapping[str, Any]) -> str:
         """Run a command in a terminal of the client's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.patterns.time_bounded.plan import FEWEST_STEPS, PlanStep, StepStatus, validate_plan
+from engine.patterns.time_bounded.plan import MIN_STEPS, PlanStep, StepStatus, validate_plan
 from engine.patterns.time_bounded.schemas import PlanDraft
 from engine.patterns.time_bounded.state import OrchestrationState as Memory
 from engine.records import Event
@@ -22,7 +22,7 @@ def plan_problems(memory: Memory) -> list[str]:
 
 def fewest_steps(memory: Memory) -> int:
     """How many steps a plan has at least; what is left of one may be a single step."""
-    return 1 if memory.replanning else FEWEST_STEPS
+    return 1 if memory.replanning else MIN_STEPS
 
 
 def reason(memory: Memory, acceptable: int, most: int) -> str:

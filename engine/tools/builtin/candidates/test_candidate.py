@@ -11,14 +11,14 @@ from engine.tools.candidates import candidate_versions
 from engine.tools.protocol import ToolContext, tool
 from engine.workspace.sandbox.test_run import run_test_suite, select_tests
 
-LONGEST = 600
+MAX_SECONDS = 600
 
 
 @tool(
     category='commands',
     needs=('sandbox',),
     side_effects=True,
-    seconds=LONGEST + 30,
+    seconds=MAX_SECONDS + 30,
     hint='Before you rely on what an author says about its tests.',
 )
 async def test_candidate(
@@ -28,7 +28,7 @@ async def test_candidate(
         str, Field(description='A file or a folder with tests in its folder; nothing for all of them')
     ] = '',
     keyword: Annotated[str, Field(max_length=200, description='Only tests whose names match this')] = '',
-    seconds: Annotated[float, Field(gt=0, le=LONGEST, description='How long they may take')] = 120,
+    seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='How long they may take')] = 120,
 ) -> str:
     """Run the tests in your copy of a candidate's folder: how many passed, and what went wrong."""
     versions = candidate_versions(context, candidate)

@@ -18,9 +18,9 @@ from engine.tools.sources.transcript import format_time, parse_time
 FILE = 'chapters.json'
 VERSION = '1.2.0'
 """The version of the podcast namespace's JSON Chapters Format."""
-SHORTEST = 60.0
+MIN_CHAPTER = 60.0
 """Length of a chapter in seconds when no starts are given."""
-MOST_FOUND = 12
+MAX_CHAPTERS = 12
 """Maximum number of chapters to place at pauses."""
 
 
@@ -98,7 +98,7 @@ def _check_chapters(chapters: Sequence[Chapter], duration: float) -> tuple[list[
 def _at_pauses(cues: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Chapters of similar length: each begins after the longest pause near its ideal place."""
     end = max(float(cue['end']) for cue in cues)
-    count = max(1, min(MOST_FOUND, int(end // (3 * SHORTEST))))
+    count = max(1, min(MAX_CHAPTERS, int(end // (3 * MIN_CHAPTER))))
     length = end / count
     starts = [cues[0]]
     for number in range(1, count):
@@ -107,7 +107,7 @@ def _at_pauses(cues: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             (round(after['start'] - before['end'], 1), -abs(after['start'] - place), after)
             for before, after in pairwise(cues)
             if abs(after['start'] - place) <= length / 2
-            and after['start'] - starts[-1]['start'] >= SHORTEST
+            and after['start'] - starts[-1]['start'] >= MIN_CHAPTER
             and after['start'] > before['end']
         ]
         if near:

@@ -14,7 +14,7 @@ from engine.tools.builtin.podcast.transcript_processor import transcript_of, tra
 from engine.tools.builtin.prompt_templates import as_data
 from engine.tools.protocol import ToolContext, tool
 
-MOST = 200_000
+MAX_CHARACTERS = 200_000
 """Characters of a transcript given to the model at once; longer ones are read in parts."""
 WRITE = 'Write show notes for this episode'
 JOIN = 'Put the show notes of the parts of an episode together'
@@ -44,7 +44,7 @@ async def show_notes(
     """Write the show notes in Markdown: title, summary, points, chapters, what is mentioned, links."""
     transcript = transcript_of(context)
     stress = f'\n\nStress this:\n{as_data(focus)}' if focus else ''
-    spoken = transcript_parts(transcript, MOST)
+    spoken = transcript_parts(transcript, MAX_CHARACTERS)
     parts = []
     for number, part in enumerate(spoken, 1):
         parts.append(await _notes(context, f'{WRITE}{_part_note(number, spoken)}', part, stress))

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from engine.records.frozen import FrozenModel
 from engine.tools.artifacts import ToolOutput
-from engine.tools.builtin.podcast.show_notes import MOST
+from engine.tools.builtin.podcast.show_notes import MAX_CHARACTERS
 from engine.tools.builtin.podcast.transcript_processor import transcript_of, transcript_parts
 from engine.tools.builtin.prompt_templates import as_data
 from engine.tools.protocol import ToolContext, tool
@@ -44,7 +44,7 @@ async def social_clips(
 ) -> ToolOutput:
     """Find quotations for short clips, each with its time and a post. The times come from the transcript."""
     transcript = transcript_of(context)
-    parts = transcript_parts(transcript, MOST)
+    parts = transcript_parts(transcript, MAX_CHARACTERS)
     found: list[dict[str, Any]] = []
     invented: list[str] = []
     for part, wanted in zip(parts, _shares(count, len(parts)), strict=True):

@@ -16,7 +16,7 @@ from engine.tools.sources import transcript
 
 FILE = 'transcript.txt'
 """A file in the agent's folder, in any supported format."""
-MOST_SHOWN = 55_000
+MAX_SHOWN = 55_000
 """Maximum characters of one answer; longer transcripts are continued from a time."""
 
 
@@ -98,7 +98,7 @@ def _page(found: Mapping[str, Any], begin: float) -> str:
     size = 0
     for place in range(first, len(lines)):
         size += len(lines[place]) + 1
-        if size > MOST_SHOWN and place > first:
+        if size > MAX_SHOWN and place > first:
             shown, time = '\n'.join(lines[first:place]), transcript.format_time(found['cues'][place]['start'])
             return f'{shown}\n[There is more: read on with start={time}]'
     return '\n'.join(lines[first:]) or f'[Nothing is said after {transcript.format_time(begin)}]'

@@ -12,7 +12,7 @@ from engine.errors import ToolError
 from engine.tools.protocol import ToolContext, tool
 from engine.workspace.symbols import Symbol, find_symbols
 
-MOST_FILES, MOST_BYTES, MOST_SHOWN = 1_000, 1 << 20, 200
+MAX_FILES, MAX_BYTES, MAX_SHOWN = 1_000, 1 << 20, 200
 KINDS = {'definition': ('class', 'function', 'variable'), 'usages': ('use', 'import')}
 
 
@@ -38,8 +38,8 @@ async def navigate(
         last = symbol.rpartition('.')[2]
         chosen = [place for place in found if place.kind in KINDS[what] and _matches(place, symbol, last)]
     lines = [f'{place.path}:{place.line}: {place.kind} {place.name}' for place in chosen]
-    more = [f'[there is more: these are the first {MOST_SHOWN}]'] if len(lines) > MOST_SHOWN else []
-    return '\n'.join([*lines[:MOST_SHOWN], *more]) or f'There is no {what} of {symbol or "anything"} here.'
+    more = [f'[there is more: these are the first {MAX_SHOWN}]'] if len(lines) > MAX_SHOWN else []
+    return '\n'.join([*lines[:MAX_SHOWN], *more]) or f'There is no {what} of {symbol or "anything"} here.'
 
 
 def _matches(place: Symbol, symbol: str, last: str) -> bool:
@@ -51,8 +51,8 @@ async def _files(context: ToolContext, path: str) -> list[str]:
     if path.endswith('.py'):
         return [path]
     entries = await context.files.entries(path)
-    files = [entry for entry in entries if entry.kind == 'a file' and entry.size <= MOST_BYTES]
-    return [entry.path for entry in files][:MOST_FILES]
+    files = [entry for entry in entries if entry.kind == 'a file' and entry.size <= MAX_BYTES]
+    return [entry.path for entry in files][:MAX_FILES]
 
 
 async def _places(context: ToolContext, path: str, symbol: str) -> list[Symbol]:

@@ -13,14 +13,14 @@ from engine.tools.staleness import StalenessCheck
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.test_setup import dependency_mounts
 
-LONGEST = 600
+MAX_SECONDS = 600
 
 
-@tool(category='commands', needs=('sandbox',), side_effects=True, seconds=LONGEST + 30)
+@tool(category='commands', needs=('sandbox',), side_effects=True, seconds=MAX_SECONDS + 30)
 async def run_command(
     context: ToolContext,
     command: Annotated[str, Field(min_length=1, max_length=20_000, description='As for a shell')],
-    seconds: Annotated[float, Field(gt=0, le=LONGEST, description='How long it may take')] = 120,
+    seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='How long it may take')] = 120,
 ) -> ToolOutput:
     """Run a shell command in your folder; nothing else can be changed, and there is no network."""
     shell = shutil.which('bash') or 'sh'

@@ -14,14 +14,14 @@ from engine.tools.protocol import ToolContext, tool
 from engine.workspace.sandbox.test_run import run_test_suite, select_tests
 from engine.workspace.test_setup import changed_tests, dependency_mounts
 
-LONGEST = 600
+MAX_SECONDS = 600
 
 
 @tool(
     category='commands',
     needs=('sandbox',),
     side_effects=True,
-    seconds=LONGEST + 30,
+    seconds=MAX_SECONDS + 30,
     hint='After each change; without a path and a keyword before you say that the work is done.',
     produces=('test_result', 'test_report'),
 )
@@ -29,7 +29,7 @@ async def run_tests(
     context: ToolContext,
     path: Annotated[str, Field(description='A file or a folder with tests; nothing for all of them')] = '',
     keyword: Annotated[str, Field(max_length=200, description='Only tests whose names fit this')] = '',
-    seconds: Annotated[float, Field(gt=0, le=LONGEST, description='How long they may take')] = 120,
+    seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='How long they may take')] = 120,
 ) -> ToolOutput:
     """Run your tests: how many passed, and what went wrong in the others."""
     setup: Mapping[str, str] = context.facts.get('tests') or {}

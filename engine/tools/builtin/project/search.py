@@ -14,9 +14,9 @@ from engine.workspace.confined_dir import split_path
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.workspace import Workspace
 
-MOST = 200
+MAX_LINES = 200
 """Maximum number of lines shown."""
-MOST_WIDE = 300
+MAX_WIDTH = 300
 PLACES = '/usr/local/bin:/usr/bin:/bin'
 """Where ripgrep is visible inside the sandbox."""
 
@@ -40,7 +40,7 @@ async def search(
     ripgrep = shutil.which('rg', path=PLACES)
     own = [sys.executable, '-I', '-c', PROGRAM, str(int(literal)), pattern, place]
     by_ripgrep = ['rg', '--line-number', '--no-heading', '--with-filename', '--color=never', '--sort=path']
-    by_ripgrep += ['--hidden', '--glob=!.git', f'--max-columns={MOST_WIDE}', *(['--fixed-strings'] * literal)]
+    by_ripgrep += ['--hidden', '--glob=!.git', f'--max-columns={MAX_WIDTH}', *(['--fixed-strings'] * literal)]
     command = [*by_ripgrep, '-e', pattern, '--', place] if ripgrep else own
     ran = await context.commands.run(command, context.files, limits=Limits(seconds=30, output=1 << 20))
     nothing = ran.code == 1 and not ran.output
@@ -52,8 +52,8 @@ async def search(
 def _report(lines: list[str]) -> str:
     if not lines:
         return 'Nothing matches.'
-    more = [f'[there is more: these are the first {MOST} lines]'] if len(lines) > MOST else []
-    return '\n'.join([*lines[:MOST], *more])
+    more = [f'[there is more: these are the first {MAX_LINES} lines]'] if len(lines) > MAX_LINES else []
+    return '\n'.join([*lines[:MAX_LINES], *more])
 
 
 async def _search_files(files: Workspace, text: str, place: str) -> list[str]:
@@ -65,9 +65,9 @@ async def _search_files(files: Workspace, text: str, place: str) -> list[str]:
     found: list[str] = []
     for path in paths:
         lines = (await files.read(path)).decode(errors='replace').split('\n')
-        hits = (f'{path}:{number}:{line[:MOST_WIDE]}' for number, line in enumerate(lines, 1) if text in line)
+        hits = (f'{path}:{number}:{line[:MAX_WIDTH]}' for number, line in enumerate(lines, 1) if text in line)
         found.extend(hits)
-        if len(found) > MOST:
+        if len(found) > MAX_LINES:
             break
     return found
 
@@ -104,6 +104,6 @@ for path in walk(place):
     for number, line in enumerate(data.decode(errors='replace').split('\\n'), 1):
         if matches(line):
             found = True
-            print(f'{{path}}:{{number}}:{{line[:{MOST_WIDE}]}}')
+            print(f'{{path}}:{{number}}:{{line[:{MAX_WIDTH}]}}')
 sys.exit(0 if found else 1)
 """

@@ -24,7 +24,7 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
 }
-MOST_BITS = 2_048
+MAX_BITS = 2_048
 """Maximum bits of an integer: larger ones are slow to compute, and nobody reads them."""
 
 
@@ -56,7 +56,7 @@ def _value(node: ast.expr) -> Any:
                 whole
                 and isinstance(op, ast.Pow)
                 and abs(first) > 1
-                and first.bit_length() * second > MOST_BITS
+                and first.bit_length() * second > MAX_BITS
             ):
                 raise OverflowError(TOO_LARGE)
             return _check_number(OPERATORS[type(op)](first, second))
@@ -66,7 +66,7 @@ def _value(node: ast.expr) -> Any:
 def _check_number(value: Any) -> int | float:
     if isinstance(value, complex):
         raise ArithmeticError('the result is not a real number')
-    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise OverflowError(TOO_LARGE)
     if isinstance(value, float) and not math.isfinite(value):
         raise OverflowError(TOO_LARGE)

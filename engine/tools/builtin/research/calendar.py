@@ -14,7 +14,7 @@ from engine.tools.artifacts import ToolOutput
 from engine.tools.protocol import ToolContext, tool
 from engine.tools.sources import web
 
-MOST_EVENTS = 100
+MAX_EVENTS = 100
 FILE = 'calendar.ics'
 """A file in the agent's folder."""
 TOO_OFTEN = re.compile(rb'FREQ=(SECONDLY|MINUTELY)', re.I)
@@ -69,7 +69,7 @@ def _events(data: bytes, first: dt.date, end: dt.date) -> list[dict[str, Any]]:
     read = icalendar.Calendar.from_ical(data)
     found = recurring_ical_events.of(read, skip_bad_series=True).between(first, end)
     events = sorted((_event(item) for item in found), key=lambda event: (event['start'], event['title']))
-    return events[:MOST_EVENTS]
+    return events[:MAX_EVENTS]
 
 
 def _event(item: Any) -> dict[str, Any]:

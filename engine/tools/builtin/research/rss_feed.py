@@ -15,7 +15,7 @@ from engine.tools.artifacts import ToolOutput
 from engine.tools.protocol import ToolContext, tool
 from engine.tools.sources import page, web
 
-MOST_SUMMARY = 400
+MAX_SUMMARY = 400
 
 
 @tool(
@@ -63,5 +63,5 @@ def _entry(entry: Any) -> dict[str, Any]:
         'title': ' '.join(entry.get('title', 'Untitled').split()),
         'link': entry.get('link', ''),
         'published': time.strftime('%Y-%m-%d', when) if when else '',
-        'summary': clip(summary, MOST_SUMMARY),
+        'summary': clip(summary, MAX_SUMMARY),
     }

@@ -14,7 +14,7 @@ from engine.tools.builtin.writing.assemble_content import content_of
 from engine.tools.protocol import ToolContext, tool
 
 Network = Literal['mastodon', 'bluesky', 'x', 'linkedin']
-MOST: dict[str, int] = {'mastodon': 500, 'bluesky': 300, 'x': 280, 'linkedin': 3_000}
+MAX_LENGTHS: dict[str, int] = {'mastodon': 500, 'bluesky': 300, 'x': 280, 'linkedin': 3_000}
 """Each network's maximum characters per post."""
 
 
@@ -50,13 +50,13 @@ async def generate_social_posts(
 ) -> ToolOutput:
     """Create promotional posts for social media."""
     text = content or content_of(context)
-    limits = ', '.join(f'{network} (at most {MOST[network]} characters)' for network in networks)
+    limits = ', '.join(f'{network} (at most {MAX_LENGTHS[network]} characters)' for network in networks)
     found: SocialPosts = await context.ask(
         f'Write one post each for {limits}, to promote this text:\n\n{as_data(text)}', output=SocialPosts
     )
-    long = [post for post in found.posts if len(post.text) > MOST[post.network]]
+    long = [post for post in found.posts if len(post.text) > MAX_LENGTHS[post.network]]
     if long:
         network = long[0].network
-        raise ToolError(f'the post for {network} came out longer than {MOST[network]} characters')
+        raise ToolError(f'the post for {network} came out longer than {MAX_LENGTHS[network]} characters')
     listed = '\n\n'.join(f'{post.network}: {post.text}' for post in found.posts)
     return ToolOutput(text=listed, artifacts={'social_posts': [post.model_dump() for post in found.posts]})

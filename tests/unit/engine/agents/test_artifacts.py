@@ -13,7 +13,7 @@ from engine.agents.chart import agent
 from engine.errors import ModelError, ToolError
 from engine.models.protocol import ModelRequest
 from engine.tools import ToolOutput
-from engine.tools.artifacts import MOST_KEPT
+from engine.tools.artifacts import MAX_JOURNALED
 from engine.tools.protocol import tool
 from tests.support.harness import FakeModel, HastyClock, calls, catalog, in_turn
 
@@ -110,10 +110,10 @@ async def test_parts_made_in_parallel_are_joined_in_call_order() -> None:
 
 
 async def test_a_long_artifact_is_cut_in_the_journal_and_whole_for_tools() -> None:
-    size = MOST_KEPT + 5_000
+    size = MAX_JOURNALED + 5_000
     view, texts, _, _ = await run(in_turn(calls(('long', {'size': size})), calls(('look', {})), 'end'))
     made = view.agents['working']['artifacts']['text']
-    assert made['size'] == size and len(made['value']) == MOST_KEPT and len(made['kept']) == 64
+    assert made['size'] == size and len(made['value']) == MAX_JOURNALED and len(made['kept']) == 64
     assert texts[-1] == f' {size}'
 
 

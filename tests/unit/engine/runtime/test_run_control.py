@@ -12,7 +12,7 @@ from engine import Conductor, EventRefused, InvalidInput, Memory, Pattern, Patte
 from engine.agents.chart import agent
 from engine.errors import UnknownPattern, UnknownRun
 from engine.journal import Fold, MemoryJournal
-from engine.journal.projection import MOST_KEYS
+from engine.journal.projection import MAX_KEYS
 from engine.records import RunId
 from engine.runtime import acting_as, run_factory
 from tests.support.harness import FakeModel, Lone, catalog, start_run
@@ -177,7 +177,7 @@ async def test_a_long_text_is_shortened_to_a_title(conductor: Conductor) -> None
 async def test_parameter_dependent_charts_are_validated_and_not_cached_forever(
     conductor: Conductor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_factory, 'MOST_CHARTS', 5)
+    monkeypatch.setattr(run_factory, 'MAX_CHARTS', 5)
 
     class Sized(Pattern):
         class Parameters(BaseModel):
@@ -233,13 +233,13 @@ async def test_a_repeated_event_is_known_from_a_snapshot(conductor: Conductor) -
 
 async def test_a_run_knows_its_latest_keys(conductor: Conductor) -> None:
     run = await start_run(conductor, 'counting')
-    for number in range(MOST_KEYS + 1):
+    for number in range(MAX_KEYS + 1):
         await conductor.send(run, 'add', key=f'{number}')
-    for number in (MOST_KEYS, 1):
+    for number in (MAX_KEYS, 1):
         await conductor.send(run, 'add', key=f'{number}')
-    assert await counted(conductor, run) == MOST_KEYS + 1
+    assert await counted(conductor, run) == MAX_KEYS + 1
     await conductor.send(run, 'add', key='0')
-    assert await counted(conductor, run) == MOST_KEYS + 2
+    assert await counted(conductor, run) == MAX_KEYS + 2
 
 
 async def test_the_same_key_of_another_person_run_or_event_is_another(conductor: Conductor) -> None:

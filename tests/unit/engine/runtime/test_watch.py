@@ -58,7 +58,7 @@ async def test_a_missing_run_cannot_be_watched(after: int) -> None:
 
 
 async def test_a_slow_reader_catches_up_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed_module, 'MOST_WAITING', 3)
+    monkeypatch.setattr(feed_module, 'MAX_WAITING', 3)
     async with make_conductor() as conductor:
         run = (await conductor.start('pipeline', {'task': 'six?'})).id
         seen: list[int] = []
@@ -71,7 +71,7 @@ async def test_a_slow_reader_catches_up_from_the_journal(monkeypatch: pytest.Mon
 
 
 async def test_an_overrun_reader_gets_current_texts_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed_module, 'MOST_WAITING', 3)
+    monkeypatch.setattr(feed_module, 'MAX_WAITING', 3)
     feed = Feed()
     with feed.subscribe(RUN) as reader:
         for word in 'abcdefg':
@@ -263,7 +263,7 @@ async def test_steps_from_the_feed_are_not_read_from_the_journal() -> None:
 
 
 async def test_a_dropped_step_is_read_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed_module, 'MOST_WAITING', 3)
+    monkeypatch.setattr(feed_module, 'MAX_WAITING', 3)
     async with make_conductor(lambda request: asyncio.Event()) as conductor:
         run = (await conductor.start('lone')).id
         seen: list[int] = []

@@ -155,7 +155,7 @@ async def test_parallel_reviews_of_other_tasks_share_one_chart() -> None:
 
 
 async def test_the_least_recently_used_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr('engine.runtime.run_factory.MOST_CHARTS', 2)
+    monkeypatch.setattr('engine.runtime.run_factory.MAX_CHARTS', 2)
     async with Conductor() as conductor:
         charts = conductor._live.charts
         one = charts.of(Branching(Wanted()))

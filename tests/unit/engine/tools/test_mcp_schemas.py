@@ -29,7 +29,7 @@ def widen(fields: int, help: str = '') -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    'schema', [nest(5_000), nest(40), widen(remote_tool.MOST_FIELDS + 1), widen(20, help='x' * 5_000)]
+    'schema', [nest(5_000), nest(40), widen(remote_tool.MAX_FIELDS + 1), widen(20, help='x' * 5_000)]
 )  # fmt: skip
 def test_a_schema_that_is_too_large_is_left_out(schema: dict[str, Any]) -> None:
     tool = tool_with(schema)
@@ -38,7 +38,7 @@ def test_a_schema_that_is_too_large_is_left_out(schema: dict[str, Any]) -> None:
     assert tool.arguments.model_validate({'a1': [1]}).model_extra == {'a1': [1]}
 
 
-@pytest.mark.parametrize('schema', [nest(20), widen(remote_tool.MOST_FIELDS), widen(20, help='x' * 4_000)])
+@pytest.mark.parametrize('schema', [nest(20), widen(remote_tool.MAX_FIELDS), widen(20, help='x' * 4_000)])
 def test_a_large_schema_is_given_as_it_is(schema: dict[str, Any]) -> None:
     tool = tool_with(schema)
     assert (tool.spec.schema, tool.spec.description) == (schema, 'Find it.')

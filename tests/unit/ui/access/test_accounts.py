@@ -10,7 +10,7 @@ from engine import InvalidInput, SimulatedClock
 from engine.errors import SignedOut
 from engine.journal import EntryQuery, MemoryJournal
 from ui.access.access import TRIES, WINDOW, Access, LoginRefused, network
-from ui.access.accounts import IDLE, LONGEST
+from ui.access.accounts import IDLE, MAX_SESSION
 from ui.access.audit_log import AuditQuery, as_csv
 from ui.access.caller import Role
 from ui.access.login import own_path
@@ -92,7 +92,7 @@ async def test_sessions_end_when_idle_and_after_a_maximum(access: Access, clock:
     await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
     secret = await access.accounts.begin_session('ada', 'password', '', '')
     lived = 0.0
-    while lived + IDLE / 2 < LONGEST:
+    while lived + IDLE / 2 < MAX_SESSION:
         await clock.advance(IDLE / 2)
         lived += IDLE / 2
         await access.by_session(secret)

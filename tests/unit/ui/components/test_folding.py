@@ -4,7 +4,7 @@ import pytest
 
 from engine import Conductor
 from ui.components.diagram.folding import (
-    MOST_STATES,
+    MAX_STATES,
     agent_paths,
     count_drawn,
     default_folds,
@@ -23,7 +23,7 @@ REVIEW = CONDUCTOR.draw('parallel-review')
 def test_each_pattern_is_drawn_with_a_limited_number_of_states(pattern):
     shape = CONDUCTOR.draw(pattern)
     folded = default_folds(shape)
-    assert count_drawn(shape, folded) <= MOST_STATES
+    assert count_drawn(shape, folded) <= MAX_STATES
     text = dot(shape, folded=folded)
     assert sum(f'id="s:{state.path}"' in text for state in shape.states) == count_drawn(shape, folded)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from engine import Conductor
-from ui.components.diagram.thumbnail import MOST_INSIDE, Station, build_thumbnail
+from ui.components.diagram.thumbnail import MAX_INSIDE, Station, build_thumbnail
 
 CONDUCTOR = Conductor()
 
@@ -37,9 +37,9 @@ def test_a_short_path_shows_its_contents():
 
 
 def test_an_agent_is_shown_with_its_first_tools():
-    tools = [f'tool{number}' for number in range(MOST_INSIDE + 2)]
+    tools = [f'tool{number}' for number in range(MAX_INSIDE + 2)]
     working = build_thumbnail(CONDUCTOR.draw('blog'), tools)[1]
-    assert working.inside == tuple(tools[:MOST_INSIDE])
+    assert working.inside == tuple(tools[:MAX_INSIDE])
     assert working.more == 2
 
 

@@ -143,10 +143,10 @@ async def test_a_thousand_steps_take_a_few_megabytes(conductor: Conductor) -> No
 
 async def test_a_run_too_long_for_a_page_is_refused(conductor: Conductor, monkeypatch: Any) -> None:
     run = await pipeline(conductor)
-    monkeypatch.setattr(run_history, 'MOST_TEXT', 10)
+    monkeypatch.setattr(run_history, 'MAX_TEXT', 10)
     with pytest.raises(CannotExport, match='bundle'):
         await render_page(conductor, run)
-    monkeypatch.setattr(run_history, 'MOST_STEPS', 5)
+    monkeypatch.setattr(run_history, 'MAX_STEPS', 5)
     with pytest.raises(CannotExport, match='5 at most'):
         await render_page(conductor, run)
 

@@ -4,8 +4,8 @@ import pytest
 
 from ui.pages.run.player.timing import (
     FRAME,
-    LONGEST_WAIT,
-    SHORTEST_WAIT,
+    MAX_WAIT,
+    MIN_WAIT,
     SPEEDS,
     advance,
     seconds_until_next,
@@ -17,9 +17,9 @@ TIMES = [100.0, 100.0, 100.4, 160.4, 161.4]
 
 
 def test_long_waits_are_shortened_and_short_ones_lengthened():
-    assert wait_after(TIMES, 1, folded=True) == SHORTEST_WAIT
+    assert wait_after(TIMES, 1, folded=True) == MIN_WAIT
     assert wait_after(TIMES, 2, folded=True) == pytest.approx(0.4)
-    assert wait_after(TIMES, 3, folded=True) == LONGEST_WAIT
+    assert wait_after(TIMES, 3, folded=True) == MAX_WAIT
     assert wait_after(TIMES, 3, folded=False) == pytest.approx(60)
     assert wait_after(TIMES, 5, folded=True) == wait_after(TIMES, 0, folded=True) == 0
 

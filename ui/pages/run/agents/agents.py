@@ -27,7 +27,7 @@ from ui.pages.run.agents.task_cards import TaskCards
 from ui.pages.run.context import RunContext
 from ui.replay.conversation import json_to_markdown
 
-LEAST_HEIGHT, LEAST_WIDTH = '150px', '150px'
+MIN_HEIGHT, MIN_WIDTH = '150px', '150px'
 
 
 class AgentPanes:
@@ -222,8 +222,8 @@ class AgentPanes:
         columns = columns_for(len(panes), wide=self._wide)
         rows = -(-len(panes) // columns)
         self._grid.style(
-            f'grid-template-columns: {tracks(columns, "c", LEAST_WIDTH)};'
-            f'grid-template-rows: {tracks(max(rows, 1), "r", LEAST_HEIGHT)}'
+            f'grid-template-columns: {tracks(columns, "c", MIN_WIDTH)};'
+            f'grid-template-rows: {tracks(max(rows, 1), "r", MIN_HEIGHT)}'
         )
         for path, cell in zip(panes, lay_out_panes(len(panes), columns), strict=True):
             self._panes[path].root.style(cell.style)

@@ -17,7 +17,7 @@ from ui.replay.conversation import transcript_entry
 
 REACH = 400
 """Steps read at once."""
-MOST = 5_000
+MAX_LOADED = 5_000
 """Messages loaded without being asked for; earlier ones on demand."""
 
 
@@ -32,7 +32,7 @@ class Transcript:
         self._open = self._busy = False
         with ui.element('div').classes('transcript'):
             self._earlier = button('Show earlier', icon='expand_less', kind='quiet')
-            self._earlier.on('click', lambda: self._read_back(MOST))
+            self._earlier.on('click', lambda: self._read_back(MAX_LOADED))
             self._messages = TranscriptList(label='Transcript')
             with ui.element('div') as self._none:
                 empty_state('forum', 'No messages yet.')
@@ -61,10 +61,12 @@ class Transcript:
                 self._messages.empty()
                 self._from = self._until = start
             self._take(await self._conductor.transitions(self._run, after=self._until, until=at))
-        more = self._from > 0 and len(self._steps) < MOST and not self._busy
+        more = self._from > 0 and len(self._steps) < MAX_LOADED and not self._busy
         self._say(more=more)
         if more:
-            create_page_task(self._messages, self._read_back(MOST - len(self._steps)), 'read a transcript')
+            create_page_task(
+                self._messages, self._read_back(MAX_LOADED - len(self._steps)), 'read a transcript'
+            )
 
     async def _read_back(self, most: int) -> None:
         """Load earlier steps, a stretch at a time, up to about `most` messages."""

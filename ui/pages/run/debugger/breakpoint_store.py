@@ -14,7 +14,7 @@ from ui.formatting.debugger import breakpoint_label
 from ui.formatting.steps import short_json
 from ui.pages.run.debugger.controller import DebugController
 
-LONGEST = 60
+MAX_VALUE = 60
 """Longer values are cut."""
 
 
@@ -57,7 +57,7 @@ class BreakpointStore:
 
     def _probe(self) -> Probe:
         memory = self._stepper.view.memory if self._stepper.view else {}
-        fields = {name: short_json(value, LONGEST) for name, value in memory.items()}
+        fields = {name: short_json(value, MAX_VALUE) for name, value in memory.items()}
         return Probe(read=self._check_condition, fields=fields)
 
     async def _check_condition(self, text: str) -> ConditionFeedback:
@@ -71,7 +71,9 @@ class BreakpointStore:
             return ConditionFeedback()
         if found.problem:
             return ConditionFeedback(now=f'At step {found.seq} it cannot be evaluated: {found.problem}.')
-        values = ', '.join(f'{name} is {short_json(value, LONGEST)}' for name, value in found.values.items())
+        values = ', '.join(
+            f'{name} is {short_json(value, MAX_VALUE)}' for name, value in found.values.items()
+        )
         answer = str(found.holds).lower()
         return ConditionFeedback(
             now=f'At step {found.seq} it is {answer}' + (f': {values}.' if values else '.')

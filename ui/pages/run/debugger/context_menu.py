@@ -20,7 +20,7 @@ from ui.formatting.steps import edge_text, path_text
 from ui.pages.run.debugger.breakpoint_store import BreakpointStore
 from ui.pages.run.debugger.controller import DebugController
 
-MOST = 6
+MAX_EDGES = 6
 """At most so many edges behind one line get an entry of their own."""
 
 
@@ -62,7 +62,7 @@ class ContextMenu:
         entries: list[MenuEntry] = []
         if kind == 'edge':
             title, names = f'Transition {edge_text(name)}', edges_of(shape, name, folded)
-            for one in names[:MOST] if self._stepper.steerable else ():
+            for one in names[:MAX_EDGES] if self._stepper.steerable else ():
                 entries += self._at(Breakpoint(edge=one), edge_text(one) if len(names) > 1 else 'it is taken')
         elif kind == 'state' and shape.state(name):
             title = f'State {path_text(name)}'
@@ -70,7 +70,7 @@ class ContextMenu:
         else:
             view = self._stepper.view
             title = 'Breakpoints'
-            for leaf in (view.active if view else ())[:MOST]:
+            for leaf in (view.active if view else ())[:MAX_EDGES]:
                 entries += self._at(Breakpoint(leave=leaf), f'{path_text(leaf)} is left')
         if self._stepper.steerable:
             entries.append(

@@ -25,7 +25,7 @@ from ui.pages.run.diagram.checklist import PlanChecklist
 from ui.pages.run.diagram.edge_explanation import EdgeExplanation
 from ui.replay.live import Follower
 
-MOST_STEPS = 2_000
+MAX_STEPS = 2_000
 """Of longer runs, a slider that is dragged asks for each position: their highlights are a large message."""
 LARGE = 'Enlarge the diagram'
 
@@ -132,7 +132,7 @@ class ChartPane:
     def preload(self) -> None:
         """Give the browser the highlights of all steps: a slider is being dragged."""
         index = self._follower.index
-        if not 0 < index.seq <= MOST_STEPS:
+        if not 0 < index.seq <= MAX_STEPS:
             return
         self._drawing.preload(
             {

@@ -35,7 +35,7 @@ CHOSEN = """(event) => {
     emit(!drawer.open);
 }"""
 """At a click, before it opens or closes: the panel has its height at once."""
-DEEPEST = 6
+MAX_DEPTH = 6
 """Levels of nested steps that are shown."""
 
 
@@ -109,7 +109,7 @@ class PlanChecklist:
                     if result:
                         self._result(path, result)
                 inner = plan_steps(step.get('steps'))
-                if inner and depth < DEEPEST:
+                if inner and depth < MAX_DEPTH:
                     self._draw(inner, path, depth + 1)
 
     async def _go(self, name: str) -> None:

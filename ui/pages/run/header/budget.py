@@ -17,7 +17,7 @@ from ui.formatting.steps import duration
 from ui.formatting.usage import dollars
 
 NAMES = {'tokens': 'Tokens', 'cost': 'Cost', 'seconds': 'Time'}
-SAID: dict[str, Callable[[float], str]] = {
+FORMATS: dict[str, Callable[[float], str]] = {
     'tokens': lambda amount: f'{amount:,.0f}',
     'cost': dollars,
     'seconds': duration,
@@ -72,7 +72,7 @@ class BudgetBars:
             Text('p', 'The run continues with the added budget, unless it has ended.')
             fields: dict[str, ui.number] = {}
             for kind, gauge in view.budget.items():
-                say = SAID[kind]
+                say = FORMATS[kind]
                 fields[kind] = ui.number(
                     MORE[kind],
                     min=0,
@@ -117,7 +117,7 @@ def _bar(kind: str) -> tuple[ui.element, Text]:
 
 
 def _fill(meter: ui.element, text: Text, kind: str, gauge: Gauge) -> None:
-    left, say = max(0.0, gauge.limit - gauge.used), SAID[kind]
+    left, say = max(0.0, gauge.limit - gauge.used), FORMATS[kind]
     percent = round(100 * left / gauge.limit)
     state = 'spent' if gauge.exhausted or not left else 'low' if gauge.warned else ''
     word = {'spent': ', used up', 'low': ', running low', '': ''}[state]

@@ -35,7 +35,7 @@ from ui.replay.marks import marks_of
 DETAILED = ('pause', 'human', 'restart', 'budget')
 """Kinds of marks that say more than the name of the event."""
 BREAKPOINTS = 'Breakpoints'
-SHORTEST = 0.05
+MIN_DURATION = 0.05
 """Seconds between two steps that are told: less would read as 0.0 s."""
 
 
@@ -164,7 +164,7 @@ class Inspector:
         ui.label(f'Step {step.seq}').classes('step-number num')
         ui.label(headline(step)).classes('step-title')
         facts = [f'Triggered by step {step.seq - 1}'] if step.raised else []
-        facts += [f'{duration(since)} after the previous step'] if since and since >= SHORTEST else []
+        facts += [f'{duration(since)} after the previous step'] if since and since >= MIN_DURATION else []
         facts += [f'attempt {step.event.attempt}'] if step.event.attempt > 1 else []
         ui.label(' · '.join(facts)).classes('muted small')
         if step.event.data.get('error'):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-LONGEST_WAIT = 1.5
+MAX_WAIT = 1.5
 """The longest wait in seconds when idle time is skipped."""
-SHORTEST_WAIT = 0.05
+MIN_WAIT = 0.05
 """The least time a step is shown at normal speed: many are recorded at the same moment."""
 FRAME = 1 / 30
 """The least time between two positions: at high speed, steps in between are skipped."""
@@ -23,8 +23,8 @@ def wait_after(times: Sequence[float], at: int, *, folded: bool) -> float:
     """
     if not 0 < at < len(times):
         return 0.0
-    wait = max(times[at] - times[at - 1], SHORTEST_WAIT)
-    return min(wait, LONGEST_WAIT) if folded else wait
+    wait = max(times[at] - times[at - 1], MIN_WAIT)
+    return min(wait, MAX_WAIT) if folded else wait
 
 
 def advance(times: Sequence[float], at: int, seconds: float, *, folded: bool) -> tuple[int, float]:

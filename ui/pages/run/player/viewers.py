@@ -9,7 +9,7 @@ from nicegui import ui
 from ui.components.widgets import Text, set_attributes
 from ui.web.presence import Viewer
 
-MOST = 3
+MAX_SHOWN = 3
 """People that are shown one by one."""
 
 
@@ -25,7 +25,7 @@ class Viewers:
             .classes('viewers')
             .props('role="group" aria-label="Also viewing"') as self._root
         ):
-            for index in range(MOST):
+            for index in range(MAX_SHOWN):
                 with ui.element('button').classes('viewer').props('type="button"') as one:
                     ui.icon('visibility').props('size="14px" aria-hidden="true"')
                     self._names.append(Text('span', ''))
@@ -48,7 +48,7 @@ class Viewers:
                 description = self._describe(others[index])
                 self._names[index].show(_brief(others[index]))
                 set_attributes(one, aria_label=description, title=description)
-        self._more.show(f'+{len(others) - MOST}' if len(others) > MOST else '')
+        self._more.show(f'+{len(others) - MAX_SHOWN}' if len(others) > MAX_SHOWN else '')
         self._root.set_visibility(bool(others))
 
     def _describe(self, other: Viewer) -> str:

@@ -116,6 +116,20 @@ def test_what_is_read_of_one_worker_stays_while_the_next_one_works(open_page, ne
     expect(pane).not_to_contain_text(selected)
 
 
+def test_a_pane_that_is_read_keeps_its_size_as_others_begin_to_work(open_page, new_server):
+    new_server.pace = 60
+    new_server.start()
+    page = follow(open_page, new_server.sample('time-bounded', 'other currencies', ended=False))
+    select(page)
+    pane = page.locator('.agent:visible')
+    before = pane.first.bounding_box()
+    turn = page.get_by_role('button', name=re.compile('^Show Supervisor'))
+    expect(turn.or_(pane.nth(1))).to_be_visible(timeout=PATIENCE)
+    assert pane.first.bounding_box() == before
+    turn.click()
+    expect(pane.first).to_contain_text('Supervisor')
+
+
 @pytest.mark.parametrize('width', [1440, 1024, 390])
 def test_drafts_and_the_end_of_a_run_shift_nothing(open_page, server, width):
     page = open_page(width=width)

@@ -89,8 +89,6 @@ class AgentPanes:
             self._beside = self._members(view, now)
         elif not (self._engaged and live and self._key):
             self._key, self._beside = wanted, now
-        elif self._key == wanted:
-            self._beside = [*self._beside, *(path for path in now if path not in self._beside)]
         self._alone = self._alone if self._alone in self._beside else ''
         for path, pane in self._panes.items():
             shown = path in self._beside
@@ -107,7 +105,7 @@ class AgentPanes:
         self._arrange()
         self._nobody.set_visibility(not self._beside and self._key != RESULT)
         self._show_result(view, shown=self._key == RESULT)
-        self._say(view, wanted, live=live)
+        self._say(view, wanted, now)
 
     async def count_files(self, view: View) -> None:
         """Count the files of the agents' folders at this step, and show the counts."""
@@ -172,18 +170,18 @@ class AgentPanes:
         picked = next((stage for stage in self._stages if stage.key == self._picked), None)
         return self._visible.active_agents(picked, view) if picked else []
 
-    def _say(self, view: View, wanted: str, *, live: bool) -> None:
+    def _say(self, view: View, wanted: str, now: Sequence[str]) -> None:
         self._row.show(view, self._key, has_result=view.status.ended and self._has_result(view))
-        elsewhere = bool(wanted) and wanted != self._key
-        waits = next(
-            (pane.next for path, pane in self._panes.items() if path in self._beside and pane.next), ''
-        )
-        self._follow.set_visibility(elsewhere or bool(waits))
-        if elsewhere:
+        title = ''
+        if wanted and wanted != self._key:
             title = next((stage.title for stage in self._stages if stage.key == wanted), 'the result')
-            self._follow_text.show('Show the result' if wanted == RESULT else f'Show {title}')
-        elif waits:
-            self._follow_text.show(f'Show {waits}')
+        elif not self._picked:
+            waiting = (pane.next for path, pane in self._panes.items() if path in self._beside and pane.next)
+            others = (self._context.name_of(path) for path in now if path not in self._beside)
+            title = next(waiting, '') or next(others, '')
+        self._follow.set_visibility(bool(title))
+        if title:
+            self._follow_text.show(f'Show {title}')
 
     def _activity(self, view: View, now: float) -> str:
         """What goes on: how the shown stage joined, what the engine does, or the active state."""

@@ -99,6 +99,7 @@ async def ask_event(
                 await send(given.model_dump(mode='json'))
             except InvalidInput as error:
                 form.refuse(error.problems)
+                form.go_to_problem()
             except EngineError as error:
                 notify_error(error)
                 dialog.submit(False)

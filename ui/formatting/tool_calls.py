@@ -16,6 +16,7 @@ from engine.records import clip
 from engine.tools import Tool
 from ui.formatting.problems import problems
 from ui.formatting.steps import duration, short_json
+from ui.formatting.values import json_problem
 
 Block = dict[str, Any]
 """What `Conversation` shows: kind, title, note, text; for tools also what `call_block` adds."""
@@ -173,10 +174,8 @@ def argument_problem(text: str, tool: Tool | None) -> str:
     """What is wrong with arguments that a person wrote for a call; '' if nothing."""
     try:
         values = json.loads(text.strip() or '{}')
-    except RecursionError:
-        return 'Nested too deeply.'
-    except ValueError as error:
-        return f'Invalid JSON: {error}.'
+    except (ValueError, RecursionError) as error:
+        return json_problem(error)
     if not isinstance(values, dict):
         return 'Must be a JSON object.'
     if tool is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -121,6 +122,14 @@ def with_list_ends(value: Any) -> Any:
 def as_sentence(text: str) -> str:
     """The text with a capital letter and a full stop."""
     return f'{text[:1].upper()}{text[1:].rstrip(".")}.' if text else ''
+
+
+def json_problem(error: Exception) -> str:
+    """What a person has to mend in a text that is not JSON."""
+    if not isinstance(error, json.JSONDecodeError):
+        return 'Nested too deeply.' if isinstance(error, RecursionError) else 'Invalid JSON.'
+    said = f'{error.msg[:1].lower()}{error.msg[1:]}'
+    return f'Invalid JSON: {said} (line {error.lineno}, column {error.colno}).'
 
 
 def first_sentence(text: str) -> str:

@@ -100,7 +100,9 @@ class Field:
             return ''
         if self.kind == 'list':
             return (', ' if self.inline else '\n').join(map(str, value))
-        return json.dumps(value, ensure_ascii=False, indent=2) if self.kind == 'json' else str(value)
+        if self.kind == 'json':
+            return json.dumps(value, ensure_ascii=False, indent=2)
+        return f'{value:g}' if isinstance(value, float) and value.is_integer() and value < 1e6 else str(value)
 
 
 def fields(model: type[BaseModel]) -> list[Field]:

@@ -13,7 +13,7 @@ from ui.components.forms.control import Control
 from ui.components.forms.fields import Field, fields
 from ui.components.widgets import Text
 from ui.formatting.problems import problems
-from ui.formatting.values import as_sentence
+from ui.formatting.values import as_sentence, json_problem
 
 
 class Form:
@@ -100,7 +100,7 @@ class Form:
             try:
                 values[name] = control.field.read(control.raw)
             except ValueError as error:
-                unread[name] = f'Invalid JSON: {error}.'
+                unread[name] = json_problem(error)
         try:
             parsed = self._model.model_validate(values)
         except ValidationError as error:

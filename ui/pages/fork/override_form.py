@@ -11,7 +11,7 @@ from ui.components.forms.control import Control
 from ui.components.forms.fields import Field
 from ui.components.theme import button
 from ui.components.widgets import Text
-from ui.formatting.values import count
+from ui.formatting.values import count, json_problem
 
 SHORT = 80
 """Longer texts get a field of several lines."""
@@ -60,7 +60,7 @@ class OverrideForm:
                 values[name] = self._fields[name].read(raw)
             except ValueError as error:
                 number = self._fields[name].inline
-                wrong[name] = 'Must be a number.' if number else f'Invalid JSON: {error}.'
+                wrong[name] = 'Must be a number.' if number else json_problem(error)
         self.complain(wrong)
         return values, wrong
 

@@ -157,6 +157,7 @@ class DestinationList:
                 except InvalidInput as error:
                     named = {'events': 'waiting'}
                     form.refuse({named.get(name, name): text for name, text in error.problems.items()})
+                    form.go_to_problem()
                 except EngineError as error:
                     dialog.submit(error)
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine import Catalog, InvalidInput
+from ui.formatting.values import json_problem
 from ui.services.schedules import Action, Interval, Schedule, SchedulePolicy, ScheduleSpec, Trigger
 
 OVERLAPS: dict[str, Any] = {
@@ -33,6 +34,7 @@ class _Fields(BaseModel):
     model_config = ConfigDict(str_strip_whitespace=True)
 
     name: str = Field(min_length=1, max_length=200, title='Name')
+    pattern: str = ''
     parameters: str = Field(
         '{}',
         title='Parameters',
@@ -183,7 +185,7 @@ def _json(field: str, text: str) -> dict[str, Any]:
     try:
         found = json.loads(text or '{}')
     except (ValueError, RecursionError) as error:
-        raise InvalidInput({field: f'Must be JSON: {error}'}) from None
+        raise InvalidInput({field: json_problem(error)}) from None
     if not isinstance(found, dict):
         raise InvalidInput({field: 'Must be a JSON object, in braces'})
     return found

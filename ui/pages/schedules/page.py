@@ -187,7 +187,7 @@ class StarterList(ABC, Generic[T]):
                     dialog.submit((await self.store(one, given.model_dump()),))
                 except InvalidInput as error:
                     form.refuse({fields.field_at(name): text for name, text in error.problems.items()})
-                    problem.show('; '.join(error.problems.values()))
+                    form.go_to_problem()
                 except EngineError as error:
                     problem.show(str(error))
 

@@ -83,7 +83,7 @@ def test_edited_arguments_are_checked_against_the_tool(text, problem):
 
 
 def test_json_errors_have_a_position():
-    assert argument_problem('{"path" "ab"}', write).startswith("Invalid JSON: Expecting ':' delimiter")
+    assert argument_problem('{"path" "ab"}', write).startswith("Invalid JSON: expecting ':' delimiter")
 
 
 def test_the_history_has_replies_retries_times_and_versions():

@@ -75,6 +75,7 @@ class QuestionForm:
             problems = {name.removeprefix('content.'): problem for name, problem in error.problems.items()}
             if self._form:
                 self._form.refuse(problems)
+                self._form.go_to_problem()
         except EngineError as error:
             await notify_errors(_show_refusal(error))
 

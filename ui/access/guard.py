@@ -158,12 +158,12 @@ class Guarded:
                 made = await method(*args, **options)
         except Exception as error:
             await self._record(
-                caller, path, runs=runs, said=_named_arguments(method, args, options), refused=str(error)
+                caller, path, runs=runs, details=_named_arguments(method, args, options), refused=str(error)
             )
             raise
         new = getattr(made, 'id', made)
         runs = runs or ([RunId(new)] if isinstance(new, str) else [])
-        await self._record(caller, path, runs=runs, said=_named_arguments(method, args, options))
+        await self._record(caller, path, runs=runs, details=_named_arguments(method, args, options))
         return made
 
     # Methods whose results are limited to what the caller may see.

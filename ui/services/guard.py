@@ -85,7 +85,7 @@ class _Guarded:
         async def do(*args: Any, **options: Any) -> Any:
             caller = await self._identity.check()
             details = {'name': str(getattr(args[0], 'name', args[0]))[:200]} if args else {}
-            note = functools.partial(self._record, caller, path, said=details)
+            note = functools.partial(self._record, caller, path, details=details)
             is_noted = role is not _VIEWER and name not in READING
             try:
                 caller.require(role, path)

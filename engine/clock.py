@@ -6,6 +6,7 @@ import asyncio
 import heapq
 import itertools
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 BOOT: int | None = getattr(time, 'CLOCK_BOOTTIME', None)
@@ -48,6 +49,28 @@ class RealClock(Clock):
     async def sleep(self, seconds: float) -> None:
         """Wait in real time."""
         await asyncio.sleep(seconds)
+
+
+class HistoryClock:
+    """A clock for one run: never earlier than its history, also if the machine's clock was set back since.
+
+    From there it goes on as fast as the other, so that time-outs and budgets last as long as ever.
+
+    Args:
+        clock: the clock of all runs.
+        latest: returns the time of the run's last step.
+    """
+
+    def __init__(self, clock: Clock, latest: Callable[[], float]) -> None:
+        self._clock, self._latest = clock, latest
+        self.ahead = 0.0
+        """Seconds that it is ahead of the other."""
+        self.sleep, self.sleep_until = clock.sleep, clock.sleep_until
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        self.ahead = max(self.ahead, self._latest() - self._clock.now())
+        return self._clock.now() + self.ahead
 
 
 def _monotonic() -> float:

@@ -9,6 +9,7 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
+from engine.clock import Clock
 from engine.errors import PASSING, FilesUnavailable, ModelError
 from engine.journal.projection import RunProjection
 from engine.journal.usage_records import by_model, usage_to_dict
@@ -37,7 +38,8 @@ class ActivityRunner:
     Args:
         chart: which state invokes what.
         projection: which states are active, and since when.
-        host: the clock, the models and tools, and the listeners to streamed text.
+        host: the models and tools, and the listeners to streamed text.
+        clock: the run's.
         current: returns the run's summary and its data.
         post: receives the endings.
         replayer: ends work in a fork as recorded.
@@ -48,12 +50,13 @@ class ActivityRunner:
         chart: Chart,
         projection: RunProjection,
         host: RuntimeContext,
+        clock: Clock,
         current: Callable[[], tuple[RunInfo, RunState]],
         post: Callable[[Event], None],
         replayer: ReplaySource | None = None,
     ) -> None:
         self._chart, self._projection, self._host = chart, projection, host
-        self._clock = host.services.clock
+        self._clock = clock
         self._current, self._post = current, post
         self._tasks: dict[StatePath, asyncio.Task[None]] = {}
         self._timers = Timeouts(chart, projection, self._clock, current, post)

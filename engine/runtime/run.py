@@ -7,6 +7,7 @@ import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from engine.clock import HistoryClock
 from engine.errors import (
     EngineError,
     EventRefused,
@@ -67,10 +68,17 @@ class Run:
         self._host, self._replayer = host, replayer
         self._recorder = Recorder(host, state.kept)
         self._mailbox = Mailbox(self._handle, host.services.share.turn)
+        self._clock = HistoryClock(host.services.clock, lambda: projection.time)
         self._work = ActivityRunner(
-            chart, projection, host, lambda: (self.info, self.state), self._mailbox.post, replayer
+            chart,
+            projection,
+            host,
+            self._clock,
+            lambda: (self.info, self.state),
+            self._mailbox.post,
+            replayer,
         )
-        self._enforcer = BudgetEnforcer(projection, self._work, host.services.clock, self._mailbox.post)
+        self._enforcer = BudgetEnforcer(projection, self._work, self._clock, self._mailbox.post)
         self._debugger = Debugger(projection, chart.shape, lambda: self.state)
         self.lost = ''
         """Why this process may no longer write to the run, if so."""
@@ -116,7 +124,7 @@ class Run:
     def deadline(self) -> float | None:
         """When something is due by time alone: a timeout, or what the budget requires."""
         due = [at for at in (self._work.deadline, self._enforcer.alarm) if at is not None]
-        return min(due, default=None)
+        return min(due) - self._clock.ahead if due else None
 
     def keep_timers(self) -> tuple[KeptTimer, ...]:
         """What is left of the timeouts, for whoever takes the run over."""
@@ -338,9 +346,9 @@ class Run:
         return replace(self._step(event), left=left, active=())
 
     def _now(self) -> float:
-        # A machine's clock may go back; a history's must not.
-        now = self._replayer.time if self._replayer and self._muted else self._host.services.clock.now()
-        return max(self.projection.time, now)
+        if self._replayer and self._muted:
+            return max(self.projection.time, self._replayer.time)
+        return self._clock.now()
 
     async def _carry_out(self, steps: list[Transition]) -> None:
         """Journal, then act. Raises `JournalError` if the run is no longer ours."""

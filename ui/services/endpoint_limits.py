@@ -83,13 +83,15 @@ class SharedState:
 
     @classmethod
     def of(cls, body: Mapping[str, Any], now: float) -> SharedState:
-        """What is still valid of an entry; unreadable parts are ignored."""
+        """What is still valid of an entry: nothing if it is unreadable, or the clock was set back since."""
         try:
+            if any(int(second) > now + LEASE for second in body['started']):
+                return cls()
             return cls(
                 processes={
                     name: CallReport(int(running), bool(waiting), float(seen))
                     for name, (running, waiting, seen) in body['processes'].items()
-                    if seen > now - LEASE
+                    if abs(now - seen) < LEASE
                 },
                 started={
                     int(second): StartedCalls(int(calls), int(tokens))

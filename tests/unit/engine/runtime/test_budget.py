@@ -280,13 +280,14 @@ async def test_time_counts_while_it_runs_and_not_while_it_is_paused() -> None:
         assert outcome.error == 'its budget of 100 seconds is spent (100 used)'
 
 
-async def test_used_time_survives_recovery_without_downtime() -> None:
+@pytest.mark.parametrize('away', [10_000, -3_600], ids=['later', 'by a clock that was set back'])
+async def test_used_time_survives_recovery_without_downtime(away: int) -> None:
     clock, journal = SimulatedClock(), MemoryJournal()
     async with conductor(FakeModel(asyncio.Event()), journal, clock) as gone:
         run = (await gone.start('lone', budget=Budget(seconds=100))).id
         await settle()
         await clock.advance(85)
-    await clock.advance(10_000)
+    clock = SimulatedClock(clock.now() + away)
     async with conductor(FakeModel(asyncio.Event()), journal, clock) as heir:
         assert await heir.recover() == [run]
         assert (await heir.view(run)).seconds == pytest.approx(80), 'up to the last step, the warning'

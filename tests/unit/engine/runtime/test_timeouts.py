@@ -117,7 +117,8 @@ async def test_a_guard_sees_the_time_of_its_step() -> None:
         assert view.memory['ran'] == [3]
 
 
-async def test_downtime_does_not_count() -> None:
+@pytest.mark.parametrize('away', [1_000, -3_600], ids=['later', 'by a clock that was set back'])
+async def test_downtime_does_not_count(away: int) -> None:
     clock, journal = SimulatedClock(), MemoryJournal()
     async with conductor(journal, clock) as here:
         run = (await here.start('timely')).id
@@ -125,7 +126,7 @@ async def test_downtime_does_not_count() -> None:
         await here.send(run, 'look')
         for live in list(here._live.runs.values()):
             await live.release()
-        await clock.advance(1000)
+        clock = SimulatedClock(clock.now() + away)
         heir = conductor(journal, clock)
         await heir.recover()
         await clock.advance(5.9)

@@ -178,6 +178,23 @@ async def test_the_calls_of_a_dead_process_end_with_its_lease() -> None:
     await asyncio.wait((dying, waiting))
 
 
+async def test_calls_from_before_the_clock_was_set_back_do_not_count() -> None:
+    fleet = Fleet(2, at_once=1, requests_per_minute=1)
+    dying = asyncio.create_task(fleet.call(0, takes=1_000))
+    await fleet.advance(1)
+    fleet.limiters[0].pause(30.0)
+    await fleet.advance(1)
+    task = fleet.limiters[0]._task
+    assert task
+    task.cancel()
+    fleet.clock = SimulatedClock(fleet.clock.now() - 3_600)
+    fleet.limiters[1] = EndpointLimiter(fleet.journal, 'after the start', fleet.clock, fleet.endpoint)
+    await asyncio.gather(fleet.call(1), fleet.advance(2))
+    assert [process for process, _ in fleet.started] == [0, 1]
+    dying.cancel()
+    await asyncio.wait((dying,))
+
+
 async def test_a_long_call_keeps_its_slot() -> None:
     fleet = Fleet(2, at_once=1)
     long = asyncio.create_task(fleet.call(0, takes=100))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 import weakref
 from collections.abc import AsyncIterator
 
@@ -107,3 +108,26 @@ async def test_closed_pages_are_freed(browser: httpx.AsyncClient, monkeypatch: p
         await until(lambda: all(one() is None for one in left))
     finally:
         gc.enable()
+
+
+async def test_collections_that_take_long_are_rare(
+    browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collected = []
+
+    async def close_pages() -> None:
+        for _ in range(COLLECT_AFTER):
+            await browser.get('/runs')
+            Client.instances[[*Client.instances][-1]].delete()
+
+    def collect() -> None:
+        collected.append(time.monotonic())
+        time.sleep(0.2)  # as with hundreds of runs at work
+
+    free_closed_pages()
+    monkeypatch.setattr(gc, 'collect', collect)
+    await close_pages()
+    await until(lambda: collected)
+    await close_pages()
+    await until(lambda: len(collected) > 1)
+    assert collected[1] - collected[0] > 1.0

@@ -92,8 +92,8 @@ async def test_questions_of_a_private_run_are_its_authors():
 async def test_additions_are_logged_without_secrets():
     noted: list[object] = []
 
-    async def note(caller: Caller, path: str, *, said: object) -> None:
-        noted.append((path, said))
+    async def note(caller: Caller, path: str, *, details: object) -> None:
+        noted.append((path, details))
 
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
         services = guard_services(Services(conductor), FixedIdentity(Caller('ada', Role.ADMIN)), note)
@@ -104,7 +104,7 @@ async def test_additions_are_logged_without_secrets():
 async def test_refusals_are_logged_too():
     noted: list[tuple[str, str, str]] = []
 
-    async def note(caller: Caller, path: str, *, said: object, refused: str = '') -> None:
+    async def note(caller: Caller, path: str, *, details: object, refused: str = '') -> None:
         noted.append((caller.name, path, refused))
 
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:

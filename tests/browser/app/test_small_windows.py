@@ -83,7 +83,7 @@ def test_an_agents_name_is_shown_in_full_before_its_activity(open_page, server):
 
 SAY = """(pane, [part, text]) => {
     const said = pane.querySelector(part);
-    said.classList.remove("hidden");
+    said.classList.replace("hidden", "shown");
     said.textContent = text;
 }"""
 SAID = {

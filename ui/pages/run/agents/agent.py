@@ -244,8 +244,7 @@ class AgentPane:
         waits = self._leaf.endswith(('.approving', '.asking'))
         working = live and self.at_work and not waits and not view.paused
         stalled = working and quiet >= QUIET and not self._trouble.visible
-        self._quiet.show(f'silent {duration(quiet)}' if stalled else '')
-        self._quiet.set_visibility(stalled)
+        _mark(self._quiet, f'silent {duration(quiet)}' if stalled else '')
 
     def _calls(self, seq: int, leaf: str) -> CallContext:
         path, history = self.state.path, self._context.history
@@ -286,8 +285,7 @@ class AgentPane:
         history, path = self._context.history, self.state.path
         number = view.attempts.get(f'{path}.thinking', 1)
         retry = latest(history.retries, path, view.seq) if number > 1 else None
-        self._attempt.show(f'attempt {number}')
-        self._attempt.set_visibility(number > 1)
+        _mark(self._attempt, f'attempt {number}' if number > 1 else '')
         text = ''
         if self._waits and now is not None:
             text = self._waits
@@ -321,3 +319,10 @@ def plan_line(plan: Sequence[Mapping[str, Any]]) -> str:
 def _calls_of(agent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     messages = agent.get('messages') or [{'parts': ()}]
     return [part for part in messages[-1]['parts'] if part['kind'] == 'call']
+
+
+def _mark(chip: Text, text: str) -> None:
+    """Show a chip with this text, or none for ''; the class lets the style sheet make room for it."""
+    chip.show(text)
+    chip.set_visibility(bool(text))
+    chip.classes(add='shown' if text else '', remove='' if text else 'shown')

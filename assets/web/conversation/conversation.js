@@ -4,6 +4,7 @@ import { JsonText } from "/hemicycle/conversation/json_text.js";
 import { renderToolCall, updateToolCall } from "/hemicycle/conversation/tool_call.js";
 
 const MAX_STALE = 200; // old blocks kept while somebody reads them
+const END = 60; // pixels from the end that count as the end
 const SETTLING = 2000; // milliseconds during which an opening page may still size its panes
 const changed = new Set(); // conversations with changes since the last frame
 
@@ -56,9 +57,9 @@ export default {
     },
     rememberScroll() {
       const box = this.scroller();
-      return { box, atEnd: !box || (box.scrollHeight - box.scrollTop - box.clientHeight < 60 && !isRead(box)) };
+      return { box, height: box?.scrollHeight, atEnd: !box || (box.scrollHeight - box.scrollTop - box.clientHeight < END && !isRead(box)) };
     },
-    restoreScroll({ box, atEnd }) {
+    restoreScroll({ box, height, atEnd }) {
       if (this.stale && (atEnd || this.stale > MAX_STALE)) {
         for (const old of this.elements.splice(0, this.stale)) old.remove();
         this.stale = 0;
@@ -67,6 +68,27 @@ export default {
       const after = this.scroller();
       const filled = after !== box && (!box || box.contains(after)); // it did not overflow before, so its end was in view
       if (after && (atEnd || (filled && !isRead(after)))) after.scrollTop = after.scrollHeight;
+      else if (after === box && after === this.$el.parentElement && after.scrollHeight > height) this.showUnread(after);
+    },
+    showUnread(pane) { // a button over the text, since the pane stays where a person has scrolled it
+      if (this.unread) return;
+      this.unread = pane.appendChild(document.createElement("div"));
+      this.unread.className = "talk-unread";
+      const button = this.unread.appendChild(document.createElement("button"));
+      button.type = "button";
+      button.className = "btn small";
+      button.textContent = "↓ New text";
+      button.onclick = () => {
+        pane.focus({ preventScroll: true });
+        pane.scrollTop = pane.scrollHeight;
+      };
+      const hideAtEnd = () => {
+        if (pane.scrollHeight - pane.scrollTop - pane.clientHeight >= END) return;
+        pane.removeEventListener("scroll", hideAtEnd);
+        this.unread.remove();
+        this.unread = null;
+      };
+      pane.addEventListener("scroll", hideAtEnd, { passive: true });
     },
     splice(keep, blocks) { schedule(this, () => this.showBlocks(keep, blocks)); },
     markStale(count) { schedule(this, () => (this.stale += count)); },

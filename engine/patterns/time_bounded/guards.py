@@ -52,7 +52,7 @@ class Guards:
         return memory.finishing
 
     def must_abort(self, memory: Memory, event: Event) -> bool:
-        """The supervisor has ended the session."""
+        """The supervisor ended the session."""
         return memory.level is Level.ABORT
 
     def draft_is_sound(self, memory: Memory, event: Event) -> bool:

@@ -206,6 +206,44 @@ def test_a_call_that_ends_keeps_what_somebody_reads_of_it(home, told):
     assert (said, results) == ('done · 2 s', 1)
 
 
+UNREAD = """async (blocks) => {
+  const talk = (await import('/hemicycle/conversation/conversation.js')).default;
+  const pane = document.body.appendChild(document.createElement('div'));
+  pane.style = 'overflow: auto; height: 120px; width: 400px';
+  pane.tabIndex = 0;
+  const made = { ...talk.methods, blocks, follow: true, $el: document.createElement('div') };
+  pane.append(made.$el);
+  talk.mounted.call(made);
+  const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const offered = () => pane.querySelector('.talk-unread')?.textContent ?? '';
+  const found = [];
+  const append = async () => {
+    made.append('text', 'More.\\n\\n'.repeat(20));
+    await drawn();
+    found.push([Math.round(pane.scrollTop), offered()]);
+  };
+  await append();
+  pane.scrollTop = 10;
+  await drawn();
+  await append();
+  const height = pane.scrollHeight;
+  pane.querySelector('.talk-unread button').click();
+  await drawn();
+  const left = pane.scrollHeight - pane.scrollTop - pane.clientHeight;
+  found.push([left, offered(), document.activeElement === pane, pane.scrollHeight === height]);
+  talk.unmounted.call(made);
+  pane.remove();
+  return found;
+}"""
+
+
+def test_a_pane_that_was_scrolled_up_stays_and_leads_to_new_text(home):
+    followed, stayed, led = home.evaluate(UNREAD, [{'kind': 'text', 'text': 'A line.\n\n' * 40}])
+    assert followed[0] > 100 and followed[1] == ''
+    assert stayed == [10, '↓ New text']
+    assert led == [0, '', True, True], 'at the end, without the button, which took no room'
+
+
 LATE = """async (blocks) => {
   const talk = (await import('/hemicycle/conversation/conversation.js')).default;
   const pane = document.body.appendChild(document.createElement('div'));

@@ -183,7 +183,7 @@ def _request(item: InboxItem) -> Request:
         item.title,
         ask.text,
         leaf=ask.at if ask.calls and item.here else '',
-        calls=' '.join(_brief(call.arguments) for call in ask.calls),
+        calls='; '.join(_brief(call.arguments) for call in ask.calls),
         out_of_time='extend' in ask.events and item.here,
     )
 

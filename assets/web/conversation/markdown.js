@@ -64,6 +64,7 @@ function fill(box, text, above) {
   box.setHTML(marked.parse(text));
   outline(box, above);
   for (const cell of box.querySelectorAll("th, td")) breakable(cell);
+  for (const item of box.querySelectorAll("li")) if (/^[☐☑] /.test(item.textContent)) item.className = "task-item";
   for (const block of box.querySelectorAll(":scope > :not(pre)")) block.dir = "auto"; // right-to-left text starts at the right
   for (const cell of box.querySelectorAll("th:empty")) cell.replaceWith(document.createElement("td")); // an empty header is no header
 }

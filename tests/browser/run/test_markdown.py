@@ -90,3 +90,11 @@ def test_right_to_left_text_begins_at_the_right(said):
     assert directions == ['rtl', 'rtl', 'ltr', 'ltr']
     entry, around = (found.locator(one).bounding_box() for one in ('li', 'ul'))
     assert entry['x'] == around['x']
+
+
+def test_a_task_has_a_box_and_no_bullet(said):
+    items = said('- [x] done\n- [ ] open\n- plain').locator('li')
+    styles = items.evaluate_all(
+        'all => all.map(one => [one.textContent.trim(), getComputedStyle(one).listStyleType])'
+    )
+    assert styles == [['☑ done', 'none'], ['☐ open', 'none'], ['plain', 'disc']]

@@ -95,6 +95,7 @@ async def test_a_full_disk_is_reported_and_nothing_is_lost(user: User, backend):
     await user.should_see('The disk is full.', retries=30)
     await user.should_see('Nothing is lost')
     journal.full = False
+    await conductor.result(run)
     await user.should_see('Result', retries=60)
     await user.should_not_see('The disk is full.')
     assert len(model.requests) == 4  # none was called again

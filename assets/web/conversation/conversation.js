@@ -1,10 +1,10 @@
 // An agent's conversation: finished blocks, and the text being streamed. Only what is new is sent.
 import { render, Stream } from "/hemicycle/conversation/markdown.js";
 import { JsonText } from "/hemicycle/conversation/json_text.js";
+import { isAtEnd } from "/hemicycle/conversation/scrolling.js";
 import { renderToolCall, updateToolCall } from "/hemicycle/conversation/tool_call.js";
 
 const MAX_STALE = 200; // old blocks kept while somebody reads them
-const END = 60; // pixels from the end that count as the end
 const SETTLING = 2000; // milliseconds during which an opening page may still size its panes
 const changed = new Set(); // conversations with changes since the last frame
 
@@ -57,7 +57,7 @@ export default {
     },
     rememberScroll() {
       const box = this.scroller();
-      return { box, height: box?.scrollHeight, atEnd: !box || (box.scrollHeight - box.scrollTop - box.clientHeight < END && !isRead(box)) };
+      return { box, height: box?.scrollHeight, atEnd: !box || (isAtEnd(box) && !isRead(box)) };
     },
     restoreScroll({ box, height, atEnd }) {
       if (this.stale && (atEnd || this.stale > MAX_STALE)) {
@@ -69,6 +69,7 @@ export default {
       const filled = after !== box && (!box || box.contains(after)); // it did not overflow before, so its end was in view
       if (after && (atEnd || (filled && !isRead(after)))) after.scrollTop = after.scrollHeight;
       else if (after === box && after === this.$el.parentElement && after.scrollHeight > height) this.showUnread(after);
+      this.hideUnread();
     },
     showUnread(pane) { // a button over the text, since the pane stays where a person has scrolled it
       if (this.unread) return;
@@ -82,13 +83,13 @@ export default {
         pane.focus({ preventScroll: true });
         pane.scrollTop = pane.scrollHeight;
       };
-      const hideAtEnd = () => {
-        if (pane.scrollHeight - pane.scrollTop - pane.clientHeight >= END) return;
-        pane.removeEventListener("scroll", hideAtEnd);
-        this.unread.remove();
-        this.unread = null;
-      };
-      pane.addEventListener("scroll", hideAtEnd, { passive: true });
+      pane.onscroll = () => this.hideUnread();
+    },
+    hideUnread() { // at the end, however it got there: scrolled to, or since there is less text
+      if (!this.unread || !isAtEnd(this.unread.parentElement)) return;
+      this.unread.parentElement.onscroll = null;
+      this.unread.remove();
+      this.unread = null;
     },
     splice(keep, blocks) { schedule(this, () => this.showBlocks(keep, blocks)); },
     markStale(count) { schedule(this, () => (this.stale += count)); },

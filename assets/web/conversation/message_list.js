@@ -1,5 +1,7 @@
 // Messages between agents, as a list or as a sequence diagram. All lines have the same height, so that only those in view are
 // drawn. Texts are untrusted: always plain text, never HTML.
+import { isAtEnd } from "/hemicycle/conversation/scrolling.js";
+
 const HEIGHT = { list: 52, sequence: 44 }, COLUMN = 132, GUTTER = 66, MARGIN = 24; // pixels
 const OVERSCAN = 8; // lines drawn beyond the view
 const words = (name) => name.replaceAll("_", " ").replaceAll("-", " ");
@@ -36,7 +38,7 @@ export default {
   unmounted() { this.resizeObserver?.disconnect(); },
   methods: {
     splice(keep, rows, parties) { // the first `keep` stay, these follow
-      const box = this.$refs.scroll, ends = box.scrollHeight - box.scrollTop - box.clientHeight < 60 && !this.selected;
+      const box = this.$refs.scroll, ends = isAtEnd(box) && !this.selected;
       this.messages = [...this.messages.slice(0, keep), ...rows];
       this.people = parties;
       this.drawHeads();

@@ -1,8 +1,8 @@
 // A long list of messages: only those near the viewport are laid out and rendered, but all text is in the page, for the browser's search.
 import { render } from "/hemicycle/conversation/markdown.js";
+import { END, spaceBelow } from "/hemicycle/conversation/scrolling.js";
 
 const NEAR = "1200px"; // from the viewport: messages that are rendered
-const END = 60; // pixels from the end that count as the end
 const GROUP = 20; // messages that are laid out or skipped together
 const BUDGET = 8; // milliseconds of rendering a frame
 const guessHeight = (text) => 46 + 21 * text.split("\n").reduce((lines, line) => lines + 1 + Math.floor(line.length / 70), 0);
@@ -170,7 +170,7 @@ export default {
     onScroll() {
       const list = this.$refs.list;
       if (!list.clientHeight) return; // in a hidden tab
-      const below = list.scrollHeight - list.scrollTop - list.clientHeight;
+      const below = spaceBelow(list);
       const grown = Math.abs(list.scrollHeight - this.height); // new content moves the end away without anyone scrolling
       if (this.atEnd && below <= grown + END) this.keepAtEnd();
       else this.atEnd = below < END;

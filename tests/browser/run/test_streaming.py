@@ -231,6 +231,12 @@ UNREAD = """async (blocks) => {
   await drawn();
   const left = pane.scrollHeight - pane.scrollTop - pane.clientHeight;
   found.push([left, offered(), document.activeElement === pane, pane.scrollHeight === height]);
+  pane.scrollTop = 0;
+  await drawn();
+  await append();
+  made.splice(0, [{ kind: 'text', text: 'A line.' }]);
+  await drawn();
+  found.push(offered());
   talk.unmounted.call(made);
   pane.remove();
   return found;
@@ -238,10 +244,14 @@ UNREAD = """async (blocks) => {
 
 
 def test_a_pane_that_was_scrolled_up_stays_and_leads_to_new_text(home):
-    followed, stayed, led = home.evaluate(UNREAD, [{'kind': 'text', 'text': 'A line.\n\n' * 40}])
+    followed, stayed, led, again, shortened = home.evaluate(
+        UNREAD, [{'kind': 'text', 'text': 'A line.\n\n' * 40}]
+    )
     assert followed[0] > 100 and followed[1] == ''
     assert stayed == [10, '↓ New text']
     assert led == [0, '', True, True], 'at the end, without the button, which took no room'
+    assert again == [0, '↓ New text']
+    assert shortened == '', 'an earlier step has less text, and all of it is in view'
 
 
 LATE = """async (blocks) => {

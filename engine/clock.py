@@ -69,8 +69,9 @@ class HistoryClock:
 
     def now(self) -> float:
         """Seconds since 1970."""
-        self.ahead = max(self.ahead, self._latest() - self._clock.now())
-        return self._clock.now() + self.ahead
+        now = self._clock.now()
+        self.ahead = max(self.ahead, self._latest() - now)
+        return now + self.ahead
 
 
 def _monotonic() -> float:

@@ -98,7 +98,7 @@ MUTATIONS = (
     Mutation(
         name='let time run backwards',
         module='engine.clock',
-        before='self.ahead = max(self.ahead, self._latest() - self._clock.now())',
+        before='self.ahead = max(self.ahead, self._latest() - now)',
         after='pass',
         guards=(f'{RUN}::test_time_never_runs_backwards_in_a_history',),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 from weakref import WeakValueDictionary
@@ -12,13 +13,14 @@ from weakref import WeakValueDictionary
 from fastapi import Depends, Header, Request, Response
 
 from engine import Conductor, EngineError, InvalidInput
-from engine.errors import JournalError
+from engine.errors import EntryChanged, JournalError
 from engine.journal import Reservation
 from engine.records import RunId
 from engine.runtime import new_run_id
 from ui.access.caller import Caller
 from ui.api.access import identify
 from ui.api.dependencies import backend_of
+from ui.api.wire import encode_text
 from ui.web.backend import Backend
 
 Key = Annotated[
@@ -80,6 +82,26 @@ class Once:
                 raise
             await journal.settle(self.key, f'{made.status_code} {bytes(made.body).decode()}')
             return made
+
+    async def store(
+        self,
+        add: Callable[[RunId], Awaitable[object]],
+        get: Callable[[str], Awaitable[object]],
+        *,
+        place: str,
+    ) -> Response:
+        """The response with what `add` stores under the id that it is given, and `get` reads.
+
+        Raises:
+            InvalidInput: the key was used for another request.
+        """
+
+        async def make(new: RunId) -> Response:
+            with suppress(EntryChanged):  # An earlier try has stored it, and its server has died.
+                await add(new)
+            return respond_created(encode_text(await get(new)), place.format(run=new))
+
+        return await self(make, place=place)
 
 
 async def once(

@@ -23,13 +23,16 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
         self,
         svg: str,
         *,
-        label: str,
+        title: str,
+        label: str = '',
         states: Sequence[str] = (),
         on_pick: Callable[[str], Any] | None = None,
         on_fold: Callable[[str], Any] | None = None,
         on_context: Callable[[Mapping[str, Any]], Any] | None = None,
     ) -> None:
-        """Show `svg`; `label` is its accessible name, `states` are the paths listed for screen readers.
+        """Show `svg`, a chart of the pattern `title`; `states` are the paths listed for screen readers.
+
+        `label` is its accessible name, if it is more than a state diagram.
 
         `on_pick` gets the clicked state, `on_fold` the double-clicked one. `on_context` gets the target of a
         context menu: its `kind` (`state`, `edge`; '' for the background), its `name`, and where (`x`, `y`).
@@ -37,7 +40,8 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
         super().__init__()
         self._props |= {
             'svg': svg,
-            'label': label,
+            'title': title,
+            'label': label or f'State diagram of {title}',
             'lit': {},
             'overlays': {},
             'states': list(states),
@@ -108,7 +112,7 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
 
     def show(self, blocks: Sequence[dict[str, Any]]) -> bool:
         """Show these blocks; those already shown stay. Whether any differs."""
-        keep = self._alike(blocks)
+        keep = _count_alike(self._blocks, blocks)
         if keep == len(self._blocks) == len(blocks):
             return False
         self._blocks = list(blocks)
@@ -119,17 +123,12 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
 
     def would_lose(self, blocks: Sequence[dict[str, Any]]) -> bool:
         """Whether `show` would take away something that is shown: another conversation begins."""
-        keep = self._alike(blocks)
+        keep = _count_alike(self._blocks, blocks)
         old, new = self._blocks[keep : keep + 1], blocks[keep : keep + 1]
         called = ('kind', 'title', 'arguments')
         return bool(old) and not (
             new and 'state' in old[0] and all(old[0][key] == new[0][key] for key in called)
         )
-
-    def _alike(self, blocks: Sequence[dict[str, Any]]) -> int:
-        """How many of the first blocks are shown already."""
-        pairs = enumerate(zip(self._blocks, blocks, strict=False))
-        return next((at for at, (old, new) in pairs if old != new), min(len(self._blocks), len(blocks)))
 
     def drop_first(self, count: int) -> None:
         """Forget the first blocks; in the page they go as soon as nobody reads them."""
@@ -152,6 +151,12 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
             self.run_method(method, *args)
         else:
             calls.append(f'runMethod({self.id}, "{method}", {json.dumps(args)});')
+
+
+def _count_alike(shown: Sequence[Any], wanted: Sequence[Any]) -> int:
+    """How many of the first are shown already."""
+    pairs = enumerate(zip(shown, wanted, strict=False))
+    return next((at for at, (old, new) in pairs if old != new), min(len(shown), len(wanted)))
 
 
 _gathered: ContextVar[list[str] | None] = ContextVar('gathered', default=None)
@@ -326,11 +331,7 @@ class MessageList(Element, component=ASSETS / 'conversation' / 'message_list.js'
 
     def show(self, rows: Sequence[Sequence[Any]], parties: Sequence[str]) -> None:
         """Show these lines (`Message.row`) between these parties."""
-        keep = 0
-        for old, new in zip(self._rows, rows, strict=False):
-            if old != new:
-                break
-            keep += 1
+        keep = _count_alike(self._rows, rows)
         if keep == len(self._rows) == len(rows) and self._parties == list(parties):
             return
         self._rows, self._parties = list(rows), list(parties)

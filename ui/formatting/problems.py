@@ -49,9 +49,7 @@ def describe_problem(kind: str, bounds: Mapping[str, Any], given: Any, message: 
     if given == '' and kind in CHOICES:
         return 'Choose one.'
     if kind in SENTENCES:
-        whole = {
-            name: int(to) if isinstance(to, float) and to.is_integer() else to for name, to in bounds.items()
-        }
+        whole = {name: _plain(bound) for name, bound in bounds.items()}
         return SENTENCES[kind].format(**{**whole, 'size': size})
     text = message.removeprefix('Value error, ')
     return f'{text[:1].upper()}{text[1:]}{"" if text.endswith((".", "!", "?")) else "."}'

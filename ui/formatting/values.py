@@ -128,8 +128,8 @@ def json_problem(error: Exception) -> str:
     """What a person has to mend in a text that is not JSON."""
     if not isinstance(error, json.JSONDecodeError):
         return 'Nested too deeply.' if isinstance(error, RecursionError) else 'Invalid JSON.'
-    said = f'{error.msg[:1].lower()}{error.msg[1:]}'
-    return f'Invalid JSON: {said} (line {error.lineno}, column {error.colno}).'
+    reason = f'{error.msg[:1].lower()}{error.msg[1:]}'
+    return f'Invalid JSON: {reason} (line {error.lineno}, column {error.colno}).'
 
 
 def first_sentence(text: str) -> str:

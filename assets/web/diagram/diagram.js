@@ -9,7 +9,7 @@ import { drawOverlays } from "/hemicycle/diagram/overlays.js";
 export default {
   template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="onWheel" @pointerdown="startDrag" @pointermove="drag" @pointerup="endDrag" @pointercancel="endDrag" @click="onClick" @dblclick="onDoubleClick" @keydown="onKey" @pointerover="onPointerOver" @pointerleave="scheduleLeave" @focusin="onFocusIn" @focusout="onFocusOut"
     :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift with an arrow key pans, period and comma go from edge to edge, Enter opens the menu' : undefined"></div>`,
-  props: { svg: String, lit: Object, overlays: Object, pickable: Boolean, label: String, states: Array },
+  props: { svg: String, lit: Object, overlays: Object, pickable: Boolean, title: String, label: String, states: Array },
   emits: ["pick", "fold", "context", "edge", "room"],
   mounted() {
     this.draw();

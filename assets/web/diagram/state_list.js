@@ -28,7 +28,7 @@ export const stateListMethods = {
       lists[parent].append(item);
     }
     lists[""].className = "visually-hidden";
-    lists[""].setAttribute("aria-label", `States of ${(this.label || "the diagram").replace("State diagram of ", "")}`);
+    lists[""].setAttribute("aria-label", `States of ${this.title || "the diagram"}`);
     this.$refs.box.append(lists[""]);
     this.updateStateList();
   },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from typing import Annotated, Any
@@ -10,12 +9,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.errors import EntryChanged
 from engine.records import RunId, RunInfo
 from ui.api.dependencies import Web, Who, many
-from ui.api.idempotency import OneTime, respond_created
+from ui.api.idempotency import OneTime
 from ui.api.problems import problems
-from ui.api.wire import encode_text, from_rfc3339, wire
+from ui.api.wire import from_rfc3339, wire
 from ui.services.inbox import InboxItem, InboxPage
 from ui.services.notifications import Channel, Destination, EventType, Message
 from ui.services.notifications import parse as parse_destination
@@ -149,12 +147,10 @@ async def add_destination(web: Web, once: OneTime, given: DestinationInput) -> R
         values.pop('events', None)
     values = {'name': '', 'channel': given.channel, 'address': '', **values}
 
-    async def make(new: RunId) -> Response:
-        with suppress(EntryChanged):  # This server died after it had added it.
-            await destinations.add(parse_destination({**values, 'id': new}))
-        return respond_created(encode_text(await destinations.get(new)), DESTINATION.format(run=new))
+    async def add(new: RunId) -> Destination:
+        return await destinations.add(parse_destination({**values, 'id': new}))
 
-    return await once(make, place=DESTINATION)
+    return await once.store(add, destinations.get, place=DESTINATION)
 
 
 @router.patch(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from typing import Annotated, Any, Literal
@@ -12,10 +11,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine import InvalidInput
-from engine.errors import EntryChanged
 from engine.records import RunId
 from ui.api.dependencies import Web, Who, many
-from ui.api.idempotency import OneTime, respond_created
+from ui.api.idempotency import OneTime
 from ui.api.problems import problems
 from ui.api.wire import encode_text, from_rfc3339, input_model, to_record, wire
 from ui.services.schedules import Action, Schedule, SchedulePolicy, ScheduleSpec, Tick, Trigger
@@ -107,13 +105,12 @@ async def add_schedule(web: Web, once: OneTime, who: Who, given: ScheduleInput) 
     """Add a schedule, starting now."""
     web()
 
-    async def make(new: RunId) -> Response:
-        with suppress(EntryChanged):  # This server died after it had added it.
-            await web.services.schedules.add(Schedule(**_values(given), id=new, author=who.name))
-        made = await web.services.schedules.get(new)
-        return respond_created(encode_text(made), SCHEDULE.format(run=new))
+    schedules = web.services.schedules
 
-    return await once(make, place=SCHEDULE)
+    async def add(new: RunId) -> Schedule:
+        return await schedules.add(Schedule(**_values(given), id=new, author=who.name))
+
+    return await once.store(add, schedules.get, place=SCHEDULE)
 
 
 @router.get('/schedules/{schedule}', tags=TAGS, response_model=wire(Schedule), responses=problems(404))
@@ -178,15 +175,12 @@ async def list_triggers(web: Web) -> list[Trigger]:
 async def add_trigger(web: Web, once: OneTime, who: Who, given: TriggerInput) -> Response:
     """Add a trigger; only this response shows its secret."""
     web()
-    values = {'kind': given.kind, **_values(given)}
+    triggers, values = web.services.triggers, {'kind': given.kind, **_values(given)}
 
-    async def make(new: RunId) -> Response:
-        with suppress(EntryChanged):  # This server died after it had added it.
-            await web.services.triggers.add(Trigger(**values, id=new, author=who.name))
-        made = await web.services.triggers.get(new)
-        return respond_created(encode_text(made), TRIGGER.format(run=new))
+    async def add(new: RunId) -> Trigger:
+        return await triggers.add(Trigger(**values, id=new, author=who.name))
 
-    return await once(make, place=TRIGGER)
+    return await once.store(add, triggers.get, place=TRIGGER)
 
 
 @router.patch(

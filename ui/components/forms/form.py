@@ -110,9 +110,7 @@ class Form:
     def refuse(self, found: Mapping[str, str]) -> None:
         """Show problems that were found elsewhere, each as a sentence."""
         for control in self.controls.values():
-            control.visited = (
-                True  # all are submitted: to leave one, for that with a problem, checks nothing anew
-            )
+            control.visited = True  # All are submitted: leaving one for another checks nothing again.
         self._show({name: as_sentence(problem) for name, problem in found.items()}, gently=False)
 
     def go_to_problem(self) -> None:

@@ -84,7 +84,7 @@ class _Chart:
         with ui.element('div').classes('panel-body flat'):
             self._drawing = Diagram(
                 '',
-                label=f'State diagram of {shape.title}',
+                title=shape.title,
                 states=[state.path for state in shape.states],
                 on_pick=on_pick,
                 on_fold=self._folds.turn,

@@ -100,9 +100,7 @@ async def _beside(shape: Shape, view: View, step: Transition | None) -> None:
                     ui.label(INSTALL)
                 return
             drawn = await svg(shape, folded=default_folds(shape))
-            drawing = Diagram(
-                drawn, label=f'State diagram of {shape.title}', states=[state.path for state in shape.states]
-            )
+            drawing = Diagram(drawn, title=shape.title, states=[state.path for state in shape.states])
             drawing.light(highlight(shape, view, step, seen=list(view.entered)))
 
 

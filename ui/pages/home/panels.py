@@ -207,7 +207,9 @@ class FirstRun:
                 ready = samples(backend().catalog.patterns[FIRST])
                 if ready:
                     _play_button(Starter(backend), FIRST, ready[0], 'Run this sample', 'primary')
-            self._drawing = Diagram('', label=f'State diagram of {self._shape.title}, moving')
+            self._drawing = Diagram(
+                '', title=self._shape.title, label=f'State diagram of {self._shape.title}, moving'
+            )
             self._drawing.on_room(self._lay_out)
 
     async def load(self) -> None:

@@ -287,9 +287,7 @@ class LaunchForm:
         if self._diagram is None:
             with self._chart:
                 if drawn:
-                    self._diagram = Diagram(
-                        drawn, label=f'State diagram of {self._made.title}', states=states
-                    )
+                    self._diagram = Diagram(drawn, title=self._made.title, states=states)
                     self._diagram.on_room(self._on_resize)
                 else:
                     Text('p', INSTALL if not has_graphviz() else 'The chart cannot be drawn.', 'empty')

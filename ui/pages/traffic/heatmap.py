@@ -106,6 +106,7 @@ class Heatmap:
                     ui.label(INSTALL)
             self._drawing = Diagram(
                 '',
+                title=shape.title,
                 label=f'Traffic of {shape.title}',
                 states=[state.path for state in shape.states],
                 on_pick=self._on_pick,

@@ -116,11 +116,13 @@ class AgentPane:
         """
         path, talk = self.state.path, agent or {}
         leaf = next((leaf for leaf in view.active if within(leaf, path)), '')
-        self.next = self._find_next(view, talk) if read else ''
+        blocks = self._read_blocks(view, talk)
+        other = read and self.talk.would_lose(blocks)
+        self.next = self._context.name_of(path, str(talk.get('role', ''))) if other else ''
         if self.next:
             self._rest()
             return
-        blocks = self.speak(view, talk)
+        self._speak(blocks)
         shape = self._context.shape.state(leaf)
         self.at_work = bool(leaf) and not (shape and shape.kind == 'final')
         self.name = self._context.name_of(path, str(talk.get('role', '')))
@@ -159,10 +161,15 @@ class AgentPane:
             self._cut_off |= self.streamed > 0
             self._waits, self.streamed, self._late = '', 0, []
 
-    def speak(self, view: View, agent: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Show the conversation as of `view`, and nothing else; returns its blocks."""
+    def speak(self, view: View, agent: Mapping[str, Any]) -> None:
+        """Show the conversation as of `view`, and nothing else."""
+        self._speak(self._read_blocks(view, agent))
+
+    def _read_blocks(self, view: View, agent: Mapping[str, Any]) -> list[dict[str, Any]]:
         self.follow(view)
-        blocks = agent_blocks(agent, self._calls(view.seq, self._leaf))
+        return agent_blocks(agent, self._calls(view.seq, self._leaf))
+
+    def _speak(self, blocks: list[dict[str, Any]]) -> None:
         self._keep_newest(len(blocks))
         if not self.talk.show(blocks[max(0, self._first) :]) and self._cut_off:
             self.talk.reset()
@@ -170,14 +177,6 @@ class AgentPane:
         late, self._late = self._late, []
         for kind, piece in late:
             self.talk.append(kind, piece)
-        return blocks
-
-    def _find_next(self, view: View, agent: Mapping[str, Any]) -> str:
-        """Who would take away what is shown; '' if nobody."""
-        self.follow(view)
-        blocks = agent_blocks(agent, self._calls(view.seq, self._leaf))
-        role = str(agent.get('role', ''))
-        return self._context.name_of(self.state.path, role) if self.talk.would_lose(blocks) else ''
 
     def _rest(self) -> None:
         """Show that the agent of this conversation has ended, and offer nothing of the next one."""

@@ -75,7 +75,7 @@ class ChartPane:
                         ui.label(INSTALL)
                 self._drawing = Diagram(
                     '',
-                    label=f'State diagram of {self._shape.title}',
+                    title=self._shape.title,
                     states=[state.path for state in self._shape.states],
                     on_pick=self._pick,
                     on_fold=self._folds.turn,

@@ -1,1 +1,1 @@
-"""Pages about who may do what: one's own account, all accounts, and the audit log."""
+"""Account pages: the user's own account, all accounts, and the audit log."""

@@ -1,4 +1,4 @@
-"""One's own account: password, tokens, and where one is logged in."""
+"""The user's own account: password, tokens and sessions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class AccountPage:
             self._sessions = ui.element('div')
 
     async def look(self) -> None:
-        """Show tokens and sessions as they are now."""
+        """Refresh the tokens and sessions."""
         now = self._access.now()
         tokens, sessions = (
             await self._accounts.tokens(self._caller.name),
@@ -173,7 +173,7 @@ class AccountPage:
 
 
 def browser_name(agent: str) -> str:
-    """What a browser calls itself, in two words."""
+    """Return a user agent as `Firefox on Linux`, or its start if it is not recognized."""
     browsers = {
         'Edg/': 'Edge',
         'OPR/': 'Opera',

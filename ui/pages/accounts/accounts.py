@@ -1,4 +1,4 @@
-"""All accounts, for administrators: add, role, password, remove."""
+"""All accounts, for administrators: add, remove, change role or password."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def register(backend: Backend) -> None:
 
 
 async def refusal(backend: Backend, identity: Identity | None) -> str:
-    """Why a page for administrators is not shown, or ''."""
+    """Return why the caller may not see a page for administrators, or ''."""
     if backend.access is None or identity is None:
         return 'This server has no accounts. Create the first one with hemicycle user add.'
     try:
@@ -56,7 +56,7 @@ async def refusal(backend: Backend, identity: Identity | None) -> str:
 
 
 class AccountList:
-    """The list, and the form for one more."""
+    """The list of accounts, and the form to add one."""
 
     def __init__(self, access: Access, identity: Identity) -> None:
         self._access, self._accounts, self._identity = access, access.accounts, identity
@@ -74,7 +74,7 @@ class AccountList:
                 label('Role', self._role)
 
     async def look(self) -> None:
-        """Show the accounts as they are now."""
+        """Refresh the list."""
         accounts, now = await self._accounts.all(), self._access.now()
         self._list.clear()
         with self._list, table(('Name', 'Login method', 'Created', 'Role', ''), 'Accounts') as drawn:
@@ -99,7 +99,7 @@ class AccountList:
         return caller
 
     async def _do(self, action: str, work: Awaitable[object], **details: str) -> bool:
-        """Do something with an account, if the caller may, and note it."""
+        """Await `work` if the caller is an administrator, and write the result to the audit log."""
         try:
             caller = await self._admin(action)
         except EngineError as error:

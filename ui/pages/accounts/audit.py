@@ -1,4 +1,4 @@
-"""The audit log: who did what, filtered, and as a file."""
+"""The audit log: who did what, with filters and an export."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILTERS = ('who', 'action', 'run', 'since', 'until', 'refused')
 
 
 def register(backend: Backend) -> None:
-    """Serve the page, and the log as a file."""
+    """Serve the page and its export."""
 
     @serve_page(AUDIT)
     async def audit(request: Request) -> None:

@@ -1,4 +1,4 @@
-"""Parts of the pages about accounts: tables, moments, forms in a card, and the menu of the top bar."""
+"""Shared parts of the account pages: tables, times, card forms, and the account menu of the top bar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACCOUNT, ACCOUNTS, AUDIT = '/account', '/accounts', '/audit'
 
 
 def draw_account_menu(backend: Backend) -> None:
-    """Draw the button with the caller's name and what it opens; nothing where nobody logs in."""
+    """Draw the account button and its menu, if the caller is logged in."""
     if backend.access is None:
         return
     try:
@@ -46,9 +46,9 @@ def draw_account_menu(backend: Backend) -> None:
 
 
 class Table:
-    """A table's rows and cells. On a narrow screen each row is a block, and each cell says its column.
+    """Rows and cells of a table. On a narrow screen each row is a block and each cell names its column.
 
-    Roles are written out: an element that is laid out as a block is no part of a table for screen readers.
+    ARIA roles are explicit because screen readers drop table semantics from elements laid out as blocks.
     """
 
     def __init__(self, columns: Sequence[str]) -> None:
@@ -57,7 +57,7 @@ class Table:
 
     @contextmanager
     def row(self, *texts: str, classes: str = '') -> Iterator[None]:
-        """A row of texts; what is drawn inside comes after them, in cells of its own."""
+        """Draw a row of texts; cells drawn inside the context follow them."""
         with ui.element('tr').classes(classes) as made:
             set_attributes(made, role='row')
             self._drawn = 0
@@ -66,7 +66,7 @@ class Table:
             yield
 
     def cell(self, text: str = '', classes: str = '') -> ui.element:
-        """The row's next cell; the first is its heading."""
+        """Draw the row's next cell; the first one is the row header."""
         column = self._columns[self._drawn]
         tag = 'td' if self._drawn else 'th'
         made = Text(tag, text, classes) if text else ui.element(tag).classes(classes)
@@ -78,13 +78,13 @@ class Table:
         return made
 
     def actions(self) -> ui.element:
-        """The row's last cell, for buttons."""
+        """Draw the row's last cell, for buttons."""
         return self.cell(classes='actions')
 
 
 @contextmanager
 def table(columns: Sequence[str], caption: str) -> Iterator[Table]:
-    """A table with these columns; rows are drawn inside. The last may be '', for buttons."""
+    """Draw a table; rows are drawn inside the context. The last column may be '', for buttons."""
     with ui.element('div').classes('records').props('tabindex="0" role="region"') as place:
         set_attributes(place, aria_label=caption)
         with ui.element('table').props('role="table"'):
@@ -99,7 +99,7 @@ def table(columns: Sequence[str], caption: str) -> Iterator[Table]:
 
 
 def field(name: str, *, kind: str = 'text', value: str = '', **attributes: str) -> ui.input:
-    """A labelled text field."""
+    """Draw a labelled text field."""
     with ui.element('div').classes('field'):
         made = text_input(value, kind=kind, **attributes)
         label(name, made)
@@ -107,7 +107,7 @@ def field(name: str, *, kind: str = 'text', value: str = '', **attributes: str) 
 
 
 def moment(time: float, now: float) -> str:
-    """A moment for a table; 'never' for 0."""
+    """Format a time for a table: 'never' for 0, 'now' within the last minute."""
     if not time:
         return 'never'
     if 0 <= now - time < 60:
@@ -117,7 +117,7 @@ def moment(time: float, now: float) -> str:
 
 @contextmanager
 def card_form(title: str, send: Callable[[], object], action: str, *, level: int = 3) -> Iterator[None]:
-    """A small form in a card, with a heading of that level: Enter sends it."""
+    """Draw a small form in a card, with a heading of this level; Enter submits it."""
     with ui.element('form').classes('card account-form') as form:
         Text(f'h{level}', title)
         with ui.element('div').classes('account-fields'):

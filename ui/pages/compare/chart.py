@@ -24,7 +24,7 @@ LEGEND = (('way-both', 'Both'), ('way-a', 'Only A'), ('way-b', 'Only B'), ('way-
 
 
 class ComparisonChart:
-    """One diagram where both charts have the same states, otherwise one per run."""
+    """One diagram if both runs have the same pattern, otherwise one per run."""
 
     def __init__(self, found: Comparison, on_pick: Callable[[str], Awaitable[None]]) -> None:
         """Draw the panel; `on_pick` gets the state that was clicked."""
@@ -60,7 +60,7 @@ class ComparisonChart:
             chart.cover(found)
 
     def show(self, a: Transition | None, b: Transition | None) -> None:
-        """Show where both runs are, and the edges they have just taken."""
+        """Show both runs' active states and the edges they have just taken."""
         self._steps = (a, b)
         for chart in self._charts:
             chart.show_step(self._steps)
@@ -107,7 +107,7 @@ class _Chart:
 
 
 def merge_shapes(a: Shape, b: Shape) -> Shape:
-    """A chart with the states and edges of both; where a state differs, A wins."""
+    """Return a chart with the states and edges of both; where a state differs, A's is used."""
     known = {state.path for state in a.states}
     edges = dict.fromkeys([*a.edges, *b.edges])
     more = tuple(state for state in b.states if state.path not in known)
@@ -119,9 +119,9 @@ def merge_shapes(a: Shape, b: Shape) -> Shape:
 
 
 def path_layer(found: Comparison, folded: frozenset[str], sides: tuple[int, ...] = (0, 1)) -> Layer:
-    """The layer that shows which run took which path, and how often.
+    """Return the layer that shows which run took which path, and how often.
 
-    Only the workflow's own states and edges get numbers; inside agents there is no room.
+    Only the workflow's own states and edges get numbers; there is no room inside agents.
     """
     states = {
         path: _own(counts, sides)
@@ -158,7 +158,7 @@ def _spot(counts: Counts, what: str, *, numbered: bool) -> Decoration:
 
 
 def _own(counts: Counts, sides: tuple[int, ...]) -> Counts:
-    """Counts of the runs of this diagram; another chart may have states of the same name."""
+    """Return the counts of this diagram's runs; the other run's chart may have states of the same name."""
     a, b = (number if side in sides else 0 for side, number in enumerate(counts))
     return a, b
 
@@ -172,7 +172,7 @@ def position_layer(
     folded: frozenset[str],
     sides: tuple[int, ...] = (0, 1),
 ) -> Layer:
-    """The layer that shows where each run is after these steps."""
+    """Return the layer that shows where each run is after these steps."""
     states: dict[str, list[str]] = {}
     edges: dict[str, list[str]] = {}
     for side in sides:

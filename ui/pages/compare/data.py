@@ -1,4 +1,4 @@
-"""Differences in memory and files of two runs at a row."""
+"""Memory and file differences between two runs at a row."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MemoryPane:
 
 
 def difference_table(found: Sequence[JsonDifference], caption: str) -> None:
-    """A table of paths with both values."""
+    """Draw a table of paths with both values."""
     with ui.element('table').classes('compared unlike-table'):
         Text('caption', caption, 'visually-hidden')
         with ui.element('thead'), ui.element('tr'):

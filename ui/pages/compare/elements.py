@@ -16,7 +16,7 @@ class AlignedRows(Element, component=ASSETS / 'viewers' / 'aligned_rows.js'):
     """Rows of steps, one of them selected."""
 
     def __init__(self, on_pick: Callable[[int], Any], *, label: str) -> None:
-        """Show none yet; `on_pick` gets the index of the row that was selected."""
+        """Start empty; `on_pick` gets the index of the selected row."""
         super().__init__()
         self._props |= {'label': label}
         self.on('pick', lambda event: on_pick(int(event.args)))

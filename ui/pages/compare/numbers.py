@@ -26,7 +26,7 @@ class Numbers:
         self._turn = 0
 
     async def show(self, found: Comparison) -> None:
-        """Show both as they are now."""
+        """Show the current numbers of both runs."""
         self._turn += 1
         turn = self._turn
         answers = [_text(found.a.answer), _text(found.b.answer)]
@@ -60,7 +60,7 @@ class Numbers:
 
 
 def _draw_counts(title: str, counts: Mapping[str, tuple[int, int]], *, inner: bool = True) -> None:
-    """Counts that differ; without `inner`, states inside agents are left out."""
+    """Draw the counts that differ; without `inner`, leave out states inside agents."""
     differ = [
         (path_text(name), f'{a:,}', f'{b:,}', difference(a, b))
         for name, (a, b) in counts.items()

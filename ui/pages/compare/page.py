@@ -16,7 +16,7 @@ from ui.web.routing import serve_page
 
 
 def register(backend: Backend) -> None:
-    """Serve `/compare?a=RUN&b=RUN`, and its rows (`&at=17`)."""
+    """Serve `/compare?a=RUN&b=RUN`; `&at=17` selects a row."""
 
     @serve_page('/compare')
     async def compare(a: str = '', b: str = '', at: str = '') -> None:
@@ -35,7 +35,7 @@ def register(backend: Backend) -> None:
 
 
 def choose() -> None:
-    """The page shown when the address does not name two runs."""
+    """Draw the page for an address that does not name two runs."""
     with frame('Compare'), ui.element('div').classes('vacant'):
         ui.icon('compare_arrows').props('size="40px"').classes('muted')
         Text('h1', 'Choose two runs')

@@ -1,4 +1,4 @@
-"""Moves through the rows of a comparison: a slider, buttons and keys; both runs follow."""
+"""Navigation through the rows of a comparison: slider, buttons and keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEYS = (
     ('D', 'Next difference; with Shift, the previous one'),
 )
 STRIPES = 240
-"""At most so many stripes are drawn over the slider."""
+"""Maximum number of stripes drawn over the slider."""
 COLOURS = {'same': 'var(--line)', 'apart': 'var(--fail)', 'only-a': 'var(--run)', 'only-b': 'var(--wait)'}
 
 
@@ -96,9 +96,9 @@ class RowPlayer:
 
 
 def stretch_starts(rows: Sequence[Row]) -> list[int]:
-    """Where each stretch of differing rows begins.
+    """Return the first row of each stretch of differing rows.
 
-    If the paths never differ, the rows in which something else was said or done.
+    If the paths never differ, return the rows that differ in anything else.
     """
     found = [
         place
@@ -109,7 +109,7 @@ def stretch_starts(rows: Sequence[Row]) -> list[int]:
 
 
 def stripe_gradient(rows: Sequence[Row]) -> str:
-    """The rows as a CSS gradient of stripes, each in the colour of its kind."""
+    """Return the rows as a CSS gradient of stripes, each in the colour of its kind."""
     if not rows:
         return 'none'
     size = -(-len(rows) // STRIPES)

@@ -1,4 +1,4 @@
-"""The screen that compares two runs: one row is shown, and everything follows it."""
+"""The comparison screen: every pane shows the selected row."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from ui.pages.shared.compare_picker import choose_other
 from ui.web.routing import compare_path
 
 EVERY = 2.0
-"""Seconds between comparisons of runs that are still going; longer if comparing takes long."""
+"""Minimum seconds between comparisons of unfinished runs; longer if a comparison is slow."""
 VIEWS = (('diagram', 'Diagram'), ('agents', 'Details'), ('inspector', 'Steps'))
 
 
 class CompareScreen:
-    """Everything on the page. `self._at` is the index of the row that is shown."""
+    """Everything on the page. `self._at` is the index of the selected row."""
 
     def __init__(self, conductor: Conductor, found: Comparison) -> None:
         self._conductor, self._found = conductor, found
@@ -47,7 +47,7 @@ class CompareScreen:
         self._due = 0.0
 
     async def draw(self, at: int | None) -> None:
-        """Draw the page at a row; None is where the runs diverge, or the end if they do not."""
+        """Draw the page at a row; None means the point of divergence, or the end if there is none."""
         found = self._found
         self._head = CompareHeader(found, self._choose, self._part)
         self._trouble = ErrorBanner()
@@ -84,7 +84,7 @@ class CompareScreen:
             ui.timer(EVERY, self._look)
 
     async def go(self, place: int) -> None:
-        """Go to a row. While one is being read, only the latest request counts."""
+        """Go to a row. While one is loading, only the latest request is remembered."""
         self._wanted = [place]
         if self._seeking:
             return
@@ -110,8 +110,8 @@ class CompareScreen:
         self._player.show(rows, self._at)
         self._head.show_step(a, b)
         try:
-            stands = [await side.step(seq) for side, seq in zip(self._sides, (a, b), strict=True)]
-            self._chart.show(*stands)
+            steps = [await side.step(seq) for side, seq in zip(self._sides, (a, b), strict=True)]
+            self._chart.show(*steps)
             await self._fill()
         except EngineError as error:
             self._trouble.say('cloud_off', f'Temporarily unavailable: {error}')
@@ -127,7 +127,8 @@ class CompareScreen:
             case 'Step':
                 row, parted = rows[self._at] if rows else None, self._found.divergence
                 wanted = (row.a, row.b) if row else (None, None)
-                if parted is not None and parted.row == self._at:  # any row in which either run did this
+                if parted is not None and parted.row == self._at:
+                    # The diverging steps may be in different rows.
                     wanted = (parted.a.seq if parted.a else None, parted.b.seq if parted.b else None)
                 steps = [await side.step(seq) for side, seq in zip(self._sides, wanted, strict=True)]
                 for side, seq in zip(self._sides, wanted, strict=True):
@@ -153,7 +154,7 @@ class CompareScreen:
             await self.go(self._found.divergence.row)
 
     async def _pick(self, path: str) -> None:
-        """Go to the next row in which a state is entered, wrapping to the first."""
+        """Go to the next row that enters a state, wrapping around at the end."""
         rows = self._found.rows
         hits = [
             n
@@ -185,16 +186,16 @@ class CompareScreen:
             return
         finally:
             self._looking = False
-        self._take(found)
+        self._replace(found)
         await self._show()
 
-    def _take(self, found: Comparison) -> None:
-        stood = self._found.rows[self._at] if self._found.rows else None
+    def _replace(self, found: Comparison) -> None:
+        old = self._found.rows[self._at] if self._found.rows else None
         at_end = self._at >= len(self._found.rows) - 1
         self._found, self._held = found, RowPositions(found)
         for side, tally in zip(self._sides, (found.a, found.b), strict=True):
             side.tally = tally
-        same = [n for n, row in enumerate(found.rows) if stood and (row.a, row.b) == (stood.a, stood.b)]
+        same = [n for n, row in enumerate(found.rows) if old and (row.a, row.b) == (old.a, old.b)]
         last = max(0, len(found.rows) - 1)
         self._at = last if at_end else next(iter(same), min(self._at, last))
         self._head.show(found)
@@ -253,7 +254,7 @@ class CompareHeader:
         self._part.set_visibility(found.divergence is not None)
 
     def show_step(self, a: int, b: int) -> None:
-        """Make the links of both runs lead to these steps."""
+        """Point the links of both runs at these steps."""
         for opened, seq in zip(self._links, (a, b), strict=True):
             run = str(opened.props['href']).partition('?')[0]
             set_attributes(opened, href=f'{run}?at={seq}' if seq else run)

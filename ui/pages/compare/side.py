@@ -11,7 +11,7 @@ from ui.pages.shared.transition_reasons import GuardReasons
 from ui.replay.reader import HistoryReader
 
 KEPT = 256
-"""At most so many steps are cached."""
+"""Maximum number of cached steps."""
 
 
 class Side:
@@ -24,11 +24,11 @@ class Side:
         self._steps: OrderedDict[int, Transition] = OrderedDict()
         self._view: View | None = None
         self.reasons = GuardReasons(conductor, self.run)
-        """Why the guards of the step that is shown answered as they did."""
+        """Explanations of the guards at the step that is shown."""
         self._past: HistoryReader | None = None
 
     async def explain(self, seq: int | None) -> None:
-        """Load what the guards of a step mean, and what they read. Raises `EngineError`."""
+        """Load the explanations of a step's guards. Raises `EngineError`."""
         if not seq:
             return
         if self._past is None:
@@ -38,7 +38,7 @@ class Side:
         self.reasons.show(moment.step, moment.before)
 
     async def step(self, seq: int | None) -> Transition | None:
-        """A step; None where there is none. Raises `EngineError`."""
+        """Return a step, or None if `seq` is None or 0. Raises `EngineError`."""
         if not seq:
             return None
         if seq not in self._steps:
@@ -48,14 +48,14 @@ class Side:
         return self._steps[seq]
 
     async def view(self, seq: int) -> View:
-        """The run after a step. Raises `EngineError`."""
+        """Return the run's view after a step. Raises `EngineError`."""
         if self._view is None or self._view.seq != seq:
             self._view = await self.conductor.view(self.run, seq)
         return self._view
 
 
 class RowPositions:
-    """The step each run has reached in each row: its own, or the last one before it."""
+    """The step each run has reached at each row: the row's own, or the last one before it."""
 
     def __init__(self, found: Comparison) -> None:
         self.rows = found.rows
@@ -66,5 +66,5 @@ class RowPositions:
             self._at.append((a, b))
 
     def at(self, place: int) -> tuple[int, int]:
-        """Both steps; 0 before the first."""
+        """Return both steps at a row; 0 before a run's first step."""
         return self._at[place] if self._at else (0, 0)

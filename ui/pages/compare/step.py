@@ -1,4 +1,4 @@
-"""One row of a comparison in full: what both runs did, their guards, and what was said."""
+"""One row of a comparison in full: both steps with their guards, tool calls and output."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class StepPane:
         """Show a row.
 
         Args:
-            row: which.
+            row: the row; None if there is none yet.
             steps: the step of each run, if it took one.
-            held: the steps they have reached.
-            parting: whether the runs diverge in this row.
+            held: the step that each run has reached.
+            parting: whether the runs diverge at this row.
         """
         self._turn += 1
         turn = self._turn
@@ -54,7 +54,7 @@ class StepPane:
             if row is None:
                 empty_state('hourglass_empty', 'Neither run has taken a step yet.')
                 return
-            self._say_kind(row, parting=parting)
+            self._draw_kind(row, parting=parting)
             for place_of, side in enumerate(self._sides):
                 step = steps[place_of]
                 pieces = found[place_of] if found else [(True, texts[place_of])]
@@ -64,7 +64,7 @@ class StepPane:
                     else:
                         _describe(side, step, pieces)
 
-    def _say_kind(self, row: Row, *, parting: bool) -> None:
+    def _draw_kind(self, row: Row, *, parting: bool) -> None:
         title = KINDS[row.kind] if not row.pending else f'{KINDS[row.kind]} so far'
         title = 'The runs diverge here' if parting else title
         facets = ', '.join(FACETS[facet] for facet in row.facets)
@@ -75,14 +75,14 @@ class StepPane:
 
 
 def agent_text(step: Transition) -> str:
-    """What an agent said in a step."""
+    """Return the agent's reply in a step; '' if it is not one."""
     data = step.event.data
     text = data.get('text')
     return plain_answer(text) if isinstance(text, str) and 'message' in data else ''
 
 
 def plain_answer(text: str) -> str:
-    """An answer as plain text: words are compared, not the marks of Markdown or JSON."""
+    """Return an answer as plain text, so that Markdown and JSON syntax is not compared."""
     return plain_markdown(json_to_markdown(text) if text.lstrip().startswith('{') else text)
 
 
@@ -127,7 +127,7 @@ def _describe(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:
 
 
 def call_lines(step: Transition) -> list[str]:
-    """The tool calls of a reply, or the results of a batch, each on a line."""
+    """Return the tool calls of a reply, or the results of a batch, one per line."""
     data = step.event.data
     lines = []
     if isinstance(data.get('message'), dict):
@@ -142,6 +142,6 @@ def call_lines(step: Transition) -> list[str]:
 
 
 def draw_calls(lines: Sequence[str]) -> None:
-    """Draw tool calls; each can be focused, to be scrolled."""
+    """Draw tool calls; each is focusable so that it can be scrolled with the keyboard."""
     for line in lines:
         Text('div', line, 'mono both-call', tabindex='0')

@@ -18,7 +18,7 @@ from ui.pages.compare.side import Side
 from ui.pages.compare.step import agent_text, call_lines, draw_calls
 
 AT_ONCE = 12
-"""Rows shown at first, and added by each “Show earlier”."""
+"""Number of rows shown initially and added by each “Show earlier”."""
 
 
 class ComparedTranscript:

@@ -1,1 +1,1 @@
-"""Forking a run: what changes, what it may cost, variants side by side, and the family tree."""
+"""Forking a run: overrides, cost estimate, variants side by side, and the fork tree."""

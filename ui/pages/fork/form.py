@@ -1,4 +1,4 @@
-"""The fork form: variants, what they may cost, and the start button."""
+"""The fork form: variants, their estimated cost, and the start button."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ui.web.backend import Backend
 SETTLE = 0.4
 """Seconds without a change before the cost is estimated again."""
 MAX_VARIANTS = 6
-"""At most so many variants can be started together."""
+"""Maximum number of variants started together."""
 NAMES = 'ABCDEF'
 
 
@@ -31,7 +31,7 @@ class ForkForm:
     """The card with the form."""
 
     def __init__(self, backend: Backend, origin: Origin) -> None:
-        """Draw it with one variant; `load` completes it."""
+        """Draw the form with one variant; `load` completes it."""
         self._backend, self._origin = backend, origin
         self._variants: list[Variant] = []
         self._shown: Variant | None = None
@@ -124,9 +124,9 @@ class ForkForm:
         found: list[CostEstimate] = []
         overrides: Mapping[str, ForkOverrides] | None = self._collect()
         if overrides is None:
-            self._tell(False, 'Some fields need your attention.')
+            self._show_cost(False, 'Some fields need your attention.')
             return
-        self._say('')
+        self._show_problem('')
         try:
             for variation in overrides.values():
                 found.append(
@@ -136,14 +136,14 @@ class ForkForm:
             self._refuse(self._variants[len(found)], error)
             return
         except EngineError as error:
-            self._say(str(error))
+            self._show_problem(str(error))
             return
         if not self._estimate.is_deleted:
             free, words = cost_sentence(found)
-            self._tell(free, words if free else f'{words} {self._reach(overrides.values())}'.strip())
+            self._show_cost(free, words if free else f'{words} {self._reach(overrides.values())}'.strip())
 
     def _reach(self, variations: Iterable[ForkOverrides]) -> str:
-        """What the external agents may reach that play roles in these forks."""
+        """Return sentences on what the external agents with roles in these forks may reach."""
         registry, models = self._backend().catalog.registry, self._origin.info.models
         named = [name for variation in variations for name in {**models, **variation.models}.values()]
         return reach_of(registry, (name for name in named if is_live(registry, name)))
@@ -157,8 +157,8 @@ class ForkForm:
         rest = variant.refuse(error)
         if len(self._variants) > 1:
             self._show(variant)
-        self._say(rest)
-        self._tell(False, 'Correct the marked fields to start the fork.')
+        self._show_problem(rest)
+        self._show_cost(False, 'Correct the marked fields to start the fork.')
 
     async def start(self) -> None:
         """Start the forks, and open them."""
@@ -190,7 +190,7 @@ class ForkForm:
             self._refuse(blamed, error)
             blamed.go_to_problem()
         except EngineError as error:
-            self._say(str(error))
+            self._show_problem(str(error))
         finally:
             self._busy = False
             self._go.classes(remove='busy')
@@ -210,24 +210,24 @@ class ForkForm:
         ui.navigate.to(f'/variants/{info.options["group"]}')
 
     def _find_faulty(self, error: InvalidInput) -> Variant:
-        """With several variants, the one that a problem names: `B: models.writer`."""
+        """Return the variant that the first problem names, as in `B: models.writer`, or the first variant."""
         name = next(iter(error.problems), '').partition(':')[0]
         return next((variant for variant in self._variants if variant.name == name), self._variants[0])
 
-    def _say(self, problem: str) -> None:
+    def _show_problem(self, problem: str) -> None:
         self._trouble.clear()
         if problem:
             with self._trouble, notice('fail', 'error_outline'):
                 ui.label(problem)
 
-    def _tell(self, free: bool, words: str) -> None:
+    def _show_cost(self, free: bool, words: str) -> None:
         self._icon.props(f'name={"savings" if free else "payments"}')
         self._cost.classes(add='' if free else 'live', remove='live' if free else '')
         self._estimate.show(words)
 
 
 def _equal(variants: Mapping[str, ForkOverrides]) -> str:
-    """The first variants that change the same things: `A and B`; '' if all differ."""
+    """Return the first variants with equal changes, as in `A and B`; '' if all differ."""
     for overrides in variants.values():
         same = [name for name, other in variants.items() if other == overrides]
         if len(same) > 1:

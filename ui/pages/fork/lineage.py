@@ -43,7 +43,7 @@ def register(backend: Backend) -> None:
 
 
 def _draw(kin: LineageNode, here: RunId, now: float) -> None:
-    """Draw a run and all its descendants, without recursion: chains of forks can be long."""
+    """Draw a run and all its descendants, without recursion because chains of forks can be long."""
     todo: list[tuple[LineageNode, ui.element | None]] = [(kin, None)]
     while todo:
         one, within = todo.pop()

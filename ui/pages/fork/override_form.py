@@ -1,4 +1,4 @@
-"""A collapsible form of overrides: fields show the current values, and only changed ones count."""
+"""A collapsible form of overrides: fields show the current values, and only changed ones are read."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ui.components.widgets import Text
 from ui.formatting.values import count, json_problem
 
 SHORT = 80
-"""Longer texts get a field of several lines."""
+"""Maximum length of a text in a single-line field."""
 
 
 class OverrideForm:
-    """Drawn when it is opened: a run may remember much, and most of it stays unchanged."""
+    """A form drawn only when opened: a run's memory may be large, and most of it stays unchanged."""
 
     def __init__(
         self, title: str, fields: Sequence[Field], *, hint: str, on_change: Callable[[], None]
     ) -> None:
-        """Draw its header; each field's `default` is the current value."""
+        """Draw the header; each field's `default` is the current value."""
         self._fields = {field.name: field for field in fields}
         self._controls: dict[str, Control] = {}
         self._kept: dict[str, Any] = {}
@@ -42,17 +42,17 @@ class OverrideForm:
     def raw(self) -> dict[str, Any]:
         """The content of the changed fields, valid or not."""
         written = {name: control.raw for name, control in self._controls.items()} or self._kept
-        return {name: raw for name, raw in written.items() if raw != self._stands(name)}
+        return {name: raw for name, raw in written.items() if raw != self._current(name)}
 
     def fill(self, raw: Mapping[str, Any]) -> None:
-        """Restore what `raw` of another form of these fields gave."""
+        """Copy the `raw` content of another form with these fields."""
         self._kept = {name: held for name, held in raw.items() if name in self._fields}
         for name, control in self._controls.items():
-            control.put(self._kept.get(name, self._stands(name)))
-        self._tell()
+            control.put(self._kept.get(name, self._current(name)))
+        self._update_brief()
 
     def read(self) -> tuple[dict[str, Any], dict[str, str]]:
-        """The values of the changed fields, and problems by field, which are also shown."""
+        """Return the values of the changed fields and the problems by field, which are also shown."""
         values: dict[str, Any] = {}
         wrong: dict[str, str] = {}
         for name, raw in self.raw.items():
@@ -78,7 +78,7 @@ class OverrideForm:
             bad.focus()
         return bad is not None
 
-    def _stands(self, name: str) -> Any:
+    def _current(self, name: str) -> Any:
         return self._fields[name].write(self._fields[name].default)
 
     def _draw(self) -> None:
@@ -87,7 +87,7 @@ class OverrideForm:
         with self._body:
             for name, field in self._fields.items():
                 control = Control(field, on_change=self._notify, on_leave=lambda: None)
-                control.put(self._kept.get(name, self._stands(name)))
+                control.put(self._kept.get(name, self._current(name)))
                 self._controls[name] = control
             undo = button('Restore the original', icon='undo', kind='quiet small')
             undo.on('click', self._undo)
@@ -97,16 +97,16 @@ class OverrideForm:
         self._notify()
 
     def _notify(self) -> None:
-        self._tell()
+        self._update_brief()
         self._on_change()
 
-    def _tell(self) -> None:
+    def _update_brief(self) -> None:
         number = len(self.raw)
         self._brief.show(f'{count(number, "change")}' if number else '')
 
 
 def json_fields(values: Mapping[str, Any]) -> list[Field]:
-    """The fields of a JSON document: strings as text, everything else as JSON."""
+    """Return fields for a JSON document: strings as text, everything else as JSON."""
     return [_field(name, value) for name, value in values.items()]
 
 

@@ -1,4 +1,4 @@
-"""The fork page: what changes from a step on and what it may cost, beside the step itself."""
+"""The fork page: the fork form next to the step it starts from."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def register(backend: Backend) -> None:
             _head(info, step, asked if at.isdecimal() else step)
             with ui.element('div').classes('launch'):
                 forker = ForkForm(backend, origin)
-                await _beside(shape, view, steps[0] if steps else None)
+                await _draw_step(shape, view, steps[0] if steps else None)
         ui.timer(0.1, forker.load, once=True)
 
 
 async def _open_until(conductor: Conductor, info: RunInfo) -> int:
-    """The last step from which the run can continue."""
+    """Return the last step from which the run can continue."""
     if not info.status.ended:
         return info.seq
     before = await conductor.transitions(info.id, after=max(0, info.seq - 50))
@@ -90,7 +90,7 @@ def _head(info: RunInfo, step: int, asked: int) -> None:
             ui.label(turn_sentence(asked, step))
 
 
-async def _beside(shape: Shape, view: View, step: Transition | None) -> None:
+async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
     with ui.element('section').classes('panel launch-chart').props('aria-labelledby="chart"'):
         with ui.element('div').classes('panel-head'):
             Text('h2', f'Step {step.seq}: {headline(step)}' if step else 'Before the first step', id='chart')
@@ -105,4 +105,4 @@ async def _beside(shape: Shape, view: View, step: Transition | None) -> None:
 
 
 async def _nothing(name: str, at: str, data: dict[str, object]) -> None:
-    """Sends nothing: this page only reads the run."""
+    """Send nothing: this page only reads the run."""

@@ -58,7 +58,7 @@ class ReplayChoices:
                         self._how = NativeSelect(SHORT, value='recorded')
                         set_attributes(self._how, aria_label='Its steps after the fork')
                         button('Add', icon='add', kind='small').on('click', self._add)
-        self._tell()
+        self._update()
 
     def _choice(self, title: str, options: Mapping[str, str], value: str) -> NativeSelect:
         with ui.element('div').classes('field'):
@@ -70,7 +70,7 @@ class ReplayChoices:
 
     @property
     def raw(self) -> dict[str, Any]:
-        """The choices, as `Variation` takes them."""
+        """The choices, as keyword arguments of `ForkOverrides`."""
         return {
             'before': self._before.value,
             'after': self._after.value,
@@ -83,7 +83,7 @@ class ReplayChoices:
         for name, choice in (('before', self._before), ('after', self._after), ('beyond', self._beyond)):
             choice.set_value(str(raw.get(name, DEFAULT[name])))
         self._own = dict(raw.get('plays', {}))
-        self._tell()
+        self._update()
 
     def _add(self) -> None:
         if self._who.value:
@@ -96,10 +96,10 @@ class ReplayChoices:
         self._notify()
 
     def _notify(self) -> None:
-        self._tell()
+        self._update()
         self._on_change()
 
-    def _tell(self) -> None:
+    def _update(self) -> None:
         self._lasting.set_visibility('recorded' in (self._after.value, *self._own.values()))
         if not self._agents:
             return

@@ -22,7 +22,7 @@ from ui.pages.launch.models import Models
 
 SHEETS = ('parameters', 'memory', 'prompts', 'instructions', 'tools', 'effort')
 BARE = ('memory', 'parameters')
-"""The engine reports problems of these without the name of the form."""
+"""Forms whose problems the engine reports without the form's name."""
 TITLES = {
     'memory': 'Memory',
     'prompts': 'Last message to each agent',
@@ -32,7 +32,7 @@ TITLES = {
     'parameters': 'Parameters',
 }
 HINTS = {
-    'memory': 'What the workflow remembers at this step. Your changes apply before the fork continues.',
+    'memory': 'The workflow’s memory at this step. Your changes apply before the fork continues.',
     'prompts': 'Replaces the last message that the agent received.',
     'instructions': 'Also applies to agents that start later.',
     'tools': 'Tool names, separated by commas.',
@@ -50,12 +50,12 @@ class Origin:
     """The run at the step of the fork."""
     made: type[Pattern]
     staff: Sequence[AgentInfo]
-    """The agents of its pattern."""
+    """The agents of the run's pattern."""
     agents: Mapping[str, str]
     """Names of the chart's agents, by path."""
 
     def fields(self) -> dict[str, list[Field]]:
-        """What can be changed, by form; each field holds the current value."""
+        """Return the fields that can be changed, by form, each with the current value as its default."""
         own = self.info.parameters
         tasks = {path: task for path, agent in self.view.agents.items() if (task := _last_task(agent))}
         roles = {agent.role: agent for agent in self.staff}
@@ -98,12 +98,12 @@ class Origin:
 
 
 class Variant:
-    """The form of one variant; it keeps what is typed, valid or not."""
+    """The form of one variant; it retains its input, valid or not."""
 
     def __init__(
         self, name: str, origin: Origin, registry: ModelRegistry, *, on_change: Callable[[], None]
     ) -> None:
-        """Draw it, with nothing changed."""
+        """Draw it without changes."""
         self.name = name
         self._origin = origin
         with ui.element('div').classes('form fork-variant') as self.root:
@@ -136,7 +136,7 @@ class Variant:
         await self._models.look()
 
     def read(self) -> ForkOverrides | None:
-        """The variation; None if something is wrong, which is then shown at its field."""
+        """Return the overrides, or None if a field is invalid; problems are shown at their fields."""
         read = {name: sheet.read() for name, sheet in self._sheets.items()}
         if any(wrong for _, wrong in read.values()) or not self._models.check():
             return None
@@ -160,13 +160,13 @@ class Variant:
         )
 
     def refuse(self, error: InvalidInput) -> str:
-        """Show the engine's problems at their fields; returns those without a field as text."""
+        """Show the engine's problems at their fields; return those without a field as text."""
         by_sheet: dict[str, dict[str, str]] = {name: {} for name in SHEETS}
         rest = []
         for where, text in error.problems.items():
             problem = text
             sheet, name = _place(where)
-            if sheet not in (*TITLES, 'models'):  # a field of memory or a parameter, by its bare name
+            if sheet not in (*TITLES, 'models'):  # the bare name of a memory field or parameter
                 name, _, inside = where.partition('.')
                 sheet = next((own for own in BARE if name in self._sheets[own].raw), '')
                 problem = f'{inside}: {text}' if inside else text
@@ -188,7 +188,7 @@ class Variant:
 
 
 def _place(where: str) -> tuple[str, str]:
-    """The form and the field of a problem: `models.writer`, `/memory/draft`, `memory.draft.0`."""
+    """Return the form and the field of a problem: `models.writer`, `/memory/draft`, `memory.draft.0`."""
     parts = split_pointer(where) if where.startswith('/') else where.split('.', 1)
     name = parts[1] if len(parts) > 1 else ''
     return parts[0], name if parts[0] in ('prompts', 'models', 'instructions', 'tools') else name.split('.')[

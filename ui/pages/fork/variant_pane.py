@@ -1,4 +1,4 @@
-"""One variant beside the others: its conversation, usage and result; anonymous if blind."""
+"""The pane of one variant: conversation, usage and result; anonymous while the comparison is blind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ui.replay.conversation import json_to_markdown, transcript_entry
 from ui.replay.live import Follower
 
 MAX_STEPS = 400
-"""How many of the newest steps are shown as conversation."""
+"""Maximum number of steps shown as conversation; older ones are left out."""
 
 
 class VariantPane:
@@ -36,7 +36,7 @@ class VariantPane:
         *,
         on_win: Callable[[RunInfo], Awaitable[None]],
     ) -> None:
-        """Draw it; `read` fills it, `look` brings it up to date."""
+        """Draw the pane; `read` loads it, `look` updates it."""
         self._conductor, self.info, self._shape, self._name = conductor, info, follower.shape, name
         self._follower = follower
         self._steps: list[Transition] = []
@@ -65,25 +65,25 @@ class VariantPane:
         self._crown.set_visibility(False)
 
     async def read(self, parent: RunInfo | None) -> None:
-        """Load the conversation since the fork from `parent`, and how the two differ."""
+        """Load the conversation since the fork, and the differences from `parent`."""
         after = max(self.info.parent_at, self.info.seq - MAX_STEPS)
-        self._take(await self._conductor.transitions(self.info.id, after=after))
+        self._append(await self._conductor.transitions(self.info.id, after=after))
         begin = next((step for step in self._steps if step.seq == self.info.parent_at + 1), None)
         self._otherwise.show(summarize_overrides(parent, self.info, begin))
-        self._tell()
+        self._update()
 
     def look(self) -> bool:
-        """Add what is new since the last look; returns whether there was any."""
+        """Show news since the last call; return whether there was any."""
         news = self._follower.look()
         if news is not None:
-            self._take([step for step in news.steps if step.seq > self._last])
+            self._append([step for step in news.steps if step.seq > self._last])
             for pieces in news.text.values():
                 for kind, piece in pieces:
                     if kind == 'reset':
                         self._talk.reset()
                     elif kind != 'waiting':
                         self._talk.append(kind, piece)
-        self._tell()
+        self._update()
         return news is not None
 
     def name(self, *, blind: bool, winner: bool) -> None:
@@ -105,15 +105,15 @@ class VariantPane:
         """Whether the run is over."""
         return self._follower.fold.view.status.ended
 
-    def _take(self, steps: list[Transition]) -> None:
+    def _append(self, steps: list[Transition]) -> None:
         self._steps.extend(steps)
         blocks = [block for step in steps if (block := transcript_entry(step, self._shape))]
         if blocks:
-            # A note names the model and the step, which a blind comparison hides.
+            # Notes name the model and the step, which a blind comparison hides.
             self._blocks += [{**block, 'note': ''} for block in blocks]
             self._talk.show(self._blocks)
 
-    def _tell(self) -> None:
+    def _update(self) -> None:
         view = self._follower.fold.view
         if not view.seq:
             return

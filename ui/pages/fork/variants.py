@@ -1,4 +1,4 @@
-"""Variants: forks started together, side by side; blind, if chosen, until one is the winner."""
+"""Variants: forks started together, side by side, optionally blind until a winner is picked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ui.web.routing import serve_page
 
 WINNER = 'winner'
 CLOCK = 1.0
-"""Seconds between the looks at runs that do nothing: their clocks tick."""
+"""Polling interval for idle runs in seconds, so that their clocks keep ticking."""
 
 
 def register(backend: Backend) -> None:
@@ -50,7 +50,7 @@ class VariantBoard:
         self._pace = Pace(idle=CLOCK)
 
     async def draw(self, *, blind: bool) -> None:
-        """Draw all of it, and follow the runs."""
+        """Draw the board and follow the runs."""
         with ui.element('div').classes('variants-head'):
             Text('h1', count(len(self._runs), 'variant') if self._runs else 'Variants')
             if self._runs and (parent := self._runs[0].parent):

@@ -1,4 +1,4 @@
-"""Hemicycle's engine: what a program needs to write and run workflows. More is in the packages below."""
+"""Hemicycle's engine: the names needed to write and run workflows; the packages below hold the rest."""
 
 from engine.agents.chart import agent
 from engine.agents.spec import Role
@@ -42,10 +42,10 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Event',
     # read runs
     'Transition',
-    # have agents work on something, in one call
+    # put agents to work in one call
     'AgentOrchestrator',
     'run_collaborative_task',
-    # what may go wrong; the others are in `engine.errors`
+    # common errors; the others are in `engine.errors`
     'EngineError',
     'EventRefused',
     'InvalidInput',

@@ -31,7 +31,7 @@ from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
 
 PLUGIN_PACKAGES = tuple(f'{__package__}.{name}' for name in ('patterns', 'models.scripted', 'tools.builtin'))
-"""The packages with the entries that come with the engine, in any of their files."""
+"""Packages whose modules hold the built-in patterns, models and tools."""
 NOT_RUN = (
     'this run was imported from a trace that another program recorded: it can be viewed and compared,'
     ' but no pattern here can run it'
@@ -50,7 +50,7 @@ class Catalog:
     registry: ModelRegistry = field(init=False)
     """All models by name, including those behind endpoints."""
     file: Path | None = None
-    """The file that configures endpoints, if there may be one."""
+    """The file that configures endpoints; it need not exist."""
     agents: ExternalAgents = field(init=False)
     """External agents."""
     mcp: McpServers = field(init=False)
@@ -66,8 +66,8 @@ class Catalog:
         """Load everything available.
 
         Args:
-            folders: the folders of the user's own patterns and tools, in `.py` files.
-            endpoints: the file that configures endpoints; none without it.
+            folders: folders with the user's own patterns and tools, as `.py` files.
+            endpoints: the file that configures endpoints; without it there are none.
         """
         catalog = cls(file=endpoints)
         if endpoints is not None:
@@ -90,20 +90,20 @@ class Catalog:
         return catalog
 
     def section(self, kind: Kind, name: str) -> dict[str, Any]:
-        """What the configuration file says of an endpoint or an MCP server. Raises `EngineError`."""
+        """Return the configuration file's entry for an endpoint or an MCP server. Raises `EngineError`."""
         return read_section(self._configured, kind, name)
 
     async def connect(self, kind: Kind, name: str, values: Mapping[str, Any]) -> None:
-        """Write an endpoint or an MCP server to the configuration file, and use it from now on.
+        """Write an endpoint or an MCP server to the configuration file, and start using it.
 
         Raises:
-            EngineError: the file cannot be written, or would not be valid; nothing has changed.
+            EngineError: the file cannot be written, or would become invalid; nothing was changed.
         """
         await asyncio.to_thread(write_section, self._configured, kind, name, values)
         self._reconfigure()
 
     async def disconnect(self, kind: Kind, name: str) -> None:
-        """Remove it from the configuration file, and stop using it. Raises `EngineError`."""
+        """Remove an entry from the configuration file, and stop using it. Raises `EngineError`."""
         await asyncio.to_thread(remove_section, self._configured, kind, name)
         self._reconfigure()
 
@@ -126,7 +126,7 @@ class Catalog:
         await asyncio.gather(self.registry.close(), self.mcp.close())
 
     def redact(self, value: Any) -> Any:
-        """A JSON value without the secrets of endpoints, MCP servers and agents, safe for the journal."""
+        """Return a JSON value without the secrets of endpoints, MCP servers and agents, safe to journal."""
         filters = [endpoint.secret_filter for endpoint in self.registry.endpoints]
         filters += [*self.mcp.secret_filters, *self.agents.secret_filters]
         for found in filters:
@@ -135,7 +135,7 @@ class Catalog:
         return value
 
     def pattern(self, name: str) -> type[Pattern]:
-        """The pattern of that name or alias. Raises `UnknownPattern`."""
+        """Return the pattern with that name or alias. Raises `UnknownPattern`."""
         if name not in self.patterns:
             for made in self.patterns.values():
                 if name in made.aliases:
@@ -168,9 +168,7 @@ class Catalog:
                     self.faults.extend(getattr(model, 'faults', ()))
         except KeyboardInterrupt:
             raise
-        except (
-            BaseException
-        ) as error:  # Whatever a user's file does, even `sys.exit()`, the others must load.
+        except BaseException as error:  # Even if a user's file calls `sys.exit()`, the others must load.
             self.faults.append(_fault(path, error))
 
     def _add(self, kind: str, entries: dict[str, Any], name: str, entry: Any) -> None:

@@ -1,4 +1,4 @@
-"""Time, real or simulated: the engine's only source of it."""
+"""Clocks, real and simulated: the engine's only source of time."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Clock(Protocol):
         """Seconds since 1970."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; cancelling stops the wait."""
+        """Wait; can be cancelled."""
 
     async def sleep_until(self, event: asyncio.Event, seconds: float) -> None:
-        """Wait until the event is set, at most so long."""
+        """Wait until the event is set, but no longer than `seconds`."""
         waits = [asyncio.ensure_future(self.sleep(seconds)), asyncio.ensure_future(event.wait())]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -35,8 +35,8 @@ class Clock(Protocol):
 class RealClock(Clock):
     """The machine's time at creation, advanced by a monotonic clock from then on.
 
-    Setting the machine's clock meanwhile neither takes time from runs nor gives them any. Time that the
-    machine spends asleep counts.
+    Changing the machine's clock neither takes time from runs nor gives them any. Time the machine spends
+    asleep counts.
     """
 
     def __init__(self) -> None:
@@ -52,9 +52,9 @@ class RealClock(Clock):
 
 
 class HistoryClock:
-    """A clock for one run: never earlier than its history, also if the machine's clock was set back since.
+    """A clock for one run: never earlier than its last step, even if the machine's clock was set back.
 
-    From there it goes on as fast as the other, so that time-outs and budgets last as long as ever.
+    It advances at the normal rate from there, so timeouts and budgets keep their duration.
 
     Args:
         clock: the clock of all runs.
@@ -64,7 +64,7 @@ class HistoryClock:
     def __init__(self, clock: Clock, latest: Callable[[], float]) -> None:
         self._clock, self._latest = clock, latest
         self.ahead = 0.0
-        """Seconds that it is ahead of the other."""
+        """Seconds by which it is ahead of the shared clock."""
         self.sleep, self.sleep_until = clock.sleep, clock.sleep_until
 
     def now(self) -> float:
@@ -114,6 +114,6 @@ class SimulatedClock(Clock):
 
 
 async def settle(turns: int = 50) -> None:
-    """Let everything proceed that does not wait for time to pass."""
+    """Let every task proceed that is not waiting for time to pass."""
     for _ in range(turns):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Conductor: start, watch, control, recover, fork and read runs. The engine's single entry point."""
+"""Conductor: the engine's single entry point to start, watch, control, recover, fork and read runs."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ class Conductor:
 
     Use it as an async context manager: on exit it releases the runs, which continue once recovered.
 
-    Each method belongs to a component with one concern: `LiveRuns`, `RunControl`, `RunReader`,
+    Its methods come from components with one concern each: `LiveRuns`, `RunControl`, `RunReader`,
     `RunMaintenance`, `Forks`, `RegressionTests`, `RunMerging`.
 
     Args:
         journal: where runs are stored; in memory by default.
-        catalog: patterns, models and tools; by default those that come with the engine, and the endpoints
-            of the file that the command line reads, too (`HEMICYCLE_ENDPOINTS`).
+        catalog: patterns, models and tools; by default the built-in ones and the endpoints in the file that
+            the command line reads (`HEMICYCLE_ENDPOINTS`).
         clock: the source of time.
         owner: the name of this process among those sharing the journal.
-        is_alive: whether an owner is still alive, so that its runs are left to it.
+        is_alive: whether an owner is still alive; if so, its runs are left alone.
         workspaces: the folder for agents' files; by default in the user's data folder, or a temporary one if
             the journal is in memory too.
-        files: where other machines reach the agents' files, too; by default nowhere.
-        sandbox: runs agents' commands; by default as the environment says.
-        private_addresses: whether agents may fetch pages from this machine; by default as the environment
-            says.
-        live_runs: makes what runs them: by default this process; in a fleet, others.
+        files: storage that shares the agents' files with other machines; none by default.
+        sandbox: runs agents' commands; by default as configured in the environment.
+        private_addresses: whether agents may fetch pages from this machine; by default as configured in the
+            environment.
+        live_runs: creates the component that executes runs: by default in this process, in a fleet in others.
     """
 
     def __init__(  # noqa: PLR0913  (all have defaults)
@@ -157,8 +157,8 @@ class Conductor:
         """Release all runs without ending them, and close the journal; all watchers end.
 
         Args:
-            grace: until it is done, calls of real models that are under way may end and are journaled; by
-                default they are cut off, and repeated by the process that continues the runs.
+            grace: until it is done, calls in flight to real models may finish and are journaled; by default
+                they are cut off, and repeated by the process that continues the runs.
         """
         self.feed.close()
         try:
@@ -200,15 +200,15 @@ class Conductor:
             pattern: its class, or the name of one in the catalog.
             parameters: values for the pattern's `Parameters`; those of the replayed run by default.
             title: shown in lists; derived from the parameters if empty.
-            tags: to find it by.
+            tags: labels to find it by.
             models: model name by role; the key '' is the default.
             seed: seeds the randomness of simulated models.
-            budget: the most it may use.
+            budget: limits on what it may use.
             approvals: which tools wait for a person: those that are `marked`, `all`, or `none`.
             record: whether to record the endpoints' answers, so that another run can replay them.
             replay: the run whose recording answers in place of all models.
             paused: whether to enter the first state without starting any work.
-            private: whether only its author sees it, and administrators.
+            private: whether only its author and administrators can see it.
             breakpoints: where to stop.
             instructions: standing instructions by role, replacing the pattern's.
             tools: tools by role, replacing the pattern's.
@@ -218,8 +218,8 @@ class Conductor:
 
         Raises:
             UnknownPattern
-            JournalError: among them `JournalConflict` if there is a run of that id.
-            InvalidInput: names the field, including one the pattern does not have.
+            JournalError: `JournalConflict` if there is already a run with that id.
+            InvalidInput: names the field, which may be one the pattern does not have.
         """
         if isinstance(pattern, type):
             self.catalog.add(pattern)
@@ -228,7 +228,7 @@ class Conductor:
         like = await self._find_replayed(made.name, replay)
         given = {**(parameters or {}), **values}
         workflow = made(made.parse_recorded(like.parameters) if like and not given else made.parse(given))
-        # Where workers do the work, they have the folders and keys that it needs.
+        # The folders and keys it needs can only be checked on the machine that does the work.
         if not like and self._live.works and (problems := workflow.start_problems()):
             raise InvalidInput(dict(problems))
         by_role = {
@@ -271,7 +271,7 @@ class Conductor:
         return RunHandle(info.id, self)
 
     def handle(self, run: RunId) -> RunHandle:
-        """A handle of an existing run."""
+        """Return a handle to an existing run."""
         return RunHandle(run, self)
 
     def export_bundle(
@@ -283,11 +283,11 @@ class Conductor:
     async def import_bundle(
         self, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
     ) -> list[Imported]:
-        """Store the runs of a bundle or of a file of traces; see `history.traces.importer.import_runs`."""
+        """Import the runs in a bundle or a file of traces; see `history.traces.importer.import_runs`."""
         return await import_runs(self._bundles, file, progress=progress)
 
     async def _find_replayed(self, pattern: str, run: RunId | None) -> RunInfo | None:
-        """The run to replay. Raises `UnknownRun`, `InvalidInput`."""
+        """Return the run to replay. Raises `UnknownRun`, `InvalidInput`."""
         found = await self.journal.info(run) if run else None
         if found and found.pattern != pattern:
             raise InvalidInput({'replay': f'run {run} has the pattern {found.pattern}, not {pattern}'})
@@ -296,32 +296,32 @@ class Conductor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """How a run ended, with its memory typed as its pattern declares it."""
+    """How a run ended, with its memory as the pattern's `Memory`."""
 
     status: Status
     answer: Any
-    """The value of the pattern's answer field; None if it names none."""
+    """The value of the pattern's answer field; None if it has none."""
     error: str
     memory: Memory
 
 
 @dataclass(frozen=True, slots=True)
 class RunHandle:
-    """One run, which continues whether or not anyone watches it."""
+    """A handle to one run, which continues whether or not anyone watches it."""
 
     id: RunId
     conductor: Conductor
 
     async def info(self) -> RunInfo:
-        """Its summary. Raises `UnknownRun`."""
+        """Return its summary. Raises `UnknownRun`."""
         return await self.conductor.info(self.id)
 
     async def view(self, at: int | None = None) -> View:
-        """The run at step `at`, or now. Raises `UnknownRun`, `UnknownStep`."""
+        """Return the run as of step `at`, or now. Raises `UnknownRun`, `UnknownStep`."""
         return await self.conductor.view(self.id, at)
 
     def watch(self, *, after: int = 0) -> AsyncGenerator[Item]:
-        """Steps after `after`, future ones, and streamed text; ends with the run. Raises `UnknownRun`."""
+        """Follow the steps after `after` and streamed text until the run ends. Raises `UnknownRun`."""
         return self.conductor.watch(self.id, after=after)
 
     async def result(self) -> RunResult:

@@ -3,27 +3,27 @@
 EngineError
 ├── PatternError            a pattern is defined incorrectly: found when its class or file is loaded
 ├── InvalidInput            a value from outside was rejected; names the field
-├── UnknownPattern          no pattern of that name
-├── UnknownRun              no run of that id
+├── UnknownPattern          no pattern with that name
+├── UnknownRun              no run with that id
 ├── UnknownStep             the run has no such step
 ├── UnknownNote             the run has no such note
-├── NotAllowed              the role of the account does not permit that
-│   └── SignedOut           the session or the token does not hold any more, or there is none
-├── EventRefused            the run's active states do not take that event
-│   ├── RunElsewhere        this process does not run it, or no longer
-│   └── StepPassed          the run has moved since the step that the sender saw
+├── NotAllowed              the account's role does not permit that
+│   └── SignedOut           the session or token is missing or no longer valid
+├── EventRefused            the run's active states do not accept that event
+│   ├── RunElsewhere        the run is not, or no longer, in this process
+│   └── StepPassed          the run has moved on since the step the sender saw
 ├── Diverged                replaying the journal gave a different transition than the recorded one
 ├── JournalError            the journal failed to store or return something
 │   ├── JournalConflict     another writer already stored that (run, seq)
 │   ├── StaleOwner          the run has since been claimed by another owner
-│   ├── EntryChanged         somebody else has written that entry since it was read
+│   ├── EntryChanged        somebody else has written that entry since it was read
 │   ├── JournalUnavailable  full disk, locked file: worth retrying
 │   └── JournalDamaged      the database is corrupt, or from a newer version
 ├── BundleError             a file of exported runs was rejected; names the line and the field
 ├── WorkspaceError          an agent's files could not be stored, found or restored
 │   ├── WorkspaceOverLimit  nested too deeply, too many or too large: the agent can fix that
-│   └── FilesUnavailable    the place that all machines reach refuses or does not answer: worth retrying
-├── ModelError              a model call failed; says whether another attempt may help
+│   └── FilesUnavailable    the shared file storage refuses or does not answer: worth retrying
+├── ModelError              a model call failed; `retryable` if another attempt may help
 └── ToolError               a tool could not do what was asked
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class EngineError(Exception):
-    """Base class of all; `str(error)` is a sentence fit for a screen."""
+    """Base class of all errors; `str(error)` is a sentence that can be shown to people."""
 
 
 class PatternError(EngineError):
@@ -61,15 +61,15 @@ class InvalidInput(EngineError):
 
 
 class NotAllowed(EngineError):
-    """The role of the account does not permit that."""
+    """The account's role does not permit that."""
 
 
 class SignedOut(NotAllowed):
-    """The session or the token does not hold any more, or there is none."""
+    """The session or token is missing or no longer valid."""
 
 
 class UnknownPattern(EngineError):
-    """No pattern of that name; `reason` says why there can be none."""
+    """No pattern with that name; `reason` says why there can be none."""
 
     def __init__(
         self, name: str, known: tuple[str, ...] = (), faults: tuple[str, ...] = (), *, reason: str = ''
@@ -84,7 +84,7 @@ class UnknownPattern(EngineError):
 
 
 class UnknownRun(EngineError):
-    """No run of that id."""
+    """No run with that id."""
 
     def __init__(self, run: str) -> None:
         self.run = run
@@ -108,7 +108,7 @@ class UnknownNote(EngineError):
 
 
 class EventRefused(EngineError):
-    """The run does not take that event at present."""
+    """The run does not accept that event at present."""
 
     def __init__(self, run: str, event: str, reason: str) -> None:
         self.run, self.event = run, event
@@ -116,11 +116,11 @@ class EventRefused(EngineError):
 
 
 class RunElsewhere(EventRefused):
-    """This process does not run it, or no longer: nothing was done, and another may take the event."""
+    """The run is not, or no longer, in this process. Nothing was done; another may accept the event."""
 
 
 class StepPassed(EventRefused):
-    """The run has moved since the step that the sender saw."""
+    """The run has moved on since the step the sender saw."""
 
     def __init__(self, run: str, event: str, seen: int, last: int) -> None:
         self.seen, self.last = seen, last
@@ -164,7 +164,7 @@ class EntryChanged(JournalError):
 
 
 class JournalUnavailable(JournalError):
-    """The journal cannot be written at present (disk full, database locked); nothing is lost, try again."""
+    """The journal cannot be written now (disk full, database locked). Nothing is lost; try again."""
 
 
 class JournalDamaged(JournalError):
@@ -172,7 +172,7 @@ class JournalDamaged(JournalError):
 
 
 class StepDamaged(JournalDamaged):
-    """One step is not as it was written; the steps before it can be read."""
+    """One step is damaged or missing; earlier steps can still be read."""
 
     def __init__(self, run: str, step: int, problem: str) -> None:
         self.run, self.step = run, step
@@ -202,7 +202,7 @@ Kind = Literal[
 PASSING = frozenset[str](
     {'rate limit', 'overloaded', 'server', 'timeout', 'connection', 'truncated', 'bad response'}
 )
-"""Kinds that may pass with another attempt; the others are permanent."""
+"""Transient kinds, where another attempt may succeed; the others are permanent."""
 
 
 class WorkspaceError(EngineError):
@@ -214,7 +214,7 @@ class WorkspaceOverLimit(WorkspaceError):
 
 
 class FilesUnavailable(WorkspaceError):
-    """Where all machines reach the files, they are refused or nothing answers; nothing is lost, try again."""
+    """The shared file storage refuses or does not answer. Nothing is lost; try again."""
 
 
 class BundleError(EngineError):
@@ -239,7 +239,7 @@ class ModelError(EngineError):
         kind: short machine-readable reason, one of `Kind`.
         retryable: whether another attempt may help.
         retry_after: seconds the provider asked to wait, if it did.
-        status: of the HTTP response, or given by an error in a stream; 0 if there was none.
+        status: the HTTP status, or that reported by an error in a stream; 0 if there was none.
         code: the provider's own error code, or ''.
         request_id: the id to quote to the provider's support, or ''.
         usage: what the attempt used, if the provider reported it before failing.

@@ -28,18 +28,18 @@ from engine.workspace.workspaces import Workspaces
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """The outside world, as far as activities may use it."""
+    """Everything outside a run that its activities may use."""
 
     clock: Clock
     share: LoopShare
-    """To ask for a turn before each piece of work that many runs may do at once."""
+    """Gives turns; awaited before each piece of work that many runs may do at the same time."""
     models: Mapping[str, Model] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
     mcp: McpServers = field(default_factory=lambda: McpServers({}, {}))
     workspaces: Workspaces = field(default_factory=Workspaces)
     recordings: Recordings | None = None
     sessions: LiveSessions = field(default_factory=LiveSessions)
-    """Those with external agents."""
+    """Sessions with external agents."""
     sandbox: Sandbox = field(default_factory=Sandbox)
     redact: Callable[[Any], Any] = lambda value: value
     """Removes secrets from a JSON value; applied to activities' results and errors before journaling."""
@@ -47,13 +47,13 @@ class Services:
     """Whether pages may be fetched from this machine and its private network."""
 
     async def toolset(self, names: Sequence[str]) -> dict[str, Tool]:
-        """The tools given to an agent; see `Servers.find`. Raises `ToolError`."""
+        """Return an agent's tools by name; see `McpServers.find`. Raises `ToolError`."""
         if all(name in self.tools and not isinstance(self.tools[name], RemoteTool) for name in names):
             return {name: self.tools[name] for name in names}
         return await self.mcp.find(names)
 
     def model(self, name: str) -> Model:
-        """The model of that name. Raises `EngineError`."""
+        """Return the model with that name. Raises `EngineError`."""
         if name not in self.models:
             raise EngineError(f'there is no model {name!r}; available: {", ".join(self.models) or "none"}')
         return self.models[name]
@@ -82,12 +82,12 @@ class Activity:
         return f'{self.run.id}:{self.since}'
 
     async def recorded_call(self) -> RecordedCall | None:
-        """The wrapper for its model calls if the run is recorded or replayed. Raises `EngineError`."""
+        """Return the wrapper for its model calls if the run is recorded or replayed. Raises `EngineError`."""
         found = self.services.recordings
         return await found.recorded_call(self.run, self.path, self.since) if found else None
 
     def workspace(self, folder: str = '') -> Workspace:
-        """A folder of this run: by its name, or that of the agent doing this work.
+        """Return a folder of this run: the one named, or by default that of the agent doing this work.
 
         A pattern's own activity that changes a folder returns `snapshots` (snapshot ids by folder name), so
         that its files can be viewed and restored at every step.
@@ -97,7 +97,7 @@ class Activity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingQuestion:
-    """What an activity returns that cannot continue until a person has answered: the data of `asked`."""
+    """Returned by an activity that needs a person's answer to continue; holds the data of `asked`."""
 
     data: Mapping[str, Any]
 

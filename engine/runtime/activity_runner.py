@@ -38,10 +38,10 @@ class ActivityRunner:
     Args:
         chart: which state invokes what.
         projection: which states are active, and since when.
-        host: the models and tools, and the listeners to streamed text.
+        host: the models and tools, and the feed for streamed text.
         clock: the run's.
         current: returns the run's summary and its data.
-        post: receives the endings.
+        post: receives the events with which activities and timeouts end.
         replayer: ends work in a fork as recorded.
     """
 
@@ -67,9 +67,9 @@ class ActivityRunner:
         self._delayed: set[StatePath] = set()
         """States whose activity waits for its next attempt."""
         self.held_back = False
-        """Whether nothing starts any more, since this process is about to close."""
+        """Whether no more work starts here, for example because this process is about to close."""
         self._stopping: set[asyncio.Task[None]] = set()
-        """Cancelled but unfinished tasks: the event loop itself only holds weak references."""
+        """Cancelled but unfinished tasks: the event loop holds only weak references to them."""
 
     @property
     def busy(self) -> bool:
@@ -88,7 +88,7 @@ class ActivityRunner:
 
     @property
     def rests(self) -> bool:
-        """Whether nothing is running, nothing waits for its next attempt, and nothing is to be replayed."""
+        """Whether no activity is running, waiting for its next attempt, or to be replayed."""
         return not (self._tasks or self.kept)
 
     @property
@@ -97,15 +97,15 @@ class ActivityRunner:
         return self._timers.deadline
 
     def keep_timers(self) -> tuple[KeptTimer, ...]:
-        """What is left of the timeouts."""
+        """Return the remaining timeouts."""
         return self._timers.keep()
 
     def take_over(self, kept: Sequence[KeptTimer]) -> None:
-        """Continue the timeouts with what was left of them elsewhere."""
+        """Continue the timeouts kept by the run's previous owner."""
         self._timers.take_over(kept)
 
     def hold_back(self) -> None:
-        """Start nothing new; what is running continues."""
+        """Start nothing new; running activities continue."""
         self.held_back = True
 
     async def wait_until_idle(self) -> None:
@@ -114,13 +114,13 @@ class ActivityRunner:
             await asyncio.wait(running)
 
     def interrupt(self) -> None:
-        """Interrupt running activities: they restart if they may."""
+        """Interrupt running activities; they restart once they may."""
         for path in self.under_way:
             self._cancel(self._tasks.pop(path))
             self._held.append(path)
 
     def apply(self, steps: list[Transition]) -> list[asyncio.Task[None]]:
-        """Stop the work of states that were left, start that of states entered.
+        """Stop the work of states that were left, and start that of states entered.
 
         Returns:
             The cancelled tasks.
@@ -199,7 +199,7 @@ class ActivityRunner:
         return tasks
 
     def _end_session(self, path: StatePath) -> None:
-        """Kill the external agent that works in a state, if there is one."""
+        """Kill the external agent working in a state, if there is one."""
         self._host.services.sessions.end(self._current()[0].id, path)
 
     def _cancel(self, task: asyncio.Task[None]) -> None:
@@ -208,7 +208,7 @@ class ActivityRunner:
         task.cancel()
 
     def _may_perform(self, path: StatePath) -> bool:
-        """Whether holds and the budget let work start in a state."""
+        """Whether pauses and the budget let work start in a state."""
         if self.held_back or self._projection.pauses.holds(path):
             return False
         return self._projection.meter.starts(self._projection.entered[path][0])
@@ -232,7 +232,7 @@ class ActivityRunner:
         self._perform(path)
 
     def start_kept(self) -> None:
-        """The replay source ends no more work: start the work that was left to it, where allowed."""
+        """Start the work that was left to the replay source, where allowed; the replay is over."""
         self._held, self.kept = [*self._held, *self.kept], []
         self._start_held_work()
 
@@ -261,7 +261,7 @@ class ActivityRunner:
             await self._attempt(path)
 
     def _attempt(self, path: StatePath) -> Coroutine[Any, Any, None]:
-        """The next attempt of a visit, with the run's present data: more may be decided before it starts."""
+        """Return the next attempt of a visit, with the run's present data: it may change before the start."""
         info, state = self._current()
         try:
             work = self._chart.activity(path, state)
@@ -291,7 +291,8 @@ class ActivityRunner:
                 stream=self._stream(run, path, task),
                 repeats=partial(self._repeats, path, attempt),
             )
-            # What a moved run reads may lie elsewhere only. A crash would make it begin again, too.
+            # The files of a run that has moved here may exist only in shared storage. While that is
+            # unavailable, the work is repeated from the start, as after a crash.
             perform = partial(self._with_files, work, activity)
             result = await keep_trying(self._host, run.id, perform, (FilesUnavailable,))
             name = 'done'
@@ -302,13 +303,13 @@ class ActivityRunner:
             )
         except GeneratorExit:
             raise
-        except BaseException as error:  # A SystemExit in a task would end the process, and all other runs.
+        except BaseException as error:  # A SystemExit in a task would end the process with all its runs.
             if task.cancelling():
                 raise
             event = self._failure(path, since, attempt, error)
         else:
             event = Event(name=name, at=path, since=since, attempt=attempt, data=data)
-        if self._tasks.get(path) is task:  # Otherwise it was cancelled and ignored that.
+        if self._tasks.get(path) is task:  # Otherwise it was cancelled but carried on.
             del self._tasks[path]
             self._post(event)
 
@@ -347,7 +348,7 @@ TAKEN_BACK = 'what it had said until then is taken back'
 
 
 def failure_event(visit: Event, error: BaseException, retry: Retry | None, seed: str) -> Event:
-    """The event for an error.
+    """Return the event for an error: `retry` if another attempt is due, otherwise `failed`.
 
     Args:
         visit: a `failed` event with the state, its visit and the attempt that raised.

@@ -1,4 +1,4 @@
-"""BudgetEnforcer: keeps one live run within its budget, and ends it gracefully when that is spent."""
+"""BudgetEnforcer: keeps one live run within its budget, and ends it gracefully when it is spent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.runtime.control_events import ALARM
 
 
 class BudgetEnforcer:
-    """Decides what the budget requires.
+    """Decides which events a run's budget requires.
 
     Args:
         projection: what has been used.
@@ -30,17 +30,17 @@ class BudgetEnforcer:
         self._alarm: asyncio.Task[None] | None = None
 
     def due_events(self) -> list[Event]:
-        """Warnings, and the limit that is reached: to be journaled with the step that caused them."""
+        """Return warnings and the limit reached, to be journaled with the step that caused them."""
         projection = self._projection
         if projection.meter.budget is None or projection.status.ended:
             return []
         return projection.meter.due(projection.usage, self._since())
 
     def next_event(self, waiting: bool) -> Event | None:
-        """What a spent budget leads to next, or None while there is something to wait for.
+        """Return the next event of a spent budget, or None while there is something to wait for.
 
-        Work in progress ends, or is interrupted when the grace period is over; then the chart is told
-        (`exhausted`), and its shutdown gets the same grace period; then the run is aborted.
+        Work in progress may finish, until it is interrupted at the end of the grace period. Then the chart
+        receives `exhausted`, and its shutdown gets the same grace period. Then the run is aborted.
 
         Args:
             waiting: whether the mailbox has events not handled yet.
@@ -57,7 +57,7 @@ class BudgetEnforcer:
         return None
 
     def schedule_alarm(self) -> None:
-        """Set the alarm for what is due next by time alone; free if that has not changed."""
+        """Set the alarm for the next warning or limit due by time alone; a no-op if that has not changed."""
         projection, at = self._projection, None
         if projection.meter.budget is not None and projection.status is Status.RUNNING:
             due = projection.meter.next()
@@ -70,7 +70,7 @@ class BudgetEnforcer:
 
     @property
     def alarm(self) -> float | None:
-        """When something is due by time alone; None if nothing is."""
+        """When the next warning or limit is due by time alone; None if there is none."""
         return self._at
 
     def stop(self) -> None:
@@ -95,4 +95,4 @@ class BudgetEnforcer:
 
 
 PRECISION = 1e-4
-"""Seconds; sums of times differ by less."""
+"""Seconds; rounding errors in sums of times are smaller."""

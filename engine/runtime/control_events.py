@@ -28,7 +28,7 @@ CHANGES: TypeAdapter[tuple[Change, ...]] = TypeAdapter(tuple[Change, ...])
 
 
 def resolve_target(event: Event, projection: RunProjection, shape: Shape) -> Event:
-    """A pause, resume or step as journaled: addressed to the region of the state given.
+    """Return a pause, resume or step as journaled: addressed to the region of the given state.
 
     Raises:
         InvalidInput: unknown step mode.
@@ -43,13 +43,13 @@ def resolve_target(event: Event, projection: RunProjection, shape: Shape) -> Eve
     if how not in get_args(StepMode):
         raise InvalidInput({'how': f'must be in, over or out, not {how!r}'})
     leaves = [leaf for leaf in projection.active if within(leaf, at)]
-    # Nothing surrounds a single-state region but its siblings: it ends when they have.
+    # Stepping out of a single-state region means leaving the region itself, once its siblings have ended.
     until = {'until': max(innermost_common(leaves), at, key=len)} if how == 'out' else {}
     return replace(event, at=at, data={'how': how, **until})
 
 
 def rejection_reason(event: Event, projection: RunProjection) -> str:
-    """Why a control event cannot be accepted now, or ''."""
+    """Return why a control event cannot be accepted now, or ''."""
     at, overrides = event.at, projection.pauses.overrides
     if (
         event.name == 'pause'
@@ -71,11 +71,11 @@ def rejection_reason(event: Event, projection: RunProjection) -> str:
 def validate_control(
     event: Event, run: RunId, projection: RunProjection, shape: Shape, state: RunState
 ) -> Event:
-    """A control event as journaled.
+    """Return a control event as journaled.
 
     Raises:
         EventRefused: it cannot be accepted now.
-        InvalidInput: its data does not fit.
+        InvalidInput: its data is invalid.
     """
     event = resolve_target(event, projection, shape)
     problem = rejection_reason(event, projection)
@@ -93,7 +93,7 @@ def validate_control(
 
 
 def apply_edit(state: RunState, event: Event) -> tuple[RunState, tuple[Change, ...]]:
-    """The run's data with a person's changes applied.
+    """Return the run's data after a person's edit, and the changes to journal.
 
     Raises:
         InvalidInput: a change does not fit the document, or the result does not fit the memory.
@@ -127,7 +127,7 @@ def apply_edit(state: RunState, event: Event) -> tuple[RunState, tuple[Change, .
 
 
 def _normalization_changes(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> Iterator[Change]:
-    """The edited data after validation: '3' became 3, a missing field got its default."""
+    """Yield the changes that validation made: '3' became 3, a missing field got its default."""
     for part in ('memory', 'agents'):
         for name, value in loaded[part].items():
             if name not in given[part] or given[part][name] != value:

@@ -1,4 +1,4 @@
-"""Fan-out within this process: journaled steps and streamed text; and following a run without gaps."""
+"""Feed: fans out journaled steps and streamed text within this process; follows runs without gaps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.records.state_path import RUN, parent_of
 
 Item = Transition | Delta | JournalOutage
 MAX_WAITING = 10_000
-"""The most items queued per reader; one that falls further behind must read the journal again."""
+"""Maximum number of items queued per reader; one that falls further behind must re-read the journal."""
 
 
 class Subscription:
@@ -39,14 +39,13 @@ class Subscription:
         else:
             self._items.clear()
             self.overrun = True
-            for kept in self._feed.partial(
-                self.run
-            ):  # The full text of replies in progress: their pieces were dropped.
+            # The pieces of replies in progress were dropped: queue their full text.
+            for kept in self._feed.partial(self.run):
                 self._items.extend((replace(kept[0], kind='reset', text=''), *kept))
         self._ready.set()
 
     def drain(self) -> list[Item]:
-        """Everything that has come since the last call; may be empty."""
+        """Return all items queued since the last call; may be empty."""
         items = list(self._items)
         self._items.clear()
         if not self._woken:
@@ -55,7 +54,7 @@ class Subscription:
 
     @property
     def waiting(self) -> bool:
-        """Whether there are items to take."""
+        """Whether items are queued."""
         return bool(self._items)
 
     async def wait(self) -> None:
@@ -87,10 +86,10 @@ class Feed:
         self._troubles: dict[RunId, JournalOutage] = {}
         self._bells: set[asyncio.Event] = set()
         self.closed = False
-        """Whether nothing more will come, for any run."""
+        """Whether no more items will come, for any run."""
 
     def subscribe(self, run: RunId) -> Subscription:
-        """Start listening. The text streamed so far of replies in progress comes first."""
+        """Start listening. The text streamed so far for replies in progress comes first."""
         subscription = Subscription(self, run)
         self._readers.setdefault(run, set()).add(subscription)
         for kept in self.partial(run):
@@ -102,7 +101,7 @@ class Feed:
 
     @contextlib.contextmanager
     def listen(self) -> Iterator[asyncio.Event]:
-        """An event that is set whenever any run here takes a step."""
+        """Provide an event that is set whenever any run here takes a step."""
         bell = asyncio.Event()
         self._bells.add(bell)
         try:
@@ -111,7 +110,7 @@ class Feed:
             self._bells.discard(bell)
 
     def partial(self, run: RunId) -> Iterator[list[Delta]]:
-        """The text streamed so far of each reply in progress, in as few pieces as possible."""
+        """Yield the text streamed so far for each reply in progress, in as few pieces as possible."""
         for deltas in self._partial.get(run, {}).values():
             groups = (list(pieces) for _, pieces in groupby(deltas, key=lambda delta: delta.kind))
             yield [replace(alike[0], text=''.join(delta.text for delta in alike)) for alike in groups]
@@ -124,7 +123,7 @@ class Feed:
             self._readers.pop(subscription.run, None)
 
     def wake(self, run: RunId) -> None:
-        """Tell all subscribers that the run no longer runs here."""
+        """Notify all subscribers that the run no longer runs here."""
         self._partial.pop(run, None)
         self._troubles.pop(run, None)
         for reader in tuple(self._readers.get(run, ())):
@@ -168,7 +167,7 @@ class Feed:
         else:
             pieces = partial.setdefault(piece.path, [])
             if pieces and pieces[-1].kind == 'waiting':
-                pieces.pop()  # Over, or replaced.
+                pieces.pop()  # The wait is over, or a new one replaces it.
             pieces.append(piece)
 
 
@@ -182,8 +181,8 @@ async def watch(
 ) -> AsyncGenerator[Item]:
     """Yield the run's steps after `after`, and streamed text; end when the run has ended.
 
-    While the journal is unavailable, yield the outage, wait, and continue. When the run has ended, an outage
-    that is still shown is taken back: a short one may have passed unnoticed by others.
+    While the journal is unavailable, yield the outage, wait, and continue. When the run has ended, clear an
+    outage that is still reported: the end of a short one may have gone unnoticed.
 
     Raises:
         UnknownRun, UnknownStep
@@ -238,7 +237,7 @@ async def _watch(
 
 
 async def _unread_steps(journal: Journal, run: RunId, seq: int) -> AsyncGenerator[Transition]:
-    """The steps after `seq`. What follows the last page is in the feed."""
+    """Yield the steps after `seq`. Steps after the last page are in the feed."""
     more = True
     while more:
         steps = await journal.transitions(run, after=seq, limit=PAGE)
@@ -249,7 +248,7 @@ async def _unread_steps(journal: Journal, run: RunId, seq: int) -> AsyncGenerato
 
 
 def _following(items: Sequence[Item], seq: int) -> tuple[list[Item], int, bool]:
-    """The items that continue from step `seq`, the step they lead to, and whether none was missed."""
+    """Return the items that continue from step `seq`, the last step then, and whether none was missed."""
     found: list[Item] = []
     for item in items:
         if isinstance(item, Transition):
@@ -263,7 +262,7 @@ def _following(items: Sequence[Item], seq: int) -> tuple[list[Item], int, bool]:
 
 
 async def _arrival(subscription: Subscription, live: bool) -> bool:
-    """Wait for items. False: there are none, and it is time to check the journal."""
+    """Wait for items; False if there are none and it is time to check the journal."""
     if subscription.waiting:
         return True
     if live:

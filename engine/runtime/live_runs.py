@@ -1,4 +1,4 @@
-"""LiveRuns: the runs this process works on: starting, recovering, finding and releasing them."""
+"""LiveRuns: starts, recovers, finds and releases the runs this process works on."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ from engine.statechart.shape_builder import START
 
 log = logging.getLogger('hemicycle')
 LOOKED_BACK = 50
-"""How many steps back to look for the newest one that conditions apply to: pauses do not count."""
+"""Number of recent steps searched for the newest one that conditions apply to; pauses do not count."""
 AT_ONCE = 8
-"""Runs that are recovered at the same time: each mostly waits for the journal and for files."""
+"""Number of runs recovered at the same time; each mostly waits for the journal and for files."""
 
 
 class LiveRuns:
     """The live runs of one process, by id.
 
     Attributes:
-        works: whether their activities start here; otherwise events are decided and journaled, and no more.
+        works: whether their activities start here; otherwise events are only decided and journaled.
 
     Args:
         journal: where runs are stored.
@@ -59,9 +59,9 @@ class LiveRuns:
         services: what their activities may use.
         feed: delivers their steps to listeners.
         recordings: their models' recordings.
-        setup: prepares what they begin with.
+        setup: prepares their files, and what they replay.
         owner: the name of this process among those sharing the journal.
-        is_alive: whether an owner is still alive, so that its runs are left to it.
+        is_alive: whether an owner is still alive; if so, its runs are left alone.
     """
 
     works = True
@@ -91,7 +91,7 @@ class LiveRuns:
         """Runs being started or recovered right now."""
 
     async def require(self, run: RunId, event: str) -> Run:
-        """The live run that an event is for. Raises `UnknownRun`, `EventRefused`."""
+        """Return the live run that an event is for. Raises `UnknownRun`, `EventRefused`."""
         if run not in self.runs:
             info = await self.journal.info(run)
             elsewhere = self.stranded.get(run, 'another process runs it')
@@ -118,7 +118,7 @@ class LiveRuns:
         await live.send(outside_event(run, live.projection, name, at, data, key), seen=seen)
 
     async def _has_taken(self, run: RunId, name: str, key: str) -> bool:
-        """Whether a run has an event with this key; of one that goes on elsewhere, its process knows."""
+        """Whether a run already has an event with this key; if it is live elsewhere, that process checks."""
         if live := self.runs.get(run):
             return await live.has_taken(name, key)
         ended = (await self.journal.info(run)).status.ended
@@ -133,28 +133,28 @@ class LiveRuns:
         return probe_condition(condition, steps, live.chart.shape, live.projection, live.state)
 
     def chart_of(self, info: RunInfo) -> Chart:
-        """The chart of a run by this process's code. Raises `UnknownPattern`, `InvalidInput`."""
+        """Return a run's chart as this process's code builds it. Raises `UnknownPattern`, `InvalidInput`."""
         return self.charts.of(workflow_of(self.catalog, info))
 
     def runs_here(self, run: RunId) -> bool:
-        """Whether this process can control it now."""
+        """Whether this process can control the run now."""
         return run in self.runs
 
     def is_live(self, run: RunId) -> bool:
-        """Whether the feed carries its steps and text now."""
+        """Whether the feed carries the run's steps and text now."""
         return run in self.runs
 
     def at_rest(self, run: RunId) -> int:
-        """The last step of a run paused here with nothing in progress; otherwise 0."""
+        """Return the last step of a run paused here with nothing in progress; otherwise 0."""
         live = self.runs.get(run)
         return live.projection.seq if live and live.projection.paused and live.is_idle else 0
 
     async def take_over(self, run: RunId, timers: Sequence[KeptTimer] = ()) -> Run | None:
-        """Claim a run and continue it here, whoever had it; None if it has ended or is deleted.
+        """Claim a run from any owner and continue it here; None if it has ended or is deleted.
 
         Args:
             run: which run.
-            timers: what was left of its timeouts when it was released.
+            timers: its remaining timeouts when it was released.
 
         Raises:
             UnknownRun, UnknownPattern, EngineError
@@ -171,10 +171,10 @@ class LiveRuns:
         return live
 
     async def hand_over(self, run: Run, *, drain: bool = False) -> tuple[KeptTimer, ...]:
-        """Release a run without ending it; `drain` waits until work in progress has ended first.
+        """Release a run without ending it; with `drain`, wait for work in progress first.
 
         Returns:
-            What is left of its timeouts, for whoever takes it over.
+            Its remaining timeouts, for its next owner.
         """
         if drain:
             await run.drain()
@@ -188,8 +188,8 @@ class LiveRuns:
         with self._start_of(info.id):
             await self.recordings.check(info)
             await self.journal.create(info, chart.shape)
-            async with self._begun_or_gone(info.id):
-                await self.services.share.turn()  # one commit creates many runs
+            async with self._discard_on_failure(info.id):
+                await self.services.share.turn()  # One commit may have created many runs.
                 await self._setup.equip(info)
                 await self._begin(info, chart, state)
 
@@ -198,21 +198,21 @@ class LiveRuns:
         with self._start_of(info.id):
             await self.recordings.check(info)
             await self.journal.fork(info, chart.shape)
-            async with self._begun_or_gone(info.id):
+            async with self._discard_on_failure(info.id):
                 await self._setup.equip(info)
                 await self._resume(info.id, {}, equipped=True)
 
     async def recover(
         self, *, paused: bool = False, where: Callable[[RunInfo], bool] = lambda info: True
     ) -> list[RunId]:
-        """Continue every unfinished run whose owner is gone.
+        """Continue every unfinished run whose owner is no longer alive.
 
         Args:
             paused: whether to pause them before anything starts.
-            where: which of them.
+            where: selects the runs.
 
         Returns:
-            The runs that continue. The others are in `stranded`, with the reason.
+            The runs that continue. Those that cannot are in `stranded`, with the reason.
         """
         room = asyncio.Semaphore(AT_ONCE)
 
@@ -235,7 +235,7 @@ class LiveRuns:
         return [run for task in resuming if (run := task.result())]
 
     def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
-        """Steps after `after`, future ones, and text; ends with the run. Raises `UnknownRun`."""
+        """Follow the steps after `after` and streamed text until the run ends. Raises `UnknownRun`."""
         return watch(self.journal, self.feed, run, after, is_live=lambda: self.is_live(run))
 
     async def result(self, run: RunId) -> Outcome:
@@ -261,7 +261,7 @@ class LiveRuns:
 
         Args:
             grace: until it is done, work of runs with real models may finish, so that no call is paid for
-            twice; by default all work is interrupted at once.
+                twice; by default all work is interrupted immediately.
         """
         try:
             if grace:
@@ -278,11 +278,13 @@ class LiveRuns:
         drained: asyncio.Future[Any] = asyncio.gather(*(run.drain() for run in paid), return_exceptions=True)
         await asyncio.wait([drained, grace], return_when=asyncio.FIRST_COMPLETED)
         drained.cancel()
-        await asyncio.gather(drained, return_exceptions=True)  # Its error is retrieved; our own passes.
+        await asyncio.gather(
+            drained, return_exceptions=True
+        )  # Retrieves its error; our own cancellation propagates.
 
     @asynccontextmanager
-    async def _begun_or_gone(self, run: RunId) -> AsyncIterator[None]:
-        """Delete a newly journaled run if it cannot begin: it would otherwise do so at the next recovery."""
+    async def _discard_on_failure(self, run: RunId) -> AsyncIterator[None]:
+        """Delete a newly journaled run if it cannot begin; otherwise the next recovery would start it."""
         try:
             yield
         except (Exception, asyncio.CancelledError) as error:
@@ -293,8 +295,8 @@ class LiveRuns:
             raise
 
     async def _discard(self, run: RunId) -> None:
-        with suppress(EngineError):  # The caller learns why it could not begin.
-            await self.workspaces.delete(run)  # First, since on a full disk the journal needs the room.
+        with suppress(EngineError):  # The caller gets the error that kept it from beginning.
+            await self.workspaces.delete(run)  # First: on a full disk, the journal needs the space.
             await self.journal.delete(run)
 
     async def _resume(self, run: RunId, data: Mapping[str, Any], *, equipped: bool = False) -> None:
@@ -304,7 +306,7 @@ class LiveRuns:
                 data = {**stored.options.get('begins', {}), **data}
             workflow = workflow_of(self.catalog, stored)
             chart = self.charts.of(workflow)
-            # Claim first: from now on no other process appends to what is read next.
+            # Claim first, so that no other process appends to the history read next.
             info = await self.journal.claim(run, self.owner)
             fold = await read_fold(self.journal, run)
             if new and not equipped:

@@ -1,4 +1,4 @@
-"""LoopShare: lets runs use the event loop for only so long before pages and requests get their turn."""
+"""LoopShare: limits how long runs use the event loop before pages and requests get their turn."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ SHARE = 0.005
 class LoopShare:
     """Spreads the work of many runs over rounds of the event loop.
 
-    All tasks that are ready run in one round, and nothing else does meanwhile: with 1,000 runs at work, a
-    click waited for a second. So work that many runs do at once asks for a turn before each piece. While
-    rounds are short it gets one at once; otherwise it waits, first come, first served.
+    The event loop runs all ready tasks in one round and handles nothing else meanwhile: with 1,000 runs at
+    work, a click waited for a second. Work that many runs may do at the same time therefore asks for a turn
+    before each piece. While rounds are short it gets one immediately; otherwise turns are given in order of
+    arrival.
 
     Args:
         clock: measures rounds. A simulated one stands still, so nothing waits.
@@ -34,7 +35,7 @@ class LoopShare:
         self._used = False
         """Whether one of them has had its turn in this round."""
         self._put_off = 0
-        """How many of them are to wait for another round, since this one has become long."""
+        """How many of them have been deferred to a later round, because this one has become long."""
 
     async def turn(self) -> None:
         """Wait until there is room in a round."""
@@ -48,7 +49,7 @@ class LoopShare:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.insert(place, future)
             await future
-            if not self._used or self._has_room():  # One each round, however long others make it.
+            if not self._used or self._has_room():  # One gets its turn even in a long round.
                 self._used = True
                 return
             place, self._put_off = self._put_off, self._put_off + 1
@@ -71,4 +72,4 @@ class LoopShare:
             future = self._waiting.popleft()
             if not future.done():  # Otherwise its task was cancelled.
                 future.set_result(None)
-        self._count()  # Last: the next round is over once those have had their turn.
+        self._count()  # Last, so that the new round ends only after those have had their turn.

@@ -1,4 +1,4 @@
-"""Mailbox: one run's events wait here and are handled one after another."""
+"""Mailbox: queues one run's events and handles them one at a time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ log = logging.getLogger('hemicycle')
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """Envelope: an event, and the sender waiting for its result."""
+    """An event, and the sender waiting for its result."""
 
     event: Event
     answer: asyncio.Future[None] | None = None
     seen: int | None = None
-    """The last step that its sender knows; None if it does not matter."""
+    """The last step its sender knows; None if that does not matter."""
 
     def refuse(self, error: BaseException) -> None:
         """Report an error to the sender, if one still waits."""
@@ -33,8 +33,8 @@ class Mailbox:
     """Handles envelopes in order. While empty it has no task: an idle run is only data.
 
     Args:
-        handle: decides and journals what an envelope leads to.
-        turn: waits until the event loop has room for it: many runs may be told something at once.
+        handle: decides and journals the steps an envelope causes.
+        turn: waits for a turn on the event loop: many runs may receive events at the same time.
     """
 
     __slots__ = ('_closed', '_handle', '_queue', '_task', '_turn')
@@ -73,7 +73,7 @@ class Mailbox:
             await asyncio.wait([self._task])
 
     async def close(self, reason: Callable[[Event], Exception]) -> None:
-        """Drop pending and future events, and stop; waiting senders get a `reason`."""
+        """Drop pending and future events, and stop; their senders get the error that `reason` returns."""
         self._closed = reason
         while self._queue:
             envelope = self._queue.popleft()

@@ -15,9 +15,9 @@ from engine.statechart.chart import Microstep
 
 T = TypeVar('T')
 SNAPSHOT_STEPS = 200
-"""The minimum number of steps between snapshots. A snapshot also waits until the steps since the last one are
-larger than it: so seeks stay short, and all snapshots together take no more space than the steps. Of
-long lists a snapshot has only what is new, so that it stays small while they grow."""
+"""Minimum number of steps between snapshots. A snapshot also waits until the steps since the last one are
+larger than that one. This keeps seeks short, and all snapshots together no larger than the steps. A snapshot
+holds only the new items of long lists, so that it stays small while they grow."""
 FIRST_WAIT, MAX_WAIT = 0.5, 30.0
 """Seconds between attempts to write to an unavailable journal; doubled each time."""
 
@@ -28,9 +28,9 @@ class Recorder:
     def __init__(self, host: RuntimeContext, kept: Mapping[str, int]) -> None:
         self._host = host
         self._kept = dict(kept)
-        """By field of memory: the items of a long list that are as the latest snapshot has them."""
-        self._weight = self._last_weight = self._last_seq = self._unsaid = 0
-        """Bytes since the last snapshot, and of that snapshot; `_unsaid` are those of the latest steps,
+        """By memory field: how many leading items of a long list are unchanged since the latest snapshot."""
+        self._weight = self._last_weight = self._last_seq = self._unreported = 0
+        """Bytes since the last snapshot, and of that snapshot; `_unreported` are those of the latest steps,
         reported with the next summary."""
 
     async def write(
@@ -40,26 +40,26 @@ class Recorder:
         steps: Sequence[Transition],
         dump: Callable[[Mapping[str, int]], tuple[dict[str, Any], dict[str, Any]]],
     ) -> RunInfo:
-        """Journal steps already applied to the projection; returns the run's summary after them.
+        """Journal steps already applied to the projection, and return the run's summary after them.
 
         Args:
             info: the summary before them.
             projection: the derived state up to and including them.
-            steps: what was decided.
-            dump: returns the run's data for a snapshot and the ends of its long lists, given what the latest
-                snapshot has of these.
+            steps: the steps decided.
+            dump: returns the run's data for a snapshot and the tails of its long lists, given how many items
+                of each the latest snapshot has.
 
         Raises:
             JournalError: the run is no longer ours, or its journal is damaged; nothing was written.
         """
-        info = summary(info, projection, self._unsaid)
+        info = summary(info, projection, self._unreported)
         due = projection.seq - self._last_seq >= SNAPSHOT_STEPS and self._weight >= self._last_weight
         if self._kept:
             for step in steps:
                 lower_kept(self._kept, step.changes)
         snapshot = snapshot_of(info.id, projection, *dump(self._kept)) if due else None
         weight = await self._append(info, steps, snapshot)
-        self._unsaid = weight
+        self._unreported = weight
         self._weight += weight
         if snapshot:
             self._last_seq, self._last_weight, self._weight = projection.seq, weight, 0
@@ -85,7 +85,7 @@ async def keep_trying(
     work: Callable[[], Awaitable[T]],
     passing: tuple[type[Exception], ...] = (JournalUnavailable, FilesUnavailable),
 ) -> T:
-    """Do something for a run; while its journal or files are unavailable, wait and say so on its page."""
+    """Do something for a run, retrying while its journal or files are unavailable; report the outage."""
     wait = FIRST_WAIT
     while True:
         try:
@@ -101,7 +101,7 @@ async def keep_trying(
 
 
 def step_of(move: Microstep, run: RunId, seq: int, time: float) -> Transition:
-    """A microstep as a step of a run."""
+    """Return a microstep as a step of a run."""
     return Transition(
         run=run,
         seq=seq,
@@ -118,7 +118,7 @@ def step_of(move: Microstep, run: RunId, seq: int, time: float) -> Transition:
 
 
 def summary(info: RunInfo, projection: RunProjection, more: int = 0) -> RunInfo:
-    """The summary after all steps applied to the projection; `more` bytes were added."""
+    """Return the summary after all steps applied to the projection; `more` bytes were added."""
     status = projection.status
     return evolve(
         info,

@@ -1,4 +1,4 @@
-"""ReplaySource and RunSetup: interfaces to what a run replays, and to what prepares it and its files."""
+"""ReplaySource and RunSetup: interfaces for replaying recorded events and preparing new runs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from engine.statechart.run_state import RunState
 from engine.workspace.workspaces import Workspaces
 
 Way = Literal['keep', 'live', 'simulated', 'stop']
-"""How work about to start is treated: `keep` replays its ending, `live` and `simulated` do it, `stop` forbids
-it."""
+"""How work about to start is treated: `keep` replays its ending, `live` and `simulated` perform it, `stop`
+forbids it."""
 
 
 class ReplaySource(Protocol):
-    """Recorded events for one run, supplied when they are due."""
+    """Supplies a run's recorded events when they are due."""
 
     strict: bool
-    """Whether everything is replayed: every step is the recorded one, at the recorded time."""
+    """Whether everything is replayed: every step as recorded, at the recorded time."""
     stopped: str
     """Why it cannot continue without a person, or ''."""
     held: bool
@@ -40,12 +40,12 @@ class ReplaySource(Protocol):
         """The active states whose work would be in progress if it were not replayed."""
 
     def first_event(self) -> Event | None:
-        """The recorded start, if the run begins with it."""
+        """Return the recorded start, if the run begins with it."""
 
     def next_event(
         self, started: Collection[StatePath], at_work: Collection[StatePath], state: RunState
     ) -> Event | None:
-        """The event that is due; None if there is none."""
+        """Return the event that is due; None if there is none."""
 
     def skip(self, event: Event) -> None:
         """Report that the run refused a replayed event."""
@@ -54,21 +54,21 @@ class ReplaySource(Protocol):
         """Report that the run has taken these steps, all of one turn."""
 
     def treatment(self, path: StatePath, state: RunState) -> Way:
-        """How work about to start in a state is treated."""
+        """Return how work about to start in a state is treated."""
 
     def cast(self, info: RunInfo, path: StatePath, state: RunState) -> RunInfo:
-        """The run's summary as passed to the work of a state."""
+        """Return the run's summary as passed to the work of a state."""
 
     def unnotified(self, agents: Collection[str]) -> set[StatePath]:
-        """The agents' states that were at work when the current event told all others of the budget."""
+        """Return the agents' states that were at work when the current event gave others a budget notice."""
 
     def last_word(
         self, started: Collection[StatePath], state: RunState, budget: Budget | None
     ) -> Event | None:
-        """What happens once there is nothing left to replay."""
+        """Return the event to follow once there is nothing left to replay, if any."""
 
     def leave(self) -> None:
-        """Do all further work for real."""
+        """End the replay: perform all further work live."""
 
     async def files(self, workspaces: Workspaces, run: RunId) -> None:
         """Restore the agents' folders to the state after the replayed events."""
@@ -87,4 +87,4 @@ class RunSetup(Protocol):
     async def replay_source(
         self, info: RunInfo, projection: RunProjection, shape: Shape
     ) -> ReplaySource | None:
-        """What is replayed to the run, if anything, from the step its projection has reached."""
+        """Return what the run replays from the step its projection has reached, if anything."""

@@ -1,9 +1,9 @@
 """Encodes transitions and snapshots as bytes: positional JSON, compressed when that pays.
 
-A body is one byte that names its form, then the JSON. A model's reply appears twice in a transition (in the
-event, and in the memory change it caused): zstd at level 1 removes the second copy and about half of the
-first, faster than any cleverer layout we tried. JSON is written by orjson, or by the standard library if
-orjson refuses (integers wider than 64 bits, lone surrogates).
+A body is a form byte followed by the JSON. A model's reply appears twice in a transition (in the event and in
+the memory change it caused). Zstd at level 1 removes the second copy and about half of the first, faster than
+any cleverer layout we tried. JSON is written by orjson, or by the standard library if orjson refuses
+(integers wider than 64 bits, lone surrogates).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ WORTHWHILE = 512
 
 
 DAMAGED = (ValueError, IndexError, zstandard.ZstdError, MemoryError)
-"""What decoding damaged bytes raises; a frame that claims an impossible size asks for its memory at once."""
+"""Errors that decoding damaged bytes raises. `MemoryError`: a frame's claimed size is allocated up front."""
 
 
 class _Thread(threading.local):
-    """Per thread: creating a context for each body costs more than most bodies do."""
+    """One context per thread: creating one for each body costs more than decoding most bodies."""
 
     def __init__(self) -> None:
         self.decompressor = zstandard.ZstdDecompressor()
@@ -42,22 +42,22 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 Text = tuple[int, bytes]
-"""The JSON, and the form's bit for its writer."""
+"""The form bit of the JSON writer, and the JSON."""
 
 
 class Codec:
     """Encodes for one thread and decodes for any; reuses one compressor."""
 
     def __init__(self) -> None:
-        # The checksum detects flipped bits on disk instead of showing them.
+        # With a checksum, flipped bits on disk raise an error instead of being shown.
         self._compressor = zstandard.ZstdCompressor(level=1, write_checksum=True)
 
     def transition(self, step: Transition) -> bytes:
-        """The body of a transition."""
+        """Return the body of a transition."""
         return self.pack(self.text(step))
 
     def text(self, step: Transition) -> Text:
-        """A transition before compression: all but its run, seq, time and the event's name and address."""
+        """Encode a transition, uncompressed: all but its run, seq, time and the event's name and address."""
         event = step.event
         value = [
             event.data,
@@ -75,12 +75,12 @@ class Codec:
         return _encode(value, f'step {step.seq} of run {step.run}')
 
     def snapshot(self, snapshot: Snapshot) -> bytes:
-        """The body of a snapshot: its state."""
+        """Return the body of a snapshot: its state."""
         what = f'the snapshot at step {snapshot.seq} of run {snapshot.run}'
         return self.pack(_encode(snapshot.state, what))
 
     def pack(self, encoded: Text) -> bytes:
-        """A body: the form byte and the JSON, compressed when that pays."""
+        """Return a body: the form byte and the JSON, compressed when that pays."""
         form, text = encoded
         if len(text) < WORTHWHILE:
             return bytes((form | PLAIN,)) + text
@@ -88,7 +88,7 @@ class Codec:
 
 
 def _drop_defaults(event: Event) -> list[Any]:
-    """The fields that most events do not have, up to the last one that this event has."""
+    """Return the rarely set fields of an event, up to the last one that is set."""
     found = [event.played, event.who, event.key]
     while found and not found[-1]:
         found.pop()
@@ -102,7 +102,7 @@ def _encode(value: Any, what: str) -> Text:
         try:
             return STDLIB, json.dumps(value, default=to_plain, separators=(',', ':')).encode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise JournalError(f'{what} cannot be kept: it is not JSON ({error})') from error
+            raise JournalError(f'{what} cannot be stored: it is not JSON ({error})') from error
 
 
 COLUMNS = (float, str, str)
@@ -117,7 +117,7 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
     """
     seq, time, name, at, body = row
     try:
-        if (type(time), type(name), type(at)) != COLUMNS:  # SQLite keeps what does not fit as it is.
+        if (type(time), type(name), type(at)) != COLUMNS:  # SQLite stores any type in any column.
             raise TypeError
         data, attempt, since, raised, left, entered, active, edges, guards, changes, *more = _decode(body)
         return Transition(
@@ -146,8 +146,8 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
         raise StepDamaged(run, seq, 'cannot be read: its bytes are damaged') from error
 
 
-# A run takes the same few edges again and again. Creating them anew takes a third of the time of reading a
-# history: the garbage collector visits every new object several times.
+# A run takes the same few edges again and again. Creating new objects for them takes a third of the time it
+# takes to read a history, because the garbage collector visits every new object several times.
 
 
 @lru_cache(4096)

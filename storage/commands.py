@@ -1,6 +1,6 @@
-"""What changes the database, but for appends: create, fork, claim, annotate, delete, reserve.
+"""Commands: all database changes except appends, such as create, fork, claim, annotate, delete, reserve.
 
-Each function returns work for `Database.write` that validates first, raises if it must, and only then writes.
+Each function returns work for `Database.write` that validates, raises if invalid, and only then writes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def fork(info: RunInfo, shape: Shape) -> Work[None]:
 
 
 def _extent(connection: Connection, table: Table, run: int, at: int) -> tuple[int, int]:
-    """How many rows a run has up to a step, and their bytes."""
+    """Return the number of rows that a run has up to a step, and their total bytes."""
     size = func.coalesce(func.sum(func.length(table.c.body)), 0)
     row = connection.execute(select(func.count(), size).where(*_steps_up_to(table, run, at))).one()
     return int(row[0]), int(row[1])
@@ -65,7 +65,7 @@ def _steps_up_to(table: Table, run: int, at: int) -> tuple[ColumnElement[bool], 
 
 
 def claim(run: RunId, owner: str) -> Work[int]:
-    """Make `owner` the only writer; returns the new epoch."""
+    """Make `owner` the only writer; return the new epoch."""
 
     def work(connection: Connection) -> int:
         claimed = update(RUN).where(RUN.c.id == run).values(owner=owner, epoch=RUN.c.epoch + 1)
@@ -78,7 +78,7 @@ def claim(run: RunId, owner: str) -> Work[int]:
 
 
 def annotate(run: RunId, changes: Annotation) -> Work[None]:
-    """Change a person's annotations of a run, or move it to or out of the trash."""
+    """Change a person's annotations of a run, or move it into or out of the trash."""
     columns = {name: value for name, value in changes.items() if name in COLUMNS}
 
     def work(connection: Connection) -> None:
@@ -144,7 +144,7 @@ def delete_run(run: RunId) -> Work[None]:
 
 
 def reserve(asked: Reservation) -> Work[Reservation]:
-    """Store a reservation unless its key is in use, and forget old ones; returns the stored one."""
+    """Store a reservation unless its key is in use, delete expired ones, and return the stored one."""
 
     def work(connection: Connection) -> Reservation:
         connection.execute(delete(RESERVATION).where(RESERVATION.c.created < asked.created - KEPT_FOR))
@@ -175,7 +175,7 @@ def settle(key: str, reply: str | None) -> Work[None]:
 
 
 def number_of(connection: Connection, run: RunId) -> int:
-    """The numeric key of a run; nobody else changes the run until the end of the transaction.
+    """Return a run's numeric key; no one else can change the run until the transaction ends.
 
     Raises:
         UnknownRun
@@ -202,7 +202,7 @@ def check_new(connection: Connection, run: RunId) -> None:
 
 
 def insert_run(connection: Connection, info: RunInfo, shape: Shape) -> int:
-    """Write everything of a new run except its history; returns its key."""
+    """Write a new run except its history; return its key."""
     number = connection.execute(insert(RUN).returning(RUN.c.number), run_row(info)).scalar_one()
     launched = launch_row(number, info, shape)
     connection.execute(insert(LAUNCH), launched)

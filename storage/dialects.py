@@ -1,4 +1,4 @@
-"""Where the SQL of SQLite and of PostgreSQL differs: whole numbers, lists in a row, the search index."""
+"""Differences between the SQL of SQLite and PostgreSQL: integers, lists in a row, the search index."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 Whole = BigInteger().with_variant(Integer(), 'sqlite')
-"""A whole number of 64 bits, as all of SQLite's are."""
+"""A 64-bit integer; in SQLite, every integer is one."""
 
 
 class _Labels(TypeDecorator[tuple[str, ...]]):
-    """Reads what `Labels` selects."""
+    """Converts the column that `Labels` selects to a tuple."""
 
     impl = Text
     cache_ok = True
@@ -60,7 +60,7 @@ def _labels_as_array(element: Labels, compiler: SQLCompiler, **options: Any) -> 
 
 
 class _Beginnings(TypeDecorator[Sequence[str]]):
-    """Words as a search expression. They are letters and digits, so none acts as an operator."""
+    """Words as a search expression. They consist of letters and digits, so none can act as an operator."""
 
     impl = Text
     cache_ok = True
@@ -73,7 +73,7 @@ class _Beginnings(TypeDecorator[Sequence[str]]):
 
 
 class HasWords(FunctionElement[bool]):
-    """The condition, in a query on `run`, that each word begins some word that people wrote about the run."""
+    """The condition, in a query on `run`, that each word is a prefix of a word people wrote about the run."""
 
     type = Boolean()
     inherit_cache = True
@@ -95,7 +95,7 @@ def _matches_vector(element: HasWords, compiler: SQLCompiler, **options: Any) ->
 
 
 MAX_WORD, MAX_TEXT = 250, 500_000
-"""Characters that PostgreSQL's index accepts of one word, and of a run's words together."""
+"""Maximum characters that PostgreSQL's index accepts in one word, and in all words of a run."""
 
 
 def index_words(
@@ -104,10 +104,10 @@ def index_words(
     """Insert a run's row into the search index.
 
     Args:
-        connection: where it is written.
+        connection: the connection to write on.
         number: the run's key.
         texts: what people wrote about it, by the index's columns.
-        split: finds the words of a text, for a database that does not do it itself.
+        split: splits a text into words, for a database that does not tokenize.
     """
     if connection.dialect.name == 'postgresql':
         found = {_fold(word) for one in texts.values() for word in split(one)}
@@ -135,6 +135,6 @@ def forget_words(connection: Connection, number: int) -> None:
 
 
 def _fold(word: str) -> str:
-    """A word as SQLite's index compares it: in lower case, without accents."""
+    """Return a word as SQLite's index compares it: in lower case, without accents."""
     apart = unicodedata.normalize('NFD', word.lower())
     return ''.join(letter for letter in apart if not unicodedata.combining(letter))[:MAX_WORD]

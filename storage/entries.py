@@ -1,4 +1,4 @@
-"""Entries: reads and writes the small documents that programs around the engine keep with the runs."""
+"""Entries: reads and writes the small documents that programs around the engine store with the runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def entries(connection: Connection, query: EntryQuery) -> list[Entry]:
 
 
 def runs_beyond(connection: Connection, kind: str, since: float) -> list[RunId]:
-    """Runs whose last step is beyond the rank of their entry."""
+    """Return runs whose last step is beyond the rank of their entry."""
     reached = and_(ENTRY.c.kind == kind, ENTRY.c.key == RUN.c.id)
     found = (
         select(RUN.c.id)

@@ -1,4 +1,4 @@
-"""SqlJournal: the Journal protocol over a database, which is an SQLite file or a PostgreSQL one."""
+"""SqlJournal: the Journal protocol over an SQLite file or a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ async def open_journal(settings: Settings | str | Path) -> SqlJournal:
     """Open a journal, creating or migrating its database if necessary.
 
     Args:
-        settings: all settings, or only the database: a path, or an `sqlite:///` or `postgresql://` URL.
+        settings: all settings, or just the database: a path, or an `sqlite:///` or `postgresql://` URL.
 
     Raises:
         InvalidInput: the URL names neither an SQLite file nor a PostgreSQL database.
-        JournalDamaged: it is not ours, is corrupt, or is from a newer version; it is left untouched.
+        JournalDamaged: the database is not ours, corrupt, or from a newer version; it is left untouched.
         JournalUnavailable: it cannot be opened or written at present.
     """
     chosen = settings if isinstance(settings, Settings) else Settings(database=settings)
@@ -76,8 +76,7 @@ class SqlJournal:
     async def claim(self, run: RunId, owner: str) -> RunInfo:
         """Make `owner` the only writer."""
         epoch = await self.database.write(commands.claim(run, owner))
-        # Read after the commit: another process may have claimed it since, but this caller does not hold that
-        # claim.
+        # Read after the commit, when another process may have claimed the run: return our claim, not theirs.
         return replace(await self.info(run), owner=owner, epoch=epoch)
 
     async def append(
@@ -113,7 +112,7 @@ class SqlJournal:
         return await self.database.read(queries.runs, query)
 
     async def family(self, run: RunId) -> list[RunInfo]:
-        """The run, its ancestors, and all forks of these."""
+        """The run, its ancestors and all their forks."""
         return await self.database.read(queries.family, run)
 
     async def unfinished(self) -> list[RunInfo]:
@@ -186,5 +185,5 @@ class SqlJournal:
         return await self.database.read(entries.runs_beyond, kind, since)
 
     async def close(self) -> None:
-        """Flush what is queued, and close."""
+        """Flush the queue and close."""
         await self.database.close()

@@ -22,7 +22,7 @@ TROUBLED = or_(STATE.c.failed > 0, STATE.c.expired > 0, STATE.c.fell > 0)
 
 
 def store_path_stats(trails: Mapping[RunId, PathStats]) -> Work[None]:
-    """Store path statistics, except of deleted runs and where longer ones are stored already."""
+    """Store path statistics, except for deleted runs and where longer ones are already stored."""
     rests = {run: json.dumps(dict(trail.rest)) if trail.rest else '' for run, trail in trails.items()}
 
     def work(connection: Connection) -> None:
@@ -38,7 +38,7 @@ def store_path_stats(trails: Mapping[RunId, PathStats]) -> Work[None]:
 
 
 def _keep(connection: Connection, number: int, trail: PathStats, rest: str) -> None:
-    connection.execute(delete(TRAIL).where(TRAIL.c.run == number))  # the others are deleted with it
+    connection.execute(delete(TRAIL).where(TRAIL.c.run == number))  # cascades to edges and states
     connection.execute(insert(TRAIL), {'run': number, 'seq': trail.seq, 'rules': trail.rules, 'rest': rest})
     if trail.edges:
         edges = [
@@ -52,7 +52,7 @@ def _keep(connection: Connection, number: int, trail: PathStats, rest: str) -> N
 
 
 def read_path_stats(connection: Connection, number: int) -> PathStats | None:
-    """The path statistics of the run with this key, if computed by the present rules."""
+    """Return the path statistics of the run with this key, if computed by the current rules."""
     row = connection.execute(select(TRAIL).where(TRAIL.c.run == number, TRAIL.c.rules == RULES)).one_or_none()
     if row is None:
         return None
@@ -80,7 +80,7 @@ def read_path_stats(connection: Connection, number: int) -> PathStats | None:
 
 
 def path_filters(query: RunQuery) -> list[ColumnElement[bool]]:
-    """The conditions on rows of `run` for a query's edges and state."""
+    """Return the conditions on rows of `run` for a query's edges and state."""
     found: list[ColumnElement[bool]] = []
     if query.edges:
         named = [edge.partition('>')[::2] for edge in query.edges]

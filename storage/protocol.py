@@ -22,14 +22,14 @@ class Database(Protocol):
     async def read(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Answer a query."""
+        """Run a query."""
 
     async def defer(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> Callable[[], T]:
-        """A query answered when the returned function is called, in the caller's thread, even after `close`.
+        """Return a function that runs a query when called, in the caller's thread, even after `close`.
 
-        A database whose answer may be slow to arrive is asked at once.
+        A database that may be slow to respond runs the query immediately.
         """
 
     async def write(self, work: Work[T]) -> T:

@@ -69,7 +69,7 @@ def transitions(
         last = min(last, until)
     rows = connection.execute(query).cursor
     assert rows is not None
-    # The driver's tuples: with SQLAlchemy's, reading a long history takes a third longer.
+    # Fetch the driver's tuples: with SQLAlchemy's rows, reading a long history takes a third longer.
     found = rows.fetchall()
     first = max(after, 0) + 1
     expected = last - first + 1 if limit is None else min(last - first + 1, limit)
@@ -134,7 +134,7 @@ def _sum_usage(connection: Connection, wanted: ColumnElement[bool]) -> Usage:
 
 
 def family(connection: Connection, run: RunId) -> list[RunInfo]:
-    """The run, its ancestors, and all forks of these, oldest first. Raises `UnknownRun`."""
+    """Return the run, its ancestors and all their forks, oldest first. Raises `UnknownRun`."""
     info(connection, run)
     ids = [id for (id,) in connection.execute(FAMILY, {'run': run})]
     rows = connection.execute(infos().where(RUN.c.id.in_(ids)).order_by(RUN.c.created, RUN.c.id))
@@ -164,7 +164,7 @@ def unfinished(connection: Connection) -> list[RunInfo]:
 
 
 def notes(connection: Connection, run: RunId) -> list[Note]:
-    """The notes on a run's steps, in their order. Raises `UnknownRun`."""
+    """Return the notes on a run's steps, in step order. Raises `UnknownRun`."""
     number = number_of(connection, run)
     rows = connection.execute(select(NOTE).where(NOTE.c.run == number).order_by(NOTE.c.seq, NOTE.c.id))
     return [
@@ -276,7 +276,7 @@ def total_traffic(connection: Connection, query: RunQuery) -> Traffic:
 
 
 def _shapes(connection: Connection, matching: Select[tuple[int]]) -> tuple[tuple[Shape, int], ...]:
-    """Charts with the number of runs that have each. Equal charts may differ as text between versions."""
+    """Return charts and their run counts. Versions may store equal charts as different text."""
     texts = connection.execute(
         select(LAUNCH.c.shape, func.count(), func.max(LAUNCH.c.run))
         .where(LAUNCH.c.run.in_(matching))

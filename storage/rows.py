@@ -37,7 +37,7 @@ BUDGET = TypeAdapter(Budget)
 USAGE = tuple(field.name for field in fields(Usage))
 """Columns of `run`, named like the record's fields."""
 used_by = attrgetter(*USAGE)
-"""Their values, in this order."""
+"""Get their values, in this order."""
 times_of = attrgetter('created', 'updated', 'deleted')
 numbers_of = attrgetter('seq', 'parent_at', 'epoch', 'bytes', *(name for name in USAGE if name != 'source'))
 texts_of = attrgetter('id', 'pattern', 'title', 'error', 'waiting', 'note', 'source', 'owner', 'author')
@@ -45,7 +45,7 @@ YEAR_10000 = 253_402_300_800.0
 
 
 def infos() -> Select[Any]:
-    """The query for summaries, one row each, as read by `read_info`."""
+    """Return the query for summaries; `read_info` reads its rows."""
     launch = (LAUNCH.c.parameters, LAUNCH.c.models, LAUNCH.c.seed, LAUNCH.c.options)
     return select(RUN, *launch, Labels().label('tags')).join(LAUNCH, LAUNCH.c.run == RUN.c.number)
 
@@ -68,7 +68,7 @@ def read_shape(run: RunId, stored: str) -> Shape:
 
 
 def list_info(row: Row[Any]) -> RunInfo:
-    """Read one of many summaries: a damaged one is listed as failed and does not block the others."""
+    """Read a summary for a list. A damaged one is listed as failed, so that the others can be shown."""
     try:
         return read_info(row)
     except JournalDamaged as error:
@@ -83,10 +83,10 @@ def list_info(row: Row[Any]) -> RunInfo:
 
 
 def _info(row: Row[Any]) -> RunInfo:
-    # SQLite keeps any value in any column, and what is calculated with these must not fail for all runs.
+    # SQLite accepts any value in any column. Fail here, before a bad one breaks a calculation over all runs.
     sum(numbers_of(row)), ''.join(texts_of(row))
     if not PURGING <= min(times_of(row)) <= max(times_of(row)) < YEAR_10000:
-        raise ValueError('one of its times is none')
+        raise ValueError('one of its times is out of range')
     return RunInfo(
         id=RunId(row.id),
         pattern=row.pattern,
@@ -120,7 +120,7 @@ def _info(row: Row[Any]) -> RunInfo:
 
 
 def run_row(info: RunInfo) -> dict[str, Any]:
-    """The row of `run` for a new run; the database assigns its number."""
+    """Return the row of `run` for a new run; the database assigns its number."""
     return {
         'id': info.id,
         'pattern': info.pattern,
@@ -149,17 +149,17 @@ def run_row(info: RunInfo) -> dict[str, Any]:
 
 
 def usage_row(usage: Usage) -> dict[str, Any]:
-    """The usage columns."""
+    """Return the usage columns."""
     return dict(zip(USAGE, used_by(usage), strict=True))
 
 
 def budget_text(budget: Budget | None) -> str:
-    """A budget as JSON; '' for None."""
+    """Return a budget as JSON; '' for None."""
     return '' if budget is None else BUDGET.dump_json(budget).decode()
 
 
 def launch_row(number: int, info: RunInfo, shape: Shape) -> dict[str, Any]:
-    """The row of `launch` for a new run."""
+    """Return the row of `launch` for a new run."""
     return {
         'run': number,
         'parameters': json.dumps(info.parameters, default=to_plain),

@@ -1,6 +1,6 @@
 """The full-text index of what people wrote about runs, updated in the transaction of each change.
 
-Whoever writes maintains it, not triggers, because a run's text comes from three tables.
+The code that writes updates it, not triggers, because a run's text comes from three tables.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ WORD = re.compile(r'[^\W_]+')
 
 
 def matching(text: str) -> list[ColumnElement[bool]]:
-    """The condition that typed text sets: every word must start some word of the run.
+    """Return the condition for typed text: each of its words must be a prefix of a word of the run.
 
-    No character of the text can act as an operator. Text without a letter or digit restricts nothing.
+    No character can act as an operator. Text without a letter or digit matches every run.
     """
     words = WORD.findall(text)
     return [HasWords(words)] if words else []
 
 
 def index(connection: Connection, number: int) -> None:
-    """Rebuild one run's index row from its present tables."""
+    """Rebuild one run's index row from the tables."""
     columns = (RUN.c.title, RUN.c.note, RUN.c.pattern, LAUNCH.c.parameters)
     of_run = select(*columns).join(LAUNCH, LAUNCH.c.run == RUN.c.number).where(RUN.c.number == number)
     row = connection.execute(of_run).one()
@@ -50,7 +50,7 @@ def index_new(connection: Connection, number: int, info: RunInfo, parameters: st
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What people wrote about a run."""
+    """The texts that people wrote about a run."""
 
     title: str
     notes: str
@@ -59,7 +59,7 @@ class _Said:
     pattern: str
 
     def columns(self) -> dict[str, str]:
-        """The texts by the index's columns."""
+        """Return the texts by the index's column names."""
         return {
             'title': self.title,
             'note': self.notes,
@@ -78,7 +78,7 @@ def index_all(connection: Connection) -> None:
 def _parse(parameters: str) -> Any:
     try:
         return json.loads(parameters)
-    except ValueError:  # damaged: a run that cannot be read can still be noted on and deleted
+    except ValueError:  # damaged: the run cannot be read, but still be annotated and deleted
         return parameters
 
 

@@ -20,7 +20,7 @@ SECRET = re.compile(r'(://[^:/@\s]*:)\S*(?=@)|(password=)[^&\s]*', re.IGNORECASE
 
 
 def default_database() -> str | Path:
-    """The command line's: `HEMICYCLE_DATABASE`, or a file in `HEMICYCLE_HOME` or the user's data folder."""
+    """Return the default: `HEMICYCLE_DATABASE`, or a file in `HEMICYCLE_HOME` or the user's data folder."""
     if named := os.environ.get('HEMICYCLE_DATABASE', '').strip():
         return named if '://' in named else Path(named).expanduser()
     home = os.environ.get('HEMICYCLE_HOME', '').strip()
@@ -29,7 +29,7 @@ def default_database() -> str | Path:
 
 
 def without_password(text: str) -> str:
-    """A URL, or a text with one in it, fit for a screen."""
+    """Mask the password in a URL, or in a text that contains one."""
     return SECRET.sub(r'\1\2***', text)
 
 
@@ -40,14 +40,14 @@ class Settings:
     database: str | Path = field(default_factory=default_database, repr=False)
     """A path, or a URL: `sqlite:///runs.db`, `postgresql://user@host/name`."""
     synchronous: Literal['normal', 'full'] = 'normal'
-    """`normal` survives a process crash; `full` also a power failure, with one disk flush per commit. A
-    PostgreSQL server has a setting of its own for this (`synchronous_commit`), which is left as it is."""
+    """`normal` survives a process crash; `full` also survives a power failure, at one disk flush per commit.
+    PostgreSQL's own setting for this (`synchronous_commit`) is left as it is."""
     busy_timeout: float = 5.0
-    """Seconds to wait for another process's lock, or for an answer to a connection, before giving up."""
+    """Seconds to wait for another process's lock, or for a connection, before giving up."""
     quota: int | None = None
-    """The most bytes an SQLite file may grow to; None means no limit but the disk."""
+    """Maximum bytes of an SQLite file; None means it is limited only by the disk."""
     readers: int = 4
-    """The most concurrent reads."""
+    """Maximum number of concurrent reads."""
 
     @property
     def on_postgres(self) -> bool:
@@ -56,12 +56,12 @@ class Settings:
 
     @property
     def name(self) -> str:
-        """The database's name, fit for a screen: a URL without its password."""
+        """The database's name for display: its path, or its URL without the password."""
         return without_password(str(self.database)) if self.on_postgres else str(self.path)
 
     @property
     def path(self) -> Path:
-        """The database file's path. Raises `InvalidInput` for a URL that names none."""
+        """The database file's path. Raises `InvalidInput` for a URL that does not name a file."""
         if '://' not in str(self.database):
             return Path(self.database)
         shown = without_password(str(self.database))

@@ -1,8 +1,9 @@
 """Tables as SQLModel classes: runs, tags, notes, steps, snapshots, path statistics, requests, entries.
 
-Everything of a run refers to `run.number`, a small integer, not to its id: keys stay a few bytes wide. What
-changes with every step (`run`) is separate from what never changes and may be long (`launch`), so that an
-append rewrites one short row. The full-text index `search` is each dialect's own; its migrations create it.
+All tables refer to a run by `run.number`, a small integer, not by its id, so that keys are only a few bytes
+wide. Data that changes with every step (`run`) is separate from constant, possibly long data (`launch`), so
+that an append rewrites one short row. The full-text index `search` differs by dialect and is created by the
+migrations.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class RunRow(SQLModel, table=True):
 
 
 class LaunchRow(SQLModel, table=True):
-    """What a run was launched with, as JSON texts; written once."""
+    """A run's launch data, as JSON texts; written once."""
 
     __tablename__ = 'launch'
 
@@ -117,7 +118,7 @@ class ReservationRow(SQLModel, table=True):
 
 
 class EntryRow(SQLModel, table=True):
-    """A small document that programs around the engine keep, as JSON."""
+    """A small JSON document stored by programs around the engine."""
 
     __tablename__ = 'entry'
     __table_args__ = (
@@ -137,8 +138,8 @@ class EntryRow(SQLModel, table=True):
 class TransitionRow(SQLModel, table=True):
     """A transition. `body` is the encoding by `codec` of everything without a column.
 
-    It keeps its rowid: bodies of about 1 KB fill the leaves of a rowid table well, and would spill into
-    overflow pages in a table without; and all runs active at the same time append at one end.
+    The table has rowids: bodies of about 1 KB fit the leaf pages of a rowid table, but would spill into
+    overflow pages without rowids. Also, all active runs then append at the same end.
     """
 
     __tablename__ = 'transition'
@@ -162,7 +163,7 @@ class SnapshotRow(SQLModel, table=True):
 
 
 class PathRow(SQLModel, table=True):
-    """How far a run's path statistics reach, their rules' version, and the state to continue from (JSON)."""
+    """A run's path statistics: last step included, version of the rules, state to resume from (JSON)."""
 
     __tablename__ = 'trail'
 
@@ -185,7 +186,7 @@ class PathEdgeRow(SQLModel, table=True):
 
 
 class PathStateRow(SQLModel, table=True):
-    """What a run did in a state. Computed like `trail_edge`."""
+    """Visits, time and failures of a run in a state. Computed like `trail_edge`."""
 
     __tablename__ = 'trail_state'
     __table_args__ = ({'sqlite_with_rowid': False},)

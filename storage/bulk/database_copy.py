@@ -21,14 +21,14 @@ TABLES: tuple[Table, ...] = tuple(RunRow.metadata.sorted_tables)
 PIECE = 500
 """Rows written at a time."""
 PROCESS = 'process'
-"""The entries of the processes that are alive: they belong to one database, and stay there."""
+"""The kind of the entries of live processes: specific to one database, and not copied."""
 PATIENCE, PAUSE = 2.0, 0.05
-"""Seconds that a closing session may take, and between checks."""
+"""Seconds to wait for a session to close, and between checks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyInfo:
-    """What was copied."""
+    """The size of a finished copy."""
 
     created: float
     runs: int
@@ -36,17 +36,17 @@ class CopyInfo:
 
 
 def copy_database(source: Settings, target: Settings, progress: Callable[[int, int], None]) -> CopyInfo:
-    """Copy all rows with their keys, count them, and only then commit. Blocks; the source stays as it is.
+    """Copy all rows with their keys, compare the counts, then commit. Blocks; the source's data is unchanged.
 
     Args:
-        source: it has to exist; an older version is migrated.
-        target: empty, or not there yet.
-        progress: called with the rows copied so far, and those to copy.
+        source: must exist; an older version is migrated.
+        target: must be empty or not exist yet.
+        progress: called with the number of rows copied so far and the total.
 
     Raises:
-        JournalUnavailable: the source is used or changed meanwhile, or the target holds something.
+        JournalUnavailable: the source is in use or was changed meanwhile, or the target is not empty.
         JournalDamaged: not all rows arrived.
-        JournalError: one of them cannot be read or written.
+        JournalError: the source or the target cannot be read or written.
     """
     if not source.on_postgres and not source.path.exists():
         raise JournalUnavailable(f'{source.name} does not exist: there is nothing to copy')
@@ -69,11 +69,13 @@ def copy_database(source: Settings, target: Settings, progress: Callable[[int, i
             if target.on_postgres:
                 _go_on_counting(writing)
             if (arrived := _count(writing)) != before:
-                raise JournalDamaged(f'{target.name}: only {arrived} of {before} arrived; nothing was kept')
+                raise JournalDamaged(
+                    f'{target.name}: only {arrived} of {before} arrived; the copy was discarded'
+                )
             with _open(source) as again:
                 if _count(again) != before:
                     raise JournalUnavailable(
-                        f'{source.name} was changed in the meantime: stop what uses it; nothing was kept'
+                        f'{source.name} was changed meanwhile: stop what uses it; the copy was discarded'
                     )
             writing.commit()
     return CopyInfo(created=time.time(), runs=before.rows[RUN.name], steps=before.rows[STEP.name])
@@ -81,12 +83,12 @@ def copy_database(source: Settings, target: Settings, progress: Callable[[int, i
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What a database holds."""
+    """Counts that identify a database's contents."""
 
     rows: dict[str, int]
-    """By the table's name."""
+    """Number of rows by table name."""
     changes: tuple[int, ...]
-    """Sums that grow with each step, claim and change of an entry."""
+    """Sums that grow with each step, claim and change to an entry."""
 
 
 def _count(connection: Connection) -> _Counted:
@@ -107,7 +109,7 @@ def _rows_to_copy(table: Table) -> ColumnElement[bool]:
 
 def _pieces(source: Settings, connection: Connection, table: Table) -> Iterator[list[dict[str, object]]]:
     query = select(table).where(_rows_to_copy(table)).order_by(*table.primary_key)
-    with _translate_errors(source):  # Else the target would be blamed.
+    with _translate_errors(source):  # Otherwise the error would name the target.
         found = connection.execution_options(yield_per=PIECE).execute(query)
         for rows in found.partitions():
             yield [dict(row._mapping) for row in rows]
@@ -129,7 +131,7 @@ def _translate_errors(settings: Settings) -> Iterator[None]:
 
 @contextmanager
 def _open(settings: Settings, *, write: bool = False) -> Iterator[Connection]:
-    """A connection that sees one moment of the database; all is rolled back unless committed."""
+    """Open a connection that sees one snapshot of the database; rolled back unless committed."""
     opened = _open_postgres if settings.on_postgres else _open_sqlite
     with _translate_errors(settings), opened(settings, write) as connection:
         yield connection
@@ -149,12 +151,12 @@ def _open_sqlite(settings: Settings, write: bool) -> Iterator[Connection]:
 
 
 def _strictly(name: str, text: bytes) -> str:
-    """Decode a text; a damaged one must not be repaired silently, as it is when runs are shown."""
+    """Decode a text strictly; when runs are shown, damaged text is silently repaired instead."""
     try:
         return text.decode()
     except UnicodeDecodeError as error:
         raise JournalDamaged(
-            f'{name} holds a text that is not UTF-8 ({error}); put a backup in its place'
+            f'{name} contains a text that is not UTF-8 ({error}); put a backup in its place'
         ) from error
 
 
@@ -177,7 +179,7 @@ def _open_postgres(settings: Settings, write: bool) -> Iterator[Connection]:
 
 
 def _refuse_others(settings: Settings) -> None:
-    """Refuse a database that other processes of ours use, workers of a fleet among them."""
+    """Refuse a database that other Hemicycle processes use, including fleet workers."""
     if not settings.on_postgres:
         return
     from storage.postgres.connections import engine
@@ -191,7 +193,7 @@ def _refuse_others(settings: Settings) -> None:
             while others := connection.execute(OTHERS).scalar_one():
                 if time.monotonic() > until:
                     raise JournalUnavailable(
-                        f'{settings.name} is used by others ({others} sessions): stop them, and try again'
+                        f'{settings.name} is in use by others ({others} sessions): stop them, and try again'
                     )
                 time.sleep(PAUSE)
     finally:
@@ -205,7 +207,7 @@ OTHERS = text(
 
 
 def _go_on_counting(connection: Connection) -> None:
-    """Make PostgreSQL continue its keys after the copied ones."""
+    """Advance PostgreSQL's key sequences past the copied keys."""
     for table, column in (('run', 'number'), ('note', 'id')):
         connection.execute(
             text(

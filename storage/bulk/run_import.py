@@ -27,8 +27,8 @@ class StagedRuns:
 
     def __init__(self, runs: Sequence[WholeRun]) -> None:
         self._runs = runs
-        # Without a name SQLite keeps it in memory while small, and otherwise in a file that no crash leaves
-        # behind.
+        # An unnamed database stays in memory while small, and otherwise in a file that is removed even after
+        # a crash.
         self._rows = sqlite3.connect('', check_same_thread=False, isolation_level=None)
         self._last: list[int] = []
 
@@ -66,7 +66,7 @@ class StagedRuns:
         rows.execute('COMMIT')
 
     def __call__(self, connection: Connection) -> None:
-        """Validate first, raise if invalid, then write: work for `Database.write`."""
+        """Validate, raise if invalid, then write: work for `Database.write`."""
         seen = set()
         for run in self._runs:
             check_new(connection, run.info.id)

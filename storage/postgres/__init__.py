@@ -1,1 +1,1 @@
-"""PostgreSQL: a pool of connections, and one statement for each append."""
+"""PostgreSQL: a connection pool, and one statement per append."""

@@ -1,4 +1,4 @@
-"""Append on PostgreSQL: one statement stores a run's next steps, and only if epoch and number fit."""
+"""Append on PostgreSQL: one statement stores a run's next steps if the epoch and the step number match."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WITH moved AS (
 )
 SELECT number FROM moved
 """
-"""Atomic on its own, so it needs no transaction. Returns a row, or none if epoch or number did not fit."""
+"""Atomic without a transaction. Returns a row, or none if the epoch or the step number does not match."""
 EPOCH = 'SELECT epoch FROM run WHERE id = %s'
 STORED = """
 SELECT step.seq, step.time, step.name, step.at, step.body
@@ -39,25 +39,25 @@ WHERE run.id = %s AND run.seq = %s AND step.seq > %s ORDER BY step.seq
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """An append, ready to be sent."""
+    """An encoded append."""
 
     steps: list[tuple[int, float, str, str, bytes]]
     pictures: list[tuple[int, bytes]]
     before: int
-    """The run's last step so far."""
+    """The run's last step before this append."""
 
     @property
     def after(self) -> int:
-        """The run's last step then."""
+        """The run's last step after this append."""
         return self.before + len(self.steps)
 
     @property
     def size(self) -> int:
-        """The bytes of the bodies."""
+        """The total bytes of the bodies."""
         return sum(len(row[-1]) for row in self.steps) + sum(len(row[-1]) for row in self.pictures)
 
     def values(self, info: RunInfo) -> tuple[Any, ...]:
-        """The parameters of `APPEND`."""
+        """Return the parameters of `APPEND`."""
         steps = list(map(list, zip(*self.steps, strict=True))) or [[], [], [], [], []]
         pictures = list(map(list, zip(*self.pictures, strict=True))) or [[], []]
         run = (info.status.value, info.error, info.waiting, budget_text(info.budget), *used_by(info.usage))
@@ -75,7 +75,7 @@ class Rows:
 
 
 def encode(codec: Codec, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None) -> Rows:
-    """Encode an append. Raises `JournalError` for what is not JSON."""
+    """Encode an append. Raises `JournalError` for a value that is not JSON."""
     return Rows(
         steps=[
             (step.seq, float(step.time), step.event.name, step.event.at, codec.transition(step))

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: how they are made, how texts travel, and what errors mean."""
+"""Connections to PostgreSQL: connection parameters, text encoding and error translation."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from storage.settings import Settings, without_password
 DEFAULTS: dict[str, str | int] = {
     'application_name': 'hemicycle',
     'client_encoding': 'utf8',
-    # A server that is cut off is noticed within half a minute.
+    # Detect an unreachable server within 30 seconds.
     'keepalives_idle': 10,
     'keepalives_interval': 5,
     'keepalives_count': 3,
     'tcp_user_timeout': 30_000,
-    # A process that is stopped in the middle of a transaction holds no lock for long.
+    # A process suspended in the middle of a transaction loses its locks after 5 seconds.
     'options': '-c idle_in_transaction_session_timeout=5000',
 }
 """Defaults that a URL may override."""
 ADVICE = {
     '08': 'it cannot be reached: start it, or check the address',
-    '25': 'it takes no writes: name the primary server',
-    '28': 'it refuses this user: check the name and the password',
+    '25': 'it is read-only: name the primary server',
+    '28': 'it rejects this user: check the name and the password',
     '3D': 'there is no such database: create it (createdb)',
     '42501': 'this user lacks a privilege: let it create and change tables in its schema',
-    '53': 'it has no room: free some disk or memory, or allow more connections, then try again',
+    '53': 'it is out of resources: free some disk or memory, or allow more connections, then try again',
     '55': 'it is locked: try again',
     '57': 'it is starting or stopping: wait, then try again',
     '58': 'its disk failed: check it, then try again',
-    '40': 'others were faster: try again',
+    '40': 'other transactions got in the way: try again',
 }
-"""By the SQLSTATE, or its class."""
+"""Advice by SQLSTATE, or by its class."""
 
 
 def conninfo(settings: Settings) -> str:
-    """The parameters for libpq: the URL, and our own defaults. Raises `InvalidInput`."""
+    """Return the parameters for libpq: the URL and our own defaults. Raises `InvalidInput`."""
     url = str(settings.database)
     try:
         given = conninfo_to_dict(url)
@@ -58,7 +58,7 @@ def conninfo(settings: Settings) -> str:
 
 
 def engine(settings: Settings) -> Engine:
-    """An SQLAlchemy engine with a connection for each thread that reads or writes."""
+    """Return an SQLAlchemy engine with a connection for each thread that reads or writes."""
     target = conninfo(settings)
     return create_engine(
         'postgresql+psycopg://',
@@ -72,7 +72,7 @@ ESCAPE, NUL = '\x1a', '\0'
 
 
 class _TextDumper(Dumper):
-    """Writes texts. PostgreSQL's hold no NUL, so it is escaped, and the escape character with it."""
+    """Writes texts. PostgreSQL cannot store NUL, so NUL and the escape character are escaped."""
 
     def dump(self, obj: str) -> bytes:
         """The text as the server accepts it."""
@@ -82,7 +82,7 @@ class _TextDumper(Dumper):
 
 
 class _TextLoader(Loader):
-    """Reads what `_TextDumper` wrote."""
+    """Reads texts that `_TextDumper` wrote."""
 
     def load(self, data: Buffer) -> str:
         """The original text."""
@@ -94,7 +94,7 @@ class _TextLoader(Loader):
 
 ADAPTERS = AdaptersMap(psycopg.adapters)
 ADAPTERS.register_dumper(str, _TextDumper)
-for whole in (Int8BinaryDumper, Int8Dumper):  # Of one width: else each mixture is prepared.
+for whole in (Int8BinaryDumper, Int8Dumper):  # One width: each mix of widths would be prepared separately.
     ADAPTERS.register_dumper(int, whole)
 for kind in ('text', 'varchar'):
     ADAPTERS.register_loader(kind, _TextLoader)
@@ -102,7 +102,7 @@ for kind in ('text', 'varchar'):
 
 @contextmanager
 def translate_errors(name: str) -> Iterator[None]:
-    """Convert PostgreSQL's errors to the journal's, with a sentence that says what to do."""
+    """Convert PostgreSQL's errors to journal errors that say what to do."""
     try:
         yield
     except (psycopg.Error, DBAPIError, UnicodeEncodeError) as error:
@@ -110,11 +110,11 @@ def translate_errors(name: str) -> Iterator[None]:
 
 
 def explain(error: Exception, name: str) -> Exception:
-    """The journal error for an error of PostgreSQL; others are returned as they are.
+    """Return the journal error for a PostgreSQL error; other errors are returned unchanged.
 
     Args:
-        error: of the driver, or as SQLAlchemy wraps it.
-        name: of the database, fit for a screen.
+        error: the driver's error, or SQLAlchemy's wrapper around it.
+        name: the name of the database, for display.
     """
     if isinstance(error, DBAPIError) and isinstance(error.orig, Exception):
         return explain(error.orig, name)
@@ -125,18 +125,18 @@ def explain(error: Exception, name: str) -> Exception:
         )
     if not isinstance(error, psycopg.Error):
         return error
-    state = error.sqlstate or '08000'  # The driver's own errors are those of its connection.
+    state = error.sqlstate or '08000'  # Without one, it is the driver's own error: its connection failed.
     if advice := ADVICE.get(state) or ADVICE.get(state[:2]):
         return JournalUnavailable(f'{name}: {advice} ({message})')
     if isinstance(error, psycopg.DataError):
-        return JournalError(f'{name}: it does not take a value ({message})')
+        return JournalError(f'{name}: it rejects a value ({message})')
     return JournalDamaged(
         f'{name} is damaged, or was changed by others ({message}); put a backup in its place'
     )
 
 
 def is_lost(error: Exception) -> bool:
-    """Whether the connection failed or could not be made, so that another attempt may succeed."""
+    """Whether the connection failed or could not be opened, so that another attempt may succeed."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (cause.sqlstate or '08')[
         :2
@@ -144,7 +144,7 @@ def is_lost(error: Exception) -> bool:
 
 
 def is_race(error: Exception) -> bool:
-    """Whether another transaction was faster, so that a repeated attempt sees what it wrote."""
+    """Whether a concurrent transaction won, so that a retry sees its changes."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return isinstance(
         cause,

@@ -1,4 +1,4 @@
-"""PostgresDatabase: appends on asynchronous connections; the rest in threads, in short transactions."""
+"""PostgresDatabase: appends run on asynchronous connections, the rest in threads in short transactions."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ P = ParamSpec('P')
 T = TypeVar('T')
 
 APPENDERS = 8
-"""Maximum connections that append; more would only wait for the server's disk together."""
+"""Maximum connections for appends; more would only wait for the server's disk together."""
 LONG = 100
-"""Steps, or any snapshot, that are encoded in a thread."""
+"""Appends with more steps than this, or with a snapshot, are encoded in a thread."""
 PAUSE = 0.1
 """Seconds between attempts to reach the server."""
 TRIES = 5
-"""Attempts at work when other transactions are faster."""
+"""Attempts at work that loses to concurrent transactions."""
 
 
 async def open_postgres(settings: Settings) -> PostgresDatabase:
-    """Open a database, migrated to the present version; raises as `open_journal` does."""
+    """Open a database and migrate it to the current version; raises the same errors as `open_journal`."""
     made = PostgresDatabase(settings)
     try:
         await made.write(lambda connection: migrate(connection, settings.name))
@@ -80,7 +80,7 @@ class PostgresDatabase:
         self._turns = GilYielder()
         self._codec = Codec()
         self._doubtful: dict[tuple[RunId, int], Rows] = {}
-        """Appends of which it is not known whether they were committed, by run and epoch."""
+        """Appends that may or may not have been committed, by run and epoch."""
         self._going: set[asyncio.Task[Any]] = set()
         self._closed = False
 
@@ -91,7 +91,7 @@ class PostgresDatabase:
     async def read(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Answer a query."""
+        """Run a query."""
         return await self._finish(
             self._in_thread(lambda: self._transact(lambda connection: query(connection, *args, **kwargs)))
         )
@@ -99,7 +99,7 @@ class PostgresDatabase:
     async def defer(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> Callable[[], T]:
-        """Answer a query at once: whoever fetches the answer later must not wait for the network."""
+        """Run a query immediately, so that the later call does not wait for the network."""
         found = await self.read(query, *args, **kwargs)
         return lambda: found
 
@@ -110,7 +110,7 @@ class PostgresDatabase:
     async def append(
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
     ) -> int:
-        """Store a run's next steps, unless epoch or number do not fit."""
+        """Store a run's next steps if the epoch and the step number match."""
         if snapshot or len(transitions) > LONG:
             rows = await self._finish(self._in_thread(lambda: encode(Codec(), info, transitions, snapshot)))
         else:
@@ -144,13 +144,13 @@ class PostgresDatabase:
         return rows.size
 
     async def _is_stored(self, info: RunInfo, rows: Rows) -> bool:
-        """Whether this very append was committed, though its answer was lost."""
+        """Whether this append was committed although its response was lost."""
         [(epoch,)] = await self._fetch(EPOCH, (info.id,)) or [(None,)]
         stored = await self._fetch(STORED, (info.id, rows.after, rows.before))
         return epoch == info.epoch and stored == rows.steps
 
     async def _refusal(self, info: RunInfo, seq: int) -> EngineError:
-        """Why the run does not take step `seq`; nothing was written."""
+        """Return the reason why step `seq` was rejected; nothing was written."""
         with translate_errors(self._name):
             found = await self._fetch(EPOCH, (info.id,))
         if not found:
@@ -178,7 +178,7 @@ class PostgresDatabase:
         return await self._turns.wait(asyncio.get_running_loop().run_in_executor(self._threads, work))
 
     def _transact(self, work: Work[T]) -> T:
-        """Do work in a transaction; repeat it if another was faster or it was cut off before its commit."""
+        """Do work in a transaction. Retry after a lost race, or after a disconnect before the commit."""
         tries, until = 0, time.monotonic() + self._patience
         while True:
             committing = False

@@ -1,4 +1,4 @@
-"""What a PostgreSQL database holds, without changing it: for `hemicycle doctor`."""
+"""Inspection: counts the contents of a PostgreSQL database without changing it, for `hemicycle doctor`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def inspect_postgres(settings: Settings) -> BackupInfo:
 
 
 def incomplete_runs(settings: Settings) -> dict[str, int]:
-    """How many of its steps each run lacks that lacks any. Blocks. Raises `JournalError`."""
+    """Return the number of missing steps of each incomplete run. Blocks. Raises `JournalError`."""
     with _reading(settings) as connection:
         return dict(connection.execute(INCOMPLETE)) if _has_tables(connection) else {}
 

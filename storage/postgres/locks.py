@@ -1,4 +1,4 @@
-"""Which processes that use a PostgreSQL database are alive: each holds a lock of a session of its own."""
+"""Which processes that use a PostgreSQL database are alive: each holds a lock in its own session."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from storage.postgres.connections import ADAPTERS, conninfo, translate_errors
 from storage.settings import Settings
 
 KIND = 'process'
-"""The entries that name the processes."""
+"""The kind of the entries that name the processes."""
 BEAT = 0.5
-"""Seconds between looks at the locks; each also finds out whether our own session is still there."""
+"""Seconds between polls of the locks; each poll also checks that our own session still works."""
 SETTLE = 2.0
-"""Seconds for which a lock has to be missing: after a session was cut off, or the server was restarted, it is
-taken again within a beat or two."""
+"""Seconds for which a lock must be missing before its process counts as dead: after a disconnect or a restart
+of the server, a live process re-acquires its lock within a beat or two."""
 PATIENCE, PAUSE = 15.0, 0.1
-"""Seconds to wait for another process that adopts runs, and between attempts."""
+"""Seconds to wait while another process adopts runs, and between attempts."""
 FORGOTTEN = 60.0
-"""Seconds after which a dead process is forgotten; until then each server tries to continue its runs."""
+"""Seconds until a dead process is forgotten; until then, each server tries to continue its runs."""
 KEEPALIVE = 'SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3'
-"""The server notices within 11 s that a machine is gone, and frees the locks of its processes."""
+"""The server detects within 11 s that a machine is unreachable, and frees the locks of its processes."""
 
 LOOK = """
 SELECT
@@ -56,9 +56,9 @@ class LockSnapshot:
     at: float
     held: frozenset[int]
     owners: dict[str, tuple[str, str]]
-    """The host of each process, and where it serves, if it does."""
+    """The host of each process, and its description if it is a server."""
     up: float
-    """Seconds since the server was started."""
+    """Seconds since the database server was started."""
 
     def holds(self, owner: str) -> bool:
         """Whether the lock of an owner is held."""
@@ -66,24 +66,24 @@ class LockSnapshot:
 
 
 class PostgresLocks:
-    """Locks of the processes that use one database. Who may write a run is for its owner and epoch to say.
+    """Locks of the processes that use one database. A run's owner and epoch decide who may write it.
 
-    A lock ends with its session, also where the process is alive: it is taken again within a second. A run
-    that was adopted meanwhile is lost to its former owner, whose next step is refused; no more harm is done.
+    A lock ends with its session even if the process is alive; it is re-acquired within a second. If a run was
+    adopted in between, its former owner's next step is refused; nothing else is affected.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._session: psycopg.Connection[tuple[Any, ...]] | None = None
         self._mutex = threading.RLock()
-        """Held while the session is used."""
+        """Held while the session is in use."""
         self._stopped = threading.Event()
         self._keeper: threading.Thread | None = None
         self._own: list[str] = []
         self._holder = ''
         self._seen: LockSnapshot | None = None
         self._missing: dict[str, float] = {}
-        """Since when the lock of a process has been missing."""
+        """The time at which the lock of each process was first missing."""
 
     def acquire(self, owner: str) -> None:
         """Hold the lock of `owner`, a name no other process uses, until `release` or death.
@@ -107,7 +107,7 @@ class PostgresLocks:
                 self._keeper.start()
 
     def is_alive(self, owner: str) -> bool:
-        """Whether some process, perhaps this one, holds the lock of `owner`; or nobody knows at present."""
+        """Whether a process, possibly this one, holds the lock of `owner`; True if that is unknown."""
         if owner in self._own:
             return True
         seen = self._latest()
@@ -129,7 +129,7 @@ class PostgresLocks:
         return [owner for owner, since in dict(self._missing).items() if now - since >= SETTLE]
 
     def bury(self, owner: str) -> None:
-        """Forget a dead owner, once every server has had the time to continue its runs."""
+        """Forget a dead owner, once every server has had time to continue its runs."""
         with self._mutex:
             since = self._missing.get(owner)
             if self._session and since is not None and time.monotonic() - since >= FORGOTTEN:
@@ -137,7 +137,7 @@ class PostgresLocks:
                     self._session.execute(FORGET, (KIND, [owner]))
 
     def begin_adoption(self) -> None:
-        """Hold off the other servers, or wait for them; not forever, since the epoch protects the runs."""
+        """Keep other servers from adopting runs. Waits at most `PATIENCE`, as the epoch protects the runs."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             with self._mutex, suppress(psycopg.Error):
@@ -155,14 +155,14 @@ class PostgresLocks:
                 self._session.execute('SELECT pg_advisory_unlock(%s)', (ADOPTION,))
 
     def serve(self, holder: str) -> None:
-        """Say where this process serves the database; others may, too."""
+        """Publish `holder`, this process's description as a server; other servers may exist."""
         with self._mutex, translate_errors(self._settings.name):
             self._holder = holder
             for owner in self._own if self._session else ():
                 self._put(self._session, owner)
 
     def servers(self) -> list[str]:
-        """What the servers on this machine say about themselves, the oldest first."""
+        """Return the descriptions that servers on this machine published, oldest first."""
         seen, here = self._latest(), socket.gethostname()
         if seen is None:
             return []
@@ -173,19 +173,19 @@ class PostgresLocks:
         ]
 
     def release(self) -> None:
-        """Release every lock held here, and forget their owners."""
+        """Release every lock held here, and delete the entries of their owners."""
         self._stopped.set()
         if self._keeper:
             self._keeper.join()
         with self._mutex:
             if self._session:
-                with suppress(psycopg.Error):  # Then others will find them dead, and forget them.
+                with suppress(psycopg.Error):  # On failure, other servers will find these owners dead.
                     self._session.execute(FORGET, (KIND, self._own))
                 self._session.close()
             self._session, self._own = None, []
 
     def _keep(self) -> None:
-        """Take the locks again whenever the session was lost, and look at those of others."""
+        """Re-acquire the locks after the session was lost, and poll those of other processes."""
         while not self._stopped.wait(BEAT):
             with self._mutex:
                 try:
@@ -198,14 +198,14 @@ class PostgresLocks:
                     self._lose()
 
     def _lose(self) -> None:
-        """Forget everything until there is another session."""
+        """Close the session and forget what it saw."""
         if self._session:
             self._session.close()
         self._session, self._seen = None, None
         self._missing.clear()
 
     def _latest(self) -> LockSnapshot | None:
-        """The newest look; None while the database cannot be reached. Raises where no lock is held here."""
+        """Return the latest snapshot; if the database is unreachable, None (raise if no lock is held)."""
         seen = self._seen
         if seen and time.monotonic() - seen.at < 3 * BEAT:
             return seen
@@ -252,7 +252,7 @@ class PostgresLocks:
 
 
 def number_of(name: str) -> int:
-    """The number of the advisory lock of a name."""
+    """Return the number of the advisory lock for a name."""
     return int.from_bytes(hashlib.sha256(f'hemicycle {name}'.encode()).digest()[:8], signed=True)
 
 

@@ -1,7 +1,7 @@
-"""The schema on PostgreSQL: numbered like SQLite's migrations, and begun at the eighth.
+"""The schema on PostgreSQL: numbered like SQLite's migrations, starting with the eighth.
 
-The number of the last one applied is in the table `hemicycle`, which also tells our databases from others.
-Pending steps run in one transaction; a lock lets one process migrate, and the others wait for it.
+The table `hemicycle` stores the number of the last migration, and distinguishes our databases from others.
+Pending migrations run in one transaction, under a lock that makes other processes wait.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from engine.errors import JournalDamaged, JournalUnavailable
 LOCK = 0x48454D49
 """`HEMI`: the advisory lock of a migration."""
 FIRST = 8
-"""The version that a new database begins with."""
+"""The first version on PostgreSQL."""
 
 EIGHTH = """
 CREATE TABLE hemicycle (version BIGINT NOT NULL);
@@ -84,7 +84,7 @@ CREATE TABLE search (
 );
 CREATE INDEX search_words ON search USING gin (words)
 """
-"""Bodies are compressed already. A run's row has free room: an append that changes no index stays there."""
+"""Bodies are already compressed. The fill factor leaves room in a page for updates that change no index."""
 
 NINTH = """
 CREATE TABLE entry (
@@ -102,19 +102,19 @@ ALTER TABLE run ADD COLUMN private BOOLEAN NOT NULL DEFAULT false
 """
 
 ELEVENTH = "COMMENT ON TABLE snapshot IS 'of long lists, a snapshot may have the end only'"
-"""The number keeps older programs away, which would show the lists as empty."""
+"""The version number keeps out older programs, which would show the lists as empty."""
 
 MIGRATIONS: tuple[str, ...] = (EIGHTH, NINTH, TENTH, ELEVENTH)
-"""Never edit a released migration: add another, of the same number as SQLite's."""
+"""Never edit a released migration: add another with the same number as SQLite's."""
 PRESENT = FIRST + len(MIGRATIONS) - 1
 
 
 def migrate(connection: Connection, name: str) -> None:
-    """Bring a database to the present version, in a transaction of the caller's.
+    """Migrate a database to the current version, in the caller's transaction.
 
     Args:
-        connection: in a transaction.
-        name: of the database, fit for a screen.
+        connection: a connection in a transaction.
+        name: the name of the database, for display.
 
     Raises:
         JournalDamaged: it belongs to another program or to a newer version of this one; it is left untouched.
@@ -132,12 +132,12 @@ def migrate(connection: Connection, name: str) -> None:
 
 
 def check(connection: Connection, name: str) -> int:
-    """The version of a database, 0 for an empty one. Only reads.
+    """Return the version of a database, 0 for an empty one. Only reads.
 
     Raises:
         JournalDamaged, JournalUnavailable
     """
-    # Read from the catalog: `to_regclass` answers from a cache that a wait for the lock leaves behind.
+    # Read from the catalog: `to_regclass` uses a cache that is stale after a wait for the lock.
     ours, other, encoding = connection.exec_driver_sql(
         "SELECT bool_or(relname = 'hemicycle'), bool_or(relname = 'run'), current_setting('server_encoding') "
         "FROM pg_class WHERE relname IN ('hemicycle', 'run') AND pg_table_is_visible(oid)"

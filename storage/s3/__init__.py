@@ -1,1 +1,1 @@
-"""S3: files of runs in a bucket that all machines reach."""
+"""S3: files of runs in a bucket that all machines can access."""

@@ -1,4 +1,4 @@
-"""S3Files: files in a bucket, by obstore; its errors as sentences that say what is wrong."""
+"""S3Files: files in a bucket, through obstore, with errors that say what is wrong."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ URL: Final = re.compile(r's3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(
 PIECE: Final = 1 << 20
 PAGE: Final = 1_000
 ENDPOINTS: Final = ('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT')
-"""Variables that name a server other than Amazon's, the most specific first."""
+"""Environment variables that name a server other than Amazon's, most specific first."""
 RETRIES: Final = 2
-"""Short outages pass unnoticed; longer ones are reported: a run waits, a page says so."""
+"""Retries hide short outages. Longer ones are reported: a run waits, and a page shows the error."""
 WORDS: Final = (
     ('NoSuchBucket', 'there is no bucket of that name'),
     ('InvalidAccessKeyId', 'it does not know the key of AWS_ACCESS_KEY_ID'),
     ('SignatureDoesNotMatch', 'AWS_SECRET_ACCESS_KEY does not belong to AWS_ACCESS_KEY_ID'),
-    ('ExpiredToken', 'the session of AWS_SESSION_TOKEN is over'),
-    ('AccessDenied', 'the key may not do that there'),
+    ('ExpiredToken', 'the session of AWS_SESSION_TOKEN has expired'),
+    ('AccessDenied', 'the key does not have permission for this'),
     ('RequestTimeTooSkewed', 'the clock of this machine is wrong'),
     ('PermanentRedirect', 'the bucket is in another region: set AWS_REGION'),
     ('AuthorizationHeaderMalformed', 'the bucket is in another region: set AWS_REGION'),
     ('169.254.169.254', 'no key is given: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'),
 )
-"""Server errors, and what they mean to whoever configured the server."""
+"""Server errors, and their explanations for the administrator."""
 REFUSED: Final = 'it refuses the key'
 
 
@@ -52,13 +52,13 @@ class StoredFile:
 class S3Files:
     """Files below one prefix of a bucket. Every method blocks; threads may share it.
 
-    Server, region and keys are those of the environment, as for other programs (`AWS_*`).
+    Server, region and keys come from the environment, as in other programs (`AWS_*`).
 
     Args:
         url: `s3://BUCKET/PREFIX`.
 
     Raises:
-        InvalidInput: the URL names no bucket, or obstore is not installed.
+        InvalidInput: the URL does not name a bucket, or obstore is not installed.
     """
 
     def __init__(self, url: str) -> None:
@@ -74,7 +74,7 @@ class S3Files:
 
     @property
     def name(self) -> str:
-        """The bucket and the prefix, and the server if it is not Amazon's."""
+        """The bucket and prefix, and the server if it is not Amazon's."""
         place = f's3://{self._bucket}/{self._prefix}'.rstrip('/')
         return f'{place} at {self._endpoint}' if self._endpoint else place
 
@@ -108,13 +108,13 @@ class S3Files:
         self.remove([path])
 
     def read(self, path: str) -> Iterator[bytes]:
-        """A file in pieces. Raises `FileNotFoundError`, `FilesUnavailable`."""
+        """Yield a file in pieces. Raises `FileNotFoundError`, `FilesUnavailable`."""
         with self._translate_errors(path):
             for piece in self._store.get(path).stream(min_chunk_size=PIECE):
                 yield bytes(piece)
 
     def size(self, path: str) -> int | None:
-        """A file's size; None if it is not there. Raises `FilesUnavailable`."""
+        """Return a file's size; None if it does not exist. Raises `FilesUnavailable`."""
         try:
             with self._translate_errors(path):
                 return int(self._store.head(path)['size'])
@@ -122,12 +122,12 @@ class S3Files:
             return None
 
     def send(self, path: str, content: bytes | Path) -> None:
-        """Put a file there, whole or not at all. Raises `FilesUnavailable`."""
+        """Upload a file, completely or not at all. Raises `FilesUnavailable`."""
         with self._translate_errors(path):
             self._store.put(path, content)
 
     def list_files(self, folder: str) -> Iterator[StoredFile]:
-        """All files below a folder. Raises `FilesUnavailable`."""
+        """Yield all files below a folder. Raises `FilesUnavailable`."""
         with self._translate_errors(folder):
             for page in self._store.list(folder, chunk_size=PAGE):
                 for one in page:
@@ -135,7 +135,7 @@ class S3Files:
                     yield StoredFile(path=one['path'], size=one['size'], modified=when)
 
     def folders(self) -> list[str]:
-        """The folders at the top. Raises `FilesUnavailable`."""
+        """Return the top-level folders. Raises `FilesUnavailable`."""
         with self._translate_errors('/'):
             return sorted(self._store.list_with_delimiter()['common_prefixes'])
 
@@ -145,7 +145,7 @@ class S3Files:
             self._store.copy(source, target)
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Remove files, if they are there. Raises `FilesUnavailable`."""
+        """Remove files, if they exist. Raises `FilesUnavailable`."""
         given = list(paths)
         with self._translate_errors(given[0] if given else ''):
             if given:
@@ -165,7 +165,7 @@ class S3Files:
 
 
 def _describe(error: Exception, text: str) -> str:
-    """What an error means, in a sentence."""
+    """Explain an error in a sentence."""
     for word, meaning in WORDS:
         if word in text:
             return meaning

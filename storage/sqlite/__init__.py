@@ -1,1 +1,1 @@
-"""SQLite: one file, one writer that commits what is queued, a few readers, and locks of the processes."""
+"""SQLite: one file, one writer that commits queued work, a few readers, and process locks."""

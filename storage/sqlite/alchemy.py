@@ -1,4 +1,4 @@
-"""An SQLAlchemy connection over one of sqlite3, whose owner begins its transactions and closes it."""
+"""An SQLAlchemy connection over an sqlite3 one, whose owner starts its transactions and closes it."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from sqlalchemy import Connection, StaticPool, create_engine
 
 
 def alchemy(connection: sqlite3.Connection) -> Connection:
-    """The connection for SQLAlchemy, which only executes statements. Call this outside a transaction."""
+    """Wrap a connection for SQLAlchemy, which then only executes statements. Call outside a transaction."""
     return create_engine('sqlite://', creator=lambda: connection, poolclass=StaticPool).connect()

@@ -1,4 +1,4 @@
-"""Append on SQLite: stores a run's next transitions, its summary, perhaps a snapshot."""
+"""Append on SQLite: stores a run's next transitions, its summary and, if given, a snapshot."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ SHORT = 32_768
 
 
 class CachedRow(NamedTuple):
-    """What the row of a run holds since the last append to it, as long as nobody else claims the run."""
+    """The values of a run's row after the last append, valid until another process claims the run."""
 
     epoch: int
     number: int
     turn: list[str]
-    """The columns that change with some appends only."""
+    """The columns that only some appends change."""
 
 
 class Append:
     """Work for `Writer.do`.
 
-    Long bodies are encoded in the writer's thread: compression releases the interpreter to the loop.
+    Long bodies are encoded in the writer's thread: compression releases the GIL, so the loop can run.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Append:
         """The row's values once this is committed."""
 
     def short(self) -> bool:
-        """Whether it takes no longer than handing it to another thread."""
+        """Whether doing this work takes no longer than passing it to another thread."""
         if self._snapshot:
             return False
         try:
@@ -56,7 +56,7 @@ class Append:
         return sum(len(text) for _, text in self._texts) < SHORT
 
     def __call__(self, connection: sqlite3.Connection) -> int:
-        """Validate first, raise if invalid, then write; returns the bytes stored."""
+        """Validate, raise if invalid, then write; return the bytes stored."""
         codec, info, snapshot = self._codec, self._info, self._snapshot
         texts = self._texts or [codec.text(step) for step in self._transitions]
         bodies = [codec.pack(text) for text in texts]
@@ -84,7 +84,7 @@ class Append:
     def _advance(
         self, connection: sqlite3.Connection, seq: int, size: int, before: int
     ) -> tuple[int, list[str]]:
-        """Write the run's summary: gives its number, and the columns that change with some appends only."""
+        """Write the run's summary; return its number and the columns that only some appends change."""
         info, kept = self._info, self._before
         values = (info.updated, seq, *used_by(info.usage), size, info.id, info.epoch, before)
         if kept and kept.epoch == info.epoch:
@@ -96,7 +96,7 @@ class Append:
         raise self._refusal(connection, before + 1)
 
     def _refusal(self, connection: sqlite3.Connection, seq: int) -> EngineError:
-        """Why the run does not take step `seq`; nothing was written."""
+        """Return the reason why step `seq` was rejected; nothing was written."""
         info = self._info
         found = connection.execute(EPOCH, (info.id,)).fetchone()
         if found is None:

@@ -1,8 +1,8 @@
 """Backups: the database and the files of all runs in one archive, written while a server works.
 
-The database is copied first, by SQLite's own online backup, and the files after it: an object is written
-before the step that names it, so everything that the copy names is there. Agents' own folders are left out:
-they are made from the objects when a run continues.
+SQLite's online backup copies the database first, and the files follow. An object is written before the step
+that refers to it, so every object that the copy refers to is included. Agents' working folders are left out:
+they are rebuilt from the objects when a run continues.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from storage.sqlite.migrations import MIGRATIONS, check, copy_database
 MANIFEST, DATABASE, FILES = 'manifest.json', 'hemicycle.db', 'workspaces'
 FORMAT = 1
 LIVE: Final = 'agents'
-"""The folder of a run that its agents work in."""
+"""A run's folder in which its agents work."""
 LOCK, MOVED = 'lock', 'moved'
-"""In a staging folder: a file that its process has locked, and the names of runs whose files are in place."""
+"""In a staging folder: the file that its process locks, and a folder that names runs already moved."""
 NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 MANIFEST_BYTES = 1 << 16
 INCOMPLETE: Final = """
     SELECT run.id, run.seq - count(step.seq) FROM run LEFT JOIN "transition" AS step ON step.run = run.number
     GROUP BY run.number, run.id, run.seq HAVING count(step.seq) < run.seq ORDER BY run.number
 """
-"""The runs that lack steps, and how many."""
+"""The runs with missing steps, and how many are missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +61,17 @@ class BackupInfo:
 
     @property
     def is_current(self) -> bool:
-        """Whether the next start leaves the database in its format."""
+        """Whether the database needs no migration at the next start."""
         return self.schema == len(MIGRATIONS)
 
 
 def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupInfo:
-    """Write a backup: all or nothing. Blocks, but nobody else.
+    """Write a backup: all or nothing. Blocks the caller, but no other user of the database.
 
     Args:
-        settings: where the database is.
-        workspaces: the folder of the runs' files; it need not exist.
-        target: the archive, a gzipped tar; only its owner may read it.
+        settings: the location of the database.
+        workspaces: the folder of the runs' files; need not exist.
+        target: the archive to write, a gzipped tar that only its owner can read.
 
     Raises:
         JournalUnavailable, JournalDamaged: the database cannot be read.
@@ -98,12 +98,12 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
 
     Args:
         archive: an archive made by `write_backup`.
-        settings: where the database is to be; the file must not exist.
-        workspaces: where the runs' folders are to be; it has none of them yet.
+        settings: the new location of the database; the file must not exist.
+        workspaces: the new parent of the runs' folders; must not contain any of them.
 
     Raises:
-        JournalUnavailable: something is there already.
-        JournalDamaged: the archive is no backup, is damaged, or is from a newer version.
+        JournalUnavailable: the database or a run's folder already exists.
+        JournalDamaged: the archive is not a backup, is damaged, or is from a newer version.
         OSError
     """
     database = settings.path
@@ -130,7 +130,7 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
             for unpacked in folders:
                 (staging / MOVED / unpacked.name).touch()
                 unpacked.rename(workspaces / unpacked.name)
-            # Last, and atomically: a database that can be found has its files.
+            # Last, and atomically: once the database exists, its files are in place.
             part.replace(database)
         finally:
             part.unlink(missing_ok=True)
@@ -139,12 +139,12 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
 
 @contextmanager
 def _staging(around: Path, prefix: str, database: Path = Path()) -> Iterator[Path]:
-    """A folder that is gone afterwards, like those that killed processes have left.
+    """Yield a temporary folder. Removes it afterwards, and those that killed processes left behind.
 
     Args:
-        around: where it is.
-        prefix: what its name begins with.
-        database: what is restored; if it is not there in the end, its runs' folders are removed again.
+        around: the parent folder.
+        prefix: the prefix of its name.
+        database: the database being restored; if it does not exist at the end, its runs' folders are removed.
     """
     for left in around.glob(f'{prefix}*/{LOCK}'):
         with suppress(OSError), left.open('rb') as lock:
@@ -154,10 +154,10 @@ def _staging(around: Path, prefix: str, database: Path = Path()) -> Iterator[Pat
     with (folder / 'new').open('wb') as lock:
         lock.write(os.fsencode(database.absolute()))
         lock.flush()
-        with suppress(OSError):  # Some file systems have no locks, and then nothing is removed.
+        with suppress(OSError):  # Some file systems have no locks. Then no leftover is removed.
             fcntl.flock(lock, fcntl.LOCK_EX)
         (folder / MOVED).mkdir()
-        (folder / 'new').rename(folder / LOCK)  # Nobody sees it before it is locked.
+        (folder / 'new').rename(folder / LOCK)  # Renamed only now, so that no process finds it unlocked.
         try:
             yield folder
         finally:
@@ -173,7 +173,7 @@ def _discard(folder: Path, database: Path) -> None:
 
 
 def inspect_database(path: Path) -> BackupInfo:
-    """Count what a database holds, and have SQLite check every page of it. Blocks.
+    """Count a database's contents, and have SQLite check every page. Blocks.
 
     Raises:
         JournalUnavailable, JournalDamaged
@@ -191,7 +191,7 @@ def inspect_database(path: Path) -> BackupInfo:
 
 
 def incomplete_runs(path: Path) -> dict[str, int]:
-    """How many of its steps each run lacks that lacks any. Blocks. Raises `JournalError`."""
+    """Return the number of missing steps of each incomplete run. Blocks. Raises `JournalError`."""
     with translate_errors(path), closing(connect(Settings(database=path), reader=True)) as connection:
         return dict(connection.execute(INCOMPLETE)) if check(connection, str(path)) else {}
 
@@ -202,13 +202,13 @@ def _refuse_existing(path: Path) -> None:
 
 
 def _runs(database: Path) -> list[str]:
-    """The ids of all runs."""
+    """Return the ids of all runs."""
     with closing(sqlite3.connect(database)) as connection:
         return [run for (run,) in connection.execute('SELECT id FROM run ORDER BY number')]
 
 
 def _files(workspaces: Path, runs: list[str]) -> Iterator[Path]:
-    """The files of these runs, without what their agents work in."""
+    """Yield the files of these runs, except their agents' working folders."""
     for run in runs:
         for folder, folders, files in os.walk(workspaces / run):
             here = Path(folder)
@@ -219,11 +219,11 @@ def _files(workspaces: Path, runs: list[str]) -> Iterator[Path]:
 
 
 def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
-    """Add a file as it is now, though it may grow or disappear; links and devices are left out."""
+    """Add a file in its current state, though it may grow or disappear. Skips links and devices."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        return  # It is gone, or a link.
+        return  # It was deleted, or is a link.
     with os.fdopen(descriptor, 'rb') as file:
         kind = os.fstat(descriptor)
         if not stat.S_ISREG(kind.st_mode):
@@ -242,7 +242,7 @@ def _add_bytes(archive: tarfile.TarFile, name: str, content: bytes) -> None:
 
 
 class _Exactly(io.RawIOBase):
-    """As many bytes as were announced, also of a file that has been cut since."""
+    """Reads exactly the announced number of bytes, even if the file has been truncated since."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file, self._left = file, size
@@ -260,7 +260,7 @@ class _Exactly(io.RawIOBase):
 
 
 def _unpack(archive: Path, staging: Path) -> BackupInfo:
-    """Unpack the members that a backup has, under their own names. Raises what `read_backup` catches."""
+    """Unpack the expected members of a backup. Raises the errors that `read_backup` catches."""
     with tarfile.open(archive, 'r:gz') as backup:
         first = backup.next()
         content = backup.extractfile(first) if first and first.name == MANIFEST else None
@@ -272,6 +272,6 @@ def _unpack(archive: Path, staging: Path) -> BackupInfo:
         while member := backup.next():
             top = PurePosixPath(member.name).parts[0]
             if top not in (DATABASE, FILES) or not (member.isreg() or member.islnk()):
-                raise ValueError(f'it holds {member.name}')
+                raise ValueError(f'it contains {member.name}')
             backup.extract(member, staging, filter='data')
     return info

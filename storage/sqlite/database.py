@@ -30,7 +30,7 @@ MAX_CACHED = 10_000
 
 
 async def open_sqlite(settings: Settings) -> SqliteDatabase:
-    """Open the file, created if missing and migrated if older; raises as `open_journal` does."""
+    """Open the file, creating or migrating it if necessary; raises the same errors as `open_journal`."""
     await asyncio.to_thread(file.prepare, settings)
     return SqliteDatabase(settings)
 
@@ -38,9 +38,9 @@ async def open_sqlite(settings: Settings) -> SqliteDatabase:
 class SqliteDatabase:
     """A database on disk. Created by `open_sqlite`.
 
-    Nothing here waits for a disk or a lock on the event loop's thread: writes are queued for the writer,
-    which commits everything queued at once (except a short one that comes alone: see `writer`); reads run in
-    threads of their own, on connections that never wait for the writer.
+    Nothing here waits for a disk or a lock on the event loop's thread. Writes are queued for the writer,
+    which commits all queued work together (except a short write that arrives alone: see `writer`). Reads run
+    in separate threads, on connections that never wait for the writer.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -52,12 +52,12 @@ class SqliteDatabase:
         self._readers = ThreadPoolExecutor(settings.readers, thread_name_prefix='journal-reader')
         self._closed = False
         self._kept: dict[RunId, CachedRow] = {}
-        """The rows of runs written here: appends find them by number and need not read them first."""
+        """Cached rows of runs written here: appends address them by number without reading them first."""
 
     async def read(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Answer a query."""
+        """Run a query."""
         if self._closed:
             raise JournalUnavailable('the journal is closed')
 
@@ -70,7 +70,7 @@ class SqliteDatabase:
     async def defer(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> Callable[[], T]:
-        """Answer a query when it is called, on a connection of its own."""
+        """Return a function that runs a query when called, on a separate connection."""
 
         def work() -> T:
             with (
@@ -92,7 +92,7 @@ class SqliteDatabase:
         """Store a run's next steps."""
         work = Append(self._codec, info, transitions, snapshot, self._kept.pop(info.id, None))
         size = await self._writer.do(work, short=work.short)
-        # Only now: after a rollback or a cancelled call, the row is read the next time.
+        # Cached only after the commit: after a rollback or cancellation, the next append reads the row.
         if work.kept and not info.status.ended:
             if len(self._kept) >= MAX_CACHED:
                 self._kept.clear()
@@ -100,7 +100,7 @@ class SqliteDatabase:
         return size
 
     async def close(self) -> None:
-        """Finish what is queued, and close the file."""
+        """Finish queued work, and close the file."""
         self._closed = True
         await self._writer.close()
         await asyncio.to_thread(self._readers.shutdown)

@@ -1,4 +1,4 @@
-"""The SQLite file: how it is opened and set up, and what its errors mean."""
+"""The SQLite file: opening, setup and error translation."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ ADVICE = {
     sqlite3.SQLITE_IOERR: 'the disk failed or is full: check it, then try again',
     sqlite3.SQLITE_CANTOPEN: 'the file cannot be opened: check that its folder exists and may be written',
     sqlite3.SQLITE_NOMEM: 'memory ran out: try again',
-    sqlite3.SQLITE_TOOBIG: 'a value is larger than the database takes',
+    sqlite3.SQLITE_TOOBIG: 'a value is larger than the database accepts',
 }
 
 
 def prepare(settings: Settings) -> None:
-    """Create the database or migrate it to the present version. Blocks.
+    """Create the database or migrate it to the current version. Blocks.
 
-    One whose folder cannot be written, as on a read-only file system, is only checked: it can be read.
+    If its folder cannot be written, as on a read-only file system, the database is only checked, for reading.
 
     Raises:
         JournalDamaged: the file is not ours, is corrupt, or is from a newer version; it is left untouched.
@@ -51,7 +51,7 @@ def prepare(settings: Settings) -> None:
         return
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Created here, since SQLite's other files inherit its permissions: only their owner may read runs.
+        # Create it here: SQLite's other files inherit its permissions, so that only the owner may read runs.
         with open(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600), 'rb') as file:
             beginning = file.read(len(MAGIC))
     except OSError as error:
@@ -61,9 +61,8 @@ def prepare(settings: Settings) -> None:
     with translate_errors(path):
         connection = connect(settings)
         try:
-            check(
-                connection, str(path)
-            )  # before anything is written, including the journal mode in the file's header
+            # Check before anything is written, including the journal mode in the file's header.
+            check(connection, str(path))
             connection.execute('PRAGMA journal_mode = WAL')
             migrate(connection, str(path))
         finally:
@@ -71,12 +70,12 @@ def prepare(settings: Settings) -> None:
 
 
 def is_read_only(path: Path) -> bool:
-    """Whether the file exists and its folder cannot be written, where SQLite would put its log."""
+    """Whether the file exists, but its folder, where SQLite puts its log, cannot be written."""
     return path.exists() and not os.access(path.parent, os.W_OK)
 
 
 def identify(path: Path) -> tuple[int, int] | None:
-    """Which file has this name; None if there is none."""
+    """Return the identity of the file at a path; None if there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -85,7 +84,7 @@ def identify(path: Path) -> tuple[int, int] | None:
 
 
 def moved_error(path: Path) -> JournalUnavailable:
-    """The error for a database whose name no longer leads to it: what is written would be lost with it."""
+    """Return the error for a database file that is no longer at its path: further writes would be lost."""
     return JournalUnavailable(
         f'{path} was moved, removed or replaced while it was in use: put it back, or export what is needed'
         ' and start again'
@@ -97,13 +96,13 @@ def _check_present(settings: Settings) -> None:
         version = check(connection, str(settings.path))
     if version != len(MIGRATIONS):
         raise JournalUnavailable(
-            f'{settings.path} is from an older version and cannot be migrated where nothing can be written: '
+            f'{settings.path} is from an older version and cannot be migrated in a read-only folder: '
             'copy it to another folder'
         )
 
 
 def connect(settings: Settings, *, reader: bool = False) -> sqlite3.Connection:
-    """A connection that leaves transactions to its user."""
+    """Open a connection whose transactions are controlled by the caller."""
     connection = sqlite3.connect(
         _address(settings.path),
         timeout=settings.busy_timeout,
@@ -111,7 +110,7 @@ def connect(settings: Settings, *, reader: bool = False) -> sqlite3.Connection:
         check_same_thread=False,
         uri=True,
     )
-    # A damaged text must not fail a whole list: `rows` says of which run it is.
+    # A damaged text must not fail a whole list: `rows` reports the run it belongs to.
     connection.text_factory = lambda text: text.decode(errors='replace')
     connection.execute('PRAGMA foreign_keys = ON')
     connection.execute(f'PRAGMA synchronous = {settings.synchronous}')
@@ -123,7 +122,7 @@ def connect(settings: Settings, *, reader: bool = False) -> sqlite3.Connection:
 
 
 def _address(path: Path) -> str:
-    """The file as a URI. Where SQLite cannot make its log, it reads the one that is there, if any."""
+    """Return the file as a URI. Where SQLite cannot create its log, it reads an existing one, if any."""
     address = path.absolute().as_uri()
     if not is_read_only(path):
         return address
@@ -138,7 +137,7 @@ def limit(connection: sqlite3.Connection, quota: int | None) -> None:
 
 
 def reading(settings: Settings) -> Engine:
-    """A SQLAlchemy engine whose connections can only read."""
+    """Return an SQLAlchemy engine whose connections can only read."""
     return create_engine(
         'sqlite://',
         creator=lambda: connect(settings, reader=True),
@@ -151,7 +150,7 @@ def reading(settings: Settings) -> Engine:
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Convert SQLite's errors to the journal's, with a sentence that says what to do."""
+    """Convert SQLite's errors to journal errors that say what to do."""
     try:
         yield
     except (sqlite3.Error, DBAPIError) as error:
@@ -159,7 +158,7 @@ def translate_errors(path: Path) -> Iterator[None]:
 
 
 def explain(error: Exception, path: Path) -> BaseException:
-    """The journal error for an SQLite error; other errors are returned as they are."""
+    """Return the journal error for an SQLite error; other errors are returned unchanged."""
     if isinstance(error, DBAPIError):
         return explain(error.orig, path) if isinstance(error.orig, sqlite3.Error) else error
     code = getattr(error, 'sqlite_errorcode', 0) & 0xFF  # the upper bits only give more detail

@@ -1,9 +1,9 @@
-"""Gives the journal's threads a turn while the event loop is saturated.
+"""GIL yielding: lets the journal's threads run while the event loop is saturated.
 
-CPython's interpreter lock is unfair to them then. A loop with something always ready releases the lock for
-about a microsecond per round (in `select`), takes it back before a waiting thread has woken up, and, since it
-did release it, is never asked to: measured on 3.11, a thread waited for as long as the loop stayed busy, over
-20 seconds. So while someone awaits a thread and no wait completes, the loop sleeps for an instant every two
+CPython's GIL is unfair to them in that case. A loop that always has a callback ready releases the GIL for
+about a microsecond per round (in `select`) and re-acquires it before a waiting thread has woken up; since it
+did release the GIL, it is never forced to. Measured on 3.11, a thread waited for as long as the loop stayed
+busy, over 20 seconds. So while a thread is awaited and no wait completes, the loop sleeps briefly every two
 milliseconds.
 """
 
@@ -16,13 +16,13 @@ from typing import TypeVar
 T = TypeVar('T')
 
 PERIOD = 0.002
-"""Seconds between two turns. Most waits end before the first."""
+"""Seconds between two yields. Most waits end before the first."""
 TURN = 0.0001
-"""Seconds the loop sleeps: enough for a thread to wake up and take the lock."""
+"""Seconds the loop sleeps: enough for a thread to wake up and acquire the GIL."""
 
 
 class GilYielder:
-    """Takes turns on one event loop."""
+    """Yields the GIL from one event loop."""
 
     def __init__(self) -> None:
         self._begun = 0
@@ -30,7 +30,7 @@ class GilYielder:
         self._timer: asyncio.TimerHandle | None = None
 
     async def wait(self, future: asyncio.Future[T]) -> T:
-        """Await a future that a thread will set."""
+        """Await a future that a thread resolves."""
         self._begun += 1
         if self._timer is None:
             self._again()

@@ -1,4 +1,4 @@
-"""Which processes of this machine are alive: each holds a lock that the kernel frees when it dies."""
+"""Which processes on this machine are alive: each holds a lock that the kernel frees when it dies."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TRIES, PAUSE = 20, 0.005
 """Probing a lock holds it for an instant; an attempt to take it therefore retries for 100 ms."""
 
 YOUNG = 60.0
-"""Seconds: a starting process has created its file but may not hold the lock yet."""
+"""Seconds during which a starting process may have created its file without holding the lock yet."""
 
 
 class Served(JournalUnavailable):
-    """Another server already serves this database. `holder`: its own description (pid, address)."""
+    """Another server already serves this database. `holder` is its own description (pid, address)."""
 
     def __init__(self, holder: str) -> None:
         self.holder = holder
@@ -33,7 +33,7 @@ class Claims:
     """Locks of the processes that use one database.
 
     Args:
-        directory: where the lock files are; shared by all processes using the database; not on a network
+        directory: the folder of the lock files, shared by all processes using the database; not on a network
             disk.
     """
 
@@ -53,7 +53,7 @@ class Claims:
             )
 
     def is_alive(self, owner: str) -> bool:
-        """Whether some process, perhaps this one, holds the lock of `owner`."""
+        """Whether a process, possibly this one, holds the lock of `owner`."""
         return _is_held(self._owner(owner))
 
     def alive(self) -> list[str]:
@@ -65,30 +65,30 @@ class Claims:
         return self._owners(held=False)
 
     def bury(self, owner: str) -> None:
-        """Remove the file of a dead owner, unless it is so recent that it may be about to be locked."""
+        """Remove the file of a dead owner, unless it is so new that its process may be about to lock it."""
         path = self._owner(owner)
         with suppress(FileNotFoundError):
             if abs(time.time() - path.stat().st_mtime) > YOUNG and not _is_held(path):
                 path.unlink()
 
     def begin_adoption(self) -> None:
-        """Nothing to wait for: there is one server."""
+        """Do nothing: there is only one server."""
 
     def end_adoption(self) -> None:
-        """Nobody waits."""
+        """Do nothing: there is only one server."""
 
     def serve(self, holder: str) -> None:
-        """Become the database's only server; `holder` tells others who that is (pid and address).
+        """Become the database's only server; `holder` describes it to others (pid and address).
 
         Raises:
-            Served: there already is one; carries its description of itself.
+            Served: there already is one; carries its description.
         """
         path = self._directory / 'serve.lock'
         if not self._hold(path, holder):
             raise Served(path.read_text(errors='replace'))
 
     def servers(self) -> list[str]:
-        """The present server's description of itself, if there is one."""
+        """Return the current server's description, if there is one."""
         path = self._directory / 'serve.lock'
         return [path.read_text(errors='replace')] if _is_held(path) else []
 
@@ -96,7 +96,7 @@ class Claims:
         """Release every lock held here, and remove the owners' files."""
         for path, descriptor in self._held.items():
             if path.name != 'serve.lock':
-                path.unlink(missing_ok=True)  # no two processes want the same name, so nobody loses a lock
+                path.unlink(missing_ok=True)  # names are unique to a process, so no other lock is lost
             os.close(descriptor)
         self._held.clear()
 

@@ -1,9 +1,9 @@
-"""Migrations: numbered steps that bring the database to its present schema, applied in order.
+"""Migrations: numbered steps that upgrade the database to the current schema, applied in order.
 
-A new database runs all of them, so every database is built the way old ones are upgraded. The number of the
-last one applied is SQLite's own `user_version`; `application_id` tells our files from others. Pending steps
-run in one transaction: if one fails, the file stays as it was. A copy is made first, since an older program
-cannot read the migrated file.
+A new database runs all of them, so every database is built the way old ones are upgraded. SQLite's
+`user_version` stores the number of the last one applied; `application_id` distinguishes our files from
+others. Pending steps run in one transaction: if one fails, the file is unchanged. A copy is made first, since
+an older program cannot read the migrated file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ APPLICATION = 0x48454D49
 
 
 def first(connection: Connection) -> None:
-    """Runs, what they were launched with, tags, transitions and snapshots."""
+    """Runs, their launch data, tags, transitions and snapshots."""
     for statement in FIRST.split(';'):
         connection.exec_driver_sql(statement)
 
@@ -56,7 +56,7 @@ def fourth(connection: Connection) -> None:
         "budget VARCHAR NOT NULL DEFAULT ''",
     ):
         connection.exec_driver_sql(f'ALTER TABLE run ADD COLUMN {column}')
-    # The cost of live calls was only in their replies: for a run as a whole it is unknown.
+    # The cost of live calls was stored only in their replies, so a run's total is unknown.
     connection.exec_driver_sql('UPDATE run SET unpriced = calls WHERE NOT simulated')
 
 
@@ -80,7 +80,7 @@ def sixth(connection: Connection) -> None:
 
 
 def seventh(connection: Connection) -> None:
-    """Finds a run's forks without reading all runs."""
+    """An index to find a run's forks without reading all runs."""
     connection.exec_driver_sql('CREATE INDEX run_of_parent ON run (parent)')
 
 
@@ -106,15 +106,15 @@ def ninth(connection: Connection) -> None:
 
 
 def tenth(connection: Connection) -> None:
-    """Who started a run, and whether only they see it."""
+    """The author of a run, and whether only they see it."""
     connection.exec_driver_sql("ALTER TABLE run ADD COLUMN author VARCHAR NOT NULL DEFAULT ''")
     connection.exec_driver_sql('ALTER TABLE run ADD COLUMN private BOOLEAN NOT NULL DEFAULT 0')
 
 
 def eleventh(connection: Connection) -> None:
-    """Snapshots with the ends of long lists only, which an older program would show as empty lists.
+    """Snapshots with only the ends of long lists, which an older program would show as empty lists.
 
-    No table changes: only the number, which keeps that program away.
+    No table changes. The new version number keeps out older programs.
     """
 
 
@@ -135,10 +135,10 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
 
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
-    """Migrate a database to the present version; one that is not empty is copied to `backup_path` first.
+    """Migrate a database to the current version; copy one that is not empty to `backup_path` first.
 
     Raises:
-        JournalUnavailable, sqlite3.Error: for example, the copy cannot be written; the database is unchanged.
+        JournalUnavailable, sqlite3.Error: for example, the copy cannot be written. The database is unchanged.
         JournalDamaged: it belongs to another program or to a newer version of this one; it is left untouched.
     """
     if check(connection, path) == len(MIGRATIONS):
@@ -162,21 +162,21 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
 
 
 def backup_path(path: str, version: int) -> Path:
-    """Where the database is kept as it was before its migration from `version`."""
+    """Return the path of the copy made before the migration from `version`."""
     return Path(f'{path}.version-{version}')
 
 
 def copy_database(source: sqlite3.Connection, target: Path) -> None:
-    """Copy a database as committed, while others write to it; only the owner may read the copy.
+    """Copy the committed state of a database while others may write to it; only the owner may read the copy.
 
-    The copy is made without a pause: SQLite would start over whenever another process has written in one.
+    The copy is made in one go: SQLite restarts a backup if another process writes between two of its steps.
 
     Raises:
         OSError, sqlite3.Error
     """
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
     with closing(sqlite3.connect(target)) as copy:
-        copy.execute('PRAGMA journal_mode = OFF')  # A full disk would leave it behind.
+        copy.execute('PRAGMA journal_mode = OFF')  # With a full disk, a journal file would be left behind.
         source.backup(copy)
 
 
@@ -194,7 +194,7 @@ def _back_up(path: str, backup: Path) -> None:
 
 
 def check(connection: sqlite3.Connection, path: str) -> int:
-    """The version of a database, 0 for an empty one. Only reads. Raises `JournalDamaged`."""
+    """Return the version of a database, 0 for an empty one. Only reads. Raises `JournalDamaged`."""
     (version,) = connection.execute('PRAGMA user_version').fetchone()
     (application,) = connection.execute('PRAGMA application_id').fetchone()
     (tables,) = connection.execute('SELECT count(*) FROM sqlite_master').fetchone()

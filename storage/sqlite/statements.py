@@ -1,6 +1,6 @@
 """The hottest statements as SQL text, compiled once from the SQLModel tables.
 
-SQLAlchemy's execution takes several times as long as the insert itself; appends pass these to the driver.
+SQLAlchemy's execution takes several times as long as the insert itself, so appends pass these to the driver.
 Parameters are in table order.
 """
 
@@ -29,12 +29,12 @@ _ADVANCE = (
     .values(bytes=RUN.c.bytes + bindparam('more'))
 )
 ADVANCE = _text(_ADVANCE.returning(RUN.c.number, RUN.c.status, RUN.c.error, RUN.c.waiting, RUN.c.budget))
-"""Columns that change with every append; leaves the indexes alone. Returns no row where it does not fit."""
+"""Updates columns that every append changes, none of them indexed. No row if epoch or step mismatch."""
 ADVANCE_KNOWN = _text(_ADVANCE.where(RUN.c.number == bindparam('known')))
-"""The same where the number is known: it finds the row by that, and returns nothing."""
+"""The same for a known number: finds the row by it, and returns nothing."""
 TURN = _text(
     update(RUN)
     .where(RUN.c.number == bindparam('key'))
     .values({name: bindparam(name) for name in ('status', 'error', 'waiting', 'budget')})
 )
-"""Columns that change with some appends only."""
+"""Updates columns that only some appends change."""

@@ -1,9 +1,9 @@
-"""The single writer thread: takes everything queued and commits it as one transaction.
+"""The single writer thread: commits all queued work as one transaction.
 
-A short append that comes alone takes 50 microseconds, into the system's cache. Waking a thread for it, being
-woken by it, and finding both cores' caches cold takes another 70, so the loop commits it itself. It does not
-where it might have to wait: with `synchronous` at `full`, behind other work, for another process's lock, for
-the checkpoint (every `ALONE`th goes to the thread, which does it), or while the disk is slow.
+A short append that arrives alone takes 50 microseconds to write to the system's cache. A round trip through a
+thread, with cold caches on both cores, costs another 70, so the loop commits it itself. The thread gets any
+commit that might have to wait: with `synchronous` at `full`, behind other work, for another process's lock,
+for a checkpoint (every `ALONE`th commit goes to the thread, which runs it), or while the disk is slow.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ Work = Callable[[sqlite3.Connection], T]
 """Work to do inside a transaction. It may raise an `EngineError` only before its first write."""
 
 MAX_JOBS = 1000
-"""Maximum jobs in a transaction, so that the first does not wait for a whole stampede."""
+"""Maximum jobs in a transaction, so that the first does not wait for a whole burst."""
 CHECKPOINT = 1000
-"""Pages of the write-ahead log; SQLite's own default."""
+"""Pages in the write-ahead log before a checkpoint; SQLite's default."""
 ANSWERED = 32
 """Maximum jobs answered in one round of a loop: each answer causes a quarter of a millisecond of work."""
 FEW = 4
-"""The most short jobs the loop commits itself in one of its rounds."""
+"""Maximum short jobs that the loop commits itself in one of its rounds."""
 ALONE = 200
-"""Commits by the loop before one goes to the thread, which also moves the log into the database."""
+"""Every `ALONE`th commit goes to the thread, which also runs the checkpoint."""
 SLOW, RESPITE = 0.005, 100.0
-"""Seconds, and a factor: after two consecutive transactions this slow, the loop leaves them to the thread for
-that many times the duration of the last one. (A single one may just mean the process was not scheduled.)"""
+"""Seconds, and a factor. After two consecutive transactions slower than `SLOW`, only the thread commits, for
+`RESPITE` times the duration of the last one. (A single slow one may mean the process was not scheduled.)"""
 
 
 @dataclass(slots=True)
 class Job(Generic[T]):
-    """A piece of work, and who waits for it."""
+    """A piece of work, and the future of its caller."""
 
     work: Work[T]
     loop: asyncio.AbstractEventLoop
@@ -65,7 +65,7 @@ class Writer:
         self._gathered: dict[asyncio.AbstractEventLoop, list[Job[Any]]] = {}
         """Jobs that arrived in this round of a loop."""
         self._lock = threading.Lock()
-        """Held while the loop uses the connection; it does so only while nothing is queued."""
+        """Held while the loop uses the connection, which it does only while nothing is queued."""
         self._queued = self._alone = 0
         self._not_before = 0.0
         self._was_slow = False
@@ -74,18 +74,18 @@ class Writer:
         with translate_errors(settings.path):
             self._connection = connect(settings)
             self.alchemy = alchemy(self._connection)
-            """The same connection for SQLAlchemy, for work only."""
+            """The same connection for SQLAlchemy, for use by work only."""
             self._file = identify(settings.path)
-        # A daemon: exiting without closing loses nothing that was acknowledged.
+        # A daemon thread: exiting without closing loses no acknowledged commit.
         self._thread = threading.Thread(target=self._serve, name='journal-writer', daemon=True)
         self._thread.start()
 
     async def do(self, work: Work[T], *, short: Callable[[], bool] | None = None) -> T:
-        """Have `work` done and committed, even if the caller is cancelled meanwhile.
+        """Do `work` and commit it, even if the caller is cancelled meanwhile.
 
         Args:
-            work: what to do.
-            short: says whether it is so short that the loop may do it itself; None means no.
+            work: the work to do.
+            short: whether the work is so short that the loop may do it itself; None means no.
         """
         if self._closed:
             raise JournalUnavailable('the journal is closed')
@@ -98,7 +98,7 @@ class Writer:
         return await self._turns.wait(future)
 
     async def close(self) -> None:
-        """Finish what is queued, then close the file. A second call only waits for the first."""
+        """Finish queued work, then close the file. A second call only waits for the first."""
         if not self._closed:
             self._closed = True
             for loop in tuple(self._gathered):
@@ -132,7 +132,7 @@ class Writer:
         )
 
     def _commit_here(self, jobs: list[Job[Any]]) -> bool:
-        """Commit on the loop's thread. False: a lock or a full disk prevented it; nothing was done."""
+        """Commit on the loop's thread. Return False without effect if a lock or full disk prevents it."""
         begun = time.monotonic()
         self._let_wait(False)
         self._commit(jobs)
@@ -168,7 +168,7 @@ class Writer:
         self._connection.close()
 
     def _take(self) -> tuple[list[Job[Any]], bool]:
-        """Everything queued, waiting for the first; and whether more may come."""
+        """Wait for the first job, then return all queued jobs, and whether more may follow."""
         jobs = self._jobs.get()
         batch: list[Job[Any]] = []
         while jobs is not None:
@@ -183,7 +183,7 @@ class Writer:
 
     def _commit(self, batch: list[Job[Any]]) -> None:
         try:
-            if identify(self._settings.path) != self._file:  # SQLite would write to a file without a name.
+            if identify(self._settings.path) != self._file:  # SQLite would write to an unlinked file.
                 raise moved_error(self._settings.path)
             self._connection.execute('BEGIN IMMEDIATE')
         except (sqlite3.Error, JournalUnavailable) as error:
@@ -204,7 +204,7 @@ class Writer:
             if len(batch) == 1:
                 batch[0].error = explain(error, self._settings.path)
             else:
-                # One of them is at fault, or there is room for only some: run each on its own.
+                # One job is at fault, or there is only room for some: commit each separately.
                 for job in batch:
                     self._commit([job])
 
@@ -213,13 +213,13 @@ class Writer:
         for job in batch:
             loops[job.loop].append(job)
         for loop, jobs in loops.items():
-            # A closed loop has nobody left waiting.
+            # No caller waits on a closed loop.
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_resolve, jobs)
 
 
 def _resolve(jobs: list[Job[Any]]) -> None:
-    """Answer whoever waits; jobs are of one loop, and must be done."""
+    """Resolve the futures of finished jobs, all of one loop."""
     if len(jobs) > ANSWERED:
         jobs[0].loop.call_soon(_resolve, jobs[ANSWERED:])
     for job in jobs[:ANSWERED]:

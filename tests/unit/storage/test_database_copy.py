@@ -162,7 +162,7 @@ def test_a_copy_leaves_nothing_if_the_source_changes(source: Path, tmp_path: Pat
                 connection.execute('UPDATE run SET epoch = epoch + 1')
                 connection.commit()
 
-    with pytest.raises(JournalUnavailable, match='was changed in the meantime'):
+    with pytest.raises(JournalUnavailable, match='was changed meanwhile'):
         copy(source, target := tmp_path / 'target.db', change)
     assert not any(content(target).values())
 
@@ -183,6 +183,6 @@ def test_a_database_that_others_use_is_refused(
     asyncio.run(with_journal(postgres_url, lambda journal: journal.unfinished()))
     with (
         closing(psycopg.connect(postgres_url, application_name='hemicycle')),
-        pytest.raises(JournalUnavailable, match='used by others'),
+        pytest.raises(JournalUnavailable, match='in use by others'),
     ):
         copy(source, postgres_url)

@@ -230,7 +230,7 @@ async def test_a_value_that_is_not_json_is_refused_by_name(journal: SqlJournal) 
     await journal.create(RunInfo(id=RunId('r'), pattern='p', title='t'), CHART)
     odd = Change(op='add', path='/memory/x', value={1, 2})
     step = Transition(run=RunId('r'), seq=1, time=1.0, event=Event(name='e'), changes=(odd,))
-    with pytest.raises(JournalError, match='step 1 of run r cannot be kept'):
+    with pytest.raises(JournalError, match='step 1 of run r cannot be stored'):
         await journal.append(await journal.info(RunId('r')), [step])
     assert await journal.transitions(RunId('r')) == []
 

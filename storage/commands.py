@@ -1,4 +1,4 @@
-"""Commands: all database changes except appends, such as create, fork, claim, annotate, delete, reserve.
+"""Commands: all database changes but appends, such as create, fork, claim, annotate, delete, reserve.
 
 Each function returns work for `Database.write` that validates, raises if invalid, and only then writes.
 """

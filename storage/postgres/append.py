@@ -1,4 +1,4 @@
-"""Append on PostgreSQL: one statement stores a run's next steps if the epoch and the step number match."""
+"""Append on PostgreSQL: one statement stores a run's next steps if the epoch and step number match."""
 
 from __future__ import annotations
 

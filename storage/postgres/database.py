@@ -1,4 +1,4 @@
-"""PostgresDatabase: appends run on asynchronous connections, the rest in threads in short transactions."""
+"""PostgresDatabase: appends on asynchronous connections, the rest in threads, in short transactions."""
 
 from __future__ import annotations
 

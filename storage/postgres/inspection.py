@@ -1,4 +1,4 @@
-"""Inspection: counts the contents of a PostgreSQL database without changing it, for `hemicycle doctor`."""
+"""Inspection: counts a PostgreSQL database's contents without changing it, for `hemicycle doctor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workflow patterns, one folder each, and what they share."""
+"""Workflow patterns, one folder each, and their shared parts."""
 
 from engine.patterns.debate.records import Verdict
 from engine.patterns.dynamic.dynamic_agent import DynamicAgent

@@ -9,17 +9,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.workspace.project import samples
 
 PROJECTS: dict[str, Any] = {'suggestions': samples()}
-"""What a form offers for a field that takes a folder: the sample projects."""
+"""Suggestions for a form field that accepts a folder: the sample projects."""
 
 
 class Form(BaseModel):
-    """Base of what a person fills in: no other field is taken, and blanks around a text do not count."""
+    """Base of forms: rejects unknown fields, and strips white space around texts."""
 
     model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
 
 def task_field(title: str, description: str, example: str) -> Any:
-    """The agents' task: a sentence or a page, 3 to 20,000 characters."""
+    """Return a field for the agents' task: a sentence or a page, 3 to 20,000 characters."""
     return Field(
         min_length=3,
         max_length=20_000,
@@ -31,7 +31,7 @@ def task_field(title: str, description: str, example: str) -> Any:
 
 
 def project_field(example: str) -> Any:
-    """The project an agent works on; `example` is also the default."""
+    """Return a field for the project an agent works on; `example` is also the default."""
     return Field(
         example,
         min_length=1,
@@ -44,13 +44,13 @@ def project_field(example: str) -> Any:
 
 FilesRule = Literal['worktree', 'copy']
 FILES: dict[str, Any] = {
-    'worktree': 'A git worktree, on a branch of its own',
+    'worktree': 'A git worktree on its own branch',
     'copy': 'A copy of all files, without git',
 }
 
 
 def files_field(**more: Any) -> Any:
-    """How a project is given to several agents; `more` is for the form."""
+    """Return a field for how several agents get a project; `more` extends its JSON schema."""
     return Field(
         'worktree',
         title='Each agent gets',

@@ -12,13 +12,13 @@ from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import edge
 
 PERSON = 'person'
-"""The state inside an agent's in which a person answers for it."""
+"""The substate of an agent in which a person answers for it."""
 
 Action = Callable[[CallbackContext, Event], None]
 
 
 class SeatMemory(Protocol):
-    """A memory that knows which seats people have taken."""
+    """Memory that tracks which seats people have taken."""
 
     seats: tuple[str, ...]
 
@@ -34,17 +34,17 @@ def build_seat(  # noqa: PLR0913  (its edges need them all)
     stand_up: Action,
     conditions: Any = None,
 ) -> dict[str, Any]:
-    """An agent's state, with a seat for a person.
+    """Add a seat for a person to an agent's state.
 
     Args:
-        state: as `agent` makes it.
+        state: the state, as `agent` returns it.
         seat: the seat's name.
-        trigger: the event that a person answers with.
-        waits: what the run then waits for.
-        answer: handles that event.
-        sit_down: gives the seat to a person.
-        stand_up: hands it back to the agent.
-        conditions: what an answer must satisfy.
+        trigger: the event that carries a person's answer.
+        waits: the input that the run waits for meanwhile.
+        answer: the action for that event.
+        sit_down: the action that gives the seat to a person.
+        stand_up: the action that hands it back to the agent.
+        conditions: the guards that an answer must satisfy.
     """
     mine, taken = partial(names_seat, seat), partial(is_taken, seat)
     edges = [
@@ -91,7 +91,7 @@ def remove_seat(memory: SeatMemory, seat: str) -> None:
 
 
 def record_answer(scope: CallbackContext, text: str) -> None:
-    """Add a person's answer to the agent's conversation, as its own."""
+    """Add a person's answer to the agent's conversation, as if the agent had given it."""
     agent = scope.state.agents[scope.path]
     agent.messages.append(Message.of('assistant', text))
     agent.turns += 1

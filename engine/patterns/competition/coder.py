@@ -1,4 +1,4 @@
-"""A coder's region: works in its folder, then runs its tests; ends with a version or fails."""
+"""A coder's region: it works in its folder and is tested, and ends with a version or a failure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INSTRUCTIONS = (
     'and what is not done.'
 )
 SLACK = 30.0
-"""Seconds that examining a folder may take besides its two test runs."""
+"""Seconds allowed for examining a folder, on top of its two test runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +40,14 @@ class CoderConfig:
     coder: str
     checks: Checks
     prompt: Callable[[Any], str]
-    """Builds its task from memory."""
+    """Builds the coder's task from memory."""
     seconds: float
     demands: Callable[[Any], tuple[str, ...]] = lambda memory: ()
-    """Reads from memory the demands that the work must meet."""
+    """Returns the demands that the work must meet, given the memory."""
     given: tuple[str, ...] = ()
     """The projects its folder starts with."""
     worktree: bool = False
-    """Whether the first of them is given as a git worktree."""
+    """Whether the first project is given as a git worktree."""
     seat: bool = False
     """Whether a person may take its seat; memory then has `seats`."""
     again: bool = False
@@ -56,23 +56,23 @@ class CoderConfig:
 
 
 def role(coder: str) -> Role:
-    """A coder's role, named after its region so that each may have its own model."""
+    """Return a coder's role, named after its region so that each coder can have its own model."""
     return Role(name=coder, title=coder.capitalize(), instructions=INSTRUCTIONS, tools=TOOLS)
 
 
 async def prepare_workspaces(
     coders: Iterable[str], given: Mapping[str, str], activity: Activity, *, worktrees: bool = False
 ) -> dict[str, Any]:
-    """An activity: lays out the same projects, in order, in each coder's folder.
+    """Copy the same projects, in order, into each coder's folder (an activity).
 
     Args:
-        coders: their names.
-        given: the projects, by the parameter that names each; '' is none.
-        activity: the activity of the run.
-        worktrees: whether the first project is given as a git worktree, on a branch for each coder.
+        coders: the coders' names.
+        given: the projects, by parameter name; '' for none.
+        activity: the run's activity.
+        worktrees: whether to provide the first project as a git worktree, with a branch per coder.
 
     Returns:
-        `snapshots` of the folders; for worktrees also `base`, the commit and branch they begin at.
+        `snapshots` of the folders; with worktrees also `base`, the commit and branch they start from.
 
     Raises:
         WorkspaceError: a project does not exist or is too big; names the parameter.
@@ -99,7 +99,7 @@ async def prepare_workspaces(
 
 
 def region(config: CoderConfig, *, called: Any = None) -> dict[str, Any]:
-    """The states of one coder.
+    """Return the states of one coder.
 
     Args:
         config: the coder's configuration.
@@ -142,7 +142,7 @@ def region(config: CoderConfig, *, called: Any = None) -> dict[str, Any]:
 
 
 def _again(config: CoderConfig, called: Any) -> tuple[list[Any], list[Any]]:
-    """Steps before the work of a revision: skip coders not called, restore the others' latest version."""
+    """Return what precedes a revision: skip coders not called, restore the others' latest version."""
     states = [
         {'name': 'called'},
         {'name': 'restoring', 'invoke': partial(restore, config.coder)},
@@ -167,10 +167,10 @@ async def restore(coder: str, scope: CallbackContext, activity: Activity) -> dic
 
 
 async def test(config: CoderConfig, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
-    """Test what the coder has made.
+    """Test the coder's work.
 
     Raises:
-        ToolError: the coder has made nothing.
+        ToolError: the coder wrote no file.
     """
     me = config.coder
     if not config.again and not await has_written(
@@ -227,7 +227,7 @@ def record_failure(config: CoderConfig, scope: CallbackContext, event: Event) ->
 
 
 def candidate(scope: CallbackContext, coder: str) -> Candidate:
-    """The coder's candidate in the run's memory."""
+    """Return the coder's candidate from the run's memory."""
     memory = scope.state.memory
     assert isinstance(memory, ContestMemory)
     return memory.candidates[coder]

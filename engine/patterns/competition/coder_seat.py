@@ -1,4 +1,4 @@
-"""A coder's seat: a person hands in files in its place; they are tested as the coder's would be."""
+"""A coder's seat: a person submits files in its place, which are tested like the coder's own."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from engine.statechart.edges import edge
 from engine.workspace.confined_dir import split_path
 
 WORK = 'work'
-"""What a coder's region waits for while a person sits in its seat."""
+"""The input that a coder's region waits for while a person sits in its seat."""
 MAX_TEXT = 400_000
 
 
 class EditInput(BaseModel):
-    """A file that a person hands in."""
+    """A file that a person submits."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -41,13 +41,13 @@ class EditInput(BaseModel):
 
 
 class HandIn(BaseModel):
-    """What a person hands in from a coder's seat."""
+    """The work of a person in a coder's seat."""
 
     model_config = ConfigDict(extra='forbid')
 
     seat: str = Field(title='Seat', description='Whose seat', examples=['coder1'])
     files: tuple[EditInput, ...] = Field(
-        (), max_length=200, title='Files', description='Those that change; all others stay'
+        (), max_length=200, title='Files', description='Only those that change; all others stay as they are'
     )
     said: str = Field(
         '',
@@ -62,7 +62,7 @@ INPUTS: dict[str, type[BaseModel]] = {'hand_in': HandIn}
 
 
 def seat(me: str) -> tuple[list[Any], list[Any]]:
-    """The states and edges of a person in a coder's seat; the region has `working` and `testing`."""
+    """Return the states and edges for a person in a coder's seat; the region has `working` and `testing`."""
     mine = partial(seats.names_me, me)
     states = [
         {'name': seats.PERSON, 'waits': WORK},
@@ -79,7 +79,7 @@ def seat(me: str) -> tuple[list[Any], list[Any]]:
 
 
 async def save(me: str, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
-    """Write what was handed in into the coder's folder.
+    """Write the submitted files into the coder's folder.
 
     Raises:
         ToolError: a path cannot be written or removed.
@@ -94,14 +94,14 @@ async def save(me: str, scope: CallbackContext, activity: Activity) -> dict[str,
 
 
 def take_work(me: str, scope: CallbackContext, event: Event) -> None:
-    """Keep what a person hands in until it is written."""
+    """Store a person's submission until it is written."""
     given, mine = HandIn.model_validate(dict(event.data)), _candidate(scope, me)
     mine.edits = tuple(FileEdit(path=file.path, text=file.text) for file in given.files)
     mine.said, mine.model, mine.problem = given.said, '', ''
 
 
 def keep_problem(me: str, scope: CallbackContext, event: Event) -> None:
-    """Say why nothing came of what was handed in."""
+    """Record why the submission could not be written."""
     _candidate(scope, me).problem = str(event.data.get('error') or 'it could not be written')
 
 

@@ -12,14 +12,14 @@ from engine.workspace.diff import decode_text
 MAX_FILE = 16_000
 """Maximum characters of one file."""
 MAX_WORK = 40_000
-"""Maximum characters of all of a candidate's files."""
+"""Maximum characters of a candidate's files in total."""
 MAX_CHANGED = 12_000
 MAX_DETAIL = 300
 SHOWN_FAILURES = 6
 
 
 async def collect_summaries(memory: ContestMemory, activity: Activity) -> dict[str, object]:
-    """Read the newest version of each candidate in play; returns `exhibits`."""
+    """Return the newest version of each candidate in play, as `exhibits`."""
     exhibits = []
     for name in memory.in_play():
         candidate = memory.candidates[name]
@@ -38,10 +38,10 @@ async def collect_summaries(memory: ContestMemory, activity: Activity) -> dict[s
 
 
 async def copy_versions(memory: ContestMemory, folders: Iterable[str], activity: Activity) -> dict[str, str]:
-    """Copy each candidate in play, at its newest version, into a subfolder of each of these folders.
+    """Copy the newest version of each candidate in play into a subfolder of each of these folders.
 
     Returns:
-        The folders' snapshots, by their names.
+        The folders' snapshots, by name.
     """
     snapshots = {}
     for folder in folders:
@@ -55,7 +55,7 @@ async def copy_versions(memory: ContestMemory, folders: Iterable[str], activity:
 
 
 def copies(candidates: Iterable[Candidate]) -> str:
-    """What a folder holds after `lay_out`, in words."""
+    """Describe the contents of a folder after `copy_versions`."""
     latest = ((candidate.coder, candidate.latest) for candidate in candidates if candidate.in_play)
     return ', '.join(
         f'{name}/ (version {version.number}, {len(version.files)} files)'
@@ -86,7 +86,7 @@ async def _diff_text(before: str, version: Version, activity: Activity) -> str:
 
 
 def test_results(candidates: Iterable[Candidate]) -> str:
-    """Test results, a few lines per candidate, with reasons for failures."""
+    """Summarize test results in a few lines per candidate, with reasons for failures."""
     return '\n'.join(line for candidate in candidates for line in _result(candidate))
 
 
@@ -106,7 +106,7 @@ def _result(candidate: Candidate) -> list[str]:
 
 
 def failures(suite: Suite) -> str:
-    """The tests that did not pass, with the end of their output."""
+    """List the tests that did not pass, with the end of their output."""
     shown = [f'{test.name}\n{test.detail[-MAX_DETAIL:]}' for test in suite.failures[:SHOWN_FAILURES]]
     more = suite.failed + suite.errors - len(shown)
     return '\n\n'.join([*shown, *([f'and {more} more'] if shown and more > 0 else [])])

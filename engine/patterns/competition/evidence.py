@@ -23,9 +23,9 @@ MAX_DETAIL = 700
 ALONE = (
     'env', 'PYTEST_DISABLE_PLUGIN_AUTOLOAD=1', *PYTEST, '-p', 'anyio',
 )  # fmt: skip
-"""Pytest without other installed plugins, which take longer to load than most tests to run."""
+"""Pytest without other installed plugins, which take longer to load than most tests take to run."""
 PROTECTED = ('--noconftest', '-c', '/dev/null', '--rootdir=.')
-"""Ignore whatever the author may have put next to the tests: settings, plugins, another pytest."""
+"""Ignore anything the author may have put next to the tests: settings, plugins, another pytest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,9 @@ class Checks:
     """The tests that a candidate's work must pass."""
 
     tests: str = ''
-    """A project whose files are laid over the work before the tests run; '' for none."""
+    """A project whose files are copied over the work before the tests run; '' for none."""
     command: str = ''
-    """The command that runs them in place of pytest."""
+    """The command that runs the tests instead of pytest."""
     seconds: float = 120
 
     @property
@@ -72,14 +72,14 @@ async def examine(checks: Checks, folder: str, activity: Activity) -> dict[str, 
 async def has_written(
     folder: str, snapshot: str, given: Sequence[str], activity: Activity, *, worktree: bool = False
 ) -> bool:
-    """Whether a folder holds more than its initial projects; what tools leave behind does not count.
+    """Whether a folder holds more than its initial projects; by-products of tools do not count.
 
     Args:
         folder: the folder's name.
         snapshot: the folder's contents.
-        given: the initial projects, in the order they were laid out.
-        activity: the activity of the run.
-        worktree: whether the first of them was given as a git worktree.
+        given: the initial projects, in the order they were copied.
+        activity: the run's activity.
+        worktree: whether the first project was given as a git worktree.
     """
     content = await _digests(snapshot, activity)
     lists = [
@@ -135,7 +135,7 @@ async def _run_tests(
 
 
 async def _run_required(checks: Checks, snapshot: str, copy: Workspace, activity: Activity) -> SuiteResult:
-    # After the author's own tests, so whatever those did to the folder is gone.
+    # Undo any changes that the author's own tests made to the folder.
     await copy.restore(snapshot)
     given = await _list_checks(checks)
     if given:

@@ -1,4 +1,4 @@
-"""Merges candidates: which file comes from whom, conflicts, and copying."""
+"""Merges candidates: selects files, settles conflicts and copies."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class MergePlan(FrozenModel):
 
 
 class Conflict(FrozenModel):
-    """A path that was picked from several candidates, whose files differ."""
+    """A path picked from several candidates whose files differ."""
 
     path: str
     coders: tuple[str, ...]
     taken: str = ''
-    """Whose file was taken."""
+    """The coder whose file was taken."""
     rule: str = ''
     """The rule that decided: `ranked` or `person`."""
 
@@ -49,7 +49,7 @@ def parse_plan(data: object) -> MergePlan | None:
 
 
 def plan_problem(plan: MergePlan, candidates: Mapping[str, Candidate]) -> str:
-    """What is wrong with a plan, or ''."""
+    """Return why a plan cannot be carried out, or ''."""
     for pick in plan.files:
         candidate = candidates.get(pick.coder)
         if candidate is None or not candidate.in_play:
@@ -60,7 +60,7 @@ def plan_problem(plan: MergePlan, candidates: Mapping[str, Candidate]) -> str:
 
 
 def find_conflicts(plan: MergePlan, candidates: Mapping[str, Candidate]) -> list[Conflict]:
-    """Paths picked from several candidates whose files differ."""
+    """Find the paths picked from several candidates whose files differ."""
     found = []
     for path in dict.fromkeys(pick.path for pick in plan.files):
         coders = tuple(dict.fromkeys(pick.coder for pick in plan.files if pick.path == path))
@@ -72,12 +72,12 @@ def find_conflicts(plan: MergePlan, candidates: Mapping[str, Candidate]) -> list
 def settle_conflicts(
     plan: MergePlan, conflicts: Sequence[Conflict], answers: Mapping[str, str], rule: str
 ) -> tuple[dict[str, str], list[Conflict]]:
-    """The source of each picked file, and the conflicts with how they were settled.
+    """Return the source of each picked file, and the conflicts with their resolution.
 
     Args:
         plan: the picked files.
         conflicts: the plan's conflicts.
-        answers: by path, whose file to take; holds every path in conflict.
+        answers: the coder whose file to take, for every path in conflict.
         rule: the source of the answers.
     """
     taken = {pick.path: pick.coder for pick in plan.files} | {
@@ -104,7 +104,7 @@ def are_answers(data: object, conflicts: Sequence[Conflict]) -> bool:
 
 
 def digest_of(candidate: Candidate, path: str) -> str | None:
-    """Digest of the candidate's newest version of a path."""
+    """Return the digest of a path in the candidate's newest version, or None."""
     version = candidate.latest
     files = version.files if version else ()
     return next((file.digest for file in files if file.path == path), None)
@@ -117,7 +117,7 @@ async def copy_files(
     candidates: Mapping[str, Candidate],
     activity: Activity,
 ) -> dict[str, object]:
-    """Copy the picked files into the best candidate's folder and test it; returns `examine`'s result.
+    """Copy the picked files into the best candidate's folder and test it; return the result of `examine`.
 
     Raises:
         ToolError: a file cannot be copied because a folder has its name.

@@ -22,7 +22,7 @@ class Race(Pattern):
     """Several agents do the same task side by side; the first whose work passes its tests wins."""
 
     class Parameters(Form):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         task: str = task_field(
             'Task',
@@ -62,7 +62,7 @@ class Race(Pattern):
             return bool(self.project) and self.files == 'worktree'
 
     class Memory(ContestMemory):
-        """The candidates, and who won."""
+        """The candidates and the winner."""
 
         winner: str = ''
         passed: bool = False
@@ -127,20 +127,20 @@ class Race(Pattern):
         )
 
     def has_winner(self, memory: Any, event: Event) -> bool:
-        """The tests of one of them pass."""
+        """One racer's tests pass."""
         return any(standing.tests_ok for standing in rank_candidates(memory.candidates, ()))
 
     def may_take_best(self, memory: Any, event: Event) -> bool:
-        """None passed, and the best of them is accepted."""
+        """No racer passed, and the best of them is accepted."""
         return self.parameters.otherwise == 'best' and bool(memory.in_play())
 
     def win(self, memory: Any, event: Event) -> None:
-        """The first racer whose tests pass wins; the others stop."""
+        """Let the first racer whose tests pass win; the others stop."""
         memory.passed = True
         self.take_best(memory, event)
 
     def take_best(self, memory: Any, event: Event) -> None:
-        """The winner is the racer that passes, or fails the fewest tests."""
+        """Declare the winner: the racer that passes, or fails the fewest tests."""
         best = rank_candidates(memory.candidates, ())[0]
         memory.winner = best.coder
         line = memory.candidates[best.coder].latest.evidence.required.line

@@ -18,7 +18,7 @@ class FailedTest(FrozenModel):
 
 
 class Suite(FrozenModel):
-    """What came of running tests."""
+    """The result of a test run."""
 
     passed: int = 0
     failed: int = 0
@@ -28,7 +28,7 @@ class Suite(FrozenModel):
     problem: str = ''
     """Why there is no result: no tests found, they did not start, or they were stopped."""
     counted: bool = Field(True, exclude_if=bool)
-    """Whether tests were counted; otherwise the command as a whole stands for one."""
+    """Whether individual tests were counted; otherwise the command as a whole counts as one."""
 
     @property
     def ok(self) -> bool:
@@ -49,7 +49,7 @@ class Suite(FrozenModel):
 
 
 class Evidence(FrozenModel):
-    """The tests of one version, as they were really run."""
+    """The results of the tests that were actually run on one version."""
 
     required: Suite
     """Tests that the author could not change."""
@@ -85,15 +85,15 @@ class Version(FrozenModel):
     answers: tuple[str, ...] = ()
     """The demands it was meant to meet."""
     merged: dict[str, str] | None = None
-    """For a merged version: the source folder of each file that is not the author's own."""
+    """For a merged version: the source coder of each file that is not the author's own."""
 
 
 class FileEdit(FrozenModel):
-    """A file as a person wants it."""
+    """A person's change to a file."""
 
     path: str
     text: str | None = None
-    """None removes it."""
+    """The new content; None removes the file."""
 
 
 class Candidate(Memory):
@@ -108,7 +108,7 @@ class Candidate(Memory):
     said: str = ''
     """Its summary, kept until its tests have run."""
     edits: tuple[FileEdit, ...] = ()
-    """What a person in its seat has handed in, until it is written and tested."""
+    """The submission of a person in its seat, until it is written and tested."""
 
     @property
     def latest(self) -> Version | None:
@@ -122,7 +122,7 @@ class Candidate(Memory):
 
 
 class Ranking(FrozenModel):
-    """A candidate's place when they were compared."""
+    """A candidate's standing in a comparison."""
 
     coder: str
     points: float = 0
@@ -133,7 +133,7 @@ class Ranking(FrozenModel):
 
 
 class CandidateSummary(FrozenModel):
-    """A candidate's work as the reviewers are shown it."""
+    """A candidate's work as shown to the reviewers."""
 
     coder: str
     version: int
@@ -144,7 +144,7 @@ class CandidateSummary(FrozenModel):
 
 
 class ContestMemory(Memory):
-    """What a pattern with candidates remembers."""
+    """Memory of a pattern with candidates."""
 
     task: str = ''
     candidates: dict[str, Candidate] = Field(default_factory=dict)

@@ -57,7 +57,7 @@ class Ruling(FrozenModel):
 
 
 OPENING, CLOSING = '"\'*_`([', '"\'*_`)].,;:!?'
-"""Characters that may surround an answer; the sign of a number is part of it."""
+"""Characters to strip around an answer; the sign of a number is not among them."""
 
 
 def normalize(answer: str) -> str:
@@ -67,7 +67,7 @@ def normalize(answer: str) -> str:
 
 
 def ballot_prompt(memory: Any) -> str:
-    """A voter's prompt; from the second ballot on, with all answers of the previous one."""
+    """Return a voter's prompt; from the second ballot on, it shows all answers of the previous one."""
     before = [ballot for ballot in memory.ballots if ballot.number == memory.number - 1]
     if not before:
         return f'Question: {memory.task}'
@@ -102,7 +102,7 @@ class Vote(Pattern):
     """Several agents answer the same question; the answers are counted or judged."""
 
     class Parameters(Form):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         task: str = task_field('Question', 'Each agent answers it independently', 'Is 1,001 a prime number?')
         voters: int = Field(3, ge=2, le=6, title='Voters', description='How many agents answer')
@@ -134,7 +134,7 @@ class Vote(Pattern):
         seconds: float = Field(600, gt=0, le=86_400, title='Time', description='Seconds for each answer')
 
     class Memory(BaseMemory):
-        """The ballots, and what came of them."""
+        """The ballots and their outcome."""
 
         task: str = ''
         number: int = 1
@@ -196,12 +196,12 @@ class Vote(Pattern):
         return list(memory.tally.values()).count(max(memory.tally.values())) > 1
 
     def is_for_judge(self, memory: Any, event: Event) -> bool:
-        """The judge decides: always, or since there is a tie."""
+        """The judge decides, either always or because there is a tie."""
         by_judge = self.parameters.decided_by == 'judge'
         return by_judge or (self.parameters.ties == 'judge' and self.is_tied(memory, event))
 
     def may_vote_again(self, memory: Any, event: Event) -> bool:
-        """Ties lead to another ballot, and one is still allowed."""
+        """Ties are settled by another ballot, and the limit allows one more."""
         return bool(self.parameters.ties == 'again' and memory.number <= self.parameters.max_ballots - 1)
 
     def is_ruled(self, memory: Any, event: Event) -> bool:
@@ -219,25 +219,25 @@ class Vote(Pattern):
         memory.tally = dict(Counter(ballot.counted for ballot in self._votes(memory)).most_common())
 
     def settle(self, memory: Any, event: Event) -> None:
-        """Take the answer with the most votes."""
+        """Choose the answer with the most votes."""
         self._decide(memory, max(memory.tally, key=memory.tally.get), 'count')
 
     def take_first(self, memory: Any, event: Event) -> None:
-        """Of the tied answers, take the one of the voter listed first."""
+        """Choose the tied answer of the voter listed first."""
         most = max(memory.tally.values())
         tied = {answer for answer, votes in memory.tally.items() if votes == most}
         first = next(ballot.counted for ballot in self._votes(memory) if ballot.counted in tied)
         self._decide(memory, first, 'first')
 
     def rule(self, memory: Any, event: Event) -> None:
-        """Take the judge's ruling if it names an answer that was given."""
+        """Adopt the judge's ruling if it names an answer that was given."""
         ruling = Ruling.model_validate(event.data['output'])
         if normalize(ruling.answer) in memory.tally:
             self._decide(memory, normalize(ruling.answer), 'judge')
             memory.why = ruling.why
 
     def prompt_judging(self, memory: Any) -> str:
-        """All distinct answers, with their reasons."""
+        """Return the judge's prompt: every voter's answer with its reason."""
         shown = [fence(ballot.voter, f'{ballot.answer}\n{ballot.why}') for ballot in self._votes(memory)]
         return '\n\n'.join([f'Question: {memory.task}', *shown, 'Which answer is right?'])
 

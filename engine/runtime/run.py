@@ -1,4 +1,4 @@
-"""Run: one mailbox, one chart. Decide, journal, act."""
+"""Run: a live run, with one mailbox and one chart. Decide, journal, act."""
 
 from __future__ import annotations
 
@@ -81,21 +81,21 @@ class Run:
         self._enforcer = BudgetEnforcer(projection, self._work, self._clock, self._mailbox.post)
         self._debugger = Debugger(projection, chart.shape, lambda: self.state)
         self.lost = ''
-        """Why this process may no longer write to the run, if so."""
+        """Why this process may no longer write to the run, or ''."""
         self.claimed = False
         """Whether that is because another process has claimed it."""
         self.over = asyncio.Event()
         """Set when the run no longer runs here."""
         self.outcome: Outcome | None = None
-        """How it ended, once journaled; None also if memory holds what an aborted action wrote."""
+        """How it ended, once journaled; None also if an aborted action left its writes in memory."""
 
     async def send(self, event: Event, *, seen: int | None = None) -> None:
         """Send an event and wait until it is journaled.
 
         Raises:
-            EventRefused: no active state takes it, or the run has ended.
+            EventRefused: no active state accepts it, or the run has ended.
             StepPassed: its last step is no longer `seen`.
-            InvalidInput: its data does not fit.
+            InvalidInput: its data is invalid.
             JournalError: the run is no longer ours.
         """
         data = self.state.pattern.validate_input(event.name, event.data)
@@ -104,10 +104,12 @@ class Run:
         await self._mailbox.ask(event if data is event.data else replace(event, data=data), seen)
 
     async def has_taken(self, name: str, key: str) -> bool:
-        """Whether an event with this key is journaled. Raises `RunElsewhere`: it cannot be said here."""
+        """Whether an event with this key is journaled. Raises `RunElsewhere` if this process cannot know."""
         if key not in self.projection.keys:
             return False
-        await self._mailbox.ask(Event(name=name, key=key))  # It may just be being journaled.
+        await self._mailbox.ask(
+            Event(name=name, key=key)
+        )  # It may still be in the middle of being journaled.
         return True
 
     @property
@@ -117,21 +119,21 @@ class Run:
 
     @property
     def rests(self) -> bool:
-        """Whether nothing happens any more unless a person acts or a timeout ends."""
+        """Whether only a person or a timeout can move the run on."""
         return self._work.rests and not self._mailbox.is_busy
 
     @property
     def deadline(self) -> float | None:
-        """When something is due by time alone: a timeout, or what the budget requires."""
+        """When the next timeout or budget event is due by time alone; None if there is none."""
         due = [at for at in (self._work.deadline, self._enforcer.alarm) if at is not None]
         return min(due) - self._clock.ahead if due else None
 
     def keep_timers(self) -> tuple[KeptTimer, ...]:
-        """What is left of the timeouts, for whoever takes the run over."""
+        """Return the remaining timeouts, for the run's next owner."""
         return self._work.keep_timers()
 
     def take_over(self, kept: Sequence[KeptTimer]) -> None:
-        """Continue the timeouts with what was left of them elsewhere."""
+        """Continue the timeouts kept by the run's previous owner."""
         self._work.take_over(kept)
 
     def hold_back(self) -> None:
@@ -139,7 +141,7 @@ class Run:
         self._work.hold_back()
 
     async def drain(self) -> None:
-        """Start no more work, and wait until what is in progress has ended and is journaled."""
+        """Start no more work, and wait until work in progress has ended and is journaled."""
         self._work.hold_back()
         while not self.is_idle:
             await self._work.wait_until_idle()
@@ -147,16 +149,16 @@ class Run:
 
     async def release(self) -> None:
         """Stop working on the run without ending it: it continues wherever it is claimed next."""
-        gone = 'its process is closing'
+        reason = 'its process is closing'
         self._enforcer.stop()
-        await self._mailbox.close(lambda event: RunElsewhere(self.info.id, event.name, gone))
+        await self._mailbox.close(lambda event: RunElsewhere(self.info.id, event.name, reason))
         await self._work.stop()
         self.over.set()
 
     async def _handle(self, envelope: Envelope) -> None:
         try:
             await self._receive(envelope)
-        finally:  # Replay waits for no sender, not even after a refused event.
+        finally:  # A replay continues even after a refused event.
             if self._replayer:
                 await self._play(self._replayer)
 
@@ -165,21 +167,21 @@ class Run:
         if asked and self._is_repeated(envelope):
             return
         if self.lost or self.projection.status.ended:
-            return  # What an activity still reported when the run ended.
+            return  # A late report from an activity.
         if event.since and self.projection.entered.get(event.at, (0,))[0] != event.since:
             return  # The ending of a past visit: its state was left while this envelope waited.
         await self._carry_out(self._handle_outside(event, asked=asked))
-        if not (self._muted or self._work.held_back):  # What is held back would seem to be over.
+        if not (self._muted or self._work.held_back):  # Work held back would look finished.
             while following := self._enforcer.next_event(self._mailbox.waiting):
                 await self._carry_out(self._decide_safely(following, asked=False))
             if dead_end := self._dead_end():
                 await self._carry_out([self._abort(dead_end)])
 
     def _is_repeated(self, envelope: Envelope) -> bool:
-        """Whether the event is journaled already: its sender did not get the answer.
+        """Whether the event is already journaled, and its sender repeats it for want of an answer.
 
         Raises:
-            EventRefused: the run does not take it, whatever it is.
+            EventRefused: the run is not here, has ended, or has moved past the step that the sender saw.
         """
         run, event, projection = self.info.id, envelope.event, self.projection
         if self.lost:
@@ -199,7 +201,7 @@ class Run:
 
     async def _play(self, replayer: ReplaySource) -> None:
         """Post the next event to replay; continue without replay once none is left."""
-        await asyncio.sleep(0)  # Others should not have to wait for the whole replay.
+        await asyncio.sleep(0)  # Other runs must not wait for the whole replay.
         if self.lost or self.projection.status.ended or self._mailbox.waiting or replayer.stopped:
             return
         if self._work.held_back:
@@ -210,9 +212,9 @@ class Run:
         if event:
             self._mailbox.post(event)
         elif (replayer.strict and not replayer.waits) or (started and not at_work and not replayer.strict):
-            await self._without(replayer, started)
+            await self._end_replay(replayer, started)
 
-    async def _without(self, replayer: ReplaySource, started: Collection[StatePath]) -> None:
+    async def _end_replay(self, replayer: ReplaySource, started: Collection[StatePath]) -> None:
         if event := replayer.last_word(started, self.state, self.info.budget):
             if event.name == 'recover':
                 replayer.leave()
@@ -228,7 +230,7 @@ class Run:
         except (EventRefused, InvalidInput):
             if self._replayer is None or not event.played:
                 raise
-            self._replayer.skip(event)  # Changes made in a fork may have led elsewhere.
+            self._replayer.skip(event)  # Edits in a fork may have made it take another path.
             return []
 
     def _decide_safely(self, event: Event, *, asked: bool) -> list[Transition]:
@@ -241,15 +243,15 @@ class Run:
         except Exception as error:
             log.exception('run %s: event %s', self.info.id, event.name)
             problem = describe_error(error)
-        self.state.log.drain()  # What was written before one of them raised is not journaled.
+        self.state.log.drain()  # Writes made before the exception are not journaled.
         return [self._abort(problem)]
 
     def _decide(self, event: Event, *, asked: bool) -> list[Transition]:
-        """Decide what the event leads to. Writes memory, and nothing else."""
+        """Return the steps that an event causes. Writes memory, and nothing else."""
         if event.name in CONTROL and event.name != 'start':
             return [self._control(event)]
         now = self._now()
-        timed = Event(  # As `replace` does, at half the cost.
+        timed = Event(  # Like `replace`, at half the cost.
             name=event.name,
             at=event.at,
             data=event.data,
@@ -274,7 +276,7 @@ class Run:
         ]
 
     def _control(self, event: Event) -> Transition:
-        if not (self._muted and event.played):  # what was recorded has been checked
+        if not (self._muted and event.played):  # Recorded events were checked at the time.
             event = validate_control(event, self.info.id, self.projection, self.chart.shape, self.state)
         if event.name == 'edit':
             return replace(self._step(event), changes=self._edit(event))
@@ -285,13 +287,13 @@ class Run:
         if event.name in ('retry', 'recover'):
             changes = self._edit(event) if event.data.get('changes') else ()
             noted = self._note_retry(event) if event.name == 'retry' else ()
-            # During replay, the call in progress began before there was anything to tell.
+            # In a replay, the call in progress began before there was a notice to give.
             notices = self._give_notices(event.at) if event.played or not self._muted else ()
             return replace(self._step(event), changes=(*changes, *noted, *notices))
         return self._step(event)
 
     def _note_retry(self, event: Event) -> tuple[Change, ...]:
-        """Have the pattern record that an attempt is repeated."""
+        """Let the pattern record a retry in memory."""
         with self.state.writing():
             self.state.pattern.on_retry(self.state.memory, replace(event, time=self._now()))
         return self.state.log.drain()
@@ -301,13 +303,13 @@ class Run:
         return changes
 
     def _of_budget(self, steps: Sequence[Transition]) -> Iterator[Transition]:
-        """What the budget requires after these steps: journaled with them, so nothing starts in between."""
+        """Yield the budget events these steps cause; journaled with them, so nothing starts in between."""
         left = {path for step in steps for path in step.left}
         for event in self._enforcer.due_events():
             yield self._apply_step(self._step(event), left)
 
     def _apply_step(self, step: Transition, left: Collection[StatePath] = ()) -> Transition:
-        """Apply a step; if it produces notices for the agents, tell them."""
+        """Apply a step; if it produces notices for the agents, give them."""
         self.projection.apply(step)
         if step.raised or step.event.name not in ('warn', 'extend'):
             return step
@@ -318,9 +320,9 @@ class Run:
         return replace(step, changes=self._give_notices(RUN, at_work))
 
     def _give_notices(self, at: StatePath, at_work: Collection[StatePath] = ()) -> tuple[Change, ...]:
-        """Tell the agents at `at` that are about to call a model the notices they have not seen.
+        """Give the agents at `at` that are about to call a model the notices they have not seen.
 
-        Other agents are told by the action that leads to their next call.
+        Other agents get theirs from the action that precedes their next call.
         """
         for path in self.state.agents:
             leaf = StatePath(f'{path}.thinking')
@@ -355,7 +357,7 @@ class Run:
         try:
             await self._journal_and_act(steps)
         except Exception as error:
-            # Memory may be ahead of the journal now: whoever continues reads the journal again.
+            # Memory may be ahead of the journal now; the next owner re-reads the journal.
             await self._lose(error)
             raise
 
@@ -387,7 +389,7 @@ class Run:
                 self._work.control(step.event)
 
     async def _lose(self, error: Exception) -> None:
-        """The journal accepts nothing more from this process: stop, and leave the run to the next claim."""
+        """Stop because the journal rejects writes from this process; the next claim continues the run."""
         self.lost, self.claimed = describe_error(error), isinstance(error, StaleOwner)
         self._enforcer.stop()
         await self._work.stop()
@@ -409,7 +411,7 @@ class Run:
         )
 
     def _dead_end(self) -> str:
-        """Why nothing can happen to this run any more, or ''."""
+        """Return why nothing more can happen to this run, or ''."""
         projection = self.projection
         if (
             self.lost
@@ -425,7 +427,7 @@ class Run:
         return f'{projection.error}; {stuck}' if projection.error else stuck
 
     def _refusal(self, event: Event) -> str:
-        """Why no active state takes an event: the guards that reject it, or what is accepted instead."""
+        """Return why no active state accepts an event: the guards that reject it, or what is accepted."""
         unmet = self.chart.unmet(self.projection.active, self.state, event)
         if unmet:
             explanations = GuardExplanations(self.state.pattern, self.info.parameters)

@@ -32,37 +32,37 @@ class RunControl:
 
         Args:
             run: which run.
-            name: one of the pattern's triggers; or `failed`, to end by hand the work of the state `at`.
-            at: the active state it is for; '' is for all that take it.
+            name: one of the pattern's triggers; or `failed`, to end the work of the state `at` manually.
+            at: the active state it is for; '' is for all that accept it.
             data: JSON values for the guards and actions. `approve` takes `always` (true: do not ask again for
                 these tools) and `arguments` (by call id, the JSON text to call it with instead); `deny` takes
                 `reason`.
-            seen: the last step that the sender knows, if it is to be refused once the run has moved on. The
-                same for every other method that steers.
-            key: what the sender calls this event: repeated with the same key, it is not carried out again, as
-                long as it is among the last 100 with a key. The same for every other method that steers.
+            seen: the last step the sender knows, if the event is to be refused once the run has moved on.
+                Works alike in all other methods that control a run.
+            key: the sender's idempotency key: a repeated event is not carried out again while it is among the
+                last 100 with a key. Works alike in all other methods that control a run.
 
         Raises:
             UnknownRun, EventRefused, InvalidInput
-            StepPassed: the run has moved since step `seen`.
+            StepPassed: the run has moved on since step `seen`.
         """
         await self._live.send(run, name, at=at, data=data, seen=seen, key=key)
 
     def runs_here(self, run: RunId) -> bool:
-        """Whether this conductor runs it now, and so can control it."""
+        """Whether this conductor runs it now, and can therefore control it."""
         return self._live.runs_here(run)
 
     def at_rest(self, run: RunId) -> int:
-        """The last step of a run paused here with nothing in progress; otherwise 0."""
+        """Return the last step of a run paused here with nothing in progress; otherwise 0."""
         return self._live.at_rest(run)
 
     async def pause(self, run: RunId, at: str = '', *, seen: int | None = None, key: str = '') -> None:
-        """Start nothing new: work in progress finishes and is journaled.
+        """Pause the run or a region: nothing new starts; work in progress finishes and is journaled.
 
         Args:
             run: which run.
-            at: an active state: only its region is held, with its work and its timeouts, and the others
-                continue; '' is the whole run. A region is held for as long as its parallel state is active.
+            at: an active state: only its region is held, with its work and timeouts, while the others
+                continue; '' is the whole run. A region is held while its parallel state is active.
             seen: as for `send`.
             key: as for `send`.
 
@@ -74,8 +74,8 @@ class RunControl:
     async def resume(self, run: RunId, at: str = '', *, seen: int | None = None, key: str = '') -> None:
         """Resume the run or a region.
 
-        Regions further in with a pause of their own stay held, unless nothing could proceed then: in that
-        case they resume too. Resuming a region of a paused run leaves the others as they are.
+        Nested regions that were paused themselves stay held, unless nothing could proceed then: in that case
+        they resume too. Resuming a region of a paused run leaves the others as they are.
 
         Args:
             run: which run.
@@ -91,19 +91,19 @@ class RunControl:
     async def step(
         self, run: RunId, how: StepMode = 'in', at: str = '', *, seen: int | None = None, key: str = ''
     ) -> None:
-        """Continue for one step, then pause; works on runs that are not paused, too.
+        """Continue for one step, then pause; also works on runs that are not paused.
+
+        A step over or out ends early if a breakpoint pauses the region or one around it.
 
         Args:
             run: which run.
-            how: `in` starts just the next piece of work, also inside an agent. `over` continues until the
+            how: `in` starts just the next piece of work, even inside an agent. `over` continues until the
                 workflow itself moves: a state outside every agent's own chart is entered or left, or an agent
                 ends. `out` continues until the agent or composite state around the active state ends.
             at: an active state: only its region continues, then pauses; the others are unaffected. '' is for
                 the whole run.
             seen: as for `send`.
             key: as for `send`.
-
-        A step over or out ends early if a breakpoint pauses the region or one around it.
 
         Raises:
             UnknownRun, EventRefused, InvalidInput
@@ -122,7 +122,7 @@ class RunControl:
 
         Args:
             run: which run.
-            breakpoints: all of them; those without a number get one. The run counts the hits by number.
+            breakpoints: all of them; those without a number get one. Hits are counted by number.
             seen: as for `send`.
             key: as for `send`.
 

@@ -1,4 +1,4 @@
-"""Prepares runs: validates launch options, finds the chart, and restores recorded state."""
+"""Run factory: validates launch options, finds charts, and restores recorded state."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START, walk
 
 FROM_OUTSIDE = frozenset({'pause', 'resume', 'step', 'breakpoints', 'cancel', 'edit', 'extend'})
-"""The engine's own events that a person may send; it sends the others itself."""
+"""Control events that a person may send; only the engine sends the others."""
 MAX_CHARTS = 100
 ACTOR: ContextVar[str] = ContextVar('actor', default='')
-"""On whose behalf the engine is called; '' where nobody logs in. Events from outside carry it."""
+"""The account on whose behalf the engine is called; '' without logins. Events from outside carry it."""
 
 
 @contextmanager
 def acting_as(name: str) -> Iterator[None]:
-    """Call the engine on somebody's behalf: events sent and runs started here are theirs."""
+    """Call the engine on somebody's behalf: events sent and runs started meanwhile are theirs."""
     before = ACTOR.set(name)
     try:
         yield
@@ -66,17 +66,17 @@ def acting_as(name: str) -> Iterator[None]:
 
 
 class Charts:
-    """Charts by pattern and by the values of the parameters they depend on."""
+    """Caches charts by pattern and by the values of the parameters they depend on."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._charts: dict[object, Chart] = {}
-        """In order of last use, the most recent last."""
+        """Ordered by last use, the most recent last."""
         self._read: dict[type[Pattern], set[frozenset[str]]] = {}
-        """The sets of fields that a pattern's charts depend on; other values may decide which applies."""
+        """The sets of parameters that a pattern's charts depend on; their values decide which one applies."""
 
     def of(self, workflow: Pattern) -> Chart:
-        """The chart of a pattern with its parameters. Raises `PatternError`."""
+        """Return the chart of a pattern with its parameters. Raises `PatternError`."""
         made, chart = type(workflow), None
         for names in self._read.get(made, ()):
             key = _key(workflow, names)
@@ -105,7 +105,7 @@ def _key(workflow: Pattern, names: frozenset[str]) -> object:
 
 
 def workflow_of(catalog: Catalog, info: RunInfo) -> Pattern:
-    """The pattern of a run, with the run's parameters. Raises `UnknownPattern`, `InvalidInput`."""
+    """Return the pattern of a run, with the run's parameters. Raises `UnknownPattern`, `InvalidInput`."""
     made = catalog.pattern(info.pattern)
     workflow = made(made.parse_recorded(info.parameters))
     workflow.instructed = info.options.get('instructions', {})
@@ -113,7 +113,7 @@ def workflow_of(catalog: Catalog, info: RunInfo) -> Pattern:
 
 
 def initial_state(workflow: Pattern) -> RunState:
-    """The data a run starts with. Raises `PatternError`."""
+    """Return the data a run starts with. Raises `PatternError`."""
     try:
         return RunState(workflow, workflow.remember())
     except ValidationError as error:
@@ -122,7 +122,7 @@ def initial_state(workflow: Pattern) -> RunState:
 
 
 def restore_state(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
-    """The live data of a recorded run. Raises `EngineError` if its pattern has changed too much."""
+    """Return the live data of a recorded run. Raises `EngineError` if its pattern has changed too much."""
     unknown = [path for path in fold.projection.active if path not in chart.states and path != START]
     if unknown:
         raise EngineError(f'pattern {workflow.name!r} no longer has a state {unknown[0]!r}')
@@ -136,11 +136,11 @@ def restore_state(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
 
 
 def new_run_id() -> RunId:
-    """A fresh id."""
+    """Return a new run id."""
     return RunId(uuid.uuid4().hex[:12])
 
 
-def new_run_info(  # noqa: PLR0913  (what a launch form has)
+def new_run_info(  # noqa: PLR0913  (the fields of a launch form)
     pattern: Pattern,
     services: Services,
     *,
@@ -155,7 +155,7 @@ def new_run_info(  # noqa: PLR0913  (what a launch form has)
     private: bool = False,
     run: RunId | None = None,
 ) -> RunInfo:
-    """The summary of a new run, or of one that replays the recording of `like`. Raises `InvalidInput`."""
+    """Return the summary of a new run, or of one that replays `like`. Raises `InvalidInput`."""
     parameters, now = pattern.parameters.model_dump(mode='json'), services.clock.now()
     made = validate_options(options)
     if like is None:
@@ -183,7 +183,7 @@ def new_run_info(  # noqa: PLR0913  (what a launch form has)
 
 
 def with_breakpoints(options: Mapping[str, Any], workflow: Pattern, shape: Shape) -> Mapping[str, Any]:
-    """Options with validated and numbered breakpoints. Raises `InvalidInput`."""
+    """Return options with validated and numbered breakpoints. Raises `InvalidInput`."""
     if not options.get('breakpoints'):
         return options
     found = placed(options['breakpoints'], shape, type(workflow).Memory.model_fields)
@@ -191,14 +191,14 @@ def with_breakpoints(options: Mapping[str, Any], workflow: Pattern, shape: Shape
 
 
 def normalize_budget(budget: Budget | None) -> Budget | None:
-    """A budget as stored: None if it limits nothing. Raises `InvalidInput`."""
+    """Return a budget as stored: None if it limits nothing. Raises `InvalidInput`."""
     if budget is not None:
         budget.check()
     return budget if budget and budget.limits() else None
 
 
 def child_run_info(parent: RunInfo, *, owner: str, now: float) -> RunInfo:
-    """The summary of a run that starts as `parent` did, from its first step."""
+    """Return the summary of a run that starts as `parent` did, from its first step."""
     return replace(
         parent,
         id=new_run_id(),
@@ -223,7 +223,7 @@ def child_run_info(parent: RunInfo, *, owner: str, now: float) -> RunInfo:
 
 
 def fork_run_info(parent: RunInfo, view: View, *, owner: str, now: float, budget: Budget | None) -> RunInfo:
-    """The summary of a run that starts from `parent` at `view`. Raises `EventRefused`."""
+    """Return the summary of a run that starts from `parent` at `view`. Raises `EventRefused`."""
     if view.status.ended:
         raise EventRefused(parent.id, 'fork', f'at step {view.seq} it is {view.status}')
     made = child_run_info(parent, owner=owner, now=now)
@@ -265,12 +265,12 @@ def unknown_names(
     by_role: Mapping[str, Iterable[str]],
     tools: Mapping[str, Iterable[str]],
 ) -> dict[str, str]:
-    """The problems with what is given for a role: there is no such role, or no such tool.
+    """Return the problems with settings by role, by field: unknown roles and unknown tools.
 
     Args:
         workflow: the pattern with its parameters.
         services: the tools available.
-        by_role: what is given, as in `{'instructions': ['writer']}`; '' stands for all roles.
+        by_role: the roles each setting names, as in `{'instructions': ['writer']}`; '' is for all roles.
         tools: the tools given for each role.
     """
     agents = [state['agent'] for _, _, state in walk(workflow.chart_states()) if 'agent' in state]
@@ -290,12 +290,12 @@ def unknown_names(
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Names for an error message."""
+    """Join names for an error message."""
     return ', '.join(sorted(names)) or 'none'
 
 
 def check_agents(services: Services, models: Mapping[str, str]) -> None:
-    """Raise `InvalidInput` for an external agent that cannot be used, or not in this way."""
+    """Raise `InvalidInput` for an external agent that cannot be used, or not with fallbacks."""
     problems: dict[str, str] = {}
     for role in models:
         names = candidate_models(models, role)
@@ -304,13 +304,13 @@ def check_agents(services: Services, models: Mapping[str, str]) -> None:
             if problem := getattr(services.models[name], 'problem', ''):
                 problems[field] = f'{name}: {problem}'
             elif len(names) > 1 and name.startswith(AGENT_PREFIX):
-                problems[field] = f'{name}: an external agent neither has nor is a fallback: name it alone'
+                problems[field] = f'{name}: an external agent cannot have or be a fallback: name it alone'
     if problems:
         raise InvalidInput(problems)
 
 
 def check_effort(services: Services, models: Mapping[str, str], effort: Mapping[str, str]) -> None:
-    """Raise `InvalidInput` for a reasoning effort that a chosen model does not take."""
+    """Raise `InvalidInput` for a reasoning effort that a chosen model does not support."""
     problems: dict[str, str] = {}
     for role in {*effort, *(models if '' in effort else ())}:
         wanted = role_effort(effort, role)
@@ -323,7 +323,7 @@ def check_effort(services: Services, models: Mapping[str, str], effort: Mapping[
 
 
 def find_unpriced_models(services: Services, info: RunInfo) -> list[str]:
-    """The chosen live models without a known price. Reads the price list: blocks."""
+    """Return the chosen live models without a known price. Reads the price list: blocks."""
     named = {name for role in {'', *info.models} for name in candidate_models(info.models, role)}
     found = [(name, services.models[name]) for name in sorted(named) if name in services.models]
     one = Usage(input=1, output=1)
@@ -335,18 +335,18 @@ def find_unpriced_models(services: Services, info: RunInfo) -> list[str]:
 
 
 def title_of(pattern: Pattern) -> str:
-    """A line for lists: what the run is about."""
+    """Return the default title: the start of the task, or the pattern's title."""
     return clip(' '.join(pattern.task[:1_000].split()), 80) or pattern.title
 
 
 def event_key(run: RunId, key: str, name: str, at: str, data: Mapping[str, Any] | None) -> str:
-    """A sender's key as it is journaled: the same of another sender, or with another event, is another."""
+    """Return a sender's key as journaled: hashed with the run, the sender and the event it is for."""
     if not key:
         return ''
     try:
         about = json.dumps([run, ACTOR.get(), key, name, at, dict(data or {})], sort_keys=True).encode()
     except (ValueError, TypeError):
-        return ''  # It will be refused.
+        return ''  # The event will be refused.
     return hashlib.blake2b(about, digest_size=8).hexdigest()
 
 
@@ -378,7 +378,7 @@ def _valid_effort(value: str) -> str:
 
 @with_config(ConfigDict(extra='forbid'))
 class Options(TypedDict, total=False):
-    """Launch options; those not given have their defaults."""
+    """Launch options; missing ones have their defaults."""
 
     approvals: Approvals
     """`marked` by default."""
@@ -399,15 +399,15 @@ class Options(TypedDict, total=False):
 
 
 OF_ONE = ('kind', 'group', 'play', 'begins', 'paused', 'breakpoints')
-"""Options of one run that runs derived from it do not inherit: its origin, the tag it shares with variants,
-what it replays of its parent, what its first step says, and its breakpoints."""
+"""Options that derived runs do not inherit: the run's origin, the tag it shares with variants, what it
+replays of its parent, the data of its first step, whether it starts paused, and its breakpoints."""
 
 
 OPTIONS = TypeAdapter(Options)
 
 
 def validate_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a new run. Raises `InvalidInput`, naming the option."""
+    """Return the options of a new run, validated. Raises `InvalidInput`, naming the option."""
     try:
         made = dict(OPTIONS.validate_python(dict(options), strict=True))
     except ValidationError as error:

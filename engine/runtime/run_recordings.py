@@ -1,4 +1,4 @@
-"""Recordings of runs: the answers of model endpoints, in each run's own folder."""
+"""Recordings: the stored answers of model endpoints, in each run's own folder."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ class RunPosition(Protocol):
 class Recordings:
     """Finds and maintains the recordings of runs.
 
-    A call in progress when a run was cut off or forked is made again: what was recorded of it is dropped, so
-    that a recording holds exactly the answers its run used.
+    A call in progress when a run was cut off or forked is repeated. Its partial recording is dropped, so that
+    a recording holds exactly the answers its run used.
 
-    Where machines share their files, a recording is sent in parts as it grows, named after the epoch of the
-    run's owner and the offset. The newest epoch counts: its first part is all that the owner took over.
+    With shared file storage, a recording is uploaded in parts as it grows, named after the epoch of the run's
+    owner and the offset. Only the newest epoch counts: its first part holds all that its owner took over.
     """
 
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
         self._replays: dict[RunId, asyncio.Future[Cassette]] = {}
         self._sent: dict[RunId, tuple[int, int]] = {}
-        """For each run executed here: the owner's epoch, and how many bytes were sent."""
+        """For each run executed here: the owner's epoch, and the number of bytes uploaded."""
 
     def path(self, run: RunId) -> Path:
-        """Where the recording of a run is, if it has one."""
+        """Return the path of a run's recording, which may not exist."""
         return self._workspaces.home(run) / 'recording.jsonl'
 
     async def check(self, info: RunInfo) -> None:
@@ -68,7 +68,7 @@ class Recordings:
             await self.publish(info.id)
 
     async def recorded_call(self, info: RunInfo, state: str, step: int) -> RecordedCall | None:
-        """The wrapper for a call of this state, if any. Raises `EngineError`."""
+        """Return the wrapper for a call of this state, if any. Raises `EngineError`."""
         if info.options.get('record'):
             self._sent.setdefault(info.id, (info.epoch, 0))
             return RecordedCall(Cassette(self.path(info.id), 'record'), state, step)
@@ -80,19 +80,19 @@ class Recordings:
         return RecordedCall(await asyncio.shield(self._replays[info.id]), state, step)
 
     async def truncate(self, run: RunId, position: RunPosition, *, epoch: int) -> None:
-        """Keep only what was recorded of calls that had ended at this position, as the owner of an epoch."""
+        """Drop the recordings of calls that had not ended at this position, as the owner of an epoch."""
         self._sent.pop(run, None)
         await self._copy_until(run, run, position)
         self._sent[run] = (epoch, 0)
         await self.upload(run)
 
     async def fork(self, run: RunId, position: RunPosition, into: RunId) -> None:
-        """Copy to another run what was recorded of calls that had ended at this position."""
+        """Copy the recordings of calls that had ended at this position to another run."""
         await self._copy_until(run, into, position)
         await self.publish(into)
 
     async def upload(self, run: RunId) -> None:
-        """Send what was recorded since the last time. Raises `FilesUnavailable`."""
+        """Upload everything recorded since the last upload. Raises `FilesUnavailable`."""
         courier = self._workspaces.courier
         if courier is None or run not in self._sent:
             return
@@ -102,14 +102,14 @@ class Recordings:
             self._sent[run] = (epoch, begin + len(piece))
 
     async def publish(self, run: RunId) -> None:
-        """Send the files of a run that nobody executes yet. Raises `FilesUnavailable`."""
+        """Upload the recordings of a run that is not being executed yet. Raises `FilesUnavailable`."""
         if courier := self._workspaces.courier:
             for path in (self.path(run), self.replayed_path(run)):
                 if path.is_file():
                     await courier.do(courier.remote.send, f'{run}/{path.name}', path)
 
     async def fetch(self, run: RunId) -> None:
-        """Fetch a run's current recording, unless the run is executed here. Raises `FilesUnavailable`."""
+        """Download a run's current recording, unless the run is executed here. Raises `FilesUnavailable`."""
         if (courier := self._workspaces.courier) and run not in self._sent:
             await courier.do(_fetch, courier.remote, run, self.path(run))
             await self._has_replayed(run)
@@ -123,11 +123,11 @@ class Recordings:
         await self.fetch(run)
         source, target = self.path(run), self.path(into)
         if source.is_file():
-            going_on = {(state, entered) for state, (entered, _) in position.entered.items()}
-            await asyncio.to_thread(_truncate, source, target, position.seq, going_on)
+            unfinished = {(state, entered) for state, (entered, _) in position.entered.items()}
+            await asyncio.to_thread(_truncate, source, target, position.seq, unfinished)
 
     async def _has_replayed(self, run: RunId) -> bool:
-        """Whether a run has the copy of a recording; it is here then."""
+        """Download the recording a run replays if necessary; return whether there is one."""
         path = self.replayed_path(run)
         if (courier := self._workspaces.courier) and not path.is_file():
             await courier.do(_download, courier.remote, [f'{run}/{path.name}'], path)
@@ -137,12 +137,12 @@ class Recordings:
         return Cassette(self.replayed_path(info.id), 'replay', name=f'of run {info.options["replay"]}')
 
     def replayed_path(self, run: RunId) -> Path:
-        """Where the copy of the recording that a run replays is, if any."""
+        """Return the path of the copied recording that a run replays, which may not exist."""
         return self._workspaces.home(run) / 'replayed.jsonl'
 
 
 def _fetch(remote: RemoteFiles, run: RunId, target: Path) -> None:
-    """Fetch the newest owner's parts as one file; or the recording that the run began with."""
+    """Download the newest owner's parts as one file or, without any, the recording the run began with."""
     parts = sorted(file.path for file in remote.list_files(f'{run}/recording'))
     newest = [part for part in parts if _epoch_of(part) == _epoch_of(parts[-1])]
     _download(remote, newest or [f'{run}/{target.name}'], target)
@@ -153,7 +153,7 @@ def _epoch_of(part: str) -> str:
 
 
 def _download(remote: RemoteFiles, parts: Sequence[str], target: Path) -> None:
-    """Put files one after the other into one here; if there is none, nothing happens."""
+    """Download files and concatenate them into one; a no-op if one is missing."""
     made = target.with_name(f'{target.name}.{secrets.token_hex(4)}')
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -168,7 +168,7 @@ def _download(remote: RemoteFiles, parts: Sequence[str], target: Path) -> None:
 
 
 def _lines_from(path: Path, begin: int) -> bytes:
-    """The whole lines of a file from a position on."""
+    """Return the complete lines of a file from a position on."""
     if not path.is_file():
         return b''
     with path.open('rb') as file:
@@ -184,11 +184,11 @@ def _copy(source: Path, target: Path) -> None:
     os.replace(made, target)
 
 
-def _truncate(source: Path, target: Path, last: int, going_on: set[tuple[str, int]]) -> None:
+def _truncate(source: Path, target: Path, last: int, unfinished: set[tuple[str, int]]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     made = target.with_suffix('.new')
     with made.open('wb') as file:
         for line, exchange in read_lines(source):
-            if exchange['step'] <= last and (exchange['state'], exchange['step']) not in going_on:
+            if exchange['step'] <= last and (exchange['state'], exchange['step']) not in unfinished:
                 file.write(line)
     os.replace(made, target)

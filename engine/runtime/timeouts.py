@@ -14,7 +14,7 @@ from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
 
 JITTER = 0.05
-"""Seconds by which two computations of one deadline may differ."""
+"""Seconds by which two computations of the same deadline may differ."""
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Timer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptTimer:
-    """What is left of a timeout when its run is handed over."""
+    """The remainder of a timeout, for the next owner of its run."""
 
     path: StatePath
     since: int
@@ -38,14 +38,14 @@ class KeptTimer:
     remaining: float
     """Seconds, counted from `at`."""
     at: float | None
-    """The time at which it was running; None if it was suspended."""
+    """When it was started; None if it was suspended."""
 
 
 class Timeouts:
     """Sets, suspends and resumes the timeouts of one run.
 
     Args:
-        chart: which states have one.
+        chart: which states have a timeout.
         projection: which states are active, and which are held.
         clock: the source of time.
         current: returns the run's summary and its data.
@@ -70,18 +70,18 @@ class Timeouts:
 
     @property
     def paths(self) -> tuple[StatePath, ...]:
-        """The states that have one."""
+        """The states that have a timeout."""
         return tuple(self._timers)
 
     @property
     def deadline(self) -> float | None:
-        """When the next running one is due; None if there is none."""
+        """When the next running timeout is due; None if there is none."""
         return min(
             (timer.started + timer.remaining for timer in self._timers.values() if timer.task), default=None
         )
 
     def keep(self) -> tuple[KeptTimer, ...]:
-        """What is left of each, for whoever takes the run over."""
+        """Return the remainder of each, for the run's next owner."""
         return tuple(
             KeptTimer(
                 path=path,
@@ -93,7 +93,7 @@ class Timeouts:
         )
 
     def take_over(self, kept: Sequence[KeptTimer]) -> None:
-        """Continue the timeouts of visits that have not ended, with what was left of them."""
+        """Continue the timeouts of visits that have not ended, for their remaining time."""
         for old in kept:
             timer = self._timers.get(old.path)
             if timer and self._projection.entered[old.path][0] == old.since:
@@ -128,7 +128,7 @@ class Timeouts:
             self._arm(path)
 
     def reset(self) -> None:
-        """Reset timeouts that follow memory, if memory has changed."""
+        """Reset timeouts that are computed from memory, if their value has changed."""
         for path in self._chart.timed:
             seconds = self._seconds(path) if path in self._projection.entered else None
             timer = self._timers.get(path)
@@ -136,7 +136,7 @@ class Timeouts:
                 self._unset(path)
                 continue
             if timer is None:
-                # An expired one has already reported; it restarts only if there is time again.
+                # It has expired and reported that; it restarts only if there is time again.
                 if seconds > JITTER:
                     self._set(path, seconds)
                 continue
@@ -164,7 +164,7 @@ class Timeouts:
             )
 
     def _seconds(self, path: StatePath) -> float | None:
-        """The time the pattern currently allows the state."""
+        """Return the time the pattern currently allows the state."""
         now, state = self._clock.now(), self._current()[1]
         event = Event(name='', at=path, time=now, ran=self._projection.ran_at(now))
         try:

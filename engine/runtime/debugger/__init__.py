@@ -1,1 +1,1 @@
-"""The debugger: breakpoints with conditions, stepping, and what guards saw."""
+"""The debugger: breakpoints with conditions, stepping, and explanations of guards."""

@@ -1,4 +1,4 @@
-"""Validates breakpoints when they are set: the places they name, and their conditions."""
+"""Breakpoint validation: checks the places and conditions of breakpoints when they are set."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from engine.records.shape import Shape
 from engine.runtime.debugger.condition import check_condition
 
 MAX_NAMED = 12
-"""The most places an error lists."""
+"""Maximum number of places an error lists."""
 
 
 def validate_breakpoints(values: Any, shape: Shape, fields: Collection[str]) -> tuple[Breakpoint, ...]:
-    """Breakpoints from a caller, validated and ready to be stored.
+    """Return breakpoints from a caller, validated and ready to be stored.
 
     Args:
         values: a list of breakpoints, or of mappings with their fields.

@@ -20,29 +20,29 @@ from engine.runtime.debugger.condition_compiler import (
 from engine.runtime.debugger.condition_values import EvaluationError
 
 MAX_TEXT = 500
-"""The most characters in a condition."""
+"""Maximum number of characters in a condition."""
 
 NAMES = {
-    'cost': 'dollars that the run has used',
-    'tokens': 'tokens that the run has used',
-    'seconds': 'of running, as budgets count them',
+    'cost': 'dollars the run has used',
+    'tokens': 'tokens the run has used',
+    'seconds': 'running time, as budgets count it',
     'step': "the step's number",
     'disagree': 'whether the latest positions in the debate differ',
     'memory': 'what the run remembers: memory.plan[0].title',
-    'state': 'the leaf that was entered; the last one where they are several',
+    'state': 'the innermost state that was entered; the last if there are several',
     'entered': 'all states that were entered',
     'left': 'all states that were left',
     'event': 'the name of the event',
     'attempt': 'its number, from 1',
     'loops': 'how often the outermost state that was entered (or left) has been entered',
-    'text': 'of the reply, or of the results of tools',
+    'text': 'the text of the reply, or of the tool results',
     'tools': 'names of the tools that are about to run',
     'agent': 'the path of the agent',
     'role': 'its role',
     'model': 'its model',
     'error': 'what went wrong',
     'score': 'the score in the answer',
-    'data': 'all that the event holds: data.output.summary',
+    'data': 'all data of the event: data.output.summary',
 }
 """The names available in a condition, with descriptions. A name without a value at a step is null."""
 LASTING = frozenset({'cost', 'tokens', 'seconds', 'step', 'disagree', 'memory'})
@@ -57,7 +57,7 @@ class Condition:
     names: frozenset[str]
     """The names from `NAMES` it uses."""
     fields: Mapping[str, int]
-    """The memory fields it names, and the columns where it does."""
+    """The memory fields it names, with their columns."""
     part: Part
 
     @property
@@ -114,7 +114,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def _in_words(rest: str, problem: str) -> str:
-    """Python's syntax error for a text it cannot parse from `rest` on, for readers who know no Python."""
+    """Rephrase Python's syntax error at `rest` for readers who do not know Python."""
     if rest.startswith('='):
         return 'use == to compare two values'
     if problem and not problem.startswith('invalid syntax'):

@@ -1,4 +1,4 @@
-"""ConditionCompiler: turns a condition's syntax tree into functions; rejects what it does not know."""
+"""ConditionCompiler: compiles a condition's syntax tree into functions; rejects unsupported syntax."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from engine.runtime.debugger.condition_values import (
 )
 
 MAX_DEPTH = 30
-"""How deep the parts of a condition may nest."""
+"""Maximum nesting depth of a condition's parts."""
 MAX_STEPS = 10_000
-"""The most parts evaluated for one answer; a condition that needs more is aborted."""
+"""Maximum number of parts evaluated per result; a condition that needs more is aborted."""
 MAX_ITEMS = 100_000
-"""The most values that all of them together look at: items of lists, fields of records, pieces of text."""
+"""Maximum number of values these parts inspect: items of lists, fields of records, pieces of text."""
 
 
 class ValueProvider(Protocol):
@@ -42,7 +42,7 @@ class ValueProvider(Protocol):
 
 @dataclass(slots=True)
 class Evaluation:
-    """One evaluation: the names' values, and how many parts were evaluated."""
+    """One evaluation: the names' values, and how many more parts and values it may use."""
 
     moment: ValueProvider
     local: dict[str, Any] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Evaluation:
     items: int = MAX_ITEMS
 
     def spend(self, count: int) -> None:
-        """Count values that are looked at. Raises `EvaluationError` after `MAX_ITEMS`."""
+        """Count inspected values. Raises `EvaluationError` after `MAX_ITEMS`."""
         self.items -= count
         if self.items < 0:
             raise EvaluationError('it takes too long: it looks at too many items')
@@ -60,12 +60,12 @@ Part = Callable[[Evaluation], Any]
 
 
 def condition_error(column: int, problem: str) -> InvalidInput:
-    """The error for a condition, with its position; columns count from 1."""
+    """Return the error for a condition, with its position; columns count from 1."""
     return InvalidInput({'when': f'column {column}: {problem}'})
 
 
 class ConditionCompiler:
-    """Compiles the output of Python's parser into functions; rejects everything not listed here."""
+    """Compiles the output of Python's parser into functions; rejects all syntax not handled here."""
 
     def __init__(self, source: str, known: Collection[str]) -> None:
         """`known` are the available names."""
@@ -79,7 +79,7 @@ class ConditionCompiler:
         self._local: list[str] = []
 
     def read(self, node: ast.expr, depth: int = 0) -> Part:
-        """A function that computes the node's value. Raises `InvalidInput`."""
+        """Return a function that computes the node's value. Raises `InvalidInput`."""
         if depth > MAX_DEPTH:
             raise self._unsupported(node, 'it is nested too deeply')
         made = self._read(node, depth + 1)
@@ -280,13 +280,13 @@ WORDS: dict[type[ast.AST], str] = {
     ast.BitXor: '`^`',
     ast.Invert: '`~`',
     ast.UAdd: '`+` before a number',
-    ast.Lambda: 'a function of its own',
+    ast.Lambda: 'an inline function',
     ast.IfExp: '`if`',
     ast.Dict: 'an object',
-    ast.JoinedStr: 'a text with values in it',
+    ast.JoinedStr: 'a text with embedded values',
     ast.Subscript: 'a part of a list',
     ast.Call: 'a call of this kind',
-    ast.Constant: 'such a constant',
+    ast.Constant: 'this kind of constant',
     ast.GeneratorExp: '`for` outside of any and all',
     ast.ListComp: '`for` outside of any and all',
     ast.SetComp: '`for` outside of any and all',
@@ -295,4 +295,4 @@ WORDS: dict[type[ast.AST], str] = {
     ast.Starred: '`*` before a value',
     ast.NamedExpr: '`:=`',
 }
-"""What conditions do not support, as named in errors."""
+"""Unsupported syntax, as named in errors."""

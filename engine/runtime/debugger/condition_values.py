@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import BaseModel
 
 MAX_TEXT = 1_000_000
-"""The most characters of a concatenated text."""
+"""Maximum number of characters in a concatenated text."""
 CHARACTERS = 200
-"""As many characters of a text count as one value."""
+"""Number of characters of a text that count as one value."""
 
 
 class EvaluationError(Exception):
@@ -20,7 +20,7 @@ class EvaluationError(Exception):
 
 
 def reach(value: Any, key: Any) -> Any:
-    """The value in a JSON value or a record at this key; None if there is none."""
+    """Return the value in a JSON value or a record at this key; None if there is none."""
     if isinstance(value, Mapping):
         return value.get(key) if isinstance(key, str) else None
     if isinstance(value, BaseModel):
@@ -36,14 +36,14 @@ def is_simple(value: Any) -> bool:
 
 
 def cost_of_two(one: Any, two: Any, most: int) -> int:
-    """How many values are looked at to compare or join two; about `most` and no more are counted."""
+    """Return how many values comparing or joining two inspects; stops counting soon after `most`."""
     if (is_simple(one) or is_simple(two)) and not isinstance(one, BaseModel) | isinstance(two, BaseModel):
         return _shallow(one) + _shallow(two)
     return _deep(one, most) + _deep(two, most)
 
 
 def cost_of_call(values: Sequence[Any], most: int) -> int:
-    """How many values a function looks at: the items of its list, or all of two that it compares."""
+    """Return how many values a function inspects: the items of its list, or all in the two it compares."""
     if len(values) == 2:
         return cost_of_two(values[0], values[1], most)
     return sum(map(_shallow, values))
@@ -56,7 +56,7 @@ def _shallow(value: Any) -> int:
 
 
 def _deep(value: Any, most: int) -> int:
-    """How many values there are in a value, counted until there are more than `most`."""
+    """Return the number of values in a value; stops counting above `most`."""
     left, count = [value], 0
     while left and count <= most:
         found = left.pop()
@@ -73,7 +73,7 @@ def _deep(value: Any, most: int) -> int:
 
 
 def calculate(work: Callable[[Any, Any], Any], one: Any, two: Any) -> Any:
-    """The result of arithmetic on two numbers, or of joining two texts."""
+    """Return the result of arithmetic on two numbers, or of joining two texts."""
     if one is None or two is None:
         return None
     if work is operator.add and are_texts(one, two):
@@ -90,7 +90,7 @@ def of_values(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
     def compare_values(one: Any, two: Any) -> bool:
         if one is None or two is None:
             return False
-        # A number or a text equals no record: the items of a list can stay as they are.
+        # A number or a text never equals a record, so the items of a list need no conversion.
         of_items = is_simple(one) or is_simple(two)
         one, two = (
             value if of_items and isinstance(value, list | tuple) else plain(value) for value in (one, two)
@@ -114,7 +114,7 @@ def _contains(whole: Any, part: Any) -> bool:
 
 
 def require_list(value: Any) -> Sequence[Any]:
-    """A list, or the names in an object."""
+    """Return a list, or the names in an object."""
     if isinstance(value, Mapping):
         return list(value)
     if not isinstance(value, list | tuple):
@@ -172,7 +172,7 @@ def are_texts(*values: Any) -> bool:
 
 
 def kind_of(value: Any) -> str:
-    """The kind of value, for an error."""
+    """Return the kind of value, for an error."""
     for kind, name in KINDS:
         if isinstance(value, kind):
             return name
@@ -190,7 +190,7 @@ def is_there(one: Any, two: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A record, or a list of records, as JSON; JSON values stay as they are."""
+    """Return a record, or a list of records, as JSON; JSON values stay as they are."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode='json')
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Debugger: decides where a live run stops: at breakpoints, and at the end of a step over or out."""
+"""Debugger: stops a live run at breakpoints, and at the end of a step over or out."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from engine.runtime.debugger.regions import has_ended, nearest, of_workflow, reg
 from engine.statechart.run_state import RunState
 
 UNSEEN = CONTROL - {'start', 'retry', 'warn', 'exhaust'}
-"""Events that stop nothing: people's actions, and the debugger's own."""
+"""Events that never stop a run: people's actions, and the debugger's own."""
 
 
 @dataclass(slots=True)
 class _Stop:
-    """What holds one region: sentences, and the numbers of the breakpoints hit."""
+    """Why one region stops: reasons in words, and the numbers of the breakpoints hit."""
 
     reasons: list[str] = field(default_factory=list)
     breakpoints: list[str] = field(default_factory=list)
 
 
 class Debugger:
-    """Examines each turn of a run before anything starts because of it.
+    """Examines each turn of a run before the work it causes starts.
 
     Args:
         projection: the run's derived state.
@@ -41,10 +41,10 @@ class Debugger:
     def __init__(self, projection: RunProjection, shape: Shape, state: Callable[[], RunState]) -> None:
         self._projection, self._shape, self._state = projection, shape, state
         self._held: set[tuple[str, str]] = set()
-        """Conditions true at the last check, with their breakpoints' numbers: they stop nothing again."""
+        """Conditions true at the last check, with their breakpoints' numbers; these do not stop it again."""
 
     def due(self, steps: Sequence[Transition]) -> list[Event]:
-        """The control events a turn requires, to be journaled with it."""
+        """Return the control events a turn requires, to be journaled with it."""
         pauses = self._projection.pauses
         if not steps or self._projection.status.ended or not (pauses.breakpoints or pauses.pending_steps):
             return []
@@ -78,7 +78,7 @@ class Debugger:
     def _hit(
         self, item: Breakpoint, steps: Sequence[Transition], seen: Sequence[Transition]
     ) -> tuple[Transition, str] | None:
-        """The step that hits a breakpoint, and where."""
+        """Return the step that hits a breakpoint, and where."""
         condition = parse_condition(item.when) if item.when else None
         if condition and condition.lasts and not item.place:
             return self._became_true(item, steps, seen)
@@ -96,7 +96,7 @@ class Debugger:
     def _became_true(
         self, item: Breakpoint, steps: Sequence[Transition], seen: Sequence[Transition]
     ) -> tuple[Transition, str] | None:
-        """The step at which a lasting condition becomes true; not again until it has been false."""
+        """Return the step at which a lasting condition becomes true; not again until it has been false."""
         key, last = (item.id, item.when), steps[-1]
         fresh = [step for step in steps if step.event.name in ('breakpoints', 'recover')]
         if not (seen or fresh):
@@ -107,7 +107,7 @@ class Debugger:
             return None
         known = key in self._held
         self._held.add(key)
-        # What was true before a restart stopped the run then.
+        # A condition that was true before a restart has already stopped the run.
         if known or any(step.event.name == 'recover' for step in fresh):
             return None
         return last, last.event.at
@@ -127,7 +127,7 @@ class Debugger:
 
 
 def _place(item: Breakpoint, step: Transition) -> str | None:
-    """Where a step matches the breakpoint's place; None if it does not."""
+    """Return where a step matches the breakpoint's place; None if it does not."""
     if item.enter:
         return item.enter if item.enter in step.entered else None
     if item.leave:
@@ -149,7 +149,7 @@ def _problem_events(problems: dict[str, str]) -> Iterator[Event]:
 
 
 def _pauses(stops: dict[StatePath, _Stop]) -> Iterator[Event]:
-    """One pause per region; if the whole run is held, one for everything."""
+    """Yield one pause per region or, if the whole run stops, a single one."""
     if RUN in stops:
         merged = _Stop()
         for stop in stops.values():

@@ -1,4 +1,4 @@
-"""Explains guards: how each describes itself, and which values it read to answer."""
+"""Guard explanations: how each guard describes itself, and the values it read."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from pydantic import BaseModel
 from engine.records.json_pointer import escape_token
 
 MAX_VALUES = 6
-"""The most values listed for a guard."""
+"""Maximum number of values listed for a guard."""
 MISSING = object()
 
 
 @dataclass(frozen=True, slots=True)
 class GuardExplanation:
-    """What can be said about a guard's answer without evaluating it again."""
+    """What is known about a guard's result without evaluating it again."""
 
     says: str
     """The first sentence of its docstring, or ''."""
@@ -49,13 +49,12 @@ class GuardExplanation:
 class GuardExplanations:
     """Explanations for all guards of a run.
 
-    Calls no pattern code: which values its functions read is found by analyzing their source. So this
-    reflects the pattern's present code; for an older run the values are its own, but the code of its time may
-    have read others.
+    Calls no pattern code: its functions' source is analyzed to find the values they read. The result reflects
+    the pattern's present code. An older run's values are its own, but its code may have read others.
     """
 
     def __init__(self, pattern: Pattern | None, parameters: Mapping[str, Any]) -> None:
-        """Analyze a pattern; None stands for one that no longer exists, about which nothing is known."""
+        """Analyze a pattern; None if it no longer exists, in which case nothing is known."""
         self._parameters = parameters
         self._known: dict[tuple[str, str, str], tuple[str, tuple[Access, ...]]] = {}
         for edge, item in declared_edges(pattern, walk(pattern.chart_states())) if pattern else ():
@@ -68,14 +67,14 @@ class GuardExplanations:
     def of(
         self, source: str, dest: str, guard: str, before: Mapping[str, Any], event: Event
     ) -> GuardExplanation:
-        """What a guard of an edge saw.
+        """Return what a guard of an edge saw.
 
         Args:
             source: the edge's source.
             dest: the edge's destination.
             guard: its name.
             before: the fold's document before the step.
-            event: the event the step answered.
+            event: the event that caused the step.
         """
         says, looks = self._known.get((source, dest, guard), ('', ()))
         came = {'data': event.data, 'ran': event.ran, 'time': event.time}
@@ -84,11 +83,11 @@ class GuardExplanations:
         return GuardExplanation(says, tuple((name, value) for name, value in found if value is not MISSING))
 
     def says(self, source: str, dest: str, guard: str) -> str:
-        """How a guard of an edge describes itself, or ''."""
+        """Return how a guard of an edge describes itself, or ''."""
         return self._known.get((source, dest, guard), ('', ()))[0]
 
     def refusal(self, guard: GuardResult, before: Mapping[str, Any], event: Event) -> str:
-        """Why a guard rejected an event, in words: its name, its description, and what it saw."""
+        """Return why a guard rejected an event, in words: its name, its description, and what it saw."""
         found = self.of(guard.source, guard.dest, guard.name, before, event)
         saw = [f'{name} = {_brief(value)}' for name, value in found.values]
         if event.data and not any(name.startswith('event.') for name, _ in found.values):
@@ -99,7 +98,7 @@ class GuardExplanations:
 
 
 def _brief(value: Any) -> str:
-    """A value within a sentence; for a mapping of records, only the keys."""
+    """Format a value for a sentence; for a mapping of records, only the keys."""
     if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
         value = list(value)
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
@@ -146,7 +145,7 @@ def _parts(pointer: str, document: Any) -> Iterator[str]:
 
 
 def _name_location(look: Access, document: Any) -> str:
-    """The location for people: memory and parameters need no prefix, and constants are no memory."""
+    """Return a readable location: memory and parameters need no prefix, constants are marked as such."""
     if not look.pointer:
         words = look.named.rpartition('.')[2].replace('_', ' ').strip()
         return f'{words.lower()} (constant)' if words.isupper() else look.named
@@ -160,7 +159,7 @@ def _name_location(look: Access, document: Any) -> str:
 
 
 MAX_DEPTH, MAX_CALLS = 5, 200
-"""How deep nested calls are followed, and how many calls per guard."""
+"""Maximum depth of nested calls to follow, and maximum number of calls per guard."""
 ROOTS = ('', '/memory', '/parameters', '/agents', '/event', '/event/data')
 """Locations too broad for an access to them to be informative."""
 Env = dict[str, 'PathRef | Constant | None']
@@ -210,7 +209,7 @@ class GuardAnalyzer:
 
     @property
     def looks(self) -> Iterator[Access]:
-        """The accesses in order; of a location and locations inside it, only the latter."""
+        """The accesses in order, without locations that contain another of them."""
         for key, look in self._found.items():
             if not any(other.startswith(f'{key}/') for other in self._found):
                 yield look
@@ -218,7 +217,7 @@ class GuardAnalyzer:
     def follow(
         self, function: Any, given: Sequence[PathRef | Constant | None], depth: int = 0
     ) -> PathRef | Constant | None:
-        """Analyze a function called with these arguments; what it returns, if that can be tracked."""
+        """Analyze a function called with these arguments; return its result, if that can be tracked."""
         self._calls += 1
         tree = _tree(function) if inspect.isfunction(function) else None
         if tree is None or depth > MAX_DEPTH or self._calls > MAX_CALLS:
@@ -235,7 +234,7 @@ class GuardAnalyzer:
             self._found.setdefault(f'={seen.named}', Access(named=seen.named, value=seen.value))
 
     def attribute(self, base: PathRef | Constant | None, name: str, depth: int) -> PathRef | Constant | None:
-        """The value of an attribute; a property is analyzed as the call it is."""
+        """Return the value of an attribute; a property is analyzed as a call."""
         if base is None:
             return None
         if isinstance(base, Constant) and base.value is self._owner and name == 'parameters':
@@ -276,7 +275,7 @@ class _Body:
         }
 
     def run(self, body: Sequence[ast.stmt]) -> PathRef | Constant | None:
-        """Analyze the whole body; the result if it is a single location or, failing that, a constant."""
+        """Analyze the whole body; return its result if that is one location or, failing that, a constant."""
         self._analyze_body(body)
         places = [one for one in self._returned if isinstance(one, PathRef)]
         found = places if len(places) == 1 else self._returned
@@ -305,7 +304,7 @@ class _Body:
         self._reader.note(self._see(node))
 
     def _see(self, node: ast.expr) -> PathRef | Constant | None:
-        """The single thing an expression stands for; otherwise all its parts count as accessed."""
+        """Return the single value an expression stands for; otherwise all its parts count as accessed."""
         match node:
             case ast.Constant(value=value):
                 return Constant(value)
@@ -394,12 +393,12 @@ def _attribute(base: Constant, name: str) -> PathRef | Constant | None:
 
 @cache
 def _tree(function: Any) -> ast.FunctionDef | None:
-    """The syntax tree of a function; None if its source is unavailable."""
+    """Return the syntax tree of a function; None if its source is unavailable."""
     try:
         made = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     except (OSError, TypeError, SyntaxError):
         return None
-    # If the file changed since it was loaded, other lines are where the function was.
+    # If the file has changed since it was loaded, these lines may hold something else.
     if not isinstance(made, ast.FunctionDef) or made.name != function.__code__.co_name:
         return None
     return made
@@ -412,7 +411,7 @@ def _is_ours(function: Any) -> bool:
 
 
 def _kind(owner: type | None, name: str) -> type | None:
-    """The record class of a record's field, if it holds one."""
+    """Return the record class of a record's field, if it holds one."""
     fields = getattr(owner, 'model_fields', {})
     wanted = fields[name].annotation if name in fields else None
     of = [wanted, *get_args(wanted)]

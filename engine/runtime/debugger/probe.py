@@ -1,4 +1,4 @@
-"""Probes a condition: its result at the run's present step, and the values of its names there."""
+"""Condition probe: a condition's result at the run's present step, and the values of its names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ConditionResult:
 def probe_condition(
     text: str, steps: Sequence[Transition], shape: Shape, projection: RunProjection, state: RunState
 ) -> ConditionResult | None:
-    """A condition's present result; None if there is no step yet that conditions apply to.
+    """Return a condition's present result; None if there is no step yet that conditions apply to.
 
     Args:
         text: the condition.

@@ -1,4 +1,4 @@
-"""Regions of a chart: which one a state is in, and whether what is inside a state has ended."""
+"""Regions of a chart: finds the region a state is in, and whether a state's contents have ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.records.state_path import RUN, StatePath, is_active, parent_of, with
 
 
 def region_of(shape: Shape, path: str) -> StatePath:
-    """The innermost region that contains or is the state at `path`; '' is the whole run.
+    """Return the innermost region that contains or is the state at `path`; '' is the whole run.
 
     A region runs in parallel with others: it is a direct child of a parallel state.
     """
@@ -23,14 +23,14 @@ def region_of(shape: Shape, path: str) -> StatePath:
 
 
 def nearest(path: str, active: Sequence[StatePath]) -> StatePath:
-    """The state at `path`, or its innermost active ancestor; '' is the whole run."""
+    """Return the state at `path`, or its innermost active ancestor; '' is the whole run."""
     while path and not is_active(path, active):
         path = parent_of(path)
     return StatePath(path)
 
 
 def innermost_common(leaves: Sequence[StatePath]) -> StatePath:
-    """The innermost state that contains all these leaves; '' is the whole run."""
+    """Return the innermost state that contains all these leaves; '' is the whole run."""
     paths = ['/' + parent_of(leaf).replace('.', '/') for leaf in leaves]
     return StatePath(commonpath(paths).strip('/').replace('/', '.') if paths else '')
 
@@ -49,7 +49,7 @@ def has_ended(shape: Shape, path: str, active: Sequence[StatePath]) -> bool:
 
 
 def of_workflow(shape: Shape, path: str) -> bool:
-    """Whether the state at `path` belongs to the workflow itself: in no agent's chart, or the end of one."""
+    """Whether the state at `path` belongs to the workflow: outside agents' charts, or the end of one."""
     inside = [state for state in shape.states if state.role and within(path, state.path)]
     if all(state.path == path for state in inside):
         return True

@@ -81,7 +81,7 @@ async def test_the_policy_is_previewed_and_applied(pages, conductor):
     await keep(conductor, 2, updated=conductor.clock.now(), bytes=700)
     await pages.open('/settings')
     await pages.should_see('runs that ended more than 30 days ago')
-    await pages.should_see('Now it would delete 1 run, 500 B.')
+    await pages.should_see('It would now delete 1 run, 500 B.')
     await pages.should_see('2 days, then deleted permanently')
     click(pages, 'Apply now')
     await pages.should_see('Nothing to delete now.')

@@ -140,7 +140,7 @@ class AccountPage:
         self._label.value = ''
         await self.look()
         with dialog_frame('Copy this token now') as dialog:
-            Text('p', 'It is shown only once: the server keeps a hash.')
+            Text('p', 'It is shown only once, because the server stores a hash.')
             Text('code', secret, 'token-secret')
             with ui.element('div').classes('dialog-actions'):
                 button('Copy', icon='content_copy').on('click', lambda: ui.clipboard.write(secret))

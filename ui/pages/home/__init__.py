@@ -1,1 +1,1 @@
-"""The home page: what needs attention, the patterns, and recent runs."""
+"""The home page: open requests, recent runs, and the patterns."""

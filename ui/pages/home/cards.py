@@ -17,7 +17,7 @@ from ui.web.backend import Backend
 from ui.web.routing import traffic_path
 
 FAMILIES = ('Sequential', 'Parallel', 'Single agent with tools')
-"""The order of families; patterns of none of them come last."""
+"""The order of families; patterns of any other family come last."""
 OTHERS = 'More'
 
 
@@ -25,7 +25,7 @@ def pattern_cards(backend: Backend) -> None:
     """Draw a card for each pattern, by family, simple ones first."""
     drawn = [(made, backend().draw(made.name)) for made in backend().catalog.patterns.values()]
     drawn.sort(key=lambda item: (_rank(item[0]), item[0].family, len(item[1].states), item[0].title))
-    starter, kind = Starter(backend), 'primary'  # one of them is where to begin
+    starter, kind = Starter(backend), 'primary'  # only the first button is primary
     for family, patterns in groupby(drawn, key=lambda item: item[0].family or OTHERS):
         Text('h3', family, 'family')
         with ui.element('ul').classes('cards'):

@@ -1,4 +1,4 @@
-"""Home: what needs a person, what runs, recent runs, starting a run, and the patterns."""
+"""The home page: open requests, active and recent runs, starting a run, and the patterns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ui.web.backend import Backend
 from ui.web.routing import serve_page
 
 SIZE = 8
-"""Runs on a page of the list."""
+"""Page size of the list."""
 
 
 def register(backend: Backend) -> None:
@@ -71,7 +71,7 @@ async def _any_runs(backend: Backend) -> bool:
     try:
         return bool((await backend().runs(RunQuery(limit=1))).runs)
     except EngineError:
-        return True  # the list of runs says what is wrong
+        return True  # the list of runs reports the error
 
 
 async def _draw_stranded(backend: Backend) -> None:
@@ -80,7 +80,7 @@ async def _draw_stranded(backend: Backend) -> None:
         try:
             info = await backend().info(run)
         except EngineError:
-            continue  # temporarily unreadable: the list of runs says so
+            continue  # temporarily unreadable: the list of runs reports it
         if not info.deleted:
             found.append((info, reason))
     if not found:

@@ -1,4 +1,4 @@
-"""Parts of the home page: what needs a person, what runs now, the models, and starting a run."""
+"""Panels of the home page: open requests, active runs, models, coding agents, and starting a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ui.web.backend import Backend
 EVERY = 1.0
 RUNNING = RunQuery(status=(Status.RUNNING,), limit=6)
 FIRST = 'pipeline'
-"""The pattern that a newcomer is shown."""
+"""The pattern shown to new users."""
 ROOM: Room = (800, 130)
 """Width and height of the animated diagram in a window of 1440 pixels."""
 BEAT = 0.9
@@ -31,7 +31,7 @@ BEAT = 0.9
 
 
 class NeedsYou:
-    """What waits for a person, with its answers; hidden while nothing does."""
+    """Requests that wait for a person, with buttons to answer them; hidden if there are none."""
 
     def __init__(self, attention: Attention) -> None:
         self._attention = attention
@@ -42,7 +42,7 @@ class NeedsYou:
         self._section.set_visibility(False)
 
     async def load(self) -> None:
-        """Look now, and keep looking."""
+        """Load the list and start polling."""
         await self._look()
         ui.timer(EVERY, self._look, immediate=False)
 
@@ -56,7 +56,7 @@ class NeedsYou:
 
 
 class RunningNow:
-    """The runs at work; hidden while there are none."""
+    """The running runs; hidden if there are none."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -72,7 +72,7 @@ class RunningNow:
         self._section.set_visibility(False)
 
     async def load(self) -> None:
-        """Look now, and keep looking."""
+        """Load the list and start polling."""
         await self._look()
         ui.timer(EVERY, self._look, immediate=False)
 
@@ -80,7 +80,7 @@ class RunningNow:
         try:
             page = await self._backend().runs(RUNNING)
         except EngineError:
-            return  # the list of runs says so
+            return  # the list of runs reports it
         self._section.set_visibility(bool(page.runs))
         self._title.show(f'Running now ({page.total})')
         titles = {str(info.id): (str(info.id), info.title or info.id) for info in page.runs}
@@ -100,7 +100,7 @@ class RunningNow:
 
 
 def models_card(backend: Backend) -> None:
-    """Draw where replies come from, and a button to connect a model."""
+    """Draw the card that shows where replies come from, with a button to connect a model."""
 
     def draw() -> None:
         infos = backend().catalog.registry.endpoint_infos()
@@ -125,7 +125,7 @@ def models_card(backend: Backend) -> None:
 
 
 def agents_card(backend: Backend) -> None:
-    """Draw which coding agents are installed, and the samples in which agents work."""
+    """Draw the card of installed coding agents, with the samples that use agents."""
     here = backend().catalog
     usable = [info.title for info in here.agents.infos() if not info.problem and not info.simulated]
     summary = f'Installed: {", ".join(usable)}.' if usable else 'None installed; a simulated one is included.'
@@ -158,7 +158,7 @@ def _play_button(
 
 
 def new_run_card(backend: Backend) -> ui.element:
-    """Draw the choice of a pattern, with the ways to start it; returns the card."""
+    """Draw the pattern picker with its start buttons; return the card."""
     patterns = backend().catalog.patterns
     starter = Starter(backend)
     with ui.element('section').classes('card home-card').props('aria-labelledby="home-new"') as card:
@@ -185,7 +185,7 @@ def new_run_card(backend: Backend) -> ui.element:
 
 
 class FirstRun:
-    """For somebody who has no runs: a real diagram that moves, and a button that runs it."""
+    """For users without runs: an animated diagram of a pattern and a button to run its sample."""
 
     def __init__(self, backend: Backend) -> None:
         self._shape: Shape = backend().draw(FIRST)
@@ -213,12 +213,12 @@ class FirstRun:
             self._drawing.on_room(self._lay_out)
 
     async def load(self) -> None:
-        """Draw the diagram, and let it move."""
+        """Draw the diagram and start the animation."""
         await self._lay_out(*ROOM)
         ui.timer(BEAT, self._beat)
 
     async def _lay_out(self, width: int, height: int, _held: bool = False) -> None:
-        """Draw all of it, in the direction that has room."""
+        """Draw the whole diagram, in the direction that fits best."""
         if (width, height) != self._room:
             self._room = (width, height)
             drawn, _ = await fit(self._shape, self._room, folded=self._folded)

@@ -1,1 +1,1 @@
-"""The inbox: what waits for a person, over all runs."""
+"""The inbox: questions of all runs that wait for a person."""

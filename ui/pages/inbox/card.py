@@ -1,4 +1,4 @@
-"""A question as a card: what is asked, the ways to answer, who has it, and putting it off."""
+"""The card of a question: its text, answers, assignee and snoozing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_MESSAGE = 1_500
 
 
 class QuestionCard:
-    """One question; `on_change` is called after it was answered, assigned or put off."""
+    """One question; `on_change` is called after it is answered, assigned or snoozed."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class QuestionCard:
         *,
         alone: bool = False,
     ) -> None:
-        """Draw it; `alone` on a page of its own."""
+        """Draw the card; `alone` is for the page of a single question."""
         self._backend, self._item, self._on_change = backend, item, on_change
         ask = item.ask
         now = backend().clock.now()
@@ -62,7 +62,7 @@ class QuestionCard:
                         Text('span', item.pattern, 'chip')
                         self._age = Text('span', ago(ask.since, now), title=exact(ask.since))
                         Text('span', f'step {ask.step}', 'num')
-                self._draw_deciding()
+                self._draw_assignment()
             if ask.said:
                 with ui.element('details').classes('more-text').props('open' if alone else ''):
                     Text('summary', 'Agent’s message')
@@ -70,11 +70,11 @@ class QuestionCard:
             self._draw_answers()
 
     def tick(self, now: float) -> None:
-        """Show the present age."""
+        """Update the age."""
         self._age.show(ago(self._item.ask.since, now))
 
-    def _draw_deciding(self) -> None:
-        """Who is to answer, and a menu to put it off."""
+    def _draw_assignment(self) -> None:
+        """Draw the assignee and the snooze menu."""
         if not may('inbox.assign'):
             if self._item.assignee:
                 Text('span', f'Assigned to {self._item.assignee}', 'muted')
@@ -96,7 +96,7 @@ class QuestionCard:
     def _draw_answers(self) -> None:
         ask = self._item.ask
         if not self._item.here:
-            Text('p', 'Another process runs this: answer it there.', 'muted')
+            Text('p', 'Another process executes this run: answer it there.', 'muted')
             return
         if ask.calls:
             Approval(self._approve, self._backend().catalog.tools).show(
@@ -127,7 +127,7 @@ class QuestionCard:
         try:
             return self._backend().catalog.pattern(self._item.pattern).inputs
         except EngineError:
-            return {}  # its pattern is gone
+            return {}  # its pattern no longer exists
 
     async def _ask(self, event: str, model: type[BaseModel] | None) -> None:
         """Ask for the values of an event, if it takes any, and answer with them."""
@@ -140,7 +140,7 @@ class QuestionCard:
         await self._answer(name, data)
 
     async def _answer(self, event: str, data: Mapping[str, Any]) -> None:
-        """Answer, or say why that is not possible."""
+        """Answer, or show why that failed."""
         await notify_errors(self._send(event, data))
 
     async def _send(self, event: str, data: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The inbox: all questions of all runs, the oldest first; and each on a page of its own, to link to."""
+"""The inbox: all questions of all runs, oldest first, and a page for each to link to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ui.web.permission import may
 from ui.web.routing import serve_page
 
 EVERY = 1.0
-"""Seconds between two looks."""
+"""Polling interval in seconds."""
 
 
 def register(backend: Backend) -> None:
@@ -53,7 +53,7 @@ def register(backend: Backend) -> None:
 
 
 def _draw_closed(ask: str, error: EngineError) -> None:
-    """Say that a question is not open any more, and how that came."""
+    """Draw the page of a question that is closed or unknown, with the reason."""
     with notice('info', 'check' if isinstance(error, QuestionClosed) else 'help'):
         if isinstance(error, QuestionClosed):
             Text('h1', 'This question is closed', 'notice-title')

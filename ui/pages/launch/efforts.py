@@ -1,4 +1,4 @@
-"""How much each role's model thinks."""
+"""The reasoning effort of each role's model."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Efforts(RoleFields[EffortControl]):
         return {role: effort for role, raw in self.raw.items() if (effort := raw.strip())}
 
     def check(self) -> bool:
-        """Whether all are efforts; problems are shown at their fields."""
+        """Return whether all fields are valid; problems are shown at their fields."""
         return all([self._judge(control) for control in self._controls.values()])
 
     def _judge(self, control: EffortControl) -> bool:

@@ -34,7 +34,7 @@ from ui.web.backend import Backend
 SETTLE = 0.4
 """Seconds without a change before the diagram is redrawn and the draft saved."""
 DRAFT_LIMIT = 60_000
-"""Longer drafts are not kept."""
+"""Maximum length of a saved draft, in characters of JSON."""
 LARGE = 'Enlarge the diagram'
 REPLAYED = 'Replay: answers come from the recording. No provider is called; it is free.'
 RUN_KEYS = """(event) => {
@@ -51,7 +51,7 @@ class LaunchForm:
         """Draw it; `load` completes it."""
         self._backend, self._made = backend, made
         self._kept = ' '.join(filter(None, ('drafts', backend.caller.name)))
-        """Where drafts are kept in this browser: each account has its own."""
+        """The storage key of this browser's drafts; each account has its own."""
         self._starter = Starter(backend)
         self._large = False
         self._shape: Shape | None = None
@@ -99,7 +99,7 @@ class LaunchForm:
         self._folded: frozenset[str] = frozenset()
 
     def _enlarge(self) -> None:
-        """Give the diagram the whole page, or give the form its place back."""
+        """Toggle between the diagram alone and the form next to it."""
         self._large = not self._large
         self._page.classes(add='charted' if self._large else '', remove='' if self._large else 'charted')
         set_attributes(self._size, aria_pressed=str(self._large).lower())
@@ -123,11 +123,11 @@ class LaunchForm:
         """Offer samples and earlier inputs, restore the draft, draw the diagram.
 
         Args:
-            again: an earlier run, whose input is used.
+            again: an earlier run whose input is used.
             replay: whether to answer from its recording as well.
         """
-        self._restore(again, replay=replay)  # at once: from the first await on, the page may be in use
-        self._form.focus(still=True)  # a page opens at its top, however low the window
+        self._restore(again, replay=replay)  # before the first await, after which the page may be in use
+        self._form.focus(still=True)  # without scrolling: the page opens at its top
         if self._shape is not None:
             await self._draw(self._shape)
         self._typical = await typical_use(self._backend(), self._made.name)
@@ -143,7 +143,7 @@ class LaunchForm:
             self._form.set(again.parameters)
         elif draft:
             self._form.fill(draft.get('form', {}))
-        self._update_roles()  # the roles are known from now on
+        self._update_roles()  # the calls below need the roles
         if again is not None:
             self._again(again, title=again.title, tags=again.tags)
             self._replay.take(again if replay else None)
@@ -191,7 +191,7 @@ class LaunchForm:
         self._form.check()
 
     def _sample(self, sample: Sample) -> None:
-        """Fill in a sample, with whoever plays its roles."""
+        """Fill in a sample and its models."""
         self._take(sample.parameters)
         self._update_roles()
         self._models.again(sample.models)
@@ -211,7 +211,7 @@ class LaunchForm:
         self._touch_models()
 
     def _play(self, info: RunInfo) -> None:
-        """Answer from the recording of a run, with its input."""
+        """Replay the recording of a run, with its input."""
         self._again(info)
         self._replay.take(info)
 
@@ -253,7 +253,7 @@ class LaunchForm:
         await self._note()
 
     async def _note(self) -> None:
-        """Say at the fields what they lead to on this machine."""
+        """Show notes at the fields on what their values mean on this machine."""
         parsed, _ = self._form.parse()
         notes = await self._made.sample(parsed.model_dump(mode='json')).field_notes() if parsed else {}
         for name, control in self._form.controls.items():
@@ -267,7 +267,7 @@ class LaunchForm:
         app.storage.user[self._kept] = drafts
 
     def _update_roles(self) -> Shape | None:
-        """Have a model for each role of the chart; returns the chart if it is another one now."""
+        """Update the role fields to the chart; return the chart if it has changed."""
         parsed, _ = self._form.parse()
         try:
             shape = self._backend().draw(self._made.name, parsed.model_dump(mode='json') if parsed else None)
@@ -307,7 +307,7 @@ class LaunchForm:
         models = self._replay.run is not None or (self._models.check() & self._efforts.check())
         if parameters is None or limits is None or options is None or not models:
             for part in (self._options, self._limits, self._efforts, self._models, self._form):
-                part.go_to_problem()  # last, so that the first problem on the page gets the focus
+                part.go_to_problem()  # in reverse order: the first problem on the page keeps the focus
             return
         self._trouble.clear()
         self._busy(True)

@@ -1,4 +1,4 @@
-"""Which model plays which role, and what of the run will be live."""
+"""The model of each role, and which roles will be live."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Models(RoleFields[ModelControl]):
         }
 
     def fill(self, raw: Mapping[str, str]) -> None:
-        """Restore what `raw` gave; fields it does not name are cleared."""
+        """Restore the content of `raw`; fields it does not name are cleared."""
         super().fill(raw)
         self.check_gently()
 
@@ -105,7 +105,7 @@ class Models(RoleFields[ModelControl]):
         return {role: ', '.join(dict.fromkeys(names)) for role, names in chosen.items()}
 
     def check(self) -> bool:
-        """Whether all models exist; problems are shown at their fields."""
+        """Return whether all models exist; problems are shown at their fields."""
         return all([self._judge(control, gently=False) for control in self._controls.values()])
 
     def check_gently(self) -> None:
@@ -124,7 +124,7 @@ class Models(RoleFields[ModelControl]):
         self._on_change()
 
     def describe(self, *, known: bool = True) -> tuple[bool, str]:
-        """Whether some of the run is live, and a sentence on what is live and what is simulated.
+        """Return whether any role is live, and a sentence on which roles are live and which are simulated.
 
         Args:
             known: whether the scripted model has a scenario for the input.
@@ -147,7 +147,7 @@ class Models(RoleFields[ModelControl]):
         return True, f'{words} Simulated: {", ".join(played)}.' if played else words
 
     def price(self, usage: Usage) -> float | None:
-        """Dollars for this usage with the most expensive model chosen; None if a price is unknown."""
+        """Return the cost of this usage with the most expensive chosen model; None if a price is unknown."""
         names = [name for named in self.chosen.values() for name in _names(named)[:1] if self._is_live(name)]
         prices = [getattr(self._registry[name], 'price', lambda _: None)(usage) for name in names]
         known = [price for price in prices if price is not None]
@@ -164,7 +164,7 @@ class Models(RoleFields[ModelControl]):
         self._brief.show(f'{names[0]}{more}{simulated}')
 
     async def look(self) -> None:
-        """Load the endpoints' models, if that has not been done."""
+        """Load the endpoints' models, unless they are known."""
         unknown = [
             found.endpoint
             for found in self._registry.endpoint_infos()
@@ -185,7 +185,7 @@ class Models(RoleFields[ModelControl]):
 
 
 def model_groups(registry: ModelRegistry, *, busy: bool) -> list[dict[str, Any]]:
-    """The models that can be picked, by endpoint; `busy` while their lists are loading."""
+    """Return the available models by endpoint; `busy` while their lists are loading."""
     loaded = {name: registry[name] for name in registry if '/' not in name}
     groups = [
         {
@@ -213,7 +213,7 @@ def _group(offered: EndpointInfo, *, busy: bool) -> dict[str, Any]:
 
 
 def model_problem(registry: ModelRegistry, name: str) -> str:
-    """Why there is no such model; '' if there is."""
+    """Return why a model is not available, or ''."""
     if name in registry.agent_names:
         problem = str(getattr(registry[name], 'problem', ''))
         return as_sentence(problem)
@@ -228,7 +228,7 @@ def model_problem(registry: ModelRegistry, name: str) -> str:
 
 
 def cost_of_calls(registry: ModelRegistry, names: Iterable[str]) -> str:
-    """A sentence on whether calls of these models cost money."""
+    """Return a sentence on whether calls to these models cost money."""
     offered = {found.endpoint: found.is_local for found in registry.endpoint_infos()}
     endpoints = {name.partition('/')[0] for name in names if is_live(registry, name)}
     paid = sorted(name for name in endpoints if not offered.get(name, name in LOCAL_ENDPOINTS))
@@ -236,13 +236,13 @@ def cost_of_calls(registry: ModelRegistry, names: Iterable[str]) -> str:
 
 
 def reach_of(registry: ModelRegistry, names: Iterable[str]) -> str:
-    """What each external agent among these may reach, as sentences; '' if there is none."""
+    """Return sentences on what the external agents among these may reach; '' if there are none."""
     agents = [name for name in dict.fromkeys(names) if name in registry.agent_names]
     return ' '.join(f'{name}: {getattr(registry[name], "reach", "")}' for name in agents)
 
 
 def is_live(registry: ModelRegistry, name: str) -> bool:
-    """Whether a model is there and not simulated."""
+    """Return whether a model exists and is not simulated."""
     return name in registry and not registry[name].simulated
 
 

@@ -1,4 +1,4 @@
-"""Options of every run, whatever its pattern: title, tags, approvals, budget."""
+"""Options of a run of any pattern: title, tags, approvals, budget."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ class RunOptions(BaseModel):
 
 
 class TeamRunOptions(RunOptions):
-    """Options of every run on a server that people log in to."""
+    """Options of every run on a server with accounts."""
 
     private: bool = Field(
         False,
         title='Private',
-        description='Only you and administrators see it',
+        description='Only you and administrators can see it',
         json_schema_extra={'group': 'Options'},
     )
 
 
 class BudgetLimits(BaseModel):
-    """What a run may use; empty means unlimited."""
+    """The limits of a run; empty means unlimited."""
 
     tokens: int | None = Field(
         None,
@@ -112,7 +112,7 @@ class BudgetLimits(BaseModel):
 
 
 def budget_values(budget: Budget | None) -> dict[str, Any]:
-    """The values of the form for an earlier run's budget."""
+    """Return the form's values for an earlier run's budget."""
     if budget is None:
         return {}
     limits = {'tokens': budget.tokens, 'cost': budget.cost, 'seconds': budget.seconds}

@@ -1,4 +1,4 @@
-"""RoleFields: a collapsible section with a field for all roles, and one for each role of the chart."""
+"""RoleFields: a collapsible section with one field for all roles and one for each role of the chart."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ControlT = TypeVar('ControlT', bound=Control)
 
 
 class RoleFields(Generic[ControlT]):
-    """The section, drawn collapsed; `set_roles` says for which roles it has fields."""
+    """The section, drawn collapsed; `set_roles` sets the roles it has fields for."""
 
     _all: ControlT
 
     def __init__(self, title: str, style: str) -> None:
-        """Draw it with the fields that are always there."""
+        """Draw it with its fixed fields."""
         self._roles: dict[str, ControlT] = {}
         with ui.element('details').classes(f'fold {style}'):
             with ui.element('summary'):
@@ -33,7 +33,7 @@ class RoleFields(Generic[ControlT]):
 
     @abstractmethod
     def _draw_fixed(self) -> None:
-        """Draw the fields that are always there, `_all` among them."""
+        """Draw the fixed fields, including `_all`."""
 
     @abstractmethod
     def _draw_role(self, role: str) -> ControlT:
@@ -41,15 +41,15 @@ class RoleFields(Generic[ControlT]):
 
     @abstractmethod
     def _tell(self) -> None:
-        """Say in the summary what is chosen."""
+        """Update the summary of the choices."""
 
     @property
     @abstractmethod
     def _controls(self) -> dict[str, ControlT]:
-        """All fields, by the names that `raw` gives them."""
+        """All fields, by their names in `raw`."""
 
     def set_roles(self, roles: Iterable[str]) -> None:
-        """Have a field for each of these roles; roles that stay keep their content."""
+        """Draw a field for each of these roles; roles that remain keep their content."""
         wanted = list(dict.fromkeys(roles))
         if wanted == list(self._roles):
             return
@@ -65,13 +65,13 @@ class RoleFields(Generic[ControlT]):
         return {name: str(control.raw) for name, control in self._controls.items()}
 
     def fill(self, raw: Mapping[str, str]) -> None:
-        """Restore what `raw` gave; fields it does not name are cleared."""
+        """Restore the content of `raw`; fields it does not name are cleared."""
         for name, control in self._controls.items():
             control.put(str(raw.get(name, '')))
         self._tell()
 
     def refuse(self, problems: Mapping[str, str]) -> None:
-        """Show problems found at the start: by role, or '' for all."""
+        """Show problems found when starting the run, by role or '' for all roles."""
         for role, problem in problems.items():
             self._roles.get(role, self._all).complain(problem, gently=False)
 

@@ -1,4 +1,4 @@
-"""Inputs that are ready to run: samples the scripted model knows, and earlier inputs."""
+"""Ready-made inputs: samples that the scripted model knows, and earlier inputs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from engine.records import RunInfo, RunQuery
 from ui.web.backend import Backend
 
 EARLIER_FROM = 60
-"""Earlier inputs are looked for among so many of the newest runs."""
+"""Number of newest runs searched for earlier inputs."""
 EARLIER = 8
-"""At most so many are offered."""
+"""Maximum number of earlier inputs offered."""
 
 
 def samples(pattern: type[Pattern]) -> list[Sample]:
-    """The pattern's samples, its own example first."""
+    """Return the pattern's samples, its own example first."""
     example = _example(pattern)
     found = scenarios(pattern.name)
     if found:
@@ -32,7 +32,7 @@ def samples(pattern: type[Pattern]) -> list[Sample]:
 
 
 def is_known(pattern: type[Pattern], parameters: BaseModel | None) -> bool:
-    """Whether the scripted model has a scenario for an input; an incomplete one is not judged."""
+    """Return whether the scripted model has a scenario for an input; True for an incomplete input."""
     if parameters is None:
         return True
     values = parameters.model_dump(mode='json')
@@ -44,7 +44,7 @@ def _holds(sample: Sample, example: Mapping[str, Any]) -> bool:
 
 
 def _example(pattern: type[Pattern]) -> dict[str, Any] | None:
-    """The first example of each field; None if a required field has none."""
+    """Return the first example of each field; None if a required field has none."""
     given: dict[str, Any] = {}
     for name, field in pattern.Parameters.model_fields.items():
         if field.examples:
@@ -55,7 +55,7 @@ def _example(pattern: type[Pattern]) -> dict[str, Any] | None:
 
 
 async def recent_inputs(conductor: Conductor, pattern: str) -> list[RunInfo]:
-    """The newest runs of the pattern with different inputs; none if the journal cannot be read."""
+    """Return the newest runs of the pattern with distinct inputs; none if the journal cannot be read."""
     try:
         page = await conductor.runs(RunQuery(pattern=pattern, limit=EARLIER_FROM))
     except EngineError:
@@ -67,13 +67,13 @@ async def recent_inputs(conductor: Conductor, pattern: str) -> list[RunInfo]:
 
 
 class Starter:
-    """Starts one run and opens it; a second click while it is starting does nothing."""
+    """Starts one run and opens it; clicks while it is starting are ignored."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend, self.busy = backend, False
 
     async def start(self, pattern: str, parameters: Mapping[str, Any], **options: Any) -> None:
-        """Start it, and leave the page. Raises `EngineError`."""
+        """Start a run and open its page. Raises `EngineError`."""
         if self.busy:
             return
         self.busy = True
@@ -85,7 +85,7 @@ class Starter:
         ui.navigate.to(f'/runs/{run}')
 
     async def play(self, pattern: str, sample: Sample) -> None:
-        """Start a sample, and leave the page. Raises `EngineError`."""
+        """Start a sample and open its page. Raises `EngineError`."""
         await self.start(
             pattern, sample.parameters, models=sample.models, title=sample.title, tags=('sample',)
         )

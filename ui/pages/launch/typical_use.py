@@ -1,4 +1,4 @@
-"""What a run of a pattern usually uses, as earlier ones did, and what that costs."""
+"""Typical usage and cost of a pattern's runs, from earlier ones."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from engine.records import RunInfo, RunQuery, Usage
 from ui.formatting.usage import dollars
 
 LOOK_BACK = 20
-"""So many of the newest finished runs are looked at."""
+"""Number of newest finished runs considered."""
 NO_RUN = 'Usage cannot be estimated: no run of this pattern has ended yet.'
 
 
 @dataclass(frozen=True, slots=True)
 class TypicalUse:
-    """Half of the earlier runs used more than this, and half used less."""
+    """The median usage of earlier runs."""
 
     usage: Usage = field(default_factory=Usage)
     runs: int = 0
 
     def sentence(self, price: Callable[[Usage], float | None], budget: Budget | None) -> str:
-        """What the next run may use and cost.
+        """Return what the next run is likely to use and cost, and its limits.
 
         Args:
-            price: dollars for a usage with the models that were chosen; None if unknown.
-            budget: what ends the run.
+            price: returns the dollars for a usage with the chosen models; None if unknown.
+            budget: the limits at which the run ends.
         """
         most = [dollars(budget.cost)] if budget and budget.cost else []
         most += [f'{budget.tokens:,} tokens'] if budget and budget.tokens else []
@@ -40,7 +40,7 @@ class TypicalUse:
 
 
 async def typical_use(conductor: Conductor, pattern: str) -> TypicalUse:
-    """The median use of the newest finished runs: of live ones, if there are any."""
+    """Return the median usage of the newest finished runs, only of live ones if there are any."""
     try:
         page = await conductor.runs(RunQuery(pattern=pattern, status=(Status.DONE,), limit=LOOK_BACK))
     except EngineError:

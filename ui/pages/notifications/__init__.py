@@ -1,1 +1,1 @@
-"""Notifications: who is told of what, and what was sent."""
+"""The notifications page: destinations and the delivery log."""

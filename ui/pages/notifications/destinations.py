@@ -1,4 +1,4 @@
-"""The destinations of notifications: a list, and the dialog that adds or changes one."""
+"""The destinations of notifications: a list, and the dialog to add or edit one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIELDS: dict[str, str] = {
     'run.failed': 'failed',
     'run.budget_warned': 'near_limit',
 }
-"""The field of the form for each event."""
+"""The form field of each event."""
 CHANNELS: dict[str, Any] = {
     'webhook': 'Signed webhook',
     'slack': 'Slack-compatible webhook',
@@ -41,7 +41,7 @@ CHANNELS: dict[str, Any] = {
 
 
 class DestinationFields(BaseModel):
-    """What a person enters about a destination."""
+    """The form of a destination."""
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
@@ -78,7 +78,7 @@ class DestinationFields(BaseModel):
 
 
 class DestinationList:
-    """All destinations, with what can be done with each."""
+    """All destinations with their actions."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -90,7 +90,7 @@ class DestinationList:
             self._place = ui.element('div').classes('ghost')
 
     async def load(self) -> None:
-        """Draw them."""
+        """Load and draw the destinations."""
         found = await notify_errors(self._backend.services.notifications.destinations.list())
         self._place.clear()
         with self._place:
@@ -137,13 +137,13 @@ class DestinationList:
         await self.load()
 
     async def _remove(self, one: Destination) -> None:
-        text = 'Messages that were not sent to it yet are dropped.'
+        text = 'Messages not yet sent to it are dropped.'
         if await confirm(f'Remove {one.name}?', text, yes='Remove', no='Cancel'):
             await notify_errors(self._backend.services.notifications.destinations.remove(one.id))
             await self.load()
 
     async def _edit(self, one: Destination | None) -> None:
-        """Ask for a destination, or change one; a new secret is shown once."""
+        """Open the dialog to add or edit a destination; a new secret is shown once."""
         with dialog_frame(f'Edit {one.name}' if one else 'Add destination') as dialog:
             form = Form(DestinationFields, on_change=lambda: None)
             if one:

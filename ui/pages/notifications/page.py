@@ -1,4 +1,4 @@
-"""The page of notifications: destinations, and the log of what was sent."""
+"""The notifications page: destinations and the delivery log."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def register(backend: Backend) -> None:
 
 
 class MessageLog:
-    """What was sent, the latest first."""
+    """The delivery log, newest first."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -62,7 +62,7 @@ class MessageLog:
             messages = await service.log(state=self._state.value or '', limit=MAX_SHOWN)
             names = {one.id: one.name for one in await service.destinations.list()}
         except EngineError:
-            return  # the rest of the page says so
+            return  # the rest of the page reports it
         if (messages, names) == self._shown:
             return
         self._shown = (messages, names)

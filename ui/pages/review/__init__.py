@@ -1,1 +1,1 @@
-"""Review and merge: what agents made, side by side; comments, a result, its tests, and a merge."""
+"""Review and merge: agents' versions side by side, comments, the result, its tests, and the merge."""

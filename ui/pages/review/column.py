@@ -1,4 +1,4 @@
-"""One agent's version of a file: its changes, each to accept or not, and comments on its lines."""
+"""One agent's version of a file: changes to accept one by one, and lines to comment on."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ui.formatting.files import diff_rows, omission_reason
 
 
 class Column:
-    """One agent's changes of one file.
+    """One agent's changes to one file.
 
     Args:
-        agent: who made them.
-        change: the file.
-        said: what the agent is, and how its tests went.
-        taken: the numbers of the accepted changes; None if the file is taken from somebody else, or not.
+        agent: the agent's name.
+        change: the changed file.
+        said: whether the agent's version is best, and its test result.
+        taken: the numbers of the accepted changes; None if the file is not taken from this agent.
         on_take: called with the numbers of the accepted changes whenever they change; None for none.
-        on_line: called with the number of a line that was clicked.
+        on_line: called with the number of a clicked line.
     """
 
     def __init__(  # noqa: PLR0913  (all are needed, by name)

@@ -1,4 +1,4 @@
-"""One conflict of a merge: what both sides say, and which is taken, or a text of one's own."""
+"""One conflict of a merge: both versions, and the choice between them or a text edited by hand."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ui.components.widgets import NativeSelect, Text, label, set_attributes, tex
 
 EDIT = 'text'
 AROUND = 3
-"""Lines that are shown before and after those in conflict."""
+"""Context lines shown before and after a conflict."""
 
 
 class ConflictCard:
-    """Shows a conflict; `resolution` is what a person has chosen.
+    """Shows a conflict; `resolution` is the user's choice.
 
     Args:
-        conflict: the file.
-        branch: whose side is `ours`.
+        conflict: the file in conflict.
+        branch: the branch whose version is `ours`.
     """
 
     def __init__(self, conflict: Conflict, branch: str) -> None:
@@ -45,7 +45,7 @@ class ConflictCard:
 
     @property
     def resolution(self) -> Resolution | None:
-        """What becomes of the file; None while nothing is chosen."""
+        """The chosen resolution; None until one is chosen."""
         match self._choice.value:
             case 'ours':
                 return Resolution(side='ours')
@@ -70,9 +70,9 @@ def _describe(conflict: Conflict, branch: str) -> str:
 
 
 def conflict_rows(text: str) -> list[list[Any]]:
-    """The rows (`Code.show`) of what git marks in a text, with the lines around it."""
+    """Return the rows (`Code.show`) of the conflicts that git marks in a text, with context lines."""
     rows: list[list[Any]] = []
-    numbers = [0, 0]  # of the branch's file, and of the agent's
+    numbers = [0, 0]  # the current lines of the branch's file and of the agent's
     side = ''
     for line in text.removesuffix('\n').split('\n'):
         mark, rest = line[:7], line[7:8]
@@ -94,7 +94,7 @@ def conflict_rows(text: str) -> list[list[Any]]:
 
 
 def _fold(rows: list[list[Any]]) -> list[list[Any]]:
-    """Without the lines far from what differs."""
+    """Collapse the unchanged lines outside the context."""
     near = {
         place + step for place, row in enumerate(rows) if row[0] != ' ' for step in range(-AROUND, AROUND + 1)
     }

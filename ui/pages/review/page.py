@@ -1,4 +1,4 @@
-"""The page that reviews and merges what a run's agents made."""
+"""The page to review and merge the work of a run's agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of a review: its tests, what a merge would change, conflicts to resolve, and the merge."""
+"""The result of a review: its tests, a preview of the merge, conflicts to resolve, and the merge."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ui.pages.review.conflict import ConflictCard
 
 
 class Result:
-    """Nothing is written to the repository before *Merge* has been confirmed.
+    """The result card. Nothing is written to the repository until *Merge* is confirmed.
 
     Args:
-        conductor: has the run.
-        found: what of the run can be merged.
-        picks: what is taken now.
+        conductor: gives access to the run.
+        found: the mergeable parts of the run.
+        picks: returns the current picks.
     """
 
     def __init__(self, conductor: Conductor, found: Mergeable, picks: Callable[[], Sequence[Pick]]) -> None:
         self._conductor, self._found, self._picks = conductor, found, picks
         self._preview: MergePreview | None = None
         self._cards: dict[str, ConflictCard] = {}
-        """By path: the conflicts met since the merge was first looked at, and what was chosen for each."""
+        """Cards of the conflicts found since the first preview, by path, with their chosen resolutions."""
         with ui.element('section').classes('card review-result').props('aria-labelledby="review-result"'):
             Text('h2', 'Result', id='review-result')
             with ui.element('div').classes('review-actions'):
@@ -55,7 +55,7 @@ class Result:
             self._place = ui.element('div').classes('review-merge')
 
     def change(self) -> None:
-        """What is taken has changed: what was shown of it no longer holds."""
+        """Clear the test result and the preview, which are stale after the picks change."""
         self._tests.clear()
         self._forget_merge()
 
@@ -107,12 +107,12 @@ class Result:
             ui.download.content(words.encode(), f'{self._found.run.id}.md')
 
     async def _begin(self) -> None:
-        """Work out the merge with nothing resolved."""
+        """Preview the merge without resolutions."""
         self._forget_merge()
         await self._show(str(self._into.value or '').strip())
 
     async def _resolve(self) -> None:
-        """Work it out again, into the same branch, with the resolutions chosen so far."""
+        """Preview it again, into the same branch, with the resolutions chosen so far."""
         if self._preview:
             await self._show(self._preview.branch)
 
@@ -124,7 +124,7 @@ class Result:
             self._preview = await self._conductor.merging.preview(
                 made, into=branch, resolutions=self._resolutions()
             )
-        except EngineError as error:  # what was chosen and written stays
+        except EngineError as error:  # choices and edits are kept
             self._fail(str(error))
             return
         self._trouble.clear()

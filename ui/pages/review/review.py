@@ -1,4 +1,4 @@
-"""The review: each agent's version of a file side by side, and what is taken of which."""
+"""The review: each agent's version of a file side by side, and the changes taken from each."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MAX_COMMENT = 2_000
 
 
 class Review:
-    """What is taken begins with all that the best agent changed, if there is a best one.
+    """The review. Initially all changes of the best agent are taken, if there is a best one.
 
     Args:
-        conductor: has the run.
-        found: what of the run can be merged.
+        conductor: gives access to the run.
+        found: the mergeable parts of the run.
         changes: the files that each agent has changed.
     """
 
@@ -42,7 +42,7 @@ class Review:
             if found.best in made
         }
         self._comments: dict[str, list[str]] = {}
-        """By agent: what is to be sent back to it."""
+        """Comments to send back, by agent."""
         paths = sorted(self._by_path)
         with ui.element('div').classes('review'):
             with ui.element('section').classes('review-files').props('aria-labelledby="review-files"'):
@@ -95,7 +95,7 @@ class Review:
         elif before and before[0] == agent:
             del self._taken[path]
         if before and before[0] != agent:
-            self._show()  # it is taken from one of them only
+            self._show()  # a file is taken from only one agent
         self._tell()
         self._result.change()
 
@@ -132,7 +132,7 @@ class Review:
         self._text.run_method('focus')
 
     async def _comment(self) -> None:
-        """Keep a comment; a run that takes comments on lines gets it at once."""
+        """Add a comment; send it immediately if the run accepts comments on lines."""
         text, line = str(self._text.value or '').strip(), str(self._line.value or '')
         if not text or not line.isdecimal():
             ui.notify('Give a line and a comment.', type='warning')

@@ -47,7 +47,7 @@ class TagChange(BaseModel):
 
 
 class RunActions:
-    """Acts on runs for a person: confirms what would lose data, and reports errors."""
+    """Actions on runs: confirms those that would lose data, and reports errors."""
 
     def __init__(self, backend: Backend, *, on_done: Callable[[Iterable[RunInfo]], Awaitable[None]]) -> None:
         """`on_done` is awaited after each change, with the runs that were changed."""
@@ -188,7 +188,7 @@ class RunActions:
         self._undo.offer(f'{what} {which}.', again)
 
     async def _do(self, works: Iterable[tuple[Awaitable[object], RunInfo]]) -> list[RunInfo]:
-        """Apply an action to each run and report errors; returns the runs it succeeded for."""
+        """Apply an action to each run and report errors; return the runs it succeeded for."""
         problems, done = [], []
         for work, info in works:
             try:
@@ -205,7 +205,7 @@ class RunActions:
 
 
 async def confirm_delete(conductor: Conductor, runs: Sequence[RunInfo]) -> bool:
-    """Whether to delete: a person is asked only if one of the runs has not ended."""
+    """Return whether to delete; the user is asked only if one of the runs has not ended."""
     unended = [info for info in runs if not info.status.ended and info.id not in conductor.stranded]
     if not unended:
         return True

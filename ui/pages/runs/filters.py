@@ -41,20 +41,20 @@ class Filters:
     until: str = ''
     page: int = 1
     edge: str = ''
-    """Any of these edges was taken: `source>dest`, separated by `|`. The run was in `state`; with
-    `trouble`, something failed there."""
+    """Edges, of which the run took any: `source>dest`, separated by `|`. With `state`, the run was in it;
+    with `trouble`, something failed there."""
     state: str = ''
     trouble: str = ''
     show: str = ''
     """The mode of the heatmap: see `ui.pages.traffic.heatmap_badges.MODES`."""
     sort: str = ''
-    """One of `SORTS`; '' is newest first, and pinned runs before."""
+    """One of `SORTS`; '' is newest first, with pinned runs on top."""
     up: str = ''
-    """Anything: sorted upwards."""
+    """Ascending unless ''."""
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Filters:
-        """From an address; invalid values are dropped."""
+        """Read filters from an address; invalid values are dropped."""
         page = given.get('page', '')
         return cls(
             text=given.get('text', '')[:200],
@@ -102,13 +102,13 @@ class Filters:
         return replace(self, edge='', state='', trouble='', page=1)
 
     def address(self, path: str) -> str:
-        """The page at `path` with these filters; a traffic page names the pattern itself."""
+        """Return the address of `path` with these filters; a traffic page's path names the pattern."""
         values = {'page': 1, **({'pattern': self.pattern} if path == traffic_path(self.pattern) else {})}
         given = {name: value for name, value in asdict(self).items() if value and value != values.get(name)}
         return f'{path}?{urlencode(given)}' if given else path
 
     def query(self, size: int, *, trash: bool = False) -> RunQuery:
-        """The query for the journal, `size` runs a page, of the list or of the trash."""
+        """Return the journal query for a page of `size` runs, of the list or of the trash."""
         if self.status == UNENDED:
             status = tuple(status for status in Status if not status.ended)
         else:
@@ -149,7 +149,7 @@ class FilterBar:
     ) -> None:
         """Draw them; `patterns` maps names to titles, `on_change` gets the filters after each change.
 
-        With `one` there is always a pattern, and the page itself shows the selection.
+        With `one`, a pattern is always set, and the page itself shows the selection.
         """
         self._filters, self._on_change, self._setting = filters, on_change, False
         self._always = filters.pattern if one else ''
@@ -184,10 +184,10 @@ class FilterBar:
 
     def _fold(self) -> None:
         self._box.classes(toggle='folded')
-        self._say_folded()
+        self._show_hidden_count()
 
-    def _say_folded(self) -> None:
-        """The number of set filters that a narrow window hides."""
+    def _show_hidden_count(self) -> None:
+        """Show the number of active filters that a narrow window hides."""
         hidden = replace(self._filters, text='', pattern='' if self._always else self._filters.pattern)
         number = hidden.all.narrowing
         self._set.show(f'({number})' if number else '')
@@ -213,11 +213,11 @@ class FilterBar:
         self._tag.offer({'': 'Any tag'} | {tag: tag for tag in sorted(known, key=str.lower)})
 
     def pick(self, filters: Filters) -> None:
-        """Keep what was picked, which has no control here but one that drops it."""
+        """Store the selection, whose only control here is the button to clear it."""
         self._filters = filters
         self._picked.set_visibility(bool(filters.picked) and not self._always)
         self._count.show(filters.picked)
-        self._say_folded()
+        self._show_hidden_count()
 
     def show(self, shown: bool) -> None:
         """Show the filters, or hide them if there is nothing to filter."""
@@ -240,7 +240,7 @@ class FilterBar:
         read = self._filters if self._setting else self._collect()
         if read != replace(self._filters, page=1):
             self._filters = read
-            self._say_folded()
+            self._show_hidden_count()
             self._on_change(read)
 
     def _collect(self) -> Filters:

@@ -26,10 +26,10 @@ DENSE = 'Compact rows'
 
 
 class ListHead:
-    """The row above a list: a click on a header sorts by it, another one turns the order round."""
+    """The row above a list: a click on a header sorts by it, a second click reverses the order."""
 
     def __init__(self, filters: Filters, on_sort: Callable[[Filters], None], runs: ui.element) -> None:
-        """Draw it; `on_sort` gets the filters with another order, `runs` is what becomes dense."""
+        """Draw it; `on_sort` gets the filters with the new order, `runs` is the element to make dense."""
         self._on_sort, self._runs = on_sort, runs
         self._headers: dict[str, tuple[ui.element, Text]] = {}
         with ui.element('div').classes('run-heads') as self.element:
@@ -57,7 +57,7 @@ class ListHead:
             head.update()
 
     def add_up(self, page: RunPage) -> None:
-        """Say what all matching runs have used together."""
+        """Show the total usage of all matching runs."""
         used = page.usage
         spent = f' · {compact(used.total)} tokens · {cost_text(used)}' if used and page.total else ''
         self._totals.show(f'{count(page.total, "run")}{spent}' if page.total else '')

@@ -26,19 +26,19 @@ from ui.web.routing import traffic_path
 EVERY = 1.0
 """Seconds between queries of the journal."""
 PATIENCE = 1.0
-"""A page waits at most so many seconds for its runs."""
+"""Maximum seconds that a page waits for its runs."""
 REFOCUS = """setTimeout(() => {
     const rows = document.querySelectorAll('#%s .run-link');
     const free = document.activeElement.matches('body, .q-layout, main, section');
     if (free) rows[Math.min(%d, rows.length - 1)]?.focus();
 }, 100)"""
-"""Focus the row that was acted on, or replaces it, unless something else has the focus."""
+"""Focus the row that was acted on, or its replacement, unless something else has the focus."""
 TAGS_FROM = 200
-"""Tags of so many of the newest runs are offered."""
+"""Number of newest runs whose tags are offered."""
 
 
 class RunList:
-    """Runs on a page at `path`, which holds the filters in its address."""
+    """A list of runs on the page at `path`, whose address holds the filters."""
 
     def __init__(  # noqa: PLR0913  (all but the first two are named)
         self,
@@ -50,9 +50,9 @@ class RunList:
         trash: bool = False,
         bar: FilterBar | None = None,
     ) -> None:
-        """Draw the list, still empty: `load` fills it. With `trash` it lists deleted runs.
+        """Draw the list, empty until `load`. With `trash` it lists deleted runs.
 
-        With a `bar` elsewhere on the page, `narrow` is called when that changes.
+        If the `bar` is elsewhere on the page, its owner calls `narrow` when it changes.
         """
         self._backend, self._path, self._size, self._trash = backend, path, size, trash
         self.filters = filters
@@ -90,7 +90,7 @@ class RunList:
         self._pager.set_visibility(False)
 
     async def load(self) -> None:
-        """Fill the list and keep it up to date; returns after `PATIENCE` at the latest."""
+        """Fill the list and keep it up to date; return after `PATIENCE` at the latest."""
         task = create_page_task(self._card, self._begin(), 'list runs')
         await asyncio.wait({task}, timeout=PATIENCE)
 
@@ -119,7 +119,7 @@ class RunList:
             except EngineError as error:
                 self._complain(str(error))
                 return
-        if self._card.is_deleted:  # the page was left meanwhile
+        if self._card.is_deleted:  # the page was closed meanwhile
             return
         self._complain('')
         if asked is not self.filters:

@@ -1,4 +1,4 @@
-"""The list of runs, and the list of recently deleted ones."""
+"""The list of runs and the list of recently deleted runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.web.backend import Backend
 from ui.web.routing import serve_page
 
 SIZE = 25
-"""Runs on a page of the list."""
+"""Page size of the list."""
 
 
 def register(backend: Backend) -> None:

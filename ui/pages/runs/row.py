@@ -22,7 +22,7 @@ from ui.web.backend import Backend
 from ui.web.permission import may
 
 TAGS = 3
-"""At most so many tags are shown in a row."""
+"""Maximum number of tags shown in a row."""
 TICK = '(event) => emit([event.target.checked, event.shiftKey])'
 
 
@@ -33,12 +33,12 @@ class RowActions:
     menu: Callable[[RunRow], None]
     """Opens the menu of actions."""
     tick: Callable[[RunRow, bool, bool], None]
-    """It was ticked or unticked; the last argument is whether Shift was held."""
+    """Called when the row is ticked or unticked; the last argument is whether Shift was held."""
     star: Callable[[RunRow], Awaitable[None]]
 
 
 class RunRow:
-    """A row; `show` updates it in place, so that focus and menus stay."""
+    """A row; `show` updates it in place to preserve focus and menus."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class RunRow:
         self._ago.show(ago(info.created, now))
 
     def weigh(self, weight: DiskUsage) -> None:
-        """Show its size on disk."""
+        """Show the run's size on disk."""
         self._bytes.show(byte_size(weight.total))
         parts = {'history': weight.history, 'files': weight.files, 'recording': weight.recording}
         title = ', '.join(f'{name} {byte_size(number)}' for name, number in parts.items() if number)
@@ -144,12 +144,12 @@ class RunRow:
 
 
 def _cell() -> ui.element:
-    """A cell, for keys and screen readers; its control is laid out as if in the row itself."""
+    """Return a cell for keyboard and screen readers; its control is laid out as a child of the row."""
     return ui.element('div').classes('run-cell').props('role="gridcell"')
 
 
 def _show_number(place: Text, number: int, unit: str) -> None:
-    """Show a number; its unit is shown where no header above it says what it is."""
+    """Show a number; its unit is shown only where there is no column header."""
     set_attributes(place, data_unit=unit if number == 1 else f'{unit}s')
     place.show(compact(number))
 
@@ -180,7 +180,7 @@ def _facts(info: RunInfo, now: float) -> tuple[str, ...]:
 
 
 class RunMenu:
-    """The menu of rows, made when it is opened."""
+    """The menu of a row, created when it is opened."""
 
     def __init__(self, backend: Backend, actions: RunActions) -> None:
         """`actions` carries out the chosen action."""
@@ -195,7 +195,7 @@ class RunMenu:
             return
         info, self._row = row.info, row  # an earlier menu is closing and deletes itself
         with row.menu_button, menu(f'Actions for {info.title}') as opened:
-            # Else the browser would open a closing menu again by itself, which is then deleted.
+            # Otherwise the browser would reopen a closing menu, which is about to be deleted.
             self._open = opened.props('no-parent-event')
             opened.on('hide', lambda: self._on_close(opened))
             if info.deleted:
@@ -243,7 +243,7 @@ class RunMenu:
 
 
 def _item(icon: str, text: str, requires: str, action: Callable[[], Awaitable[None]], kind: str = '') -> None:
-    """An entry; none for those who lack what it requires."""
+    """Draw an entry, if the caller has the permission it requires."""
     if not may(requires):
         return
     with ui.element('button').classes(f'menu-item {kind}').props('type="button"') as element:

@@ -14,18 +14,18 @@ from ui.formatting.values import count
 from ui.web.permission import may
 
 KEYS = """(event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;  // such as back in the history
+    if (event.altKey || event.ctrlKey || event.metaKey) return;  // browser shortcuts such as Back
     const list = event.currentTarget, rows = [...list.querySelectorAll('.run')];
     const here = rows.indexOf(event.target.closest('.run')), last = rows.length - 1;
     const controls = (row) => [...row.querySelectorAll('[role=gridcell] > :not(:disabled)')];
     const tick = (row) => { const box = row.querySelector('.run-tick'); if (!box.checked) box.click(); };
     const moves = { ArrowDown: Math.min(here + 1, last), ArrowUp: Math.max(here - 1, 0), Home: 0, End: last };
     const turns = { ArrowRight: 1, ArrowLeft: -1 };
-    if (event.key === 'Tab') {  // all of the list is one stop: the browser now looks for the next one
+    if (event.key === 'Tab') {  // the list is one tab stop: make the browser skip its controls
         const all = rows.flatMap(controls);
         for (const one of all) one.tabIndex = -1;
         const back = () => { for (const one of all) one.removeAttribute('tabindex'); };
-        list.addEventListener('focusout', back, { once: true });  // before the next key comes
+        list.addEventListener('focusout', back, { once: true });  // before the next key press
         setTimeout(back);
     } else if (event.key === ' ' && event.target.matches('.run-link')) {
         event.preventDefault();
@@ -45,11 +45,11 @@ KEYS = """(event) => {
         (controls(next)[place] ?? next.querySelector('.run-link')).focus();
     }
 }"""
-"""Keys of the list, one stop of Tab: arrows move, with Shift they select; Space selects, Escape clears."""
+"""Keys of the list, a single tab stop: arrows move, with Shift they select; Space selects, Escape clears."""
 
 
 class Selection:
-    """The selected runs; only visible ones, so that nothing happens to hidden runs."""
+    """The selected runs, limited to visible ones so that bulk actions never affect hidden runs."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
@@ -57,7 +57,7 @@ class Selection:
         self._infos: dict[RunId, RunInfo] = {}
         self._ticked: set[RunId] = set()
         self._last: RunId | None = None
-        """The run that was ticked last: Shift selects a range from there."""
+        """The run that was ticked last, where a Shift range starts."""
 
     @property
     def runs(self) -> list[RunInfo]:
@@ -68,7 +68,7 @@ class Selection:
         return run in self._ticked
 
     def show(self, infos: Iterable[RunInfo]) -> None:
-        """Tell which runs the list shows, in order."""
+        """Set the runs that the list shows, in order."""
         self._infos = {info.id: info for info in infos}
         self._shown = list(self._infos)
         kept = self._ticked & self._infos.keys()
@@ -107,11 +107,11 @@ class BulkAction:
     icon: str
     act: Callable[[Sequence[RunInfo]], Awaitable[object]]
     requires: str
-    """What it does, by its name in the conductor: it is offered to those who may."""
+    """The conductor operation it performs; it is offered only to callers who may perform that."""
     kind: str = ''
     least: int = 1
     most: int | None = None
-    """The number of runs it accepts."""
+    """`least` and `most` are the numbers of runs it accepts."""
 
 
 class BulkBar:

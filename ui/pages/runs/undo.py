@@ -43,7 +43,7 @@ class Undo:
 
         back.on('click', take_back)
         close.on('click', lambda: self._end(toast))
-        toast.on('focusin', waits.cancel)  # no hurry for those who got there by keyboard
+        toast.on('focusin', waits.cancel)  # no time limit once the focus is in it
         with toast:
             ui.keyboard(press, ignore=['input', 'textarea'], repeating=False)
 

@@ -1,1 +1,1 @@
-"""Schedules and triggers: what starts runs by itself."""
+"""Schedules and triggers, which start runs automatically."""

@@ -1,4 +1,4 @@
-"""The forms of a schedule and of a trigger: their fields, and the records they stand for."""
+"""The forms of schedules and triggers: their fields, and the conversion to and from records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES: Mapping[str, str] = {
     'action.pattern': 'pattern',
     'files': 'files',
 }
-"""The field of a form for a field of a record, where they are not called alike."""
+"""Form fields by record field, where their names differ."""
 
 
 class _Fields(BaseModel):
@@ -45,7 +45,7 @@ class _Fields(BaseModel):
 
 
 class ScheduleFields(_Fields):
-    """What a person enters about a schedule."""
+    """The form of a schedule."""
 
     cron: str = Field(
         '',
@@ -68,7 +68,7 @@ class ScheduleFields(_Fields):
 
 
 class TriggerFields(_Fields):
-    """What a person enters about a trigger."""
+    """The form of a trigger."""
 
     kind: Literal['webhook', 'file'] = Field(
         'webhook',
@@ -88,7 +88,7 @@ class TriggerFields(_Fields):
 
 
 def with_patterns(fields: type[_Fields], catalog: Catalog) -> type[_Fields]:
-    """The form's model, with the patterns that there are."""
+    """Return the form's model with the available patterns."""
     titles = {name: pattern.title for name, pattern in sorted(catalog.patterns.items())}
     labels: dict[str, Any] = {'labels': titles}
     chosen: Any = (
@@ -99,7 +99,7 @@ def with_patterns(fields: type[_Fields], catalog: Catalog) -> type[_Fields]:
 
 
 def schedule_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a `Schedule`. Raises `InvalidInput`."""
+    """Return the fields of a `Schedule`. Raises `InvalidInput`."""
     every = given['every']
     return {
         'name': given['name'],
@@ -118,7 +118,7 @@ def schedule_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fields_of_schedule(one: Schedule) -> dict[str, Any]:
-    """The values of the form for a schedule."""
+    """Return the form's values for a schedule."""
     return {
         **_fields_of_action(one.name, one.action),
         'cron': next(iter(one.spec.cron), ''),
@@ -131,7 +131,7 @@ def fields_of_schedule(one: Schedule) -> dict[str, Any]:
 
 
 def trigger_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a `Trigger`. Raises `InvalidInput`."""
+    """Return the fields of a `Trigger`. Raises `InvalidInput`."""
     mapping = _json('mapping', given['mapping'])
     return {
         'name': given['name'],
@@ -143,7 +143,7 @@ def trigger_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fields_of_trigger(one: Trigger) -> dict[str, Any]:
-    """The values of the form for a trigger."""
+    """Return the form's values for a trigger."""
     return {
         **_fields_of_action(one.name, one.action),
         'kind': one.kind,
@@ -153,7 +153,7 @@ def fields_of_trigger(one: Trigger) -> dict[str, Any]:
 
 
 def field_at(path: str) -> str:
-    """The field of a form that stands for a place in a record."""
+    """Return the form field for a path in a record."""
     if path in NAMES:
         return NAMES[path]
     for begin, name in (

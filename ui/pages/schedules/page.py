@@ -1,4 +1,4 @@
-"""The page of schedules and triggers: when each is due next, and what became of the last times."""
+"""The page of schedules and triggers: next due times and recent outcomes."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def register(backend: Backend) -> None:
 
 
 class StarterList(ABC, Generic[T]):
-    """A list of what starts runs, with the dialog that adds or changes one."""
+    """A list of schedules or triggers, with the dialog to add or edit one."""
 
     PART: str
-    """Of the services."""
+    """Its service's name in permissions."""
     TITLE: str
     NEW: str
     EMPTY: str
@@ -85,27 +85,27 @@ class StarterList(ABC, Generic[T]):
 
     @abstractmethod
     async def load(self) -> Sequence[tuple[T, Sequence[Tick]]]:
-        """All of them, each with its last ticks."""
+        """Return all entries, each with its latest ticks."""
 
     @abstractmethod
     def model(self) -> type[BaseModel]:
-        """The fields of the form."""
+        """Return the form's model."""
 
     @abstractmethod
     def fill(self, one: T) -> dict[str, Any]:
-        """The values of the form for one."""
+        """Return the form's values for an entry."""
 
     @abstractmethod
     async def store(self, one: T | None, given: Mapping[str, Any]) -> str:
-        """Add or change one; returns a secret that is shown once, or ''. Raises `EngineError`."""
+        """Add or change an entry; return a secret to show once, or ''. Raises `EngineError`."""
 
     @abstractmethod
     def draw(self, one: T) -> None:
-        """Draw what it is."""
+        """Draw an entry's details."""
 
     @abstractmethod
     def actions(self, one: T) -> Mapping[str, Act]:
-        """What can be done with one, by the words of the button."""
+        """Return an entry's actions by button label."""
 
     async def look(self) -> None:
         """Bring the list up to date."""
@@ -207,20 +207,20 @@ class ScheduleList(StarterList[Schedule]):
     TITLE, NEW, EMPTY, ICON = 'Schedules', 'New schedule', 'No schedules yet.', 'schedule'
 
     async def load(self) -> Sequence[tuple[Schedule, Sequence[Tick]]]:
-        """All of them, each with its last ticks."""
+        """Return all entries, each with its latest ticks."""
         service = self._backend.services.schedules
         return [(one, await service.log(one.id, SHOWN_TICKS)) for one in await service.list()]
 
     def model(self) -> type[BaseModel]:
-        """The fields of the form."""
+        """Return the form's model."""
         return fields.with_patterns(fields.ScheduleFields, self._backend().catalog)
 
     def fill(self, one: Schedule) -> dict[str, Any]:
-        """The values of the form."""
+        """Return the form's values."""
         return fields.fields_of_schedule(one)
 
     async def store(self, one: Schedule | None, given: Mapping[str, Any]) -> str:
-        """Add or change one."""
+        """Add or change a schedule."""
         values = fields.schedule_of(given)
         service = self._backend.services.schedules
         await (service.change(one.id, **values) if one else service.add(Schedule(**values)))
@@ -238,7 +238,7 @@ class ScheduleList(StarterList[Schedule]):
             Text('span', f'Next: {told} {times[0]:%Z}', 'small num')
 
     def actions(self, one: Schedule) -> Mapping[str, Act]:
-        """What can be done with it."""
+        """Return its actions."""
         service = self._backend.services.schedules
 
         async def remove() -> None:
@@ -267,20 +267,20 @@ class TriggerList(StarterList[Trigger]):
     TITLE, NEW, EMPTY, ICON = 'Triggers', 'New trigger', 'No triggers yet.', 'bolt'
 
     async def load(self) -> Sequence[tuple[Trigger, Sequence[Tick]]]:
-        """All of them, each with its last ticks."""
+        """Return all entries, each with its latest ticks."""
         service = self._backend.services.triggers
         return [(one, await service.log(one.id, SHOWN_TICKS)) for one in await service.list()]
 
     def model(self) -> type[BaseModel]:
-        """The fields of the form."""
+        """Return the form's model."""
         return fields.with_patterns(fields.TriggerFields, self._backend().catalog)
 
     def fill(self, one: Trigger) -> dict[str, Any]:
-        """The values of the form."""
+        """Return the form's values."""
         return fields.fields_of_trigger(one)
 
     async def store(self, one: Trigger | None, given: Mapping[str, Any]) -> str:
-        """Add or change one; the secret of a new one is shown once."""
+        """Add or change a trigger; return the secret of a new one."""
         values, service = fields.trigger_of(given), self._backend.services.triggers
         if one:
             await service.change(one.id, **values)
@@ -288,14 +288,14 @@ class TriggerList(StarterList[Trigger]):
         return (await service.add(Trigger(**values))).secret
 
     def draw(self, one: Trigger) -> None:
-        """Draw what sets it off."""
+        """Draw the webhook's address or the files."""
         if one.kind == 'webhook':
             Text('code', f'POST /api/v1/triggers/{one.id}/webhook', 'small')
         else:
             Text('code', one.files, 'small')
 
     def actions(self, one: Trigger) -> Mapping[str, Act]:
-        """What can be done with it."""
+        """Return its actions."""
         service = self._backend.services.triggers
 
         async def remove() -> None:

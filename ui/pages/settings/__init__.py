@@ -1,1 +1,1 @@
-"""The settings page: endpoints, MCP servers, this machine, and retention."""
+"""The settings page: endpoints, coding agents, MCP servers, this machine, and retention."""

@@ -1,4 +1,4 @@
-"""External agents on the settings page: which are installed, what each may reach, and a test."""
+"""External agents on the settings page: installation, access, and a test of each."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ui.web.backend import Backend
 
 
 class ExternalAgentCards:
-    """The agents that can be used, as cards; and those that are not installed, with how to install them."""
+    """Cards of the installed agents, and a list of the others with their install commands."""
 
     def __init__(self, backend: Backend) -> None:
-        """Draw them; none is started."""
+        """Draw the cards; no agent is started."""
         Text('h2', 'Coding agents', id='agents')
         Text(
             'p',
@@ -39,7 +39,7 @@ class ExternalAgentCards:
 
 
 class AgentCard(TestCard[AgentHealth]):
-    """One agent; its test starts it in an empty folder, begins a session, and asks it nothing."""
+    """One agent; its test starts it in an empty folder and opens a session without a prompt."""
 
     def __init__(self, backend: Backend, info: AgentInfo) -> None:
         """Draw it."""
@@ -51,12 +51,12 @@ class AgentCard(TestCard[AgentHealth]):
         self.list(summary, info.keys)
 
     async def ask(self) -> AgentHealth:
-        """Begin a session."""
+        """Open a session."""
         here = self._backend()
         return await here.catalog.agents.test(self.name, here.sandbox)
 
     def judge(self, found: AgentHealth) -> CheckResult:
-        """The result of a test."""
+        """Return the result of a test."""
         if found.problem:
             return CheckResult(ok=False, detail=found.problem.removeprefix(f'{self.name}: '))
         return CheckResult(ok=True, detail=found.said)

@@ -1,4 +1,4 @@
-"""A card of something that can be tested: facts, test result, and what it offers."""
+"""A card for something testable: facts, test result, and what it offers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ui.formatting.values import short_duration
 T = TypeVar('T')
 
 MAX_PROBLEM = 220
-"""Longer problems are cut: some servers answer with a whole page."""
+"""Maximum characters of a problem: some servers answer with a whole page."""
 MAX_LISTED = 500
 
 
@@ -34,9 +34,9 @@ class CheckResult:
 
 
 class TestCard(Generic[T]):
-    """A card; a test changes its text in place and moves nothing around it."""
+    """A card; a test updates its text in place without shifting the layout around it."""
 
-    __test__ = False  # not one of pytest's
+    __test__ = False  # not a test case for pytest
 
     def __init__(self, name: str, facts: Mapping[str, str], problem: str) -> None:
         """Draw it; `problem` is why its configuration cannot work, or ''."""
@@ -79,7 +79,7 @@ class TestCard(Generic[T]):
         raise NotImplementedError
 
     def judge(self, found: T) -> CheckResult:
-        """The result of the test."""
+        """Return the result of the test."""
         raise NotImplementedError
 
     async def test(self) -> None:
@@ -87,7 +87,7 @@ class TestCard(Generic[T]):
         await self.test_with(self.ask(), 'Waiting for an answer…')
 
     async def test_with(self, asking: Coroutine[Any, Any, T], meanwhile: str) -> None:
-        """Show the result of `asking`, and `meanwhile` until it has come; one at a time."""
+        """Show the result of `asking`, and `meanwhile` until then; ignored while a test is running."""
         if self._task is not None:
             asking.close()
             return

@@ -22,7 +22,7 @@ TITLES: Any = {
     'vllm': 'vLLM',
     'llamacpp': 'llama.cpp',
 }
-"""Names of providers that are more than a capital and small letters."""
+"""Names of providers that cannot be derived by capitalization."""
 KEY_HELP = (
     'A reference, never the key itself: env:NAME for an environment variable, or '
     'keyring:SERVICE/USER. Leave empty for the provider’s default.'
@@ -41,7 +41,7 @@ class ConnectDialog(SectionDialog):
     TITLE = 'Connect a model'
 
     def model(self) -> type[BaseModel]:
-        """The form; which providers there are is known only here."""
+        """Return the form's model, built here because it lists the known providers."""
         names: Any = Literal[(*PROVIDERS, OTHER)]
         other = 'Choose “Other” for any server that speaks the OpenAI chat completions protocol.'
         called = 'Models are listed as name/model. Leave empty to use the provider’s name.'
@@ -70,7 +70,7 @@ class ConnectDialog(SectionDialog):
         )
 
     def fill(self, name: str, section: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Values of the form for an endpoint that exists."""
+        """Return the form's values for an existing endpoint."""
         known = str(section.get('provider') or name)
         return {
             'provider': known if known in PROVIDERS else OTHER,
@@ -79,7 +79,7 @@ class ConnectDialog(SectionDialog):
         }
 
     def values(self, given: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        """The name and the entries to write."""
+        """Return the name and the entries to write."""
         chosen = '' if given.provider == OTHER else given.provider
         name = given.name or chosen
         return name, {
@@ -90,13 +90,13 @@ class ConnectDialog(SectionDialog):
         }
 
     async def test(self, name: str) -> tuple[str, str]:
-        """What is wrong with it, or ''; and what it offers."""
+        """Return the endpoint's problem, or '', and a sentence on what it offers."""
         health = await self._backend().catalog.registry.test(name)
         return health.problem, f'{name} answers and offers {count(len(health.models), "model")}.'
 
 
 def _require_for_other(text: str, info: ValidationInfo) -> str:
-    """An endpoint of no known provider has no default name and address."""
+    """Require name and address for an unknown provider, which has no defaults."""
     if info.data.get('provider') == OTHER and not text:
         raise ValueError('Fill this in.')
     return text

@@ -1,4 +1,4 @@
-"""Connecting an MCP server: the dialog for programs started here, and for addresses."""
+"""Connecting an MCP server: the dialog for local programs and for addresses."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ServerFields(BaseModel):
     oauth: bool = Field(
         False,
         title='Sign in with OAuth',
-        description='A browser asks you to sign in; tokens are kept beside the configuration',
+        description='A browser asks you to sign in; tokens are stored next to the configuration',
         json_schema_extra=BY_ADDRESS,
     )
     tools: list[str] = Field(
@@ -74,7 +74,7 @@ class ServerFields(BaseModel):
     @field_validator('command', 'url')
     @classmethod
     def _require(cls, text: str, info: ValidationInfo) -> str:
-        """The one that the chosen way needs; a command must be readable."""
+        """Require the field of the chosen connection; a command must also parse."""
         needed = 'program' if info.field_name == 'command' else 'address'
         if info.data.get('way') == needed and not (shlex.split(text) if needed == 'program' else text):
             raise ValueError('Fill this in.')
@@ -97,11 +97,11 @@ class ConnectServerDialog(SectionDialog):
     TITLE = 'Connect an MCP server'
 
     def model(self) -> type[BaseModel]:
-        """The form."""
+        """Return the form's model."""
         return ServerFields
 
     def fill(self, name: str, section: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Values of the form for a server that exists."""
+        """Return the form's values for an existing server."""
         command = [str(section.get('command', '')), *map(str, section.get('args', ()))]
         return {
             'name': name,
@@ -116,7 +116,7 @@ class ConnectServerDialog(SectionDialog):
         }
 
     def values(self, given: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        """The name and the entries to write: those of the other way of reaching it are removed."""
+        """Return the name and the entries to write; those of the other kind of connection are removed."""
         program = given.way == 'program'
         command, *arguments = shlex.split(given.command) if program else ['']
         oauth = section.get('oauth') if given.oauth and section.get('oauth') else given.oauth
@@ -132,7 +132,7 @@ class ConnectServerDialog(SectionDialog):
         }
 
     async def test(self, name: str) -> tuple[str, str]:
-        """What is wrong with it, or ''; and what it offers."""
+        """Return the server's problem, or '', and a sentence on what it offers."""
         health = await self._backend().catalog.mcp.test(name)
         return health.problem, f'{name} is available and offers {count(len(health.tools), "tool")}.'
 

@@ -1,4 +1,4 @@
-"""Endpoints on the settings page: where models come from, with a test for each."""
+"""Endpoints on the settings page: the sources of models, with a test of each."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Endpoints:
         self._draw_unused()
 
     def _draw_loaded(self) -> None:
-        """The models that need no endpoint."""
+        """Draw the models that need no endpoint."""
         for name, model in self._backend().catalog.models.items():
             with ui.element('li').classes('card endpoint'), ui.element('div').classes('endpoint-head'):
                 Text('h3', name, 'mono')
@@ -114,7 +114,7 @@ class Endpoints:
                 empty_state('cloud_off', 'No live model is configured; the scripted model plays all roles.')
 
     def _redraw(self) -> None:
-        """Draw all cards anew: the configuration has changed."""
+        """Redraw all cards after the configuration has changed."""
         for card in self._cards.values():
             card.delete()
         self._cards.clear()
@@ -138,7 +138,7 @@ class Endpoints:
 
 
 class EndpointCard(TestCard[EndpointHealth]):
-    """One endpoint: what is known of it, a test, and its models."""
+    """One endpoint: its facts, a test, and its models."""
 
     def __init__(self, backend: Backend, offered: EndpointInfo) -> None:
         """Draw it; it is not contacted yet."""
@@ -162,7 +162,7 @@ class EndpointCard(TestCard[EndpointHealth]):
         return await self._backend().catalog.registry.test(self.name)
 
     def judge(self, health: EndpointHealth) -> CheckResult:
-        """The result of a listing."""
+        """Return the result of a listing."""
         if health.problem:
             problem = health.problem.removeprefix(f'{self.name}: ')
             return CheckResult(ok=False, detail=problem, hint=HINTS.get(health.kind, ''))
@@ -178,7 +178,7 @@ class EndpointCard(TestCard[EndpointHealth]):
 
 
 def _limits(offered: EndpointInfo) -> str:
-    """What it is asked at most, over all runs."""
+    """Return the endpoint's rate limits, shared by all runs."""
     facts = [f'{count(offered.at_once, "call")} at a time' if offered.at_once else '']
     if offered.requests_per_minute:
         facts.append(f'{count(offered.requests_per_minute, "request")} a minute')

@@ -50,7 +50,7 @@ VARIABLES = (
 
 
 class CommandSandbox:
-    """Whether agents' commands can run here, and with what limits."""
+    """The status and permissions of the sandbox for agents' commands."""
 
     def __init__(self, backend: Backend) -> None:
         """Draw it; `load` checks."""
@@ -75,7 +75,7 @@ class CommandSandbox:
                         Text('dd', f'{"On: allows" if on else "Off. Set it to 1 to allow"} {allows}')
 
     async def load(self) -> None:
-        """Check the sandbox, unless that has been done."""
+        """Check the sandbox, unless it has been checked."""
         problem = await self._sandbox.problem()
         if self._pill.is_deleted:
             return
@@ -149,7 +149,7 @@ class StorageFacts:
         if places is None:
             return
         for text, path in ((self._database, places.database), (self._files, self._backend().workspaces.root)):
-            if isinstance(path, str):  # On a server, which knows.
+            if isinstance(path, str):  # a database server, whose size is not measured
                 continue
             found = await asyncio.to_thread(_size, path)
             if text.is_deleted:

@@ -1,4 +1,4 @@
-"""Retention: the policy, what it would delete now, and disk usage."""
+"""Retention: the policy, a preview of what it would delete, and disk usage."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ui.web.permission import may
 
 MAX_SHOWN = 5
 LISTED = 8
-"""At most so many of the runs to delete are listed."""
+"""Maximum number of runs to delete that are listed."""
 
 
 class RetentionSettings:
-    """Retention settings; measured after the page is shown, since large folders take time."""
+    """Retention settings; usage is measured after the page is shown because large folders take time."""
 
     def __init__(self, backend: Backend) -> None:
         """Draw it; `load` measures."""
@@ -112,7 +112,7 @@ class RetentionSettings:
         idle = self._backend().retention.idle
         total = byte_size(sum(item.bytes for item in taken))
         sentence = (
-            f'Now it would delete {count(len(taken), "run")}, {total}.' if taken else 'Nothing to delete now.'
+            f'It would now delete {count(len(taken), "run")}, {total}.' if taken else 'Nothing to delete now.'
         )
         self._told.show('Without a policy, nothing is deleted automatically.' if idle else sentence)
         self._apply.set_visibility(bool(taken))

@@ -1,4 +1,4 @@
-"""A dialog that adds a section to the configuration file, tests it, edits or removes it."""
+"""A dialog to add, test, edit or remove a section of the configuration file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ui.web.backend import Backend
 
 
 def must_match(pattern: str, problem: str) -> AfterValidator:
-    """Accepts an empty text and one that matches; of any other, the form says the problem at its field."""
+    """Return a validator that accepts empty or matching text; for any other, the field shows `problem`."""
 
     def check(text: str) -> str:
         if text and not re.fullmatch(pattern, text):
@@ -34,7 +34,7 @@ Address = Annotated[str, must_match(r'https?://.+', 'Must begin with http:// or 
 
 
 class SectionDialog(ABC):
-    """Adds a section or edits one; a test follows, and says what is wrong."""
+    """Adds or edits a section, then tests it and shows any problem."""
 
     KIND: Any
     """The kind of section (`engine.configuration.editing.Kind`)."""
@@ -47,22 +47,22 @@ class SectionDialog(ABC):
 
     @abstractmethod
     def model(self) -> type[BaseModel]:
-        """The fields of the form."""
+        """Return the form's model."""
 
     @abstractmethod
     def fill(self, name: str, section: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Values of the form for a section that exists."""
+        """Return the form's values for an existing section."""
 
     @abstractmethod
     def values(self, given: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        """The name and the entries to write."""
+        """Return the name and the entries to write."""
 
     @abstractmethod
     async def test(self, name: str) -> tuple[str, str]:
-        """What is wrong with it, or '', and what to say if nothing is."""
+        """Return the section's problem, or '', and the message for success."""
 
     async def open(self, name: str = '') -> None:
-        """Ask for a new one, or show the one of this name."""
+        """Open the dialog for a new section, or for the one of this name."""
         try:
             section = self._backend().catalog.section(self.KIND, name) if name else {}
         except EngineError as error:

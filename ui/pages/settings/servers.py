@@ -1,4 +1,4 @@
-"""MCP servers on the settings page: what is configured, a test, and the tools of each."""
+"""MCP servers on the settings page: the configuration, a test, and the tools of each."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ class ServerCard(TestCard[ServerHealth]):
                 )
 
     async def _sign_in(self) -> None:
-        """Sign in in another window of the browser, which must run on the server's machine."""
+        """Sign in through another browser window; the browser must run on the server's machine."""
         await self.test_with(
             self._backend().catalog.mcp.sign_in(self.name, self._open), 'Sign in in the window that opens.'
         )
         self._link.clear()
 
     async def _open(self, url: str) -> None:
-        """Show where to sign in; a browser that blocks the window still has the link."""
+        """Open the sign-in page, and show a link in case the browser blocks the window."""
         self._link.clear()
         with self._link, link(url, 'small', target='_blank', rel='noopener noreferrer'):
             Text('span', 'Open the sign-in page')
@@ -76,7 +76,7 @@ class ServerCard(TestCard[ServerHealth]):
         return await self._backend().catalog.mcp.test(self.name)
 
     def judge(self, found: ServerHealth) -> CheckResult:
-        """The result of a listing."""
+        """Return the result of a listing."""
         if found.problem:
             return CheckResult(ok=False, detail=found.problem.removeprefix(f'MCP server {self.name}: '))
         self._show(found)

@@ -1,4 +1,4 @@
-"""The workers of a fleet: what each executes, what waits for one and why; drain one."""
+"""The workers of a fleet: their runs, the runs that wait for one and why, and draining."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from ui.web.routing import serve_page
 
 WORKERS = '/workers'
 EVERY = 2.0
-"""Seconds between two looks."""
+"""Polling interval in seconds."""
 DRAIN = 'fleet.drain'
 MAX_RUNS = 12
-"""Runs of a worker that are named."""
+"""Maximum number of runs named for each worker."""
 START = 'hemicycle worker --temporal HOST:PORT --database postgresql://…'
 ALONE = 'This server executes its runs itself. With --temporal, workers do, and this page lists them.'
 
@@ -47,22 +47,22 @@ def register(backend: Backend) -> None:
 
 
 class Workers:
-    """Both lists; each is drawn anew only when it changes.
+    """The lists of workers and of waiting runs, redrawn only when they change.
 
     Args:
-        backend: says who looks.
-        fleet: what is shown.
+        backend: identifies the caller.
+        fleet: the fleet to show.
     """
 
     def __init__(self, backend: Backend, fleet: FleetView) -> None:
         self._backend, self._fleet = backend, fleet
         self._shown: object = None
         self._titles: dict[RunId, str] = {}
-        """Titles of runs; '' if whoever looks may not know of one, which is private."""
+        """Titles of runs; '' for a private run that the caller may not see."""
         self._place = ui.element('div').classes('workers').props('data-redrawn')
 
     async def look(self) -> None:
-        """Show the fleet as it is now."""
+        """Refresh both lists."""
         try:
             workers, waiting = await self._fleet.workers(), await self._fleet.waiting()
         except EngineError as error:
@@ -74,7 +74,7 @@ class Workers:
         for run in {one.run for worker in workers for one in worker.runs[:MAX_RUNS]} - self._titles.keys():
             self._titles[run] = await self._title(run)
         now = self._backend().clock.now()
-        times = [moment(worker.started, now) for worker in workers]  # they change by themselves
+        times = [moment(worker.started, now) for worker in workers]  # these change as time passes
         self._show((workers, seen, times), lambda: self._draw(workers, seen, times))
 
     async def _title(self, run: RunId) -> str:
@@ -160,7 +160,7 @@ class Workers:
 
 
 def _draw_service(worker: WorkerInfo) -> None:
-    """Which runs it takes: labels and patterns, with their versions to look up."""
+    """Draw which runs it accepts: labels and patterns, with their versions in a tooltip."""
     for name in worker.labels:
         Text('span', name, 'chip')
     versions = '\n'.join(f'{name} {version}' for name, version in sorted(worker.patterns.items()))

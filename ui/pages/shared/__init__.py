@@ -1,1 +1,1 @@
-"""What several pages use: links, not-found pages, pickers and confirmations."""
+"""Parts shared by several pages: open requests, error pages, pickers and confirmations."""

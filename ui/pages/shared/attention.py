@@ -1,4 +1,4 @@
-"""What waits for a person, in any run: counted on every page, and answered in place."""
+"""Requests that wait for a person, in any run: counted on every page, and answered in place."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ui.services.inbox import InboxItem, question_path
 from ui.web.backend import Backend
 
 EVERY = 1.0
-"""Seconds between looks at the journal, over all pages."""
+"""Polling interval in seconds, shared by all pages of a caller."""
 MAX_SHOWN = 20
 MINUTES = 5
 TITLE = """const bare = document.title.replace(/^\\(\\d+\\) /, "");
 document.title = %d ? `(%d) ${bare}` : bare;"""
 NOTIFY = 'window.hemicycleAsks?.(%s)'
-"""Has the browser notify the person, if they want that."""
+"""Shows browser notifications, if the user has turned them on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One thing that a person is asked for."""
+    """One request to a person."""
 
     id: str
     digest: str
@@ -38,22 +38,22 @@ class Request:
     leaf: str = ''
     """The state that waits for an approval; '' if it is something else."""
     calls: str = ''
-    """What would run, on one line."""
+    """The arguments of the calls to approve, on one line."""
     out_of_time: bool = False
 
 
 class Attention:
-    """The requests of all runs that one caller sees: one look a second serves all their pages."""
+    """The requests that one caller may see; one poll a second serves all the caller's pages."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._looked = 0.0
         self.requests: Sequence[Request] = ()
-        """The oldest ones."""
+        """The oldest ones, at most `MAX_SHOWN`."""
         self.total = 0
 
     async def look(self) -> None:
-        """Bring the requests up to date, unless that was done a moment ago."""
+        """Refresh the requests, unless that was done less than half an interval ago."""
         now = self._backend().clock.now()
         if now - self._looked < EVERY / 2:
             return
@@ -61,7 +61,7 @@ class Attention:
         try:
             page = await self._backend.services.inbox.list()
         except EngineError:
-            return  # the list of runs says so
+            return  # the list of runs reports it
         self.total = len(page.items)
         self.requests = [_request(item) for item in page.items[:MAX_SHOWN]]
 
@@ -75,7 +75,7 @@ class Attention:
         self._looked = 0.0
 
     def draw(self) -> None:
-        """Draw the counter for the navigation, with the list that it opens."""
+        """Draw the navigation's counter and the list that it opens."""
         with button('', icon='front_hand', kind='attention').classes(remove='icon') as opener:
             words, count = Text('span', '', 'wide-only'), Text('span', '', 'narrow-only')
             with (
@@ -110,19 +110,19 @@ class Attention:
             await self.look()
             show()
 
-        show()  # what another page has just found
-        ui.timer(EVERY, look, immediate=False)  # an immediate timer has the page sent half-drawn
+        show()  # requests that another page has just loaded
+        ui.timer(EVERY, look, immediate=False)  # an immediate timer would send the page half-drawn
 
 
 class Attentions:
-    """One look for each caller: what waits in a private run concerns its author alone."""
+    """One `Attention` for each caller, since not everyone may see requests of private runs."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._known: dict[str, Attention] = {}
 
     def __call__(self) -> Attention:
-        """The requests that whoever is served here may see."""
+        """Return the requests that the current caller may see."""
         return self._known.setdefault(self._backend.caller.name, Attention(self._backend))
 
 
@@ -136,7 +136,7 @@ class RequestList:
         self._list = ui.element('ul').classes('requests').props('data-redrawn')
 
     def show(self) -> None:
-        """Show the requests as they are now."""
+        """Show the current requests."""
         if self._attention.requests == self._shown:
             return
         self._shown = list(self._attention.requests)

@@ -15,7 +15,7 @@ from ui.formatting.values import ago, count, status_text
 from ui.web.routing import compare_path
 
 MAX_RUNS = 30
-"""At most so many runs of each kind are offered."""
+"""Maximum number of runs offered in each group."""
 KEYS = """(event) => {
     const picks = [...event.currentTarget.querySelectorAll('.pick')];
     const here = picks.indexOf(event.target.closest('.pick'));
@@ -32,7 +32,7 @@ OTHERS, FOUND = 'Same pattern', 'Results'
 
 
 async def choose_other(conductor: Conductor, info: RunInfo, name: str = 'A') -> None:
-    """Ask which run to compare with; choosing one opens the page. `name` is the place of `info`: A or B."""
+    """Open a picker of runs to compare with; a choice opens the page, with `info` as run `name` (A or B)."""
     picker = _Picker(conductor, info, name)
     with dialog_frame(f'Compare “{info.title}” with…') as dialog:
         await picker.draw()
@@ -64,10 +64,10 @@ class _Picker:
         except EngineError as error:
             groups, problem = {}, f'Runs cannot be loaded: {error}'
         if text != self._asked or self._root.is_deleted:
-            return  # The search has changed meanwhile, or the dialog is closed.
+            return  # the search has changed meanwhile, or the dialog is closed
         none = problem or ('No runs match.' if text else ALONE)
         if (groups, none) == self._drawn:
-            return  # One of them may have the focus.
+            return  # redrawing would drop the focus
         self._drawn = groups, none
         self._root.clear()
         now = self._conductor.clock.now()
@@ -104,7 +104,7 @@ class _Picker:
 
 
 async def relatives(conductor: Conductor, info: RunInfo) -> dict[str, list[RunInfo]]:
-    """Other runs by relation: ancestors and forks, then the same pattern; newest first."""
+    """Return other runs by relation: ancestors and forks, then the same pattern; newest first."""
     groups: dict[str, list[RunInfo]] = {title: [] for title in (*FAMILY, OTHERS)}
     members = (await conductor.lineage(info.id)).members()
     family = [other.info for _, other in members if other.run != info.id]
@@ -118,7 +118,7 @@ async def relatives(conductor: Conductor, info: RunInfo) -> dict[str, list[RunIn
 
 
 async def search_runs(conductor: Conductor, info: RunInfo, text: str) -> dict[str, list[RunInfo]]:
-    """Other runs of any pattern that match a search, or the one with that id."""
+    """Return other runs of any pattern that match a search, or have that id."""
     page = await conductor.runs(RunQuery(text=text, limit=MAX_RUNS + 2))
     infos = [other for other in page.runs if other.id != info.id]
     if text != info.id and text not in {other.id for other in infos}:

@@ -24,7 +24,7 @@ from ui.web.routing import tool_path
 log = logging.getLogger('hemicycle')
 
 MAX_NAMED = 80
-"""Characters shown of a name that leads nowhere."""
+"""Maximum characters shown of an unknown name."""
 
 
 def register(backend: Backend) -> None:
@@ -32,7 +32,7 @@ def register(backend: Backend) -> None:
 
     @app.exception_handler(404)
     async def not_found(request: Request, error: Exception) -> Response:
-        # Where nothing matched, the endpoint is what the pages are mounted as.
+        # If no route matched, the endpoint is the app that the pages are mounted as.
         if request.scope.get('endpoint') not in (None, app) and isinstance(error, HTTPException):
             return await http_exception_handler(request, error)  # a file or an API, not a page
         with Client(page(''), request=request) as client:
@@ -56,14 +56,14 @@ def register(backend: Backend) -> None:
 
 
 def unknown_address(path: str) -> None:
-    """The page for an unknown address."""
+    """Draw the page for an unknown address."""
     with frame('Not found'), _body('explore_off', 'Page not found'):
         Text('p', f'There is nothing at {clip(path, MAX_NAMED)}.', 'muted')
         _ways()
 
 
 def unknown_pattern(backend: Backend, name: str) -> None:
-    """The page for an unknown pattern, with the known ones."""
+    """Draw the page for an unknown pattern, with the known ones."""
     ui.context.client.status_code = 404
     with frame('Unknown pattern'), _body('explore_off', f'There is no pattern “{clip(name, MAX_NAMED)}”'):
         patterns = backend().catalog.patterns
@@ -76,7 +76,7 @@ def unknown_pattern(backend: Backend, name: str) -> None:
 
 
 def unknown_tool(backend: Backend, name: str) -> None:
-    """The page for an unknown tool, with the known ones."""
+    """Draw the page for an unknown tool, with the known ones."""
     ui.context.client.status_code = 404
     with frame('Unknown tool'), _body('explore_off', f'There is no tool “{clip(name, MAX_NAMED)}”'):
         Text('p', 'Available tools:' if backend().catalog.tools else 'No tool could be loaded.', 'muted')
@@ -88,7 +88,7 @@ def unknown_tool(backend: Backend, name: str) -> None:
 
 
 def read_error(error: EngineError) -> None:
-    """The page for an unknown run, or for a journal that is damaged or cannot be read at present."""
+    """Draw the page for an unknown run or pattern, or for a damaged or unavailable journal."""
     if isinstance(error, UnknownRun):
         _unknown_run(error.run)
     elif isinstance(error, UnknownPattern):
@@ -114,7 +114,7 @@ def _no_pattern(problem: str) -> None:
 
 
 def unknown_step(info: RunInfo, error: UnknownStep) -> None:
-    """The page for an unknown step, with a link to the last one."""
+    """Draw the page for an unknown step, with a link to the last one."""
     ui.context.client.status_code = 404
     with frame('Unknown step'), _body('explore_off', 'Unknown step'):
         Text('p', f'{clip(info.title or info.id, MAX_NAMED)}: {clip(str(error), MAX_NAMED)}.', 'muted')

@@ -13,12 +13,12 @@ from ui.components.theme import button, notice
 from ui.components.widgets import Text, link
 
 LOOKED_AT = 60
-"""Recordings are looked for among so many of the newest runs."""
+"""Number of newest runs searched for recordings."""
 OFFERED = 8
 
 
 async def recordings(conductor: Conductor, pattern: str) -> list[RunInfo]:
-    """The newest recorded runs of a pattern; none if the journal cannot be read."""
+    """Return the newest recorded runs of a pattern; none if the journal cannot be read."""
     try:
         page = await conductor.runs(RunQuery(pattern=pattern, limit=LOOKED_AT))
     except EngineError:
@@ -27,12 +27,12 @@ async def recordings(conductor: Conductor, pattern: str) -> list[RunInfo]:
 
 
 def is_recorded(info: RunInfo) -> bool:
-    """Whether a run's model replies were recorded."""
+    """Return whether a run's model replies were recorded."""
     return bool(info.options.get('record'))
 
 
 class RecordingPicker:
-    """Shows which recording answers, with a way back to calling models."""
+    """Shows the recording that is replayed, with a button to call models instead."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         """Draw nothing until `take`."""

@@ -1,4 +1,4 @@
-"""Reruns a run, or retries it from its last good step, after confirming the cost."""
+"""Rerunning a run, or retrying it from its last good step, after confirming the cost."""
 
 from __future__ import annotations
 

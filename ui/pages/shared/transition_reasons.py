@@ -1,4 +1,4 @@
-"""Why a transition was taken or not: each edge with its guards as questions, and what they read."""
+"""Why a transition was taken or not: each edge with its guards as questions, and the data they read."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ class GuardReasons:
     """Explanations of guards, at the step that is shown."""
 
     def __init__(self, conductor: Conductor, run: RunId) -> None:
-        """Nothing is known before `load`."""
+        """Start without explanations; `load` loads them."""
         self._conductor, self._run = conductor, run
         self._explanations: GuardExplanations | None = None
         self.step: Transition | None = None
-        """None is before the first."""
+        """None before the first step."""
         self.before: Mapping[str, Any] = {}
         """The run's data before the step."""
 
     async def load(self) -> None:
-        """Load what the pattern's guards read."""
+        """Load the explanations of the pattern's guards."""
         self._explanations = await self._conductor.explain_guards(self._run)
 
     def show(self, step: Transition | None, before: Mapping[str, Any]) -> None:
-        """Go to another step, given the data before it."""
+        """Set the step to explain, and the data before it."""
         self.step, self.before = step, before
 
     def draw(self, edge: EdgeShape, guard: str, *, wanted: bool, value: bool | None) -> None:
-        """Draw one guard of an edge as a question, the answer, and what it read.
+        """Draw one guard of an edge as a question, with its answer and the data it read.
 
         Args:
-            edge: the edge that asks it.
+            edge: the edge it guards.
             guard: its name.
             wanted: the answer that lets the edge be taken.
             value: the answer at this step; None if it was not evaluated.
@@ -55,7 +55,7 @@ class GuardReasons:
 
 
 def draw_outcome(way: EdgeOutcome, shape: Shape, reasons: GuardReasons) -> None:
-    """Draw an edge that could have been taken: whether it was, and what its guards answered."""
+    """Draw a candidate edge: whether it was taken, and the answers of its guards."""
     ends = shape.state(way.edge.dest)
     failing = way.taken and ends is not None and ends.kind == 'final' and ends.outcome == 'failed'
     blocked = any(guard.value is not guard.wanted for guard in way.guards)

@@ -1,1 +1,1 @@
-"""The page of tools: who uses them, and trying one by hand."""
+"""The tools page: tools, the roles that use them, and a form to try each."""

@@ -29,14 +29,14 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUser:
-    """An agent of a pattern, as one who uses a tool."""
+    """An agent of a pattern that uses a tool."""
 
     pattern: type[Pattern]
     agent: AgentInfo
 
 
 def all_agents(catalog: Catalog) -> list[ToolUser]:
-    """The agents of all patterns, each role once."""
+    """Return the agents of all patterns, each role once."""
     found: dict[tuple[str, str, tuple[str, ...]], ToolUser] = {}
     for pattern in catalog.patterns.values():
         for agent in agents_of(pattern):
@@ -45,12 +45,12 @@ def all_agents(catalog: Catalog) -> list[ToolUser]:
 
 
 def tool_users(catalog: Catalog, tool: str) -> list[ToolUser]:
-    """Who uses a tool."""
+    """Return the users of a tool."""
     return [user for user in all_agents(catalog) if tool in user.agent.tools]
 
 
 def draw_flags(tool: Tool) -> None:
-    """Draw what a call may do, as flags."""
+    """Draw the flags of a tool: side effects, MCP server, approval."""
     with ui.element('span').classes('flags'):
         if tool.side_effects:
             _flag('edit', 'Side effects', 'wait')
@@ -97,7 +97,7 @@ class ToolList:
         self._show()
 
     def draw_servers(self) -> None:
-        """Draw a place for tools of MCP servers, at the end, so that nothing moves when they load."""
+        """Draw a section for tools of MCP servers, at the end so that loading them shifts nothing."""
         if self._backend().catalog.mcp.names:
             with ui.element('section').classes('section').props('aria-labelledby="mcp"'):
                 Text('h2', 'From MCP servers', id='mcp')

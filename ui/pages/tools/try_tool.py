@@ -37,14 +37,14 @@ MODEL = Field(
     help='Model that answers the tool’s own requests, in the agent’s place: endpoint/model',
 )
 LISTED = 40
-"""At most so many files of the scratch folder are listed."""
+"""Maximum number of files of the scratch folder that are listed."""
 
 
 class TryTool:
     """The form of one tool; calls run as an agent's would, in a scratch folder per person."""
 
     def __init__(self, backend: Backend, tool: Tool, off: str = '') -> None:
-        """Draw it; `off` is why it cannot be used here."""
+        """Draw the form; `off` is why the tool cannot be used here, or ''."""
         self._tool, self._task, self._registry = tool, None, backend().catalog.registry
         self._scratch: Scratch = backend.scratch(str(app.storage.browser['id']))
         with ui.element('div').classes('card trying') as box:
@@ -89,7 +89,7 @@ class TryTool:
         elif tool.side_effects:
             Text('p', 'It only changes files in your scratch folder.', 'muted')
         else:
-            Text('p', 'It runs as for an agent, in your scratch folder.', 'muted')
+            Text('p', 'It runs as it would for an agent, in your scratch folder.', 'muted')
 
     def _draw_model(self) -> ModelControl:
         control = ModelControl(MODEL, on_change=self._say_cost, on_leave=self._say_cost)
@@ -104,7 +104,7 @@ class TryTool:
         self._cost.show(f'Live: {cost_of_calls(self._registry, [named])}' if live else SIMULATED)
 
     def _named_model(self) -> str:
-        """The model to ask; '' for a tool that asks none."""
+        """Return the model to call; '' for a tool that calls none."""
         return (str(self._model.raw).strip() or PLAYED) if self._model else ''
 
     async def _offer_models(self, control: ModelControl) -> None:

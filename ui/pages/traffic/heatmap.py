@@ -22,14 +22,14 @@ from ui.pages.traffic.heatmap_data import Heat
 SCALE_HELP: dict[Mode, str] = {
     'often': 'Shade: how often a run visits a state. Width: how often an edge was taken.',
     'long': 'Shade: the median time that a run spends in a state, without pauses.',
-    'fails': 'Shade: the share of runs there for which something failed or expired (⚠: how many).',
+    'fails': 'Shade: the share of a state’s runs with a failure or timeout there (⚠: how many).',
 }
 SHOWN: dict[Mode, Callable[[float], str]] = {'often': '{:.1f}×'.format, 'long': duration, 'fails': percent}
 """The format of values, by mode."""
 
 
 def _first(shape: Shape) -> frozenset[str]:
-    """What is folded at first: agents, which are alike inside, and whatever would be too small."""
+    """Return the states folded at first: agents, which look alike inside, and those drawn too small."""
     return default_folds(shape) | agent_paths(shape)
 
 
@@ -80,7 +80,7 @@ class Heatmap:
             self._drawing.show(await svg(shape, folded=self.folded, wide=True))
 
     def show(self, heat: Heat, picked: str) -> None:
-        """Put heat on the chart; `picked` is the selected state or edge, or ''."""
+        """Overlay heat on the chart; `picked` is the selected state or edge, or ''."""
         hottest, widest = scale_ends(heat, self.mode)
         self._told.show(SCALE_HELP[self.mode])
         self._states.show(f'0 to {SHOWN[self.mode](hottest)}' if hottest else 'none')

@@ -21,7 +21,7 @@ VALUES: dict[Mode, Callable[[StateHeat], float]] = {
 
 
 def heat_layer(heat: Heat, mode: Mode) -> Layer:
-    """The layer that is put on the diagram."""
+    """Return the overlay layer for the diagram."""
     hottest, widest = scale_ends(heat, mode)
     return {
         'states': {state.path: _state_spot(state, mode, hottest) for state in heat.states},
@@ -30,7 +30,7 @@ def heat_layer(heat: Heat, mode: Mode) -> Layer:
 
 
 def scale_ends(heat: Heat, mode: Mode) -> tuple[float, int]:
-    """The greatest values of states and edges; 0 if there are none."""
+    """Return the maximum values of states and edges; 0 if there are none."""
     shown = [edge.times for edge in heat.edges if _is_wide(edge, mode)]
     return max(map(VALUES[mode], heat.states), default=0.0), max(shown, default=0)
 
@@ -66,7 +66,7 @@ def _edge_spot(edge: EdgeHeat, mode: Mode, widest: int) -> Decoration:
 
 
 def describe_state(state: StateHeat) -> str:
-    """A state's numbers in a sentence or two."""
+    """Describe a state's numbers in a sentence or two."""
     found = state.traffic
     if found is None:
         return f'{path_text(state.path)}: never reached'
@@ -87,7 +87,7 @@ def describe_state(state: StateHeat) -> str:
 
 
 def describe_edge(edge: EdgeHeat) -> str:
-    """An edge's numbers in a sentence."""
+    """Describe an edge's numbers in a sentence."""
     if not edge.times:
         return f'{edge_text(edge.name)}: never taken'
     return (
@@ -97,7 +97,7 @@ def describe_edge(edge: EdgeHeat) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage that is 0 or 100 only if it is exact."""
+    """Format a share as a percentage that is 0 or 100 only if exact."""
     if 0 < share < 0.01:
         return '<1%'
     return '>99%' if 0.99 < share < 1 else f'{share:.0%}'

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.records import EdgeTraffic, Shape, StatePath, StateTraffic, Traffic
 from ui.components.diagram.overlays import aggregate, visible_ancestor, visible_edge
-from ui.formatting.values import count
+from ui.formatting.values import compact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +23,12 @@ class StateHeat:
 
     @property
     def runs(self) -> int:
-        """How many runs were there."""
+        """Number of runs that were there."""
         return self.traffic.runs if self.traffic else 0
 
     @property
     def visits(self) -> int:
-        """By all runs together."""
+        """Visits by all runs."""
         return self.traffic.visits if self.traffic else 0
 
     @property
@@ -72,7 +72,7 @@ class Heat:
 
     @classmethod
     def of(cls, traffic: Traffic, shape: Shape, folded: frozenset[str]) -> Heat:
-        """The heat of what is drawn with `folded` states."""
+        """Return the heat of the states and edges that are drawn with `folded` states."""
         having = {
             state.path: sum(number for chart, number in traffic.shapes if chart.state(state.path))
             for state in shape.states
@@ -105,7 +105,7 @@ def _edges(traffic: Traffic, shape: Shape, folded: frozenset[str]) -> Iterable[E
             name=name,
             real='|'.join(f'{edge.source}>{edge.dest}' for edge in several) or name,
             times=times,
-            # How many took any of several is unknown: at least so many.
+            # A lower bound: the number of runs that took any of several edges is unknown.
             runs=max((edge.runs for edge in several), default=0),
             share=times / out[name.partition('>')[0]] if several else 0.0,
             failing=failing.get(name, False),
@@ -117,6 +117,6 @@ def _join(lists: list[list[EdgeTraffic]]) -> list[EdgeTraffic]:
 
 
 def fork_note(traffic: Traffic) -> str:
-    """How much of the runs' histories is inherited, and so counted for their parents alone."""
+    """Describe how many steps the runs inherited, which are counted for their parents only."""
     which = '1 of them is a fork' if traffic.forks == 1 else f'{traffic.forks:,} of them are forks'
-    return f'{which}; what was inherited ({count(traffic.inherited, "step")}) counts for the parents only'
+    return f'{which}; inherited steps ({compact(traffic.inherited)}) count for the parents only'

@@ -55,7 +55,7 @@ class TrafficLoader:
         return self._task
 
     def stop(self) -> None:
-        """Stop loading; what was read is kept."""
+        """Stop loading; progress is kept."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
             self._words.show(f'{self._words.text} Stopped; progress is kept.')

@@ -106,7 +106,7 @@ class HeatTable(Generic[T]):
         self._up = True
         self._buttons: dict[str, Element] = {}
         self._heads: list[Element] = []
-        # Roles are written out: on a narrow screen it is laid out as blocks, and would be no table otherwise.
+        # ARIA roles are explicit: on a narrow screen the block layout would drop the table semantics.
         with ui.element('table').classes('heat-table').props('role="table"'):
             Text('caption', f'{title}s', 'visually-hidden')
             with ui.element('thead').props('role="rowgroup"'), ui.element('tr').props('role="row"'):
@@ -116,7 +116,7 @@ class HeatTable(Generic[T]):
             self._body = ui.element('tbody').props('role="rowgroup"')
 
     def show(self, rows: Sequence[T], picked: str) -> None:
-        """Show these rows, in the order that was chosen."""
+        """Show these rows in the chosen order."""
         if (rows, picked) == (self._rows, self._picked):
             return
         same = rows == self._rows
@@ -170,7 +170,7 @@ class HeatTable(Generic[T]):
 
 
 def state_table(on_pick: Callable[[str], None]) -> HeatTable[StateHeat]:
-    """The table of states."""
+    """Draw the table of states."""
     return HeatTable(
         'State',
         _states(),
@@ -181,7 +181,7 @@ def state_table(on_pick: Callable[[str], None]) -> HeatTable[StateHeat]:
 
 
 def edge_table(on_pick: Callable[[str], None]) -> HeatTable[EdgeHeat]:
-    """The table of edges."""
+    """Draw the table of edges."""
     return HeatTable(
         'Edge', EDGES, key=lambda edge: edge.real, name=lambda edge: edge_text(edge.name), on_pick=on_pick
     )

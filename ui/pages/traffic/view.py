@@ -25,11 +25,11 @@ from ui.web.backend import Backend
 from ui.web.routing import traffic_path
 
 SIZE = 10
-"""Runs on a page of the list."""
+"""Page size of the list."""
 EVERY = 5.0
 """Seconds between updates."""
 PATIENCE = 1.0
-"""The page waits at most so many seconds for its numbers."""
+"""Maximum seconds that the page waits for its numbers."""
 
 
 class TrafficView:
@@ -68,7 +68,7 @@ class TrafficView:
         self._name_runs()
 
     async def load(self) -> None:
-        """Fill it and keep it up to date; returns after `PATIENCE` at the latest."""
+        """Fill it and keep it up to date; return after `PATIENCE` at the latest."""
         task = self._surveying.ask(self._asked)
         await self._runs.load()
         await asyncio.wait({task}, timeout=PATIENCE)
@@ -88,7 +88,7 @@ class TrafficView:
         if traffic == self._traffic:
             return
         self._traffic = traffic
-        self._say()
+        self._show_summary()
         self._body.set_visibility(bool(traffic.runs))
         if traffic.runs:
             self._shape = merge_shapes([shape for shape, _ in traffic.shapes])
@@ -111,7 +111,7 @@ class TrafficView:
         self._states.show(self._heat.states, filters.state)
         self._edges.show(self._heat.edges, filters.edge)
 
-    def _say(self) -> None:
+    def _show_summary(self) -> None:
         traffic = self._traffic
         assert traffic is not None  # for the type checker: it has just been found
         if not traffic.runs:

@@ -1,4 +1,4 @@
-"""The wall page: all agents of the live runs that a person picks."""
+"""The wall page: all agents of the selected live runs."""
 
 from __future__ import annotations
 

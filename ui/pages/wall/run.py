@@ -1,4 +1,4 @@
-"""One run on the wall: followed for this page, with a pane for each of its agents that is at work."""
+"""One run on the wall: followed for this page, with a pane for each of its working agents."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from ui.replay.live import Follower, Updates
 from ui.web.permission import may
 
 NEWEST = 12
-"""Blocks of a conversation that a new pane begins with; the run's page has all of them."""
+"""Number of conversation blocks in a new pane; the run's page has all of them."""
 REDRAWN_EVERY = 0.25
-"""Seconds between changes to the heads of panes: the browser goes through all of them for each. What an agent
-says is shown at once."""
+"""Minimum seconds between updates of pane headers, because the browser processes all panes for each update.
+Agents' output is shown immediately."""
 WAITS = ('.approving', '.asking')
 
 
 class WallPane:
-    """A pane with the run that its agent belongs to."""
+    """An agent's pane, with a link to its run."""
 
     def __init__(self, state: StateShape, context: RunContext, enlarge: Callable[[WallPane], None]) -> None:
         self.path, self._context = state.path, context
@@ -48,13 +48,13 @@ class WallPane:
         self.large = False
 
     def enlarge(self, large: bool) -> None:
-        """Take the whole wall, or one place of it."""
+        """Fill the whole wall, or return to one cell of it."""
         self.large = large
         self.root.classes(add='alone' if large else '', remove='' if large else 'alone')
         self.pane.pin(True, alone=large)
 
     def show(self, view: View, *, mine: bool, files: str) -> None:
-        """Show the agent as it is now."""
+        """Show the agent's current state."""
         live = not view.status.ended
         self.pane.show(view, view.agents.get(self.path), live=live, mine=mine, files=files)
         leaf = next((leaf for leaf in view.active if within(leaf, self.path)), '')
@@ -68,14 +68,14 @@ class WallPane:
 
 
 class WallRun:
-    """Follows a run; `take` brings its panes up to date with what is new.
+    """Follows a run; `take` updates its panes with news.
 
     Args:
-        conductor: runs it, perhaps.
+        conductor: gives access to the run, which another process may execute.
         info: the run.
-        follower: follows it; its pace is the wall's.
-        place: where its panes are put.
-        enlarge: called with a pane whose button to enlarge it was pressed.
+        follower: follows the run at the wall's pace.
+        place: the element that gets its panes.
+        enlarge: called with the pane whose enlarge button was pressed.
     """
 
     def __init__(
@@ -102,40 +102,40 @@ class WallRun:
         self._roles = [state for state in shape.states if state.role]
         self.panes: dict[str, WallPane] = {}
         self._files: dict[str, tuple[str, str]] = {}
-        """By agent: the snapshot that was counted, and how many files differ from the first, in words."""
-        self._stands: object = None
-        """Status and pauses, when they were seen last."""
+        """By agent: the last counted snapshot, and the text on how many files differ from the first one."""
+        self._seen: object = None
+        """Status and pauses as last seen."""
         self._due: set[str] = set()
-        """Panes whose heads are to be drawn anew."""
+        """Panes whose headers need redrawing."""
         self._shown = 0.0
         self._task = background_tasks.create(self.follower.follow(), name=f'wall follows {info.id}')
         self._counting: asyncio.Task[Any] | None = None
 
     @property
     def view(self) -> View | None:
-        """The run as it is now, once it has been read."""
+        """The run's current view; None until it has been read."""
         fold = self.follower.fold
         return fold.view if fold.projection.seq else None
 
     @property
     def ended(self) -> bool:
-        """Whether it is known to be over."""
+        """Whether the run is known to have ended."""
         view = self.view
         return view is not None and view.status.ended
 
     @property
     def outdated(self) -> bool:
-        """Whether the head of a pane is still to be drawn anew."""
+        """Whether any pane's header needs redrawing."""
         return bool(self._due)
 
     @property
     def waiting(self) -> int:
-        """How many of its agents wait for a person."""
+        """Number of its agents that wait for a person."""
         view = self.view
         return 0 if view is None or view.status.ended else sum(leaf.endswith(WAITS) for leaf in view.active)
 
     def take(self, room: int) -> bool:
-        """Show what is new since the last call, with at most `room` more panes; whether there was any."""
+        """Show news since the last call, with at most `room` more panes; return whether there was any."""
         news = self.follower.look()
         view = self.view
         unseen = room > 0 and self.missing() > 0
@@ -157,7 +157,7 @@ class WallRun:
         return heard
 
     def tick(self, now: float) -> None:
-        """Update the clocks, and what steps of others change in a pane."""
+        """Update the clocks, and the parts of panes that steps of other agents change."""
         view = self.view
         if view is not None:
             self._show(view, self.panes)
@@ -166,12 +166,12 @@ class WallRun:
                 shown.pane.tick(view, clock_end(view, now if live else view.time), live=live)
 
     def missing(self) -> int:
-        """How many of its agents at work have no pane."""
+        """Return the number of its working agents without a pane."""
         view = self.view
         return sum(state.path not in self.panes for state in self._at_work(view)) if view else 0
 
     def make_room(self) -> bool:
-        """Remove a pane whose agent is not at work, if there is one; never the enlarged one."""
+        """Remove a pane of an idle agent, but never the enlarged one; return whether there was one."""
         view = self.view
         working = {state.path for state in self._at_work(view)} if view else set()
         idle = next((path for path, pane in self.panes.items() if path not in working and not pane.large), '')
@@ -180,13 +180,13 @@ class WallRun:
         return bool(idle)
 
     def stop(self) -> None:
-        """Follow it no longer."""
+        """Stop following the run."""
         self._task.cancel()
         if self._counting:
             self._counting.cancel()
 
     def close(self) -> None:
-        """Follow it no longer, and remove its panes."""
+        """Stop following the run, and remove its panes."""
         self.stop()
         for shown in self.panes.values():
             shown.root.delete()
@@ -198,7 +198,7 @@ class WallRun:
         return [state for state in self._roles if any(within(leaf, state.path) for leaf in view.active)]
 
     def _arrange(self, view: View, room: int) -> None:
-        """Have a pane for each agent at work; those not at work give way if there is no room."""
+        """Add a pane for each working agent; panes of idle ones are removed if there is no room."""
         for state in self._at_work(view):
             if state.path in self.panes:
                 continue
@@ -210,9 +210,9 @@ class WallRun:
             made.enlarge(False)
 
     def _panes_about(self, view: View, steps: Sequence[Transition]) -> Collection[str]:
-        """The panes whose agents these steps are about; all of them where the run itself changes."""
-        if self._stands != (stands := (view.status, view.paused)):
-            self._stands = stands
+        """Return the panes of the agents in these steps; all panes if the run's own state changes."""
+        if self._seen != (state := (view.status, view.paused)):
+            self._seen = state
             return self.panes
         places = {path for step in steps for path in (step.event.at, *step.left, *step.entered)}
         return [own for own in self.panes if any(within(path, own) for path in places)]
@@ -226,7 +226,7 @@ class WallRun:
             self._counting = create_page_task(self._place, self._count(view, changed), 'wall counts files')
 
     def _folder(self, view: View, path: str) -> str:
-        """The newest snapshot of an agent's folder, which may be its region's."""
+        """Return the newest snapshot of an agent's folder, which may be its region's."""
         return next((view.files[name] for name in _folders(path) if name in view.files), '')
 
     async def _count(self, view: View, paths: list[str]) -> None:
@@ -237,7 +237,7 @@ class WallRun:
             try:
                 found = await workspaces.diff(self.info.id, history.baseline(folder), snapshot)
             except EngineError:
-                continue  # the run's page says so
+                continue  # the run's page reports it
             changed = sum(map(is_own_work, found))
             self._files[path] = (snapshot, f'{count(changed, "file")} changed' if changed else '')
         newest = self.view
@@ -255,5 +255,5 @@ class WallRun:
 
 
 def _folders(path: str) -> list[str]:
-    """The names under which an agent's folder may be kept: its path, and the names of its regions."""
+    """Return the names an agent's folder may be stored under: its path, and the names of its regions."""
     return [path, *reversed(path.split('.'))]

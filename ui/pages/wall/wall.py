@@ -1,4 +1,4 @@
-"""The wall: which runs are on it, their panes in a grid, and what is new sent many times a second."""
+"""The wall: the selected runs, with their panes in a grid that is updated many times a second."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ui.replay.live import Follower
 from ui.replay.pace import TOGETHER, Pace
 
 MAX_PANES = 12
-"""Panes at once."""
+"""Maximum number of panes."""
 LIVE = RunQuery(status=(Status.RUNNING, Status.WAITING), limit=30)
 EVERY = 2.0
-"""Seconds between looks for runs that have begun, and between those at the runs where nothing is heard of."""
+"""Polling interval in seconds, for new runs and for followed runs that report nothing."""
 
 
 class Wall:
-    """The panes of the picked runs. Nothing moves by itself: new panes come last.
+    """The panes of the selected runs. Panes keep their place: new ones are appended.
 
     Args:
-        conductor: knows the runs.
-        picked: their ids; none stands for all live runs.
+        conductor: gives access to the runs.
+        picked: their ids; empty means all live runs.
     """
 
     def __init__(self, conductor: Conductor, picked: tuple[str, ...] = ()) -> None:
@@ -48,14 +48,14 @@ class Wall:
         self._none.set_visibility(False)
 
     async def load(self) -> None:
-        """Look for runs now, and keep looking."""
+        """Load the runs and start polling."""
         await self._look()
         ui.timer(0, self._take_when_due, immediate=False)
         ui.timer(1.0, self._tick, immediate=False)
         ui.timer(EVERY, self._look, immediate=False)
 
     def close(self) -> None:
-        """Follow no run any more."""
+        """Stop following all runs."""
         self._closed = True
         for run in self._runs.values():
             run.stop()
@@ -64,7 +64,7 @@ class Wall:
         try:
             live = {info.id: info for info in (await self._conductor.runs(LIVE)).runs}
         except EngineError:
-            return  # the list of runs says so
+            return  # the list of runs reports it
         for run in [run for run, found in self._runs.items() if found.ended and not found.panes]:
             self._runs.pop(run).stop()
         self._known = {**{run: found.info for run, found in self._runs.items()}, **live}
@@ -94,14 +94,14 @@ class Wall:
                 made.on('click', lambda run=run: self._switch(run))
 
     async def _switch(self, run: RunId) -> None:
-        """Show a run, or take it off the wall."""
+        """Show a run, or remove it from the wall."""
         if not self._picked:
             self._picked = set(self._known)
         self._picked ^= {run}
         if run in self._runs:
             self._runs.pop(run).close()
         if not self._picked:
-            self._picked = {''}  # none: an empty set would stand for all
+            self._picked = {''}  # none: an empty set would mean all
         named = ','.join(sorted(self._picked - {''}))
         ui.run_javascript(f'history.replaceState(null, "", "/wall?runs={named}")')
         await self._look()
@@ -133,7 +133,7 @@ class Wall:
         self._status.show(' · '.join(filter(None, words)) if panes else '')
 
     def _make_room(self) -> bool:
-        """If all places are taken, remove a pane of an agent not at work; first of runs that are over."""
+        """If the wall is full, remove a pane of an idle agent, of ended runs first."""
         runs = sorted(self._runs.values(), key=lambda run: not run.ended)
         taken = sum(len(run.panes) for run in runs)
         return taken >= MAX_PANES and any(run.make_room() for run in runs)
@@ -144,7 +144,7 @@ class Wall:
             run.tick(now)
 
     def _enlarge(self, pane: WallPane) -> None:
-        """Enlarge a pane, or give it its size back."""
+        """Enlarge a pane, or restore its size."""
         before, self._large = self._large, None if pane is self._large else pane
         if before is not None and not before.root.is_deleted:
             before.enlarge(False)

@@ -126,5 +126,5 @@ def test_the_merged_chart_holds_all_states_and_edges_once() -> None:
 
 def test_inherited_steps_of_forks_are_shown_separately():
     told = fork_note(Traffic(runs=4, forks=2, inherited=41))
-    assert told == '2 of them are forks; what was inherited (41 steps) counts for the parents only'
+    assert told == '2 of them are forks; inherited steps (41) count for the parents only'
     assert fork_note(Traffic(runs=1, forks=1, inherited=1)).startswith('1 of them is a fork; ')

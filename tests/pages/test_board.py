@@ -292,7 +292,7 @@ async def test_a_person_hands_in_files_in_a_coders_seat(user: User, backend: Bac
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await user.should_see('Your turn as coder 1', retries=60)
-        await user.should_see('No file is changed yet.')
+        await user.should_see('No files changed yet.')
         seat = next(one for one in user.find(kind=ui.element).elements if says(one, 'Your work'))
         fields = [one for one in seat.descendants() if isinstance(one, ui.input)]
         (path,) = [one for one in fields if not isinstance(one, ui.textarea)]

@@ -1,4 +1,4 @@
-"""The address of a run page, kept in step with what it shows."""
+"""The address of a run page, kept in sync with the content."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from urllib.parse import parse_qs, urlsplit
 
 from nicegui import ui
 
-HEARS = "addEventListener('popstate', () => emitEvent('went', location.pathname + location.search))"
+LISTEN = "addEventListener('popstate', () => emitEvent('went', location.pathname + location.search))"
 
 
 class Address:
-    """Keeps the browser's address in step with the page, and follows the back button.
+    """Keeps the browser's address in sync with the page, and follows the back button.
 
     Args:
-        go: gets the last part of the path, the step, and the inspector's tab of the address that the
-            browser went to.
+        go: called with the last part of the path, the step and the inspector's tab after the browser
+            has navigated to another address.
     """
 
     def __init__(self, go: Callable[[str, int | None, str], Awaitable[None]]) -> None:
         self._go = go
         self._held = False
         self.last = ''
-        """The address as this page has last set it."""
+        """The current address, last set by the page or by the browser."""
         ui.on('went', lambda event: self._went(str(event.args)))
-        ui.run_javascript(HEARS)
+        ui.run_javascript(LISTEN)
 
     def say(self, address: str, *, leap: bool) -> None:
-        """Show an address; a leap adds an entry to the browser's history, a step replaces it."""
+        """Show an address. A leap adds an entry to the browser's history; a step replaces the current one."""
         if address != self.last and not self._held:
             self.last = address
             method = 'pushState' if leap else 'replaceState'
@@ -37,7 +37,7 @@ class Address:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Say nothing while the page goes to an address: half of the way there is nowhere to reload."""
+        """Leave the address alone while the page moves to one: a state in between is no place to reload."""
         self._held = True
         try:
             yield
@@ -50,7 +50,7 @@ class Address:
 
 
 def parse_address(address: str) -> tuple[str, int | None, str]:
-    """The last part of the path, the step (None if there is none), and the inspector's tab."""
+    """Return the last part of the path, the step (None if there is none), and the inspector's tab."""
     parts = urlsplit(address)
     query = parse_qs(parts.query)
     at = query.get('at', [''])[0]

@@ -1,4 +1,4 @@
-"""What the panes of a run page share: the run, its history, and how to act on it."""
+"""Context shared by the panes of a run page: the run, its history, and how to act on it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RunContext:
         return self.info.created
 
     def expected_origin(self, path: str) -> Origin:
-        """Where the replies of the agent at `path` are to come from, as far as its models say."""
+        """Return where replies of the agent at `path` will come from, judging by its models."""
         if self.info.options.get('replay'):
             return 'replayed'
         state = self.shape.state(path)
@@ -51,7 +51,7 @@ class RunContext:
         return f'/runs/{self.run}/kept'
 
     def name_of(self, path: str, played: str = '') -> str:
-        """An agent's name: its role, and its place if others have the same role.
+        """Return an agent's name: its role, and its place if other agents have the same role.
 
         Args:
             path: the agent's state.
@@ -76,7 +76,7 @@ class RunContext:
 
 
 def takes_event(shape: Shape, view: View, trigger: str) -> bool:
-    """Whether an active state, or one around it, has an edge for this trigger."""
+    """Return whether an active state, or one that contains it, has an edge for this trigger."""
     return any(edge.trigger == trigger and is_active(edge.source, view.active) for edge in shape.edges)
 
 

@@ -22,7 +22,7 @@ from ui.web.downloads import serve_downloads
 from ui.web.routing import serve_page
 
 LONG = 1_000
-"""Longer histories are read after the page has been drawn."""
+"""Number of steps above which the history is read only after the page has been drawn."""
 
 
 def register(backend: Backend) -> None:
@@ -50,7 +50,7 @@ def register(backend: Backend) -> None:
         client = ui.context.client
 
         async def follow() -> None:
-            if info.seq > LONG:  # The page first: reading the whole history would delay it.
+            if info.seq > LONG:  # Draw the page first: reading the whole history would delay it.
                 await client.connected()
                 with suppress(TimeoutError):
                     await client.run_javascript(DRAWN, timeout=PATIENCE)

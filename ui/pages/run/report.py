@@ -27,12 +27,12 @@ from ui.web.downloads import HARMLESS, attachment
 from ui.web.routing import serve_page
 
 AT_ONCE = 500
-"""Steps read at once."""
+"""Number of steps per read."""
 MAX_DEPTH = 6
 
 
 def register(backend: Backend) -> None:
-    """Serve `/runs/{run}/report`, and the same as Markdown under `/runs/{run}/report.md`."""
+    """Serve `/runs/{run}/report`, and its Markdown version under `/runs/{run}/report.md`."""
 
     @serve_page('/runs/{run}/report')
     async def page(run: str) -> None:
@@ -64,14 +64,14 @@ def register(backend: Backend) -> None:
 
 
 def report_of(shape: Shape, view: View) -> str:
-    """The report as Markdown; '' if there is none."""
+    """Return the report as Markdown; '' if there is none."""
     if is_time_bounded(view.memory):
         return reword_report(report_text(view.memory, view.status, view.error))
     return str(view.memory.get(shape.field('report')) or '')
 
 
 async def _about(conductor: Conductor, info: RunInfo, shape: Shape, view: View) -> dict[str, int]:
-    """For each plan step that messages refer to: the run step of the last such message."""
+    """Return the run step of the last message about each plan step, by the id of the plan step."""
     field, grown, read = shape.field('messages'), AppendIndex.of(shape), 0
     while field and read < view.seq:
         for step in await conductor.transitions(info.id, after=read, until=read + AT_ONCE):
@@ -125,7 +125,7 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
 
 
 def _plan(run: str, plan: list[Mapping[str, Any]], steps: Mapping[str, int], depth: int) -> None:
-    """The steps of the plan, each linked to the last message about it."""
+    """Draw the steps of the plan, each linked to the last message about it."""
     with ui.element('ol').classes('plan-steps'):
         for step in plan:
             name, state = str(step.get('id', '')), str(step.get('state', ''))

@@ -44,7 +44,7 @@ from ui.web.presence import Viewer
 
 
 class Screen:
-    """Everything on a run's page. `self._at` is the step that is shown; None is the present."""
+    """Everything on a run's page. `self._at` is the step that is shown; None means the present."""
 
     def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape, viewer: Viewer) -> None:
         self._viewer = viewer
@@ -57,12 +57,12 @@ class Screen:
         self._wanted: list[tuple[int | None, bool]] = []
         self._seeking = False
         self._watched = False
-        """Whether the page shows that another process runs it."""
+        """Whether the banner says that another process runs it."""
         self._whole = False
         """Whether the panes have been drawn with the complete history."""
 
     async def draw(self, at: int | None, tab: str = '', query: Mapping[str, str] | None = None) -> None:
-        """Draw the page at step `at`, with `tab` open as `query` (from the address) says."""
+        """Draw the page at step `at`, with `tab` open and the parameters of the address in `query`."""
         self._at = at
         self._desk = Debugger(self._conductor, self._info.id, self._shape)
         context = RunContext(
@@ -126,14 +126,14 @@ class Screen:
         if at is not None:
             self._say_address()
         await self._notes.load()
-        self._header.naming.watch()  # timers come last: the first one sends the page as far as it is
+        self._header.naming.watch()  # timers come last: the first one sends the page as drawn so far
         ui.timer(0, self._look_when_due)
         ui.timer(1.0, self._tick)
 
     async def seek(self, at: int | None, *, leap: bool = True) -> None:
-        """Go to a step (None is the present). While one is being read, only the latest request counts.
+        """Go to a step (None is the present). While one is loading, only the latest request is remembered.
 
-        A leap adds an entry to the browser's history, so that the back button returns from it.
+        A leap adds an entry to the browser's history, so that the back button undoes it.
         """
         self._wanted = [(at, leap)]
         if self._seeking:
@@ -198,7 +198,7 @@ class Screen:
             self._desk.learn(self.follower, [moment.step] if moment.step else [], moment.fold)
         self._chart.light(view)
         self._show_player(view)
-        # The diagram follows the slider at any speed; the text in the panes need not.
+        # Only the diagram keeps up with the slider at any speed; the panes are debounced.
         if at is None:
             await self._show_step()
             await self._show_panes()
@@ -207,7 +207,7 @@ class Screen:
             await self._rest.ask()
 
     async def _show_step(self) -> None:
-        """Show what says what the step is: the inspector, and the figures in the header."""
+        """Show the details of the step: the inspector, and the figures in the header."""
         view, step = self._view, self._reasons.step
         if view is None:
             return
@@ -221,7 +221,7 @@ class Screen:
             self._announcer.set_text(f'Step {view.seq}: {headline(step)}')
 
     async def _show_panes(self) -> None:
-        """Show what need not keep up with the slider: text, and what is slow to draw."""
+        """Show everything that need not keep up with the slider: text, and parts that are slow to draw."""
         view, at = self._view, self._at
         if view is None:
             return
@@ -283,7 +283,7 @@ class Screen:
             self._strip.show(self._view, self.follower.fold.view, mine=self._mine)
             self._stop.show(self.follower.fold.view, mine=self._mine)
             self._needs.show(self.follower.fold.view, mine=self._mine)
-            self._more_is_known(self._view)
+            self._on_history_read(self._view)
             return
         if news.steps:
             self._transcript.add(news.steps)
@@ -291,10 +291,10 @@ class Screen:
         elif self.follower.head != self._view.seq:
             await self._show_recorded(self.follower.head, None)  # it continued while the page was drawn
         elif news.read:
-            self._more_is_known(self._view)
+            self._on_history_read(self._view)
         self._agents.stream(news.text)
 
-    def _more_is_known(self, view: View) -> None:
+    def _on_history_read(self, view: View) -> None:
         self._chart.light(view)
         self._show_player(view)
         if self.follower.caught_up and not self._whole:

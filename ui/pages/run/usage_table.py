@@ -18,11 +18,11 @@ class SpendingTable:
     def __init__(
         self, named: Callable[[str], str], saving: Callable[[Mapping[str, Usage]], float | None]
     ) -> None:
-        """Show none yet.
+        """Draw an empty table.
 
         Args:
-            named: the name of an agent, by its path.
-            saving: dollars that prompt caching has saved, of usage by model.
+            named: returns the name of an agent, given its path.
+            saving: returns the dollars that prompt caching has saved, given the usage by model.
         """
         self._named, self._saving = named, saving
         self._drawn: object = None

@@ -29,10 +29,10 @@ from ui.replay.conversation import agent_blocks
 from ui.replay.history import latest
 
 QUIET = 15.0
-"""After so many seconds without output, the pane says so."""
+"""Seconds without output after which the pane shows that the agent is silent."""
 STAGES = {'approving': 'waiting', 'using_tools': 'running', 'asking': 'running'}
 GROWS_TO = 4
-"""Times as many blocks as it began with: then a pane that is limited forgets the older ones."""
+"""A limited pane drops old blocks once it shows this many times the number it began with."""
 
 
 class AgentPane:
@@ -43,7 +43,7 @@ class AgentPane:
     ) -> None:
         """Draw it; `newest` is how many blocks of the conversation it begins with (0: all).
 
-        Of those that follow it keeps the newest, too: a page that is left open for hours does not grow.
+        Later it drops old blocks again, so that a page left open for hours does not grow.
         """
         self._newest, self._first = newest, -1
         self.state, self._context, self.name = state, context, context.name_of(state.path)
@@ -55,11 +55,11 @@ class AgentPane:
         self.streamed = 0
         """Characters of the reply that is being streamed."""
         self._cut_off = False
-        """Whether a reply was being streamed in the state before: if it has not come, it never will."""
+        """Whether the state changed while a reply was streaming: without a new block, its text is dropped."""
         self.next = ''
-        """Whose conversation is due in this pane: it waits while somebody reads the one that is shown."""
+        """The agent whose conversation is due here; it waits while somebody is reading the current one."""
         self._late: list[tuple[str, str]] = []
-        """What has been streamed of it."""
+        """The text streamed for that conversation so far."""
         self._facts: tuple[Usage, list[str]] = (Usage(), [])
         self._region = RegionControls(context.stepper, state.path)
         self._origins: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class AgentPane:
                 self._kind = ui.element('span').classes('ghost')
                 self._numbers = Text('span', '', 'num')
                 ui.element('span').classes('grow')
-                # What comes later is here: nothing beside it moves.
+                # Chips that come later go on the right, where they do not move anything.
                 self._attempt, self._quiet = (Text('span', '', f'chip wait {name}') for name in ('', 'quiet'))
                 self._model = Text('span', '', 'agent-model')
                 self._time = ui.label().classes('num agent-time')
@@ -104,15 +104,15 @@ class AgentPane:
         files: str,
         read: bool = False,
     ) -> None:
-        """Show the agent as of `view`; None if it has not started.
+        """Show the agent as of `view`.
 
         Args:
             view: the run at the step that is shown.
-            agent: the dump of its `AgentState`.
+            agent: the dump of its `AgentState`; None if it has not started.
             live: whether that step is the present.
             mine: whether this server can steer the run.
-            files: on the files in its folder, in words.
-            read: whether somebody reads in a pane: what is shown of another conversation stays.
+            files: the number of files in its folder, in words.
+            read: whether somebody is reading in a pane: then another conversation does not replace this one.
         """
         path, talk = self.state.path, agent or {}
         leaf = next((leaf for leaf in view.active if within(leaf, path)), '')
@@ -130,13 +130,13 @@ class AgentPane:
         self.root.classes(
             add='at-work' if self.at_work else '', remove='' if self.at_work else 'at-work'
         ).classes(add='failed' if talk.get('problem') else '', remove='' if talk.get('problem') else 'failed')
-        # What goes on in its region without it, such as its tests.
+        # Work in its region that does not involve the agent, such as its tests.
         beside = next((one for one in view.active if parent_of(one) == parent_of(path) != ''), '')
         place = leaf.removeprefix(f'{path}.') if leaf else beside.rpartition('.')[2]
         self._path.set_text(path_text(place) or '—')
         self._say_numbers(view, talk, files, blocks)
         self._say_origins(view)
-        stoppable = leaf.endswith(('.thinking', '.using_tools'))  # pending approvals are answered with deny
+        stoppable = leaf.endswith(('.thinking', '.using_tools'))  # pending approvals are denied instead
         away = '' if stoppable and live and mine else 'away'
         self._stop.classes(add=away, remove='' if away else 'away')
         self._seat.show(view, live=live, mine=mine)
@@ -154,7 +154,7 @@ class AgentPane:
         self._question.focus()
 
     def follow(self, view: View) -> None:
-        """Be in its agent's state, shown or not: what was streamed in another one is in the usage by now."""
+        """Track the agent's state, even while hidden. Text streamed in the previous one is in the usage."""
         leaf = next((leaf for leaf in view.active if within(leaf, self.state.path)), '')
         if leaf != self._leaf:
             self._leaf, self._heard = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
@@ -162,7 +162,7 @@ class AgentPane:
             self._waits, self.streamed, self._late = '', 0, []
 
     def speak(self, view: View, agent: Mapping[str, Any]) -> None:
-        """Show the conversation as of `view`, and nothing else."""
+        """Show only the conversation as of `view`."""
         self._speak(self._read_blocks(view, agent))
 
     def _read_blocks(self, view: View, agent: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -179,16 +179,16 @@ class AgentPane:
             self.talk.append(kind, piece)
 
     def _rest(self) -> None:
-        """Show that the agent of this conversation has ended, and offer nothing of the next one."""
+        """Show that the agent of this conversation has ended, without controls for the next one."""
         self.root.classes(remove='at-work')
         self._stop.classes('away')
         self._approval.show(self.name, '', (), may_edit=False)
         self._question.show('', None)
 
     def _keep_newest(self, count: int) -> None:
-        """Choose the first block that is shown: many go at once, seldom."""
+        """Choose the first block to show: blocks are dropped rarely, but many at a time."""
         newest = max(0, count - self._newest) if self._newest else 0
-        if count < self._first or self._first < 0 < count:  # it begins, perhaps anew
+        if count < self._first or self._first < 0 < count:  # the conversation begins or restarts
             self._first = newest
         elif self._newest and count - self._first > GROWS_TO * self._newest:
             self.talk.drop_first(newest - self._first)
@@ -214,7 +214,7 @@ class AgentPane:
         self.talk.reset()
 
     def pin(self, pinned: bool, *, alone: bool = False) -> None:
-        """Be one of several panes, or the only one; `alone` is the enlarged pane."""
+        """Show it as one of several panes or as the only one; `alone` means that it is enlarged."""
         self.pinned = pinned
         self._enlarge.set_visibility(pinned)
         self.root.classes(add='region' if pinned else '', remove='' if pinned else 'region')
@@ -268,7 +268,7 @@ class AgentPane:
         self._numbers.show(' · '.join(filter(None, facts)))
 
     def _say_origins(self, view: View) -> None:
-        """Show whether its replies are live, simulated or replayed; before the first one, what is planned."""
+        """Show whether its replies are live, simulated or replayed; before the first, what is expected."""
         origins = view.spending.get(self.state.path, Spending()).origins
         origins = origins or (self._context.expected_origin(self.state.path),)
         if origins == self._origins:
@@ -309,7 +309,7 @@ class AgentPane:
 
 
 def plan_line(plan: Sequence[Mapping[str, Any]]) -> str:
-    """The plan that an external agent has made for itself: how far it is, and what it does now."""
+    """Summarize the plan that an external agent made for itself: its progress and the current entry."""
     done = sum(entry['status'] == 'completed' for entry in plan)
     now = next((str(entry['content']) for entry in plan if entry['status'] == 'in_progress'), '')
     return f'Plan: {done} of {count(len(plan), "step")} done{f", now {now}" if now else ""}'

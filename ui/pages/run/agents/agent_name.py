@@ -1,4 +1,4 @@
-"""An agent's name that keeps its number where there is no room for all of it."""
+"""An agent's name, shortened so that its number stays visible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PARTS = re.compile(r'(?P<stem>.*?)(?:(?P<number> \d+)(?P<rest>\D*))?')
 
 
 class AgentName:
-    """The name in three parts: what follows the number goes first, and whole; then the words before it."""
+    """The name in three parts. If it does not fit, it loses the last part, then the end of the first."""
 
     def __init__(self, name: str) -> None:
         with ui.element('span').classes('agent-name'):
@@ -28,6 +28,6 @@ class AgentName:
 
 
 def name_parts(name: str) -> tuple[str, str, str]:
-    """A name as the words before its number, the number, and what follows."""
+    """Split a name into the words before its number, the number, and the rest."""
     found = PARTS.fullmatch(name)
     return (found['stem'], found['number'] or '', found['rest'] or '') if found else (name, '', '')

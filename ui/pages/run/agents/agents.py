@@ -1,4 +1,4 @@
-"""The agents of a run: a row of stages, and a pane for each agent of the one that is shown."""
+"""The agents of a run: a row of stages, and a pane for each agent of the stage that is shown."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ MIN_HEIGHT, MIN_WIDTH = '150px', '150px'
 
 
 class AgentPanes:
-    """All agents of a run. The stage that works is shown, unless a person picked or reads another.
+    """All agents of a run. The stage at work is shown, unless a person has picked or is reading another.
 
-    What is shown changes in place: nothing around it moves. Where it does not follow, a button says
-    what works now, and goes there.
+    Panes change in place, and nothing around them moves. While they do not follow the run, a button
+    names the stage at work and switches to it.
     """
 
     def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
@@ -49,7 +49,7 @@ class AgentPanes:
         self._beside: list[str] = []
         """The agents that are shown."""
         self._key = ''
-        """The stage that is shown, or the one of the first agent."""
+        """The stage that is shown; if several are, that of the first agent."""
         self._alone = ''
         """The enlarged pane, if any."""
         self._wide = False
@@ -120,7 +120,7 @@ class AgentPanes:
             self.refresh()
 
     def be_wide(self, wide: bool) -> None:
-        """The panes have more room now, or less."""
+        """Set whether the panes also have the width of the diagram."""
         self._wide = wide
         self._arrange()
 
@@ -132,7 +132,7 @@ class AgentPanes:
                     self._panes[path].append(pieces)
 
     def still(self) -> None:
-        """Remove all streamed text: a past step is shown."""
+        """Remove all streamed text, before a past step is shown."""
         for pane in self._panes.values():
             pane.forget()
 
@@ -149,13 +149,13 @@ class AgentPanes:
         self._row.say(self._activity(view, now))
 
     def refresh(self) -> None:
-        """Redraw: more of the history is known."""
+        """Show the current view again, after more of the history has been read or the choice has changed."""
         if self._shown:
             view, live, mine = self._shown
             self.show(view, live=live, mine=mine)
 
     def reveal_question(self, agent: str) -> None:
-        """Show the pane of an agent that asks, and focus the answer."""
+        """Show the pane of an agent that asks a question, and focus the answer."""
         self._pick(self._stage_of([agent]))
         self._panes[agent].focus_question()
 
@@ -163,7 +163,7 @@ class AgentPanes:
         return next((stage.key for stage in self._stages if agents and agents[0] in stage.agents), '')
 
     def _members(self, view: View, now: Sequence[str]) -> list[str]:
-        """The agents of the picked stage; while it works, those that it shows by itself."""
+        """Return the agents of the picked stage; while it is at work, those shown without a pick."""
         works = any(within(leaf, path) for leaf in view.active for path in now)
         if works and self._picked == self._stage_of(now):
             return list(now)
@@ -184,7 +184,7 @@ class AgentPanes:
             self._follow_text.show(f'Show {title}')
 
     def _activity(self, view: View, now: float) -> str:
-        """What goes on: how the shown stage joined, what the engine does, or the active state."""
+        """Describe how the shown stage joined, what the engine is doing, or the active state."""
         stage = next((stage for stage in self._stages if stage.key == self._key), None)
         joined = stage is not None and len(stage.agents) > 1 and stage.key not in view.entered
         if stage and joined and (self._picked or view.status.ended):

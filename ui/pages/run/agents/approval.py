@@ -16,7 +16,7 @@ from ui.pages.run.context import Send
 
 
 class Approval:
-    """Asks a person; hidden while nothing is pending. Typed text stays until the question changes."""
+    """Asks for approval; hidden while nothing is pending. Typed text stays until the question changes."""
 
     def __init__(self, send: Send, tools: Mapping[str, Tool]) -> None:
         self._send, self._tools = send, tools
@@ -31,8 +31,8 @@ class Approval:
         Args:
             who: the agent's name.
             leaf: its state.
-            calls: what it would do.
-            may_edit: whether the arguments can be changed: not those of an external agent.
+            calls: the pending tool calls.
+            may_edit: whether the arguments can be edited; those of an external agent cannot.
         """
         asked = (leaf, [call['id'] for call in calls])
         if asked == self._asked:
@@ -103,7 +103,7 @@ class Approval:
 
 
 def _draw_arguments(text: str) -> ui.element:
-    """The arguments as names and values, each as it is; a text that is no JSON object as it is."""
+    """Draw the arguments as names and values, or as they are if they are not a JSON object."""
     pairs, raw = argument_pairs(text)
     with (
         ui.element('div')

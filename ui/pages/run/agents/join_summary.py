@@ -1,4 +1,4 @@
-"""One line on a parallel state that has ended: what its agents did."""
+"""Summary of a parallel state that has ended: what its agents did, in one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.replay.history import History, latest
 
 
 def join_summary(stage: Stage, view: View, history: History) -> str:
-    """What the agents of a stage did up to this step; '' if none has started."""
+    """Summarize what the agents of a stage did up to this step; '' if none has started."""
     known = {path: view.agents[path] for path in stage.agents if path in view.agents}
     if not known:
         return ''
@@ -39,7 +39,7 @@ def join_summary(stage: Stage, view: View, history: History) -> str:
 
 
 def _has_answered(agent: Mapping[str, Any]) -> bool:
-    """Whether its last message is an answer rather than a call or a task."""
+    """Return whether its last message is an answer rather than a call or a task."""
     last = (agent.get('messages') or [{'role': '', 'parts': ()}])[-1]
     asks = any(part['kind'] == 'call' for part in last['parts'])
     return not agent.get('problem') and last['role'] == 'assistant' and not asks

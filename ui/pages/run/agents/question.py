@@ -1,4 +1,4 @@
-"""A question of a tool's server to the person: what is asked, a form for it, and the ways to answer."""
+"""A question from a tool's server to a person: its text, a form, and the possible answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Answer = Callable[[str, dict[str, Any]], Awaitable[None]]
 
 
 class QuestionForm:
-    """Asks a person; hidden while nothing is asked. Typed text stays until the question changes."""
+    """Asks a person a question; hidden while there is none. Typed text stays until the question changes."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -29,7 +29,7 @@ class QuestionForm:
         self.root.set_visibility(False)
 
     def show(self, leaf: str, question: Question | None) -> None:
-        """Show what is asked in state `leaf`; None hides it."""
+        """Show the question asked in state `leaf`; None hides it."""
         if (leaf, question) == self._shown:
             return
         self._shown, self._form = (leaf, question), None
@@ -40,7 +40,7 @@ class QuestionForm:
                 self._draw(question)
 
     def focus(self) -> None:
-        """Focus what answers it, once it is in sight."""
+        """Focus the first control of the answer, once it is visible."""
         first = f'getHtmlElement({self.root.id}).querySelector("input, textarea, select, a, button")'
         ui.run_javascript(f'setTimeout(() => {first}?.focus())')
 

@@ -19,12 +19,12 @@ class Cell:
 
     @property
     def style(self) -> str:
-        """As a style of the pane."""
+        """The CSS that puts a pane into the cell."""
         return f'grid-row: {self.row}; grid-column: {self.column} / {"-1" if self.last else "span 1"}'
 
 
 def parallel_states(shape: Shape) -> dict[str, dict[str, list[str]]]:
-    """Parallel states with at least two regions that hold agents, and the agents of each region."""
+    """Return parallel states with at least two regions that have agents, and the agents of each region."""
     found: dict[str, dict[str, list[str]]] = {}
     agents = [str(state.path) for state in shape.states if state.role]
     for state in shape.states:
@@ -32,19 +32,19 @@ def parallel_states(shape: Shape) -> dict[str, dict[str, list[str]]]:
             continue
         regions = [str(other.path) for other in shape.states if other.parent == state.path]
         held = {region: [agent for agent in agents if within(agent, region)] for region in regions}
-        peopled = {region: inside for region, inside in held.items() if inside}
-        if len(peopled) > 1:
-            found[state.path] = peopled
+        with_agents = {region: inside for region, inside in held.items() if inside}
+        if len(with_agents) > 1:
+            found[state.path] = with_agents
     return found
 
 
 def side_by_side(
     known: Mapping[str, Mapping[str, Sequence[str]]], view: View, ends: Container[str] = ()
 ) -> list[str]:
-    """The agents that share the screen, one per region of the innermost active parallel state.
+    """Return the agents that share the screen, one per region of the innermost active parallel state.
 
     Args:
-        known: the parallel states, as `parallel_states` gives them.
+        known: the parallel states, as returned by `parallel_states`.
         view: the run at the step that is shown.
         ends: the final states. A region that ended without starting an agent gets no pane.
     """
@@ -64,21 +64,21 @@ def _over(region: str, view: View, ends: Container[str]) -> bool:
 
 
 def _speaker(agents: Sequence[str], view: View) -> str:
-    """The agent of a region to show: the active one, else the last entered, else the first."""
+    """Return the agent of a region to show: the active one, else the last entered, else the first."""
     at_work = [agent for agent in agents if agent in view.entered]
     begun = [agent for agent in agents if agent in view.agents]
     return [*agents[:1], *begun, *at_work][-1]
 
 
 def columns_for(panes: int, *, wide: bool) -> int:
-    """How many panes go in one row."""
+    """Return the number of panes per row."""
     if panes <= 1:
         return 1
     return 3 if wide and panes in (3, 5, 6) else 2
 
 
 def lay_out_panes(panes: int, columns: int) -> list[Cell]:
-    """The cell of each pane; the last one takes the rest of its row."""
+    """Return the cell of each pane; the last one spans the rest of its row."""
     return [
         Cell(row=2 * (i // columns) + 1, column=2 * (i % columns) + 1, last=i == panes - 1)
         for i in range(panes)
@@ -86,5 +86,5 @@ def lay_out_panes(panes: int, columns: int) -> list[Cell]:
 
 
 def tracks(count: int, name: str, least: str) -> str:
-    """A CSS track list of panes, sized by their splitters, and the splitters."""
+    """Return a CSS track list of panes, sized by their splitters, with the splitters in between."""
     return ' 9px '.join(f'minmax({least}, var(--{name}{i}, 1fr))' for i in range(1, count + 1))

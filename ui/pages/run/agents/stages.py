@@ -1,4 +1,4 @@
-"""Stages of a run: agents that are shown together, in chart order, and which of them work now."""
+"""Stages of a run: agents that are shown together, in chart order, and which of them are at work."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ WORK = {
     'gathering': 'Collecting and testing the candidates',
     'consolidating': 'Collecting and testing the candidates',
 }
-"""What a state that works without an agent does, by its name."""
+"""The activity of a state that works without an agent, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Agents shown together: those of a parallel state or of an outermost one, or one that is alone."""
+    """Agents shown together: all those of a parallel or an outermost state, or a single one."""
 
     key: str
     """The path of the state or of the agent."""
@@ -59,7 +59,7 @@ class Stage:
     agents: tuple[str, ...]
 
     def status(self, view: View, history: History) -> str:
-        """A key of `GLYPHS`."""
+        """Return the stage's status, a key of `GLYPHS`."""
         at_work = [leaf for leaf in view.active for path in self.agents if within(leaf, path)]
         begun = [path for path in self.agents if path in view.agents]
         if any(leaf.endswith(('.approving', '.asking', '.person')) for leaf in at_work):
@@ -75,7 +75,7 @@ class Stage:
 
 
 def stages_of(context: RunContext) -> list[Stage]:
-    """The stages of a run's chart: each agent is in exactly one."""
+    """Return the stages of a run's chart; each agent is in exactly one."""
     shape = context.shape
     parallels = parallel_states(shape)
     agents = [str(state.path) for state in shape.states if state.role]
@@ -92,7 +92,7 @@ def stages_of(context: RunContext) -> list[Stage]:
 
 
 class VisibleAgents:
-    """Which agents to show at a step."""
+    """Selects the agents to show at a step."""
 
     def __init__(self, shape: Shape, history: History) -> None:
         self._parallels = parallel_states(shape)
@@ -102,13 +102,13 @@ class VisibleAgents:
         self._seats = seats(shape)
 
     def at_work(self, view: View) -> list[str]:
-        """The agents at work; if there are none, those that worked last."""
+        """Return the agents at work; if there are none, those that worked last."""
         beside = [] if view.status.ended else side_by_side(self._parallels, view, self._ends)
         rest = [path for path in self._agents if path not in beside and _works(path, view)]
         return beside + rest or self._last(view)
 
     def active_agents(self, stage: Stage, view: View) -> list[str]:
-        """The agents of a stage that have started, or whose seats can be taken; all of them if none has."""
+        """Return the agents of a stage that have started or whose seats can be taken; else all of them."""
         offered = () if view.status.ended else self._seats
         shown = [
             path for path in stage.agents if path in view.agents or set(offered).intersection(path.split('.'))
@@ -136,14 +136,14 @@ def _works(path: str, view: View) -> bool:
 
 
 def _was_stopped(path: str, view: View, history: History) -> bool:
-    """Whether it was left in the middle of its work: with the run, or because another was first."""
+    """Return whether it was interrupted: the run ended, or another agent finished first."""
     left = latest(history.stays, path, view.seq)
     inside = [latest(history.stays, f'{path}.{name}', view.seq) for name in AT_WORK]
     return left is not None and left.seq in {stay.seq for stay in inside if stay}
 
 
 class StageRow:
-    """One button per stage, with its status; beside them, what goes on where no pane says it."""
+    """One button per stage, with its status, and a caption for activity that no pane shows."""
 
     def __init__(self, stages: Sequence[Stage], history: History, pick: Callable[[str], None]) -> None:
         self._stages, self._history = stages, history
@@ -182,13 +182,13 @@ class StageRow:
         self._chips[RESULT][0].set_visibility(has_result)
 
     def say(self, text: str) -> None:
-        """Show what goes on, or how the shown stage ended."""
+        """Show the current activity, or how the shown stage ended."""
         self._caption.show(text)
         set_attributes(self._caption, title=text)
 
 
 def work_in_progress(shape: Shape, view: View) -> str:
-    """What is done now without an agent, which has no pane to show it; '' if nothing, or while held."""
+    """Return the current work without an agent, which no pane shows; '' if there is none, or while paused."""
     if view.status is not Status.RUNNING or view.paused:
         return ''
     found = (shape.state(leaf) for leaf in view.active)

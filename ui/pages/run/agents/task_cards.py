@@ -1,4 +1,4 @@
-"""A card for each finished task of a plan: who did it, the result, and the way to its conversation."""
+"""A card for each finished task of a plan: who did it, the result, and a link to its conversation."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ICONS = {'completed': 'check_circle', 'failed': 'cancel'}
 
 
 class TaskCards:
-    """The tasks that have ended at the step that is shown; hidden where a pattern has no plan."""
+    """The tasks that have ended by the step that is shown; hidden if the pattern has no plan."""
 
     def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
         self._field, self._history, self._seek = context.shape.field('plan'), context.history, seek
         self._shown: list[tuple[str, ...]] = []
         self.root = ui.element('ul').classes('task-cards').props('aria-label="Finished tasks" tabindex="0"')
-        self.root.set_visibility(bool(self._field))  # From the beginning: the panes hold still.
+        self.root.set_visibility(bool(self._field))  # From the start, so that the panes do not move later.
         with self.root:
             Text('li', 'No task is finished yet.', 'muted small')
 
@@ -61,7 +61,7 @@ class TaskCards:
 
 
 def _cards(step: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The cards of a task that has ended, and of those of its own plan."""
+    """Return the cards of a task and of those of its own plan, as far as they have ended."""
     inner = [card for one in plan_steps(step.get('steps')) for card in _cards(one)]
     if step.get('state') not in ENDED:
         return inner

@@ -16,13 +16,13 @@ from ui.formatting.tool_calls import Block
 from ui.replay.conversation import transcript_entry
 
 REACH = 400
-"""Steps read at once."""
+"""Number of steps per read."""
 MAX_LOADED = 5_000
-"""Messages loaded without being asked for; earlier ones on demand."""
+"""Maximum number of messages loaded unasked; earlier ones are loaded on demand."""
 
 
 class Transcript:
-    """Everything said in part of the run; it loads and sends nothing until it is visible."""
+    """The messages of part of the run; nothing is loaded or sent until the tab is visible."""
 
     def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
         self._conductor, self._run, self._shape = conductor, run, shape
@@ -40,7 +40,7 @@ class Transcript:
         self._messages.set_visibility(False)
 
     def open(self, opened: bool) -> None:
-        """Whether the tab is visible now."""
+        """Set whether the tab is visible."""
         self._open = opened
         create_page_task(self._messages, self.show(self._at), 'show a transcript')
 
@@ -69,7 +69,7 @@ class Transcript:
             )
 
     async def _read_back(self, most: int) -> None:
-        """Load earlier steps, a stretch at a time, up to about `most` messages."""
+        """Load earlier steps in batches, up to about `most` messages."""
         if self._busy:
             return
         self._busy, wanted = True, len(self._steps) + most
@@ -80,7 +80,7 @@ class Transcript:
                 start = max(0, end - REACH)
                 steps = await self._conductor.transitions(self._run, after=start, until=end)
                 if end != self._from:
-                    continue  # the page has moved to another stretch meanwhile
+                    continue  # the page has moved to another range meanwhile
                 blocks = self._blocks(steps)
                 self._from = start
                 self._steps[:0] = [block['step'] for block in blocks]
@@ -93,7 +93,7 @@ class Transcript:
                 self._say()
 
     def _take(self, steps: Sequence[Transition]) -> None:
-        """Append new steps, but only those that directly follow what is there."""
+        """Append new steps, but only if they directly follow those already loaded."""
         fresh = [step for step in steps if step.seq > self._until]
         if fresh and fresh[0].seq == self._until + 1:
             blocks = self._blocks(fresh)

@@ -13,7 +13,7 @@ FULL, HOLLOW, STRUCK = '●', '○', '◉'
 
 
 def breakpoint_layer(breakpoints: Sequence[Breakpoint], hit: Container[str] = ()) -> Layer:
-    """The badges of a run's breakpoints; those without a place have none.
+    """Return the badges of a run's breakpoints; those without a place have none.
 
     Args:
         breakpoints: all of them.

@@ -15,7 +15,7 @@ from ui.formatting.steps import short_json
 from ui.pages.run.debugger.controller import DebugController
 
 MAX_VALUE = 60
-"""Longer values are cut."""
+"""Maximum number of characters shown of a value."""
 
 
 class BreakpointStore:
@@ -32,22 +32,22 @@ class BreakpointStore:
             await self.put(made)
 
     async def edit(self, item: Breakpoint) -> None:
-        """Show the form to change one."""
+        """Show the form to edit a breakpoint."""
         made = await edit_breakpoint(self._stepper.shape, item, self._probe())
         if made is not None:
             await self.change(made)
 
     async def put(self, item: Breakpoint) -> None:
-        """Add one."""
+        """Add a breakpoint."""
         if await self._stepper.set(lambda known: [*known, item]):
             self._say(f'Breakpoint set: {breakpoint_label(item)}')
 
     async def change(self, item: Breakpoint) -> None:
-        """Replace one, by its number."""
+        """Replace the breakpoint with the same number."""
         await self._stepper.set(lambda known: [item if one.id == item.id else one for one in known])
 
     async def remove(self, items: Sequence[Breakpoint]) -> None:
-        """Remove some."""
+        """Remove breakpoints."""
         ids = {item.id for item in items}
         if await self._stepper.set(lambda known: [one for one in known if one.id not in ids]):
             self._say('Breakpoint removed' if len(ids) == 1 else 'Breakpoints removed')

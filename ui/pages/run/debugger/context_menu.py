@@ -21,7 +21,7 @@ from ui.pages.run.debugger.breakpoint_store import BreakpointStore
 from ui.pages.run.debugger.controller import DebugController
 
 MAX_EDGES = 6
-"""At most so many edges behind one line get an entry of their own."""
+"""Maximum number of edges behind one line that get their own entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ContextMenu:
         kind, name = str(asked.get('kind', '')), str(asked.get('name', ''))
         title, entries = self._entries(kind, name, folded)
         if self._anchor is not None:
-            self._anchor.delete()  # not sooner: dialogs opened by an entry are drawn from it, and outlast it
+            self._anchor.delete()  # not before: dialogs of its entries are drawn in it and outlive the menu
         x, y = (max(0, round(float(asked.get(axis) or 0))) for axis in ('x', 'y'))
         self._anchor = ui.element('div').classes('menu-anchor').style(f'left: {x}px; top: {y}px')
         with self._anchor, menu(title) as opened:
@@ -81,7 +81,7 @@ class ContextMenu:
         return title, [*entries, MenuEntry('list', 'All breakpoints', self._all)]
 
     def of_state(self, path: str) -> list[MenuEntry]:
-        """Breakpoints at a state, and step controls for its region."""
+        """Return entries for breakpoints at a state, and step controls for its region."""
         stepper = self._stepper
         if not stepper.steerable or stepper.view is None:
             return []
@@ -104,12 +104,12 @@ class ContextMenu:
         ]
 
     def of_edge(self, edge: EdgeShape) -> list[MenuEntry]:
-        """Breakpoints at an edge."""
+        """Return entries for breakpoints at an edge."""
         item = Breakpoint(edge=f'{edge.source}>{edge.dest or edge.source}')
         return self._at(item, 'it is taken') if self._stepper.steerable else []
 
     def _at(self, item: Breakpoint, words: str) -> list[MenuEntry]:
-        """An entry that adds a breakpoint here, or removes those that are here."""
+        """Return an entry that adds a breakpoint here, or removes those that are here."""
         known = self._stepper.view.breakpoints if self._stepper.view else ()
         there = [
             one for one in known if (one.enter, one.leave, one.edge) == (item.enter, item.leave, item.edge)
@@ -130,13 +130,13 @@ class ContextMenu:
 
 
 def edges_of(shape: Shape, name: str, folded: frozenset[str]) -> list[str]:
-    """The edges that a line in the drawing stands for."""
+    """Return the edges that a line in the drawing stands for."""
     names = dict.fromkeys(f'{edge.source}>{edge.dest or edge.source}' for edge in shape.edges if edge.dest)
     return [one for one in names if one == name or visible_edge(one, folded) == name]
 
 
 def draw_entry(entry: MenuEntry) -> None:
-    """One entry, in a menu."""
+    """Draw an entry, in a menu."""
     with ui.element('button').classes('menu-item').props('type="button"') as element:
         set_attributes(element, role='menuitem')
         ui.icon(entry.icon)

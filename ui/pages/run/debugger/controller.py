@@ -16,11 +16,11 @@ NOTHING = 'The run has not started.'
 
 
 class DebugController:
-    """Step mode of one run. It is always about the present, whatever step the page shows.
+    """Step mode of one run. It always controls the present, whatever step the page shows.
 
     Args:
-        conductor: may run it.
-        run: which.
+        conductor: this process's conductor, which need not be the one that runs it.
+        run: the run's id.
         shape: its chart.
     """
 
@@ -37,12 +37,12 @@ class DebugController:
 
     @property
     def mine(self) -> bool:
-        """Whether this server runs it, and whoever looks may steer it."""
+        """Whether this server runs it and the viewer may control it."""
         return self._conductor.runs_here(self._run) and may('step')
 
     @property
     def steerable(self) -> bool:
-        """Whether it can be steered now."""
+        """Whether it can be controlled now."""
         return self.mine and self.view is not None and not self.view.status.ended
 
     @property
@@ -51,7 +51,7 @@ class DebugController:
         return hit_numbers(self.view.stopped) if self.view else frozenset()
 
     def on_change(self, changed: Callable[[], Any]) -> None:
-        """Call this whenever the state changes."""
+        """Register a callback for every change of state."""
         self._changed.append(changed)
 
     def know(self, fold: Fold, steps: Sequence[Transition] = ()) -> None:
@@ -71,7 +71,7 @@ class DebugController:
             changed()
 
     def is_held(self, at: str = '') -> bool:
-        """Whether a region is paused; for the whole run, whether anything is."""
+        """Return whether a region is paused; for the whole run, whether anything is."""
         if self._fold is None or self.view is None or self.view.status.ended:
             return False
         pauses = self._fold.projection.pauses
@@ -81,14 +81,14 @@ class DebugController:
         return bool(leaves) and all(map(pauses.holds, leaves))
 
     def busy(self, at: str = '') -> StepMode | None:
-        """The step in progress in a region, or in the whole run."""
+        """Return the kind of step in progress in a region, or in the whole run."""
         if self._fold is None:
             return None
         pending = self._fold.projection.pauses.pending_steps.get(at)
         return pending.how if pending else 'in' if at in self._steps else None
 
     def why(self, at: str = '') -> str:
-        """Why it is paused, unless a person paused it."""
+        """Return why it is paused, unless a person paused it."""
         if self.view is None:
             return ''
         return (
@@ -96,7 +96,7 @@ class DebugController:
         )
 
     def refusal(self, action: DebugAction, at: str = '') -> str:
-        """Why the action is not possible now, or ''."""
+        """Return why the action is not possible now, or ''."""
         if self.view is None or not self.steerable:
             return NOTHING
         match action:

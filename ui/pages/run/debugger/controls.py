@@ -28,7 +28,7 @@ class ControlButton:
         self._hint = words.tooltip(region=bool(at))
         self.element = button('' if name else words.name, icon=words.icon, kind=f'debug-action {kind}')
         self.element.on('click', self.press)
-        # On a narrow screen the text is hidden, also from screen readers.
+        # On a narrow screen the text is hidden, even from screen readers.
         set_attributes(self.element, aria_label=f'{words.name}: {name}' if name else words.name)
         if not at:
             set_attributes(self.element, aria_keyshortcuts=words.key.upper())
@@ -37,7 +37,7 @@ class ControlButton:
         self._refused = ''
 
     def show(self) -> None:
-        """As it is now."""
+        """Show the current state of the control."""
         refused = self._stepper.refusal(self.action, self.at)
         busy = self._stepper.busy(self.at) == self.action
         if refused != self._refused:
@@ -66,7 +66,7 @@ class Controls:
         ):
             self._pause = ControlButton('pause', stepper)
             with button('', icon='expand_more', label='Pause one region') as self._more:
-                # Where there are regions it comes and goes, and keeps its place.
+                # In charts with regions it is hidden at times, but keeps its space.
                 self._more.set_visibility(any(state.kind == 'parallel' for state in stepper.shape.states))
                 set_attributes(self._more, aria_haspopup='menu')
                 with menu('Pause one region') as opened:
@@ -83,7 +83,7 @@ class Controls:
         stepper.on_change(self.show)
 
     def show(self) -> None:
-        """As the run is now."""
+        """Show the current state of the run."""
         stepper, view = self._stepper, self._stepper.view
         running = stepper.steerable and view is not None
         held = running and stepper.is_held()
@@ -122,7 +122,7 @@ class Controls:
 
 
 class PauseReason:
-    """Why the run is paused: a line beside its status, announced by screen readers."""
+    """Why the run is paused: a line next to its status, announced by screen readers."""
 
     def __init__(self, stepper: DebugController) -> None:
         """Draw it; it is empty while the run is not paused."""
@@ -131,7 +131,7 @@ class PauseReason:
         stepper.on_change(self.show)
 
     def show(self) -> None:
-        """As the run is now."""
+        """Show the current state of the run."""
         stepper = self._stepper
         text = ''
         if stepper.view is not None and not stepper.view.status.ended:
@@ -146,7 +146,7 @@ class PauseReason:
 
 
 def _describe_held_parts(stepper: DebugController) -> str:
-    """Which regions are paused while others continue."""
+    """List the regions that are paused while others continue."""
     view = stepper.view
     if view is None or view.paused or not stepper.is_held():
         return ''

@@ -1,4 +1,4 @@
-"""Everything a run page needs of the debugger: controller, breakpoints and menu."""
+"""The debugger of a run page: its controller, breakpoints and context menu."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Debugger:
             self.stepper.know(present, steps)
 
     def to_reveal(self, *acts: Callable[[], Any]) -> None:
-        """Set what shows the list of breakpoints, wherever it is."""
+        """Set the callbacks that bring the list of breakpoints into sight."""
         self._reveals = acts
 
     def reveal(self) -> None:

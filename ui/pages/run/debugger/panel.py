@@ -46,12 +46,12 @@ class BreakpointsPanel:
         stepper.on_change(self.show)
 
     def show_step(self, at: int | None) -> None:
-        """The page shows step `at`; None is the present."""
+        """Note that the page shows step `at`; None is the present."""
         self._past = at is not None
         self._say()
 
     def show(self) -> None:
-        """As they are now."""
+        """Show the current breakpoints."""
         stepper = self._stepper
         found = stepper.view.breakpoints if stepper.view else ()
         shown = (found, stepper.steerable, stepper.hit)

@@ -18,7 +18,7 @@ HINT = 'What the other regions do while this one resumes or steps; press to chan
 
 
 class RegionControls:
-    """Empty if the agent is in no region: the header has the controls of the whole run."""
+    """Controls of an agent's region; empty if it is in none, since the header controls the whole run."""
 
     def __init__(self, stepper: DebugController, agent: str) -> None:
         """`agent` is the path of the agent's state; `draw_pause` and `draw_bar` make the parts."""
@@ -53,7 +53,7 @@ class RegionControls:
         self.show()
 
     def show(self) -> None:
-        """As the region is now."""
+        """Show the current state of the region."""
         stepper = self._stepper
         if self._bar is None or not self.region:
             return

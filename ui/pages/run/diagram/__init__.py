@@ -1,1 +1,1 @@
-"""The chart of a run, and what it says of states and edges."""
+"""The chart of a run, with explanations of its edges and the checklist of its plan."""

@@ -1,4 +1,4 @@
-"""The diagram of a run, highlighted at the step that is shown; a click goes to a visit of a state."""
+"""The diagram of a run, highlighted at the step that is shown; clicking a state goes to a visit of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ui.pages.run.diagram.edge_explanation import EdgeExplanation
 from ui.replay.live import Follower
 
 MAX_STEPS = 2_000
-"""Of longer runs, a slider that is dragged asks for each position: their highlights are a large message."""
+"""Maximum steps of a run to preload highlights for; in longer runs, a dragged slider requests each step."""
 LARGE = 'Enlarge the diagram'
 
 
@@ -43,7 +43,7 @@ class ChartPane:
     ) -> None:
         """Draw the panel; `on_size` is called with whether the diagram fills the page.
 
-        `places` is the menu of what is drawn.
+        `places` is the context menu of states and edges.
         """
         self._shape, self._follower, self._seek, self._on_size = context.shape, follower, seek, on_size
         self._reasons = context.reasons
@@ -53,9 +53,9 @@ class ChartPane:
         self._active: tuple[str, ...] = ()
         self._drawn = ''
         self._fitted: frozenset[str] | None = None
-        """The composite states around those that were active when it was laid out."""
+        """The composite states around the states that were active at the last layout."""
         self._held = False
-        """Whether a person has moved or zoomed it."""
+        """Whether a person has panned or zoomed it."""
         self._stepper = context.stepper
         self._stepper.on_change(self._mark)
         self.why = EdgeExplanation(context, follower.index, seek, places.of_edge)
@@ -86,7 +86,7 @@ class ChartPane:
             self._plan = PlanChecklist(self._shape, context.history, seek)
 
     async def draw(self) -> None:
-        """Lay out the chart for the space it has, with what is active in sight."""
+        """Lay out the chart for the available space, with the active states in sight."""
         self._fitted = composites_around(self._shape, self._active)
         folded = self._folds.folded if self._folds.by_hand else None
         drawn, found = await fit(self._shape, self._room, folded=folded, active=self._active)
@@ -99,11 +99,11 @@ class ChartPane:
             self.why.stay()
 
     def say_where(self, view: View) -> None:
-        """Say where the run is."""
+        """Show where the run is."""
         self._where.set_text(active_text(view.active) or status_text(view.status, view.error))
 
     async def show(self, view: View) -> None:
-        """Show its plan, and what is active in sight."""
+        """Show the plan, and lay the chart out again if that is needed to bring active states into sight."""
         self._plan.show(view)
         self._active = tuple(map(str, view.active))
         inside = composites_around(self._shape, self._active)
@@ -130,7 +130,7 @@ class ChartPane:
         self._drawing.overlay('why', {'edges': self.why.spots})
 
     def preload(self) -> None:
-        """Give the browser the highlights of all steps: a slider is being dragged."""
+        """Send the browser the highlights of all steps, since the slider is being dragged."""
         index = self._follower.index
         if not 0 < index.seq <= MAX_STEPS:
             return
@@ -144,7 +144,7 @@ class ChartPane:
         )
 
     def _mark(self) -> None:
-        """Show where breakpoints are."""
+        """Mark the breakpoints."""
         view = self._stepper.view
         if view is not None:
             self._drawing.overlay('breakpoints', breakpoint_layer(view.breakpoints, self._stepper.hit))

@@ -23,24 +23,24 @@ MARKS = {
     'blocked': 'schedule',
     'stopped': 'stop_circle',
 }
-"""An icon for each status, shown beside the word."""
+"""An icon for each status, shown next to the word."""
 KEPT = 'plan'
-"""Under which name the browser remembers whether a person wants it open or closed."""
+"""Storage key for whether a person wants the plan open or closed."""
 LITTLE = 'if (innerHeight < 820) getHtmlElement(%d).open = false'
-"""Where there is little height, and nobody has chosen, it is one line until it is opened."""
+"""Collapses the plan to one line in a low window; runs only if nobody has chosen."""
 CHOSEN = """(event) => {
     const drawer = event.currentTarget.parentElement, plan = drawer.parentElement;
     plan.classList.remove('undecided');
     plan.classList.toggle('closed', drawer.open);
     emit(!drawer.open);
 }"""
-"""At a click, before it opens or closes: the panel has its height at once."""
+"""Runs on click, before the plan opens or closes, so that the panel resizes immediately."""
 MAX_DEPTH = 6
-"""Levels of nested steps that are shown."""
+"""Maximum nesting depth of the steps shown."""
 
 
 class PlanChecklist:
-    """A panel under the diagram, if the pattern plans: there from the start, and always as high."""
+    """A panel under the diagram if the pattern has a plan: shown from the start, with a constant height."""
 
     def __init__(self, shape: Shape, history: History, seek: Callable[[int], Awaitable[None]]) -> None:
         self._field, self._history, self._seek = shape.field('plan'), history, seek
@@ -89,7 +89,7 @@ class PlanChecklist:
             for number, step in enumerate(steps, start=1):
                 self._step(step, f'{inside}/{step.get("id", number)}', depth, step_status(step, steps))
 
-    def _step(self, step: Mapping[str, Any], path: str, depth: int, stands: str) -> None:
+    def _step(self, step: Mapping[str, Any], path: str, depth: int, status: str) -> None:
         state, result = str(step.get('state', '')), str(step.get('result', ''))
         name = state.replace(' ', '-')
         with ui.element('li').classes(f'plan-step {name}'):
@@ -97,7 +97,7 @@ class PlanChecklist:
             with ui.element('div').classes('plan-body'):
                 Text('span', str(step.get('title', '')), 'plan-title')
                 with ui.element('div').classes('plan-facts'):
-                    Text('span', stands, f'plan-state {name}')
+                    Text('span', status, f'plan-state {name}')
                     if step.get('role'):
                         Text('span', role_title(str(step['role'])), 'chip')
                     Text('span', str(step.get('id', '')), 'muted small mono')
@@ -113,7 +113,7 @@ class PlanChecklist:
                     self._draw(inner, path, depth + 1)
 
     async def _go(self, name: str) -> None:
-        """Go to the step at which an entry ended: its agent's conversation is whole there."""
+        """Go to the step at which an entry ended: its agent's conversation is complete there."""
         if name in self._history.finished:
             await self._seek(self._history.finished[name])
 
@@ -123,12 +123,12 @@ class PlanChecklist:
 
 
 def plan_steps(value: Any) -> list[Mapping[str, Any]]:
-    """The steps in a field of memory; anything malformed is dropped."""
+    """Return the steps in a field of memory, dropping anything malformed."""
     return [step for step in value if isinstance(step, Mapping)] if isinstance(value, (list, tuple)) else []
 
 
 def settled_steps(steps: Sequence[Mapping[str, Any]], *, ended: bool) -> list[Mapping[str, Any]]:
-    """The steps of a run; once it has ended, nothing is in progress any more: it was stopped."""
+    """Return the steps; those still in progress when the run ended are marked as stopped."""
     if not ended:
         return [dict(step) for step in steps]
     found: list[Mapping[str, Any]] = []
@@ -140,7 +140,7 @@ def settled_steps(steps: Sequence[Mapping[str, Any]], *, ended: bool) -> list[Ma
 
 
 def step_status(step: Mapping[str, Any], siblings: Sequence[Mapping[str, Any]]) -> str:
-    """The status of a step in words; a blocked one waits for others, or is stuck."""
+    """Return the status of a step in words; for a blocked one, the steps it still waits for."""
     state, after = str(step.get('state', '')), step.get('after')
     if state == 'blocked' and isinstance(after, (list, tuple)):
         over = {other.get('id') for other in siblings if other.get('state') in ENDED}

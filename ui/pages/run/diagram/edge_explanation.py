@@ -26,7 +26,7 @@ from ui.replay.index import Index
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of the popover: while it shows the same it is not drawn again, and a click on it counts."""
+    """A part of the popover, redrawn only when `shown` changes, so that a click on it is not lost."""
 
     shown: object
     draw: Callable[[], Element] = field(compare=False)
@@ -39,7 +39,7 @@ class EdgeExplanation:
         context: the run.
         index: the index of the run's steps.
         seek: goes to a step.
-        offer: what can be done at an edge.
+        offer: returns the menu entries for an edge.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class EdgeExplanation:
         self._root.set_visibility(False)
 
     def stay(self) -> None:
-        """Stay beside the edge although the diagram is laid out again, unless its states are folded away."""
+        """Stay next to the edge after a new layout, or close if its states are folded away."""
         if self._name and not self._edges():
             self.close()
         elif self._name:
@@ -94,12 +94,12 @@ class EdgeExplanation:
             self._hang()
 
     def _hang(self, *, into: bool = False) -> None:
-        """Put it beside its edge; `into` moves the focus there."""
+        """Place it next to its edge; `into` moves the focus into it."""
         if self._drawing:
             self._drawing.run_method('placePopover', self._root.html_id, self._name, into)
 
     def _key(self, event: KeyEventArguments) -> None:
-        if self._pinned and event.action.keydown and event.key.escape:  # what had the focus was redrawn
+        if self._pinned and event.action.keydown and event.key.escape:  # the focused part was redrawn
             self.close(back=True)
 
     def show(self) -> None:
@@ -125,11 +125,11 @@ class EdgeExplanation:
 
     @property
     def is_open(self) -> bool:
-        """Whether something is said of an edge."""
+        """Whether an edge is being explained."""
         return bool(self._name)
 
     def _edges(self) -> list[EdgeShape]:
-        """The edges that the drawn one stands for."""
+        """Return the edges that the drawn one stands for."""
         drawn = [edge for edge in self._shape.edges if edge.dest]
         return [edge for edge in drawn if visible_edge(edge_id(edge), self.folded) == self._name]
 
@@ -176,7 +176,7 @@ class EdgeExplanation:
         return f'{here}: not evaluated. It is for another event or from another state.'
 
     def _times(self, edges: Sequence[EdgeShape]) -> tuple[str, list[int], list[int]]:
-        """How often they were taken, and the times before and after this step."""
+        """Return how often they were taken, in words, and the nearest steps before and after this one."""
         taken = sorted({seq for edge in edges for seq in self._index.walked.get(edge_id(edge), ())})
         here = self._reasons.step.seq if self._reasons.step else 0
         many = bisect_right(taken, here)

@@ -1,4 +1,4 @@
-"""The bar that asks for approval: over the page's top, wherever one has scrolled or clicked to."""
+"""The bar that asks for approval, over the top of the page, whatever part of it is shown."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ui.pages.run.context import RunContext
 
 
 class ApprovalBar:
-    """What waits for a person in this run, with its answers. It lies over the page and moves nothing."""
+    """The request that waits for a person, with its answers. It overlays the page, so nothing moves."""
 
     def __init__(self, context: RunContext, reveal: Callable[[str], Awaitable[None]]) -> None:
-        """Draw it, hidden; `reveal` gets the agent whose question is to be answered, in its pane."""
+        """Draw it, hidden; `reveal` gets the agent whose question the person wants to answer, in its pane."""
         self._context = context
         self._leaf = ''
         with ui.element('div').classes('needs').props('role="region" aria-label="Needs you"') as self._root:
@@ -32,7 +32,7 @@ class ApprovalBar:
         self._root.set_visibility(False)
 
     def show(self, view: View, *, mine: bool) -> None:
-        """Show what the newest step asks for."""
+        """Show what the newest step asks of a person."""
         waiting = [leaf for leaf in view.active if mine and leaf.endswith(('.approving', '.asking'))]
         self._leaf = waiting[0] if waiting else ''
         self._root.set_visibility(bool(waiting))

@@ -1,4 +1,4 @@
-"""Budgets as bars that burn down, with what is left, how long it will last, and adding more."""
+"""Budgets as bars that burn down: the remainder, how long it will last, and a dialog to add more."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MORE = {'tokens': 'More tokens', 'cost': 'More dollars', 'seconds': 'More second
 
 
 class BudgetBars:
-    """The limits of one run; nothing if it has none."""
+    """The limits of one run; hidden if it has none."""
 
     def __init__(self, conductor: Conductor, run: RunId) -> None:
         self._conductor, self._run = conductor, run
@@ -40,7 +40,7 @@ class BudgetBars:
         self.root.set_visibility(False)
 
     def show(self, view: View, *, mine: bool) -> None:
-        """Show what is left at this step; `mine` is whether this server runs it."""
+        """Show the remaining budget at this step; `mine` is whether this server runs the run."""
         self._view = view
         self.root.set_visibility(bool(view.budget))
         self._add.set_visibility(mine and not view.status.ended)

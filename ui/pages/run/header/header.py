@@ -56,7 +56,7 @@ class Header:
                     PauseReason(stepper)
             with ui.element('div').classes('run-controls') as controls:
                 controls.props('role="toolbar" aria-label="Run controls"')
-                # What comes and goes is on the left: what stays does not move.
+                # Buttons that come and go are on the left, so that the others do not move.
                 self._retry = _control('Retry', 'healing', steer, 'Start a new run from the last good step')
                 self._cancel = _control('Cancel', 'stop', steer, 'Stop the run for good', kind='danger')
                 Controls(stepper)
@@ -67,7 +67,7 @@ class Header:
                 more.on('click', lambda: steer('more'))
 
     def show(self, view: View, newest: View, *, mine: bool) -> None:
-        """Show the figures of a step, and the status that the run has now.
+        """Show the figures of a step, and the current status of the run.
 
         Args:
             view: the step that is shown.
@@ -91,7 +91,7 @@ class Header:
         self._spending.show(view)
 
     def _say_origins(self, view: View) -> None:
-        """Where the replies of the agents came from; of those that have not spoken, what is planned."""
+        """Show where the agents' replies came from; for those at work, also where they are expected from."""
         agents = [str(state.path) for state in self._context.shape.states if state.role]
         at_work = [path for path in agents if any(within(leaf, path) for leaf in view.active)]
         found = set(view.origins)
@@ -114,7 +114,7 @@ class Header:
         opener.classes(remove='icon').props('aria-haspopup="dialog"')
 
     def tick(self, view: View, now: float, streamed: int = 0) -> None:
-        """Update the clock, and the tokens with an estimate of so many streamed characters."""
+        """Update the clock, and the tokens, adding an estimate for `streamed` characters."""
         tokens = usage_headline(with_streamed(view.usage, streamed))
         if tokens != self._tokens.text:
             self._tokens.set_text(tokens)
@@ -145,7 +145,7 @@ class StatusStrip:
                     Text('span', 'Read report')
                 self._asks = InputRequests(conductor, info, shape)
             acts.set_visibility(bool(shape.field('report')) or self._asks.possible)
-        # It is there from the start if it may ever be: what is under it must not move.
+        # Shown from the start if it can ever be needed, so that the parts below do not move.
         fields = [shape.field(panel) for panel in ('time', 'drafts', 'report')]
         may_ask = self._asks.possible and not info.status.ended
         self._root.set_visibility(any(fields) or may_ask)

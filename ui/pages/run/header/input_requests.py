@@ -16,7 +16,7 @@ from ui.pages.run.context import takes_event
 from ui.pages.run.panels.registry import panels_of
 
 IN_PANES = ('take_seat', 'hand_back')
-"""What the agents' panes have buttons for."""
+"""Events for which the agents' panes have buttons."""
 
 
 class InputRequests:
@@ -35,7 +35,7 @@ class InputRequests:
         self._conductor, self._run, self._shape = conductor, info.id, shape
         try:
             self._inputs = dict(conductor.catalog.pattern(info.pattern).inputs)
-        except EngineError:  # its pattern is gone: the run is read-only
+        except EngineError:  # its pattern is missing, so the run is read-only
             self._inputs = {}
         self._buttons: dict[str, ui.element] = {}
         with (
@@ -46,7 +46,7 @@ class InputRequests:
             drawn = {trigger for panel in panels_of(shape) for trigger in panel.inputs}
             for trigger, model in self._inputs.items():
                 if trigger in drawn or trigger in IN_PANES:
-                    continue  # there are better controls for it
+                    continue  # it has better controls elsewhere
                 made = button(role_title(trigger), kind='small')
                 made.on('click', lambda _, trigger=trigger: self.ask(trigger))
                 made.tooltip(event_help(model))
@@ -55,16 +55,16 @@ class InputRequests:
 
     @property
     def possible(self) -> bool:
-        """Whether the run may ever accept any."""
+        """Whether the run can accept any at all."""
         return bool(self._buttons)
 
     @property
     def by_seat(self) -> bool:
-        """Whether people take seats in the run: then it asks nobody who has not taken one."""
+        """Whether people can take seats in the run: then it asks only those who have."""
         return IN_PANES[0] in self._inputs
 
     def show(self, view: View, *, mine: bool) -> bool:
-        """Show what the run accepts now, and say whether that is anything; `mine`: this server runs it."""
+        """Show the events accepted now, and return whether there are any; `mine`: this server runs it."""
         open_ = mine and not view.status.ended
         shown = {trigger for trigger in self._buttons if open_ and takes_event(self._shape, view, trigger)}
         for trigger, made in self._buttons.items():

@@ -41,11 +41,11 @@ METHODS = {
     AUDIT: 'audit',
     DELETE: 'delete',
 }
-"""What each of them does, by its name in the conductor: it is offered to those who may."""
+"""The conductor's method behind each action, which is offered to people who may call it."""
 
 
 class RunMenu:
-    """Confirms before it acts."""
+    """The menu's dialogs and actions; anything drastic is confirmed first."""
 
     def __init__(self, conductor: Conductor, info: RunInfo, renamed: Callable[[RunInfo], None]) -> None:
         self._conductor, self._info, self._renamed = conductor, info, renamed
@@ -65,7 +65,7 @@ class RunMenu:
             await notify_errors(self._conductor.cancel(self._info.id, str(reason.value or '')))
 
     async def more(self) -> None:
-        """The run's id and note, actions and keys."""
+        """Show the run's id and note, actions and keys, and perform the chosen action."""
         actions = await self._actions()
         with dialog_frame('About this run') as dialog:
             Text('p', f'Run {self._info.id}, seed {self._info.seed}', 'muted small mono')
@@ -94,7 +94,7 @@ class RunMenu:
             await actions[answer]()
 
     async def _actions(self) -> dict[ActionLabel, Callable[[], Awaitable[None]]]:
-        """The actions available now."""
+        """Return the actions available now."""
         found: dict[ActionLabel, Callable[[], Awaitable[None]]] = {}
         now = await self._conductor.info(self._info.id)
         if self._info.pattern in self._conductor.catalog.patterns:
@@ -113,12 +113,16 @@ class RunMenu:
         await retry(self._conductor, self._info)
 
     async def _delete(self) -> None:
-        """Delete the run, and go to the list, where that can be undone."""
+        """Delete the run, and go to the list, where the deletion can be undone."""
         info = await notify_errors(self._conductor.info(self._info.id))
-        if info and await confirm_delete(self._conductor, [info]) and await notify_errors(self._let_go()):
+        if (
+            info
+            and await confirm_delete(self._conductor, [info])
+            and await notify_errors(self._cancel_and_delete())
+        ):
             ui.navigate.to(f'/runs?deleted={self._info.id}')
 
-    async def _let_go(self) -> bool:
+    async def _cancel_and_delete(self) -> bool:
         await self._conductor.delete(self._info.id, cancel=True)
         return True
 

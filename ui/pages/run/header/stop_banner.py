@@ -1,4 +1,4 @@
-"""The banner of a run that has stopped short of its end: why, and what can be done about it."""
+"""The banner of a run that stopped before its end: the reason, and what a person can do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORK = 'Its pattern is not available here: the run can be read, but not retried.
 
 
 class StopBanner:
-    """Empty while the run goes on, and once it is done."""
+    """Empty while the run continues, and once it is done."""
 
     def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
         self._shape = shape
@@ -52,7 +52,7 @@ class StopBanner:
 
 
 def stop_reason(shape: Shape, view: View) -> str:
-    """Why a run stopped, as a sentence; '' if it goes on, waits for an answer, or is done."""
+    """Return why a run stopped, as a sentence; '' if it continues, waits for an answer, or is done."""
     if view.status is Status.CANCELLED:
         return f'The run was cancelled: {view.error}' if view.error else 'The run was cancelled.'
     if view.status is Status.FAILED:

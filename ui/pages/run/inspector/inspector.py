@@ -1,4 +1,4 @@
-"""The inspector: what a step did, why that transition, what it changed, and memory."""
+"""The inspector: a step with its transition, reasons and changes; memory, usage and breakpoints."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from ui.pages.shared.transition_reasons import draw_outcome
 from ui.replay.marks import marks_of
 
 DETAILED = ('pause', 'human', 'restart', 'budget')
-"""Kinds of marks that say more than the name of the event."""
+"""Kinds of marks whose text says more than the name of the event."""
 BREAKPOINTS = 'Breakpoints'
 MIN_DURATION = 0.05
-"""Seconds between two steps that are told: less would read as 0.0 s."""
+"""Minimum seconds between two steps to be shown: less would read as 0.0 s."""
 
 
 class Inspector:
@@ -55,7 +55,7 @@ class Inspector:
             context: the run.
             follow: goes to the next change of a value in the run's data.
             desk: the debugger.
-            on_tab: another tab was opened.
+            on_tab: called when another tab is opened.
         """
         self._on_tab = on_tab
         self._shape, self._named, self._reasons = context.shape, context.name_of, context.reasons
@@ -64,7 +64,7 @@ class Inspector:
         self._engaged = False
         """Whether the focus or the selection is in a text."""
         self._held: tuple[View, float | None] | None = None
-        """A newer step, which is shown once nobody reads this one."""
+        """A newer step, which is shown once nobody is reading this one."""
         with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
             Engagement(self._engage)
             self._tabs = Tabs('Step, memory, usage or breakpoints', on_change=self._on_open)
@@ -92,7 +92,7 @@ class Inspector:
         Args:
             view: the run after the step.
             since: seconds since the step before.
-            live: whether nobody asked for this step: it waits while somebody reads another one.
+            live: whether nobody requested this step: then it waits while somebody is reading another.
         """
         if live and self._engaged:
             self._held = (view, since)
@@ -114,11 +114,11 @@ class Inspector:
 
     @property
     def tab(self) -> str:
-        """The open tab as the address says it; '' is the first."""
+        """The open tab as named in the address; '' is the first."""
         return '' if self._tabs.shown == self._tabs.titles[0] else self._tabs.shown.lower()
 
     def open(self, tab: str) -> None:
-        """Open the tab of an address."""
+        """Open the tab named in the address."""
         known = {title.lower(): title for title in self._tabs.titles}
         title = known.get(tab, self._tabs.titles[0])
         if title != self._tabs.shown:
@@ -146,11 +146,11 @@ class Inspector:
             self._spending.show(view)
 
     async def _show_memory(self) -> None:
-        """Show the memory of the pending step, and then that of the last one that came meanwhile."""
+        """Show the memory of the pending step, then of the latest one that arrived meanwhile."""
         shown = None
         while (view := self._pending[0]) and view is not shown and self._tabs.shown == 'Memory':
             changed = self._pending[1]
-            # Long lists are read from earlier snapshots only now: other pages do not wait for it.
+            # In a thread: long lists are only now read from earlier snapshots, and other pages must not wait.
             try:
                 document, words = await asyncio.to_thread(_document_of, view)
             except EngineError as error:
@@ -220,13 +220,13 @@ def _value(value: Any, name: str, when: str) -> None:
 
 
 def _document_of(view: View) -> tuple[dict[str, Any], dict[str, str]]:
-    """What the tree shows of a step, and its constants in words. Blocks."""
+    """Return the document shown in the tree, and its constants in words. Blocks."""
     document: dict[str, Any] = with_times(with_list_ends({'memory': view.memory, 'agents': view.agents}))
     return document, wordings(document)
 
 
 def draw_criteria(view: View, step: Transition, shape: Shape, named: Callable[[str], str]) -> None:
-    """Draw the completion criteria of all agents that have some."""
+    """Draw the completion criteria of all agents that have any."""
     for path, judged in _agents(view, shape):
         held = sum(holds is True for _, holds, _ in judged)
         Text('h2', f'{named(path)} is complete when', 'step-section')
@@ -238,7 +238,7 @@ def draw_criteria(view: View, step: Transition, shape: Shape, named: Callable[[s
 
 
 def _agents(view: View, shape: Shape) -> Iterator[tuple[str, Sequence[tuple[str, bool | None, str]]]]:
-    """Each agent with its criteria: name, whether it holds (None if not evaluated), what is missing."""
+    """Yield each agent with its criteria: name, whether it holds (None if not evaluated), what is missing."""
     known = {str(state.path): state.criteria for state in shape.states if state.criteria}
     for path in dict.fromkeys([*known, *view.agents]):
         judged = _list_judgements(view.agents.get(path, {}).get('criteria'))

@@ -28,7 +28,7 @@ class StepNotes:
     def __init__(
         self, context: RunContext, place: ui.element, on_change: Callable[[Sequence[Mark]], None]
     ) -> None:
-        """Draw none yet, in `place`; `on_change` gets marks for all notes of the run."""
+        """Draw an empty list in `place`; `on_change` gets marks for all notes of the run."""
         self._conductor, self._run, self._on_change = context.conductor, context.run, on_change
         self._notes: list[Note] = []
         self._step = 0
@@ -43,17 +43,17 @@ class StepNotes:
             self._undo = Undo()
 
     async def load(self) -> None:
-        """Load them again."""
+        """Reload the notes."""
         try:
             self._notes = await self._conductor.notes(self._run)
         except EngineError:
-            return  # the run is gone or unreadable: the page reports it
+            return  # the run is deleted or unreadable, which the page reports
         if not self._box.is_deleted:
             self.show(self._step)
             self._on_change([Mark(seq=note.seq, kind='note', text=note.text) for note in self._notes])
 
     def show(self, step: int) -> None:
-        """Show the notes on a step; step 0 takes none."""
+        """Show the notes on a step; step 0 cannot have any."""
         self._step = step
         here = tuple(note for note in self._notes if note.seq == step)
         if self._drawn == (step, here):

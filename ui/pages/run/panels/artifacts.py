@@ -21,20 +21,20 @@ from ui.pages.run.context import RunContext
 
 TITLE = 'Artifacts'
 LONG = 3_000
-"""Longer artifacts are folded at first."""
+"""Number of characters above which an artifact is folded at first."""
 Key = tuple[str, str]
 """An agent's path, and the name of its artifact."""
 
 
 class Artifacts:
-    """A tab of named results; offered if agents make some, drawn while it is visible."""
+    """A tab of named results; offered if agents make any, drawn while it is visible."""
 
     def __init__(self, context: RunContext, tabs: Tabs) -> None:
         self._context, self._tabs = context, tabs
         self._view: View | None = None
         self._offered = any(state.criteria for state in context.shape.states)
         self._turned: dict[Key, bool] = {}
-        """What a person has opened or folded."""
+        """Whether a person has opened an artifact (or folded it)."""
         self._drawn: dict[Key, tuple[Mapping[str, Any], ui.element]] = {}
         self._groups: dict[str, ui.element] = {}
         with tabs.panel(TITLE):
@@ -130,14 +130,14 @@ def _words(value: Any) -> str:
 
 
 def _as_file(name: str, value: Any) -> tuple[str, str]:
-    """The name of a file for an artifact, and its text."""
+    """Return a file name for an artifact, and its text."""
     if isinstance(value, str):
         return f'{name}.md', value
     return f'{name}.json', json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def _collect_artifacts(view: View) -> dict[Key, Mapping[str, Any]]:
-    """All artifacts at a step, grouped by agent."""
+    """Return all artifacts at a step, grouped by agent."""
     return {
         (path, name): item
         for path, agent in view.agents.items()

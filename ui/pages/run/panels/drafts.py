@@ -93,7 +93,7 @@ class Draft:
 
     number: int
     limit: int
-    """How many revisions there may be."""
+    """Maximum number of revisions."""
     text: str
     score: int | None = None
     approved: bool | None = None
@@ -113,7 +113,7 @@ class Draft:
 
 
 def drafts_of(shape: Shape, view: View) -> list[Draft]:
-    """The drafts at a step, the oldest first; anything malformed is left out."""
+    """Return the drafts at a step, the oldest first, dropping anything malformed."""
     reviews = _records(view, shape.field(PANEL, 'reviews'))
     limit = view.memory.get(shape.field(PANEL, 'limit'))
     found = []
@@ -135,12 +135,12 @@ def drafts_of(shape: Shape, view: View) -> list[Draft]:
 
 
 def draft_progress(shape: Shape, view: View) -> str:
-    """Where the work on the drafts stands, in a line: `Revision 2 of 3 · scores 55, 70`; '' if nowhere."""
+    """Return the progress of the drafts: `Revision 2 of 3 · scores 55, 70`; '' if there is none."""
     found = drafts_of(shape, view)
     if not found:
         return ''
     last = found[-1]
-    # A draft that was sent back is under revision; the revision that began it is over.
+    # While a draft that was sent back is being revised, the next revision counts.
     number = last.number - (last.approved is not False or view.status.ended)
     where = f'Revision {number} of {last.limit}' if number else 'First draft'
     scores = [str(one.score) for one in found if one.score is not None]
@@ -150,7 +150,7 @@ def draft_progress(shape: Shape, view: View) -> str:
 
 
 def _gain(draft: Draft, before: Draft | None) -> str:
-    """How the score changed since the draft before, in brackets."""
+    """Return the change of the score since the previous draft, in brackets."""
     if before is None or before.score is None or draft.score is None:
         return ''
     change = draft.score - before.score

@@ -32,7 +32,7 @@ EMPTY = ''
 
 
 class Files:
-    """One agent's folder, or the differences between two snapshots; read while it is visible."""
+    """One agent's folder, or the differences between two snapshots; read only while visible."""
 
     def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
         self._context, self._seek = context, seek
@@ -46,7 +46,7 @@ class Files:
                 self._agent = NativeSelect({'': ''}, value='', on_change=self._on_choice)
                 set_attributes(self._agent, aria_label='Agent')
                 self._compare = button('Compare', icon='difference').props('aria-pressed="false"')
-                self._compare.on('click', self._turn_over)
+                self._compare.on('click', self._toggle_comparison)
                 ui.element('span').classes('grow')
                 with link('', 'btn', download='') as self._patch:
                     ui.icon('difference')
@@ -91,7 +91,7 @@ class Files:
             self._refresh()
 
     def open(self, opened: bool) -> None:
-        """Whether the tab is visible now."""
+        """Set whether the tab is visible."""
         self._open = opened
         if opened and not self._opened:
             self._opened = True
@@ -100,12 +100,12 @@ class Files:
             self._refresh()
 
     def _begin_with_difference(self) -> None:
-        """Compare with what the agent was given, where it was given something and has changed it."""
+        """Start with the differences from the files the agent was given, if it has changed any."""
         view, history = self._view, self._context.history
         folder = next(iter(sorted(view.files)), '') if view is not None else ''
         if view is not None and (given := history.baseline(folder)) and view.files[folder] != given:
             self._refresh()
-            self._turn_over()
+            self._toggle_comparison()
             self._before.value = given
 
     def _refresh(self) -> None:
@@ -173,7 +173,7 @@ class Files:
         if self._open:
             self._refresh()
 
-    def _turn_over(self) -> None:
+    def _toggle_comparison(self) -> None:
         self._comparing = not self._comparing
         self._compare.props(f'aria-pressed="{str(self._comparing).lower()}"')
         view = self._view

@@ -90,7 +90,7 @@ class Messages(LazyPanel):
 
     @property
     def query(self) -> Mapping[str, str]:
-        """The filter, in the address."""
+        """The filter as parameters of the address."""
         return self.wanted.query
 
     def fill(self, view: View) -> None:
@@ -150,7 +150,7 @@ class Messages(LazyPanel):
 
 
 HEAD = 220
-"""Characters of a message sent for its line; the rest is loaded when it is opened."""
+"""Characters of a message sent for its row; the rest is loaded when it is opened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,10 +166,10 @@ class Message:
     """The step that added it; 0 while unknown."""
     time: float = 0.0
     about: str = ''
-    """The step of the plan that it is about."""
+    """The step of the plan that it refers to."""
 
     def row(self, started: float) -> list[Any]:
-        """The row that is sent to the browser."""
+        """Return the row that is sent to the browser."""
         clock = duration(self.time - started) if self.time and started else ''
         return [
             self.number,
@@ -193,16 +193,16 @@ class MessageFilter:
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> MessageFilter:
-        """From an address."""
+        """Read a filter from the parameters of an address."""
         return cls(**{name: str(given.get(name, ''))[:200] for name in cls.__slots__})
 
     @property
     def query(self) -> dict[str, str]:
-        """What stands in the address."""
+        """The parameters of the address; empty ones are left out."""
         return {name: value for name, value in asdict(self).items() if value}
 
     def matches(self, message: Message) -> bool:
-        """Whether a message is shown."""
+        """Return whether a message is shown."""
         exact = all(
             wanted in ('', getattr(message, name))
             for name, wanted in (('sender', self.sender), ('recipient', self.recipient), ('type', self.type))
@@ -211,10 +211,10 @@ class MessageFilter:
 
 
 def messages_of(value: Any, steps: Sequence[Position] = ()) -> list[Message]:
-    """The messages in a field of memory; anything malformed is dropped.
+    """Return the messages in a field of memory, dropping anything malformed.
 
     Args:
-        value: that field, as a view has it.
+        value: the value of that field in a view.
         steps: the step that added each of them, as far as the history has been read.
     """
     found = []
@@ -238,7 +238,7 @@ def messages_of(value: Any, steps: Sequence[Position] = ()) -> list[Message]:
 
 
 def type_text(kind: str) -> str:
-    """A type of messages in words: PLAN_REQUEST is for programs."""
+    """Return a type of messages in words: `plan request` for PLAN_REQUEST."""
     return kind.replace('_', ' ').lower()
 
 
@@ -247,5 +247,5 @@ def _content(text: str, kind: str) -> str:
 
 
 def parties(messages: Iterable[Message]) -> list[str]:
-    """All senders and recipients, in order of appearance."""
+    """Return all senders and recipients, in order of appearance."""
     return list(dict.fromkeys(name for one in messages for name in (one.sender, one.recipient) if name))

@@ -45,7 +45,7 @@ class ModeComparison(Panel):
         self._root = ui.element('div').classes('comparison')
 
     def relevance(self, view: View) -> int:
-        """It opens once there is something to compare."""
+        """Return 1 once there is something to compare."""
         return int(bool(self._sides(view)))
 
     def _sides(self, view: View) -> list[Side]:

@@ -13,7 +13,7 @@ from ui.replay.live import Follower
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelSetup:
-    """What a panel gets from the page around it."""
+    """What the page passes to each of its panels."""
 
     context: RunContext
     follower: Follower
@@ -25,10 +25,10 @@ class PanelSetup:
 
 
 class Panel:
-    """A panel in a tab of its own. A subclass draws itself when it is made, and overrides what it needs."""
+    """A panel with its own tab. A subclass draws itself in its constructor, and overrides what it needs."""
 
     title: ClassVar[str]
-    """The title of its tab. In lower case: the end of its address, and its name in `Shape.panels`."""
+    """The title of its tab. In lower case, it ends the tab's address and is its name in `Shape.panels`."""
     layout: ClassVar[str] = ''
     """`flat` if it scrolls its content itself."""
     wide: ClassVar[bool] = False
@@ -41,24 +41,24 @@ class Panel:
 
     @property
     def query(self) -> Mapping[str, str]:
-        """What the address says about the panel while it is open."""
+        """The panel's parameters in the address while it is open."""
         return {}
 
     def show(self, view: View, *, live: bool, mine: bool) -> None:
         """Show the run at this step; `mine` is whether this server runs it."""
 
     def tick(self, view: View, now: float) -> None:
-        """Time has passed."""
+        """Update the clocks, if the panel has any."""
 
     def open(self, opened: bool) -> None:
-        """Its tab was opened, or another one."""
+        """Set whether its tab is open."""
 
     def asks(self, view: View) -> str:
-        """What the run waits for a person to do here, in two words; '' if nothing."""
+        """Return what the run waits for a person to do here, in two words; '' if nothing."""
         return ''
 
     def relevance(self, view: View) -> int:
-        """How much the step is about this panel: the tab of the highest above 0 opens by itself."""
+        """Return how relevant this panel is at the step: the tab with the highest value above 0 is marked."""
         return 0
 
 

@@ -12,11 +12,11 @@ AGENTS = 'Agents'
 ENDS = {
     title.lower(): title for title in ('Transcript', 'Files', 'Artifacts', *(panel.title for panel in PANELS))
 }
-"""All tabs of a run page that have an address: all but the first."""
+"""All tabs of a run page but the first, by the end of their address."""
 
 
 class PatternTabs:
-    """Draws and fills the panels, and marks the one that a step is about."""
+    """Draws and fills the panels, and marks the one that is most relevant to a step."""
 
     def __init__(self, setup: PanelSetup, tabs: Tabs) -> None:
         self._setup, self._tabs = setup, tabs
@@ -25,14 +25,14 @@ class PatternTabs:
         """What a person is asked for, by the title of the panel."""
 
     def draw(self, *, wide: bool) -> None:
-        """Add the panels that need much width, or the others."""
+        """Add the wide panels, or the others."""
         for panel in panels_of(self._setup.context.shape):
             if panel.wide == wide:
                 with self._tabs.panel(panel.title, kind=panel.layout):
                     self._panels.append(panel(self._setup))
 
     def address(self, at: int | None, inspect: str = '') -> str:
-        """The address of the page: run, open tab, step, what the open panel adds, the inspector's tab."""
+        """Return the page's address: run, open tab, step, parameters of the open panel, inspector tab."""
         tab = self._tabs.shown
         end = next((f'/{end}' for end, title in ENDS.items() if title == tab), '')
         query = next((panel.query for panel in self._panels if panel.title == tab), {})
@@ -51,7 +51,7 @@ class PatternTabs:
             self._tabs.suggest(first.title)
 
     def open(self, tab: str) -> None:
-        """A tab was opened; hidden panels are not drawn."""
+        """Notify the panels that a tab was opened; hidden ones are not drawn."""
         for panel in self._panels:
             panel.open(tab == panel.title)
 

@@ -21,7 +21,7 @@ Table = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]
 
 
 class Phases:
-    """Bars of planning, execution and verification; nothing if the run has no such clock."""
+    """Bars of planning, execution and verification; hidden if the run has no such clock."""
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
@@ -67,12 +67,14 @@ class _Bar:
 
     def show(self, clock: PhaseBudget, burn: BurnDown) -> None:
         most = max(burn.allotted, burn.used, burn.forecast, 0.001)
-        used, hope, share = (round(100 * part / most) for part in (burn.used, burn.forecast, burn.allotted))
+        used, forecast, share = (
+            round(100 * part / most) for part in (burn.used, burn.forecast, burn.allotted)
+        )
         state, line = phase_status(clock, burn), phase_line(clock, burn)
-        if self._drawn == (used, hope, share, state, line):
+        if self._drawn == (used, forecast, share, state, line):
             return
-        self._drawn = (used, hope, share, state, line)
-        self._meter.style(f'--used: {used}%; --forecast: {hope}%; --share: {share}%')
+        self._drawn = (used, forecast, share, state, line)
+        self._meter.style(f'--used: {used}%; --forecast: {forecast}%; --share: {share}%')
         set_attributes(self._meter, aria_valuenow=str(used), aria_valuetext=f'{line}, {state}')
         set_attributes(self._root, title=line)
         name = state_class(state)
@@ -97,7 +99,7 @@ class TimePanel(LazyPanel):
         self._draw(view, view.time)
 
     def tick(self, view: View, now: float) -> None:
-        """Show it at this step, as it is `now`."""
+        """Show this step with the clock at `now`."""
         self._view = view
         if self._opened:
             self._draw(view, now)
@@ -166,7 +168,7 @@ NAMES = {'planning': 'Planning', 'executing': 'Execution', 'verifying': 'Verific
 
 
 def run_clock(shape: Shape, view: View) -> PhaseBudget | None:
-    """The clock of a run at a step; None if it has none or has not started."""
+    """Return the clock of a run at a step; None if it has none or the clock has not started."""
     found = view.memory.get(shape.field('time'))
     if not isinstance(found, Mapping):
         return None
@@ -178,7 +180,7 @@ def run_clock(shape: Shape, view: View) -> PhaseBudget | None:
 
 
 def phase_burns(clock: PhaseBudget, ran: float) -> tuple[BurnDown, ...]:
-    """The phases of the round, with their forecasts."""
+    """Return the phases of the round, with their forecasts."""
     return burn_down(clock, ran, done=clock.done, steps=clock.steps)
 
 
@@ -187,7 +189,7 @@ STATES: tuple[PhaseState, ...] = get_args(PhaseState)
 
 
 def phase_status(clock: PhaseBudget, burn: BurnDown) -> PhaseState:
-    """The status of a phase in words, since colour is not enough."""
+    """Return the status of a phase in words, since colour alone is not enough."""
     if burn.used > burn.allotted + 0.05:
         return 'over budget'
     if clock.phase == burn.phase and clock.stopped < 0:
@@ -198,33 +200,33 @@ def phase_status(clock: PhaseBudget, burn: BurnDown) -> PhaseState:
 
 
 def state_class(state: PhaseState) -> str:
-    """The class that a phase has in the style sheets while it is in a state."""
+    """Return the CSS class of a phase in this state."""
     return state.replace(' ', '-')
 
 
 def phase_line(clock: PhaseBudget, burn: BurnDown) -> str:
-    """A phase in one line: used, allotted, forecast."""
+    """Return a phase on one line: used, allotted, forecast."""
     return phase_used(burn) + phase_outlook(clock, burn)
 
 
 def phase_used(burn: BurnDown) -> str:
-    """What a phase has used of what it may."""
+    """Return how much of its allotted time a phase has used."""
     return f'{duration(burn.used)} of {duration(burn.allotted)}'
 
 
 def phase_outlook(clock: PhaseBudget, burn: BurnDown) -> str:
-    """How much the current phase is going to use."""
+    """Return the forecast for the current phase, in words."""
     now = clock.phase == burn.phase and clock.stopped < 0
-    hope = f', forecast {duration(burn.forecast)}' if now and burn.forecast > burn.used + 0.5 else ''
-    return hope + (' (over budget)' if now and burn.over else '')
+    forecast = f', forecast {duration(burn.forecast)}' if now and burn.forecast > burn.used + 0.5 else ''
+    return forecast + (' (over budget)' if now and burn.over else '')
 
 
 NOTHING = 0.05
-"""Seconds; fewer would be written as 0.0 s."""
+"""Seconds below which a duration would read as 0.0 s."""
 
 
 def time_left(clock: PhaseBudget, ran: float, status: Status) -> str:
-    """What is left of the total."""
+    """Return how much of the total time is left, in words."""
     if clock.stopped >= 0:
         left = clock.ends - clock.stopped
         how = 'ended' if status.ended else 'stopped'
@@ -239,7 +241,7 @@ def time_left(clock: PhaseBudget, ran: float, status: Status) -> str:
 
 
 def step_lines(clock: PhaseBudget, ran: float) -> Iterator[tuple[str, str]]:
-    """The current step: its time, and how much may go into fixes."""
+    """Yield the time left for the current step, and how much of it may go into fixes."""
     if clock.phase != 'executing' or clock.stopped >= 0 or not clock.step_budget:
         return
     left = clock.step_ends - ran
@@ -252,7 +254,7 @@ def step_lines(clock: PhaseBudget, ran: float) -> Iterator[tuple[str, str]]:
 
 
 def grant_text(found: Any) -> str:
-    """Time that a person has added."""
+    """Describe the time that a person has added."""
     return f'{duration(found.seconds)} added after {duration(found.ran)}' + (
         ', to continue after a stop' if found.resumed else ''
     )

@@ -1,4 +1,4 @@
-"""The panels that the window has for patterns, in the order of their tabs."""
+"""The panels available to patterns, in the order of their tabs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ PANELS: tuple[type[Panel], ...] = (
 
 
 def panels_of(shape: Shape) -> list[type[Panel]]:
-    """The panels that a run's shape asks for."""
+    """Return the panels that a run's shape asks for."""
     asked = {shown.panel for shown in shape.panels}
     return [panel for panel in PANELS if panel.title.lower() in asked]

@@ -20,7 +20,7 @@ from ui.replay.history import Position
 
 PANEL = 'supervision'
 AT_ONCE = 40
-"""Gates that are drawn at first."""
+"""Maximum number of gates drawn at first."""
 
 
 class Supervision(LazyPanel):
@@ -133,7 +133,7 @@ class Supervision(LazyPanel):
 
 
 def _why(level: str, issues: int, gates: Sequence[Gate]) -> str:
-    """Why the current level applies."""
+    """Explain why the current level applies."""
     if not gates:
         return 'Nothing has been verified yet.'
     last = gates[-1]
@@ -180,12 +180,12 @@ class Intervention:
 
 
 def condition_title(name: str) -> str:
-    """The name of a condition for people."""
+    """Return the name of a condition for people."""
     return name.replace('_', ' ')
 
 
 def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
-    """All checks at gates up to the view's step."""
+    """Return all checks at gates up to the view's step."""
     found = []
     for number, item in enumerate(_records(view, shape.field(PANEL, 'verdicts'))):
         conditions = tuple(
@@ -213,7 +213,7 @@ def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
 
 
 def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Intervention]:
-    """All interventions up to the view's step."""
+    """Return all interventions up to the view's step."""
     return [
         Intervention(
             level=str(item.get('level', '')),
@@ -229,7 +229,7 @@ def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> lis
 
 
 def level_now(shape: Shape, view: View) -> str:
-    """The current escalation level."""
+    """Return the current escalation level."""
     found = str(view.memory.get(shape.field(PANEL, 'level'), ''))
     return found if found in list(Level) else Level.NONE.value
 

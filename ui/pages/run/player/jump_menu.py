@@ -22,7 +22,7 @@ class JumpMenu:
 
     Args:
         index: the index of the run's steps.
-        here: the step that is shown.
+        here: returns the step that is shown.
         go: goes to another one.
         say: announces a sentence to screen readers.
     """
@@ -32,7 +32,7 @@ class JumpMenu:
         self._notes: list[int] = []
         self._counts: dict[Kind, Text] = {}
         self.place = ''
-        """The pointer of the value whose changes to jump between; '' is none."""
+        """The pointer of the value whose changes to jump between, or ''."""
         with ui.element('div').classes('jumps'):
             for kind, sort in KINDS.items():
                 with ui.element('div').classes('jump'):
@@ -49,7 +49,7 @@ class JumpMenu:
                 self._arrows('memory change', lambda on: self.change(on=on))
 
     def note(self, steps: list[int]) -> None:
-        """These steps have notes."""
+        """Set the steps that have notes."""
         self._notes = sorted(steps)
 
     def offer(self, view: View) -> None:

@@ -1,4 +1,4 @@
-"""The player: one slider that moves everything, with marks, playback and keys."""
+"""The player: one slider that controls the whole page, with marks, playback and keys."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Player:
     """Moves the page through a run. Playing shows the recording and never calls a model."""
 
     def __init__(self, follower: Follower, seek: Seek, on_grab: Callable[[], None], viewer: Viewer) -> None:
-        """Draw it for `viewer`; `on_grab` is called when a person takes hold of the slider."""
+        """Draw it for `viewer`; `on_grab` is called when a person grabs the slider."""
         self._follower, self._seek = follower, seek
         self._at: int | None = None
         self._wish: int | None = None
-        """The step being moved to: quick key presses count from there."""
+        """The step that is loading: further key presses count from it."""
         self._marked = 0
         """How many marks have been sent to the slider."""
         self._playing: asyncio.Task[None] | None = None
@@ -70,7 +70,7 @@ class Player:
             self._live.on('click', lambda: self._leap(None))
             self.viewers = Viewers(viewer, seek)
         self._announcer = ui.label().classes('visually-hidden').props('role="status"')
-        # A focused button keeps the space bar for itself, but not the other keys.
+        # A focused button handles the space bar itself, but not the other keys.
         ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
         ui.keyboard(on_key=self._space)
 
@@ -110,7 +110,7 @@ class Player:
         await self._jumps.change(pointer)
 
     async def toggle(self) -> None:
-        """Play, or stop playing."""
+        """Start or stop playing."""
         if self._playing:
             self.stop()
             return
@@ -247,9 +247,9 @@ class Slider(Element, component=ASSETS / 'controls' / 'slider.js'):
         self.on('grab', on_grab)
 
     def move_to(self, at: int, head: int, time: str, link: str) -> None:
-        """Move the thumb to a step of `head`; `time` is its running time, `link` its address.
+        """Move the thumb to step `at` of `head`; `time` is its running time, `link` its address.
 
-        This also acknowledges a request: the browser asks for the next position only then.
+        This also acknowledges a request: only then does the browser ask for the next position.
         """
         with self._props.suspend_updates():  # for a page that reconnects
             self._props |= {'at': at, 'head': head, 'said': time, 'link': link}

@@ -1,4 +1,4 @@
-"""Who else looks at this run: initials and steps above the slider, which lead there."""
+"""Other viewers of this run: initials and steps above the slider; a click goes to their step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ui.components.widgets import Text, set_attributes
 from ui.web.presence import Viewer
 
 MAX_SHOWN = 3
-"""People that are shown one by one."""
+"""Maximum number of viewers shown individually."""
 
 
 class Viewers:
@@ -35,7 +35,7 @@ class Viewers:
         self._show()
 
     def tick(self) -> None:
-        """Show who has come, gone or moved."""
+        """Update the viewers if any have joined, left or moved."""
         if self._viewer.outdated:
             self._viewer.outdated = False
             self._show()
@@ -63,6 +63,6 @@ class Viewers:
 
 
 def _brief(other: Viewer) -> str:
-    """Initials, and the step; of somebody without a name it is said, too, that it is the newest."""
+    """Return initials and step; the newest step is named only for a viewer without a name."""
     at = '' if other.at is None and other.name else 'latest' if other.at is None else str(other.at)
     return f'{other.name[:2].upper()} {at}'.strip()

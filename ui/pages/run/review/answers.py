@@ -34,7 +34,7 @@ class PointAnswers:
                 self._rows[name] = (stance, why)
 
     def read(self) -> list[dict[str, str]]:
-        """The answers, as a turn carries them."""
+        """Return the answers in the format of a turn."""
         return [
             {'to': name, 'stance': str(stance.value), 'why': str(why.value or '').strip()}
             for name, (stance, why) in self._rows.items()
@@ -43,7 +43,7 @@ class PointAnswers:
 
 
 def open_points(speaker: str, turns: Sequence[Turn]) -> list[tuple[str, str, str]]:
-    """Points that the others made last and this speaker has not answered: id, whose, text."""
+    """Return the others' latest points that this speaker has not answered: id, speaker, text."""
     answered = {
         as_record(answer).get('to')
         for turn in turns

@@ -31,7 +31,7 @@ from ui.pages.run.review.seat import Seats
 
 
 class Board(Panel):
-    """All debates of a run at the step that is shown, from its memory alone."""
+    """All debates of a run at the step that is shown, read from memory alone."""
 
     title = 'Debate'
     wide = True
@@ -57,11 +57,11 @@ class Board(Panel):
                 self._free = ui.element('div').classes('board-free')
 
     def asks(self, view: View) -> str:
-        """A person's turn to speak."""
+        """Return a note while it is a person's turn to speak."""
         return 'your turn' if current_turn(view, self._context.shape)[1] else ''
 
     def relevance(self, view: View) -> int:
-        """It opens while a debate is going on."""
+        """Return 1 while a debate is in progress."""
         return int(is_debating(view, self._context.shape))
 
     def show(self, view: View, *, live: bool, mine: bool) -> None:
@@ -100,7 +100,7 @@ class Board(Panel):
         self._talk.show([turn_block(turn) for turn in turns])
 
     def _offer_seats(self, *, free: bool) -> None:
-        """Seats can also be taken before anybody has spoken."""
+        """Offer the seats outside a table as well, before anybody has spoken."""
         self._free.clear()
         if free:
             with self._free:
@@ -111,7 +111,7 @@ class Board(Panel):
 
 
 def turn_block(turn: Turn) -> dict[str, Any]:
-    """A turn as a block of a conversation: speaker, model, round, time and step, and the words."""
+    """Return a turn as a block of a conversation: speaker, model, round, time, step and text."""
     utterance, problem = turn.entry, turn.entry.get('problem')
     where = [
         'a person' if utterance.get('human') else str(utterance.get('model') or ''),

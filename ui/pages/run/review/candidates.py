@@ -64,13 +64,13 @@ class Candidates(Panel):
             empty_state('compare', 'No candidates yet.')
 
     def asks(self, view: View) -> str:
-        """A person's choice, or work in a coder's seat."""
+        """Return a note while a person has to decide, or to work in a coder's seat."""
         if view.waiting in (CHOICE, LIST, CONFLICTS):
             return 'your decision'
         return 'your turn' if coder_turn(view, self._context.shape) else ''
 
     def relevance(self, view: View) -> int:
-        """It opens for a decision, even during a debate."""
+        """Return 2 while a person is asked, which takes precedence over a debate."""
         return 2 if self.asks(view) else 0
 
     def show(self, view: View, *, live: bool, mine: bool) -> None:
@@ -100,7 +100,7 @@ class Candidates(Panel):
         self._difference.offer(found)
 
     def open(self, opened: bool) -> None:
-        """Whether the tab is visible now."""
+        """Set whether the tab is visible."""
         self._difference.open(opened)
         self._comments.open(opened)
 

@@ -1,4 +1,4 @@
-"""A coder's seat: a person edits files in its folder, and hands them in to be tested."""
+"""A coder's seat: a person edits files in its folder, and submits them for testing."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ NEW = ''
 
 
 def coder_turn(view: View, shape: Shape) -> str:
-    """The coder in whose seat a person is to work now; '' if there is none."""
+    """Return the coder in whose seat a person has to work now; '' if there is none."""
     found = (shape.state(leaf) for leaf in view.active)
     return next((state.parent.rpartition('.')[2] for state in found if state and state.waits == WORK), '')
 
 
 class CoderSeat:
-    """The form of a person in a coder's seat. Edits stay in it until they are handed in."""
+    """The form for a person in a coder's seat. Edits stay in it until they are submitted."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
         self.name = ''
-        """Whose seat it is; '' while nobody's."""
+        """The coder whose seat a person has, or ''."""
         self._visit: object = None
         self._files: dict[str, FileVersion] = {}
         self._edits: dict[str, str | None] = {}
@@ -83,7 +83,7 @@ class CoderSeat:
             button('Return seat', icon='undo').on(
                 'click', lambda: self._context.send('hand_back', '', {'seat': self.name})
             )
-        self._tell()
+        self._show_edits()
         snapshot = view.files.get(self.name)
         if snapshot:
             ui.timer(0, lambda: self._offer(snapshot), once=True)
@@ -111,7 +111,7 @@ class CoderSeat:
         path = str(self._path.value or '').strip()
         if path and self._text.value and not self._loading:
             self._edits[path] = str(self._text.value)
-            self._tell()
+            self._show_edits()
 
     def _remove(self) -> None:
         path = str(self._path.value or '').strip()
@@ -122,11 +122,11 @@ class CoderSeat:
         self._loading = True
         self._path.value = self._text.value = ''
         self._loading = False
-        self._tell()
+        self._show_edits()
 
-    def _tell(self) -> None:
+    def _show_edits(self) -> None:
         names = [f'{path} (removed)' if text is None else path for path, text in sorted(self._edits.items())]
-        self._changed.show(f'To submit: {", ".join(names)}' if names else 'No file is changed yet.')
+        self._changed.show(f'To submit: {", ".join(names)}' if names else 'No files changed yet.')
 
     async def _hand_in(self) -> None:
         files = [{'path': path, 'text': text} for path, text in self._edits.items()]

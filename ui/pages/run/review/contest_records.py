@@ -19,7 +19,7 @@ PICKED = {
     'only one': 'only one left',
 }
 CHOICE, LIST, CONFLICTS = 'choice', 'files', 'conflicts'
-"""What a state waits for when a person picks a candidate, picks files, or resolves conflicts."""
+"""`waits` of the states in which a person picks a candidate, picks files, or resolves conflicts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,11 @@ class SuiteResult:
     """Name and detail of the first failures."""
     problem: str = ''
     counted: bool = True
-    """Whether tests were counted; otherwise the command as a whole stands for one."""
+    """Whether tests were counted; otherwise the whole command counts as one."""
 
     @property
     def broken(self) -> int:
-        """How many did not pass."""
+        """The number of tests that did not pass."""
         return sum(number for _, number in self.counts)
 
     @property
@@ -87,7 +87,7 @@ class Candidate:
     """In the ranking, from 1; 0 if unranked."""
     points: float = 0.0
     picked: str = ''
-    """By whom it was picked, if it was."""
+    """Who picked it: a key of `PICKED`, or ''."""
     why: str = field(default='', repr=False)
 
     @property
@@ -102,7 +102,7 @@ class Candidate:
 
 
 def candidates_of(view: View, shape: Shape, history: History) -> list[Candidate]:
-    """The candidates, in ranking order once they are ranked."""
+    """Return the candidates, in ranking order once they are ranked."""
     known = as_record(view.memory.get(shape.field('candidates')))
     over = bool(view.memory.get('winner')) or view.status.ended
     order = [str(as_record(row).get('coder')) for row in as_list(view.memory.get('standings'))]
@@ -168,11 +168,11 @@ def _suite(value: Mapping[str, Any]) -> SuiteResult:
     )
 
 
-def versions_at(entrants_: Sequence[Candidate], seq: int) -> list[tuple[str, Version]]:
-    """The newest version of each candidate at a step (0: the newest of all)."""
+def versions_at(candidates: Sequence[Candidate], seq: int) -> list[tuple[str, Version]]:
+    """Return the newest version of each candidate as of a step (0: the newest of all)."""
     found = []
-    for entrant in entrants_:
-        made = [one for one in entrant.versions if not seq or one.seq <= seq]
+    for candidate in candidates:
+        made = [one for one in candidate.versions if not seq or one.seq <= seq]
         if made:
-            found.append((entrant.name, made[-1]))
+            found.append((candidate.name, made[-1]))
     return found

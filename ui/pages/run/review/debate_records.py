@@ -12,17 +12,17 @@ from engine.records import Shape, View
 from ui.replay.history import History
 
 WORD = 'word'
-"""What a state waits for when a person speaks for a reviewer; its parent is the seat."""
+"""`waits` of a state in which a person speaks for a reviewer; its parent is the seat."""
 WORK = 'work'
-"""What it waits for when a person works in a coder's seat."""
+"""`waits` of a state in which a person works in a coder's seat."""
 ROLE = ('plan', 'verdict')
-"""What it waits for when a person answers for an agent: the seat has the name of the agent's role."""
+"""`waits` of states in which a person answers for an agent; the seat is named after the agent's role."""
 Trend = Literal['', 'agreed', 'closer', 'same', 'apart']
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one speaker said, and at which step (0 and 0.0 while unknown)."""
+    """One speaker's contribution, with its step and time (0 and 0.0 while unknown)."""
 
     entry: Mapping[str, Any]
     seq: int = 0
@@ -48,7 +48,7 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """All of it as one number, 0 to 1."""
+        """The overall agreement, 0 to 1."""
         return (self.verdict + self.best + (self.best if self.ranked is None else self.ranked)) / 3
 
 
@@ -57,7 +57,7 @@ class Round:
     """One round: the turns of each speaker, and their agreement at its end."""
 
     number: int
-    """0 are the reviews before the debate."""
+    """0 stands for the reviews before the debate."""
     turns: Mapping[str, tuple[Turn, ...]]
     accord: Agreement | None
 
@@ -70,23 +70,23 @@ class Debate:
     phase: str
     rounds: tuple[Round, ...]
     consensus: Mapping[str, Any] = field(default_factory=dict)
-    """Its consensus; empty while it goes on."""
+    """Its consensus; empty while it is in progress."""
     seq: int = 0
     """The step of the consensus, if known."""
 
 
 def as_record(value: object) -> Mapping[str, Any]:
-    """A value in memory as a mapping; empty if it is none."""
+    """Return a value in memory as a mapping; empty if it is not one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def as_list(value: object) -> list[Any]:
-    """A value in memory as a list; empty if it is none."""
+    """Return a value in memory as a list; empty if it is not one."""
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
 def seats(shape: Shape, *kinds: str) -> list[str]:
-    """The seats a person can take, by the chart; of reviewers (`WORD`), coders (`WORK`), or all."""
+    """Return the chart's seats that a person can take: of reviewers (`WORD`), coders (`WORK`), or all."""
     found = [(shape.state(state.parent), state.waits) for state in shape.states if state.waits]
     every = kinds or (WORD, WORK, *ROLE)
     names = (
@@ -96,7 +96,7 @@ def seats(shape: Shape, *kinds: str) -> list[str]:
 
 
 def debate_turns(view: View, shape: Shape, history: History) -> list[Turn]:
-    """All turns up to the step that is shown, in order."""
+    """Return all turns up to the step that is shown, in order."""
     field = shape.field('debate')
     when = history.appended.get(f'/memory/{field}', [])
     utterances = [as_record(entry) for entry in as_list(view.memory.get(field))]
@@ -107,13 +107,13 @@ def debate_turns(view: View, shape: Shape, history: History) -> list[Turn]:
 
 
 def speakers(turns: Sequence[Turn], shape: Shape) -> list[str]:
-    """Who gets a row: the chart's reviewers, then other speakers except the synthesizer."""
+    """Return the speakers with a row: the chart's reviewers, then others except the synthesizer."""
     spoke = [str(turn.entry.get('speaker', '')) for turn in turns if not turn.entry.get('synthesized')]
     return list(dict.fromkeys([*seats(shape, WORD), *spoke]))
 
 
 def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]:
-    """The debates in order; reviews written before the first one are its round 0."""
+    """Return the debates in order; reviews written before the first one are its round 0."""
     ended = {entry.get('debate'): entry for entry in map(as_record, as_list(view.memory.get('consensuses')))}
     when = [seq for seq, _ in history.appended.get('/memory/consensuses', [])]
     going = as_record(view.memory.get('debate')).get('number', 0)
@@ -157,12 +157,12 @@ def _rounds(turns: Sequence[Turn]) -> Iterator[Round]:
 def measure_agreement(
     stands: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, Any]], before: Agreement | None
 ) -> Agreement | None:
-    """How far positions agree; None if there are fewer than two.
+    """Measure how far positions agree; None if there are fewer than two.
 
     Args:
         stands: the latest position of each reviewer.
         here: the positions taken in this round.
-        before: how far they agreed a round ago.
+        before: the agreement one round earlier.
     """
     if len(stands) < 2:
         return None
@@ -187,7 +187,7 @@ def measure_agreement(
 
 
 def _rank_agreement(rankings: Sequence[Sequence[Any]]) -> float | None:
-    """The share of pairs in the same order, as in Kendall's tau; None without a pair."""
+    """Return the share of pairs in the same order, as in Kendall's tau; None without a pair."""
     alike = pairs = 0
     for one, other in combinations(rankings, 2):
         both = [name for name in one if name in other]
@@ -198,9 +198,9 @@ def _rank_agreement(rankings: Sequence[Sequence[Any]]) -> float | None:
 
 
 def current_turn(view: View, shape: Shape) -> tuple[str, bool]:
-    """Whose turn it is, and whether it is a person's; '' if it is nobody's.
+    """Return whose turn it is ('' if nobody's), and whether a person takes it.
 
-    Where all speak side by side, as in the first review, only a person's turn is told.
+    Where all speak in parallel, as in the first review, only a person's turn is returned.
     """
     known = {state.parent: state.path for state in shape.states if state.waits == WORD}
     for leaf in view.active:
@@ -218,7 +218,7 @@ def _side_by_side(seat: str, shape: Shape) -> bool:
 
 
 def is_debating(view: View, shape: Shape) -> bool:
-    """Whether a debate is going on at this step."""
+    """Return whether a debate is in progress at this step."""
     context = {shape.state(state.parent) for state in shape.states if state.waits == WORD}
     held = {seat.parent for seat in context if seat and not _side_by_side(seat.path, shape)}
     return any(leaf.startswith(f'{path}.') for path in held for leaf in view.active)

@@ -1,4 +1,4 @@
-"""A person's decision on candidates: which one to use, which files to merge, which conflicts."""
+"""A person's decision on candidates: which one to use, which files to merge, how to resolve conflicts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Decision:
         self.root.set_visibility(False)
 
     def show(self, view: View, found: Sequence[Candidate], *, live: bool, mine: bool) -> None:
-        """Ask, if the run waits for it. Selections stay until the question changes."""
+        """Ask if the run is waiting for a decision. Selections stay until the question changes."""
         asked = (view.waiting, tuple(view.active)) if live and mine and view.waiting in ASKS else None
         if asked == self._asked:
             return
@@ -116,11 +116,11 @@ ASKS = {
         'Choose a version for each path. The differences are shown below.',
     ),
 }
-"""Title and explanation of a question, by what the run waits for."""
+"""Title and explanation of a question, by the `waiting` of the run."""
 
 
 def _offers(view: View, found: Sequence[Candidate]) -> dict[str, dict[str, str]]:
-    """For each path that differs from the best candidate's: whose version can be merged."""
+    """Return the versions that can be merged for each path that differs from the best candidate's."""
     best = next((entrant for entrant in found if entrant.picked), None)
     mine = best.latest.digests if best and best.latest else {}
     offers: dict[str, dict[str, str]] = {}

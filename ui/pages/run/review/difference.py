@@ -27,7 +27,7 @@ class VersionDiff:
             self._changes = FileChanges()
 
     def offer(self, found: Sequence[Candidate]) -> None:
-        """Offer all versions; by default, the two that are ranked first are compared."""
+        """Offer all versions; by default, the two ranked highest are compared."""
         offered: dict[str, str] = {}
         for entrant in found:
             for made in entrant.versions:
@@ -54,7 +54,7 @@ class VersionDiff:
         )
 
     def open(self, opened: bool) -> None:
-        """Whether the tab is visible now."""
+        """Set whether the tab is visible."""
         self._open = opened
         self._refresh()
 

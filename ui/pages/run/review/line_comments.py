@@ -1,4 +1,4 @@
-"""Comments on lines: one file of a candidate's newest version, its comments, and a form for another."""
+"""Line comments: one file of a candidate's newest version, its comments, and a form to add one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ui.pages.run.review.debate_records import as_list, as_record
 
 
 class LineComments:
-    """One file at a time; read while it is visible. Typed text stays while the run moves on."""
+    """One file at a time, read only while visible. Typed text stays while the run continues."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
@@ -77,7 +77,7 @@ class LineComments:
         self._refresh()
 
     def open(self, opened: bool) -> None:
-        """Whether the tab is visible now."""
+        """Set whether the tab is visible."""
         self._open = opened
         self._refresh()
 

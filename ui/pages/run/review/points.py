@@ -22,7 +22,7 @@ class Reply:
     why: str
     seq: int
     point: str = ''
-    """The text of the point; '' if there is none of that id."""
+    """The text of the point; '' if none has that id."""
     whose: str = ''
 
 
@@ -33,23 +33,23 @@ class Points:
     replies: Mapping[str, tuple[Reply, ...]] = field(default_factory=dict)
     """By the id of the point."""
     open: frozenset[str] = frozenset()
-    """Points that their speaker still insisted on last, and that nobody answered though others spoke."""
+    """Points insisted on in a speaker's last turn that nobody answered, although others spoke since."""
 
     def replies_in(self, turn: Turn) -> tuple[Reply, ...]:
-        """The answers given in a turn."""
+        """Return the answers given in a turn."""
         place = _place(turn)
         given = (reply for replies in self.replies.values() for reply in replies)
         return tuple(reply for reply in given if (reply.speaker, reply.seq) == (place[0], turn.seq))
 
     def about(self, turn: Turn) -> tuple[tuple[Reply, ...], frozenset[str]]:
-        """What is to be shown with a turn: the answers in it and to it, and its open points."""
+        """Return what to show with a turn: the answers in it and to it, and its open points."""
         ids = {name for name, _ in point_ids(turn)}
         to_it = (reply for name in ids for reply in self.replies.get(name, ()))
         return (*self.replies_in(turn), *to_it), self.open & ids
 
 
 def point_ids(turn: Turn) -> list[tuple[str, str]]:
-    """A turn's points with their ids, as the reviewers are shown them."""
+    """Return a turn's points with the ids that reviewers see."""
     speaker, debate, number = _place(turn)
     texts = [*as_list(turn.position.get('insists')), *as_list(turn.position.get('changes'))]
     return [(f'{speaker}/{debate}.{number}/{index}', str(text)) for index, text in enumerate(texts, start=1)]
@@ -60,7 +60,7 @@ def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
 
     Args:
         turns: all turns, in order.
-        answerable: whether the reviewers were shown ids; if not, no point is called unanswered.
+        answerable: whether the reviewers were shown ids; if not, no point counts as unanswered.
     """
     known = {name: (turn, text) for turn in turns for name, text in point_ids(turn)}
     replies: dict[str, tuple[Reply, ...]] = {}
@@ -83,7 +83,7 @@ def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
 
 
 def _standing(turns: Sequence[Turn]) -> list[str]:
-    """What each speaker insisted on in its last turn of a debate, if others spoke after it."""
+    """Return the points each speaker insisted on in its last turn of a debate, if others spoke after it."""
     found = []
     for index, turn in enumerate(turns):
         speaker, debate, _ = _place(turn)

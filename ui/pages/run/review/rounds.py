@@ -26,14 +26,14 @@ HEAD = '\n'
 
 
 class DebateTable:
-    """The table of one debate, updated in place: open texts, scrolling and focus stay."""
+    """The table of one debate, updated in place to keep open texts, scrolling and focus."""
 
     def __init__(self, seats: Seats, seek: Callable[[int], Awaitable[None]]) -> None:
         self._seats, self._seek = seats, seek
         self._rows: list[str] = []
         self._columns: list[int] = []
         self._drawn: dict[tuple[str, int], object] = {}
-        """What each cell shows, by row and round; -1 is the header of a row."""
+        """The content of each cell, by row and round; round -1 is the header of a row."""
         self._cells: dict[tuple[str, int], ui.element] = {}
         self._ended: object = None
         with ui.element('section').classes('debate') as self.root:
@@ -59,10 +59,10 @@ class DebateTable:
 
         Args:
             held: the debate.
-            rows: who has a row.
+            rows: the speakers that have a row.
             whose: who is speaking, in which round, and whether it is a person; '' is nobody.
             shown: the versions under review, with their tests.
-            points: who answers whom, in all debates.
+            points: the points and answers of all debates.
         """
         numbers = [one.number for one in held.rounds]
         running = [whose[1]] if whose[0] and whose[1] not in numbers else []
@@ -235,7 +235,7 @@ def _points(  # noqa: PLR0913  (the last two go together)
 
 
 def _replies(point: str, known: Points) -> None:
-    """Who has answered the point, and how; or that nobody has."""
+    """Draw who has answered the point and how, or that nobody has."""
     for reply in known.replies.get(point, ()):
         icon, words = STANCES.get(reply.stance, ('reply', 'Answered by'))
         with ui.element('div').classes(f'point-reply {reply.stance}'):
@@ -249,7 +249,7 @@ def _replies(point: str, known: Points) -> None:
 
 
 def _answers(replies: Sequence[Reply]) -> None:
-    """What the speaker answers to points of others."""
+    """Draw the speaker's answers to points of others."""
     lines = []
     for reply in replies:
         verb = 'Accepts' if reply.stance == 'accepts' else 'Rebuts'
@@ -260,11 +260,11 @@ def _answers(replies: Sequence[Reply]) -> None:
 
 def _comments(comments: Sequence[Any]) -> None:
     found = map(as_record, comments)
-    told = [
+    lines = [
         f'{one.get("candidate")}: {one.get("path")}, line {one.get("line")}: {one.get("text")}'
         for one in found
     ]
-    _points({'comments': told}, 'comments', 'comment', 'Comments')
+    _points({'comments': lines}, 'comments', 'comment', 'Comments')
 
 
 def draw_agreement(found: Agreement | None) -> None:

@@ -78,7 +78,7 @@ class Seats:
 
     @property
     def shown(self) -> object:
-        """What the buttons depend on."""
+        """The state that the buttons depend on."""
         return self._can, self._taken
 
     def control(self, name: str) -> None:
@@ -126,7 +126,7 @@ class Seats:
 
 
 def draw_button(context: RunContext, name: str, *, taken: bool) -> None:
-    """Take the seat, or hand it back."""
+    """Draw the button that takes the seat, or hands it back."""
     trigger, text, icon = (
         ('hand_back', 'Return seat', 'undo') if taken else ('take_seat', 'Take seat', 'event_seat')
     )
@@ -137,7 +137,7 @@ def draw_button(context: RunContext, name: str, *, taken: bool) -> None:
 
 
 def seat_at(path: str, context: RunContext) -> str:
-    """The seat of an agent, by its path; '' if there is none."""
+    """Return the seat of the agent at `path`; '' if there is none."""
     state = context.shape.state(path)
     places = {*path.split('.'), state.role if state else ''}
     return next((name for name in seats(context.shape) if name in places), '')

@@ -22,7 +22,7 @@ WORDS = {
 
 
 def draw_stance(position: Mapping[str, Any]) -> None:
-    """Draw a verdict as a chip, with the candidate it is about."""
+    """Draw a verdict as a chip, with the candidate it refers to."""
     name = str(position.get('verdict', ''))
     icon, word = WORDS.get(name, ('help_outline', name.replace('_', ' ').capitalize()))
     best = str(position.get('best') or '')

@@ -1,4 +1,4 @@
-"""Access to the API: the one place through which every request and socket passes."""
+"""Access to the API: identifies callers, and rejects requests from pages of other sites."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.access.caller import ANYONE, IDENTITY, Caller
 from ui.api.problems import problem
 
 PREFIX: Final = '/api/v1'
-"""Where the API is served."""
+"""The path under which the API is served."""
 READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
 RAW = ('/imports',)
 """Routes whose bodies are files."""
@@ -28,14 +28,14 @@ SHARED: Final[dict[str, Any]] = {
         'ETag', 'Location', 'Retry-After', 'Idempotency-Replayed', 'Mcp-Session-Id', 'MCP-Protocol-Version'
     ],
 }  # fmt: skip
-"""What pages of allowed sites may send and read. No cookies."""
+"""CORS settings: what pages of allowed sites may send and read. No cookies."""
 
 
 async def identify(connection: HTTPConnection) -> Caller:
-    """The caller. Without accounts, anyone who can reach the server may do anything.
+    """Return the caller. Without accounts, anyone who can reach the server may do anything.
 
-    Every route depends on it. `ui.access.http` has found out; what a caller may do is up to the guard of the
-    conductor (`ui.access.guard`).
+    Every route depends on it. `ui.access.http` has identified the caller; the conductor's guard
+    (`ui.access.guard`) decides what it may do.
     """
     identity = IDENTITY.get()
     return await identity.check() if identity else ANYONE
@@ -44,7 +44,7 @@ async def identify(connection: HTTPConnection) -> Caller:
 class OwnOrigin:
     """Middleware: rejects requests from pages of other sites, and bodies of unsupported types.
 
-    Programs send no `Origin`; a browser always does with a socket and with anything that changes something.
+    Programs send no `Origin`; browsers always send one for sockets and for requests that change something.
     """
 
     def __init__(self, served: ASGIApp, origins: Collection[str] = ()) -> None:
@@ -74,7 +74,7 @@ class OwnOrigin:
         if origin is None or origin in self._origins:
             return False
         if scope['type'] == 'http' and scope['method'] in READING:
-            return False  # It cannot read the answer: CORS is for `origins` alone.
+            return False  # The page cannot read the response: CORS allows only `origins`.
         return urlsplit(origin).netloc != headers.get('host')
 
 

@@ -37,11 +37,11 @@ KINDS: Mapping[str, str] = {
     'search': 'search', 'navigate': 'search', 'run_command': 'execute', 'run_tests': 'execute',
     'git': 'execute', 'execute': 'execute', 'fetch_page': 'fetch',
 }  # fmt: skip
-"""Kinds of the protocol by the names of tools."""
+"""The protocol's kind of each tool, by name."""
 STATES: Mapping[str, str] = {'completed': 'completed', 'in progress': 'in_progress'}
 MAX_SHOWN = 4_000
 MAX_BYTES = 1_000_000
-"""Of a file that is written to the editor's folder."""
+"""Maximum size of a file that is written to the editor's folder."""
 OPTIONS = [
     schema.PermissionOption(option_id='once', name='Allow once', kind='allow_once'),
     schema.PermissionOption(option_id='always', name='Allow for this run', kind='allow_always'),
@@ -69,14 +69,14 @@ class EditorSession:
     """The run under way."""
     cancelled: bool = False
     asked: set[tuple[str, ...]] = field(default_factory=set)
-    """The calls that a person has been asked about."""
+    """Calls and questions that a person has been asked about."""
     answering: set[asyncio.Task[None]] = field(default_factory=set)
     speaker: str = ''
-    """Whose words came last."""
+    """The agent whose text was shown last."""
     streamed: StreamedText = field(default_factory=StreamedText)
     plan: list[tuple[str, str]] = field(default_factory=list)
     calls: set[str] = field(default_factory=set)
-    """Tool calls that the editor knows."""
+    """Ids of the tool calls that the editor has been shown."""
 
 
 class EditorAgent:
@@ -84,7 +84,7 @@ class EditorAgent:
 
     Args:
         conductor: runs the patterns.
-        pattern: what a session begins with.
+        pattern: the pattern of a new session.
         models: models by role.
     """
 
@@ -95,13 +95,13 @@ class EditorAgent:
         self._writes = self._forms = False
 
     def on_connect(self, conn: Any) -> None:
-        """Keep the connection."""
+        """Store the connection."""
         self._editor = conn
 
     async def initialize(
         self, protocol_version: int, client_capabilities: Any = None, **more: Any
     ) -> schema.InitializeResponse:
-        """Say which version is spoken, and who this is."""
+        """Record the editor's capabilities, and return the agent's."""
         files = client_capabilities.fs if client_capabilities else None
         self._writes = bool(files and files.write_text_file)
         asks = client_capabilities.elicitation if client_capabilities else None
@@ -140,7 +140,7 @@ class EditorAgent:
                 await self._conductor.cancel(session.run, 'cancelled in the editor')
 
     async def prompt(self, session_id: str, prompt: Sequence[Any], **more: Any) -> schema.PromptResponse:
-        """Run the session's pattern, show it, and offer what it has changed."""
+        """Run the session's pattern, stream it to the editor, and offer to write its changes."""
         session = self._session(session_id)
         if session.run is not None:
             raise RequestError.invalid_request({'details': 'the last prompt is still being worked on'})
@@ -201,7 +201,7 @@ class EditorAgent:
         )
 
     async def _say(self, session: EditorSession, who: str, text: str) -> None:
-        """Show what an agent writes as a thought, under its name: the answer comes at the end."""
+        """Show an agent's text as a thought under its name; the answer follows at the end."""
         if not text:
             return
         lead = '' if session.speaker == who else f'\n\n**{who}**: '
@@ -209,7 +209,7 @@ class EditorAgent:
         await self._update(session, update_agent_thought_text(f'{lead}{text}'))
 
     async def _show_step(self, session: EditorSession, step: Transition, view: View, plan: str) -> None:
-        """Show the tool calls of a step and their results, and the plan."""
+        """Show a step's tool calls and results, and the plan if it has changed."""
         message = step.event.data.get('message')
         for part in message['parts'] if isinstance(message, Mapping) else ():
             if part['kind'] == 'call':
@@ -255,7 +255,7 @@ class EditorAgent:
         task.add_done_callback(session.answering.discard)
 
     async def _answer(self, session: EditorSession, run: RunId, leaf: StatePath, question: Question) -> None:
-        """Have a question of a tool's server answered; it is cancelled where the answer does not fit."""
+        """Get a tool server's question answered; cancel it if the answer is invalid."""
         title = f'{question.server} asks: {question.message}'
         if question.url:
             chosen = await self._permission(session, question.call, f'{title} {question.url}', VISIT)
@@ -308,7 +308,7 @@ class EditorAgent:
         return str(getattr(answer.outcome, 'option_id', ''))
 
     async def _offer(self, session: EditorSession, run: RunId, view: View) -> None:
-        """Write what the run has changed to the editor's folder, if the editor can and a person allows it."""
+        """Write the run's changes to the editor's folder, if the editor supports it and a person agrees."""
         folder = result_folder(view)
         if not self._writes or not folder or 'project' not in (await self._conductor.info(run)).parameters:
             return
@@ -327,7 +327,7 @@ class EditorAgent:
         await self._update(session, update_tool_call(call, status='completed' if allowed else 'failed'))
 
     async def _changed_files(self, run: RunId, snapshot: str) -> AsyncIterator[tuple[str, str | None, str]]:
-        """The text files that the run has added or changed since it was given the project: path, old, new."""
+        """Yield the path, old and new text of each text file that the run added to the project or changed."""
         first = await self._first_snapshot(run)
         files = self._conductor.workspaces
         before = {file.path: file.digest for file in await files.files(run, first)} if first else {}
@@ -342,7 +342,7 @@ class EditorAgent:
                 continue
 
     async def _first_snapshot(self, run: RunId) -> str:
-        """The snapshot of the project as the run was given it: the first that it has."""
+        """Return the run's first snapshot: the project as the run received it."""
         for step in await self._conductor.transitions(run):
             found = step.event.data.get('snapshots')
             if isinstance(found, Mapping) and found:
@@ -359,7 +359,7 @@ class EditorAgent:
 
 
 class _Refusals:
-    """Turns what the engine refuses into an answer to the editor."""
+    """Turns errors of the engine into protocol errors."""
 
     def __enter__(self) -> None:
         pass
@@ -370,7 +370,7 @@ class _Refusals:
 
 
 class _Silence:
-    """Lets pass what the engine refuses because it is over."""
+    """Ignores errors of the engine, for events that may come too late."""
 
     def __enter__(self) -> None:
         pass
@@ -380,7 +380,7 @@ class _Silence:
 
 
 def result_folder(view: View) -> str:
-    """The agent's folder that holds the result: the only one, or that of the candidate that was picked."""
+    """Return the agent whose folder holds the result: the only one, or the chosen candidate; '' if none."""
     if len(view.files) == 1:
         return next(iter(view.files))
     picked = view.memory.get('winner') or view.memory.get('best') or ''

@@ -1,4 +1,4 @@
-"""Patterns as AG-UI endpoints: a front end that speaks the protocol runs, watches and answers them."""
+"""Patterns as AG-UI endpoints: front ends that speak the protocol can start, watch and answer runs."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ STREAM: Final[dict[int | str, dict[str, Any]]] = {200: {'content': EVENT_STREAM}
 async def run_with_agui(
     conductor: Engine, once: OneTime, pattern: Name, asked: RunAgentInput
 ) -> StreamingResponse:
-    """Run a pattern for a front end that speaks AG-UI, and stream what happens as its events.
+    """Run a pattern for a front end that speaks AG-UI, and stream the run as AG-UI events.
 
-    The last message of the user is the pattern's text; `forwardedProps.parameters` are further parameters.
-    With an `Idempotency-Key`, a repetition streams the run that was started or answered the first time.
+    The user's last message is the pattern's main input; `forwardedProps.parameters` are further parameters.
+    With an `Idempotency-Key`, a repeated request streams the run that the first one started or answered.
     A run that waits for a person ends the stream with an interrupt; `resume` answers it with a payload of
     `event`, `at` and `data`, as the interrupt's metadata lists them.
     """
@@ -129,7 +129,7 @@ async def _resume(conductor: Conductor, entry: ResumeEntry, key: str) -> tuple[R
 
 
 class _Narrator:
-    """Tells one run in the protocol's events."""
+    """Translates one run into the protocol's events."""
 
     def __init__(self, conductor: Conductor, run: RunId, asked: RunAgentInput) -> None:
         self._conductor, self._run, self._asked = conductor, run, asked
@@ -205,7 +205,7 @@ class _Narrator:
             yield StateDeltaEvent(delta=delta)
 
     def _reply(self, step: Transition) -> Iterator[BaseEvent]:
-        """A model's reply, streamed before or not, and the results of tools."""
+        """Return the part of a model's reply that was not streamed, its tool calls, and tool results."""
         agent = parent_of(step.event.at)
         recorded = step.event.data.get('message')
         if recorded:
@@ -247,7 +247,7 @@ class _Narrator:
             yield StepFinishedEvent(step_name=step)
 
     async def _note(self, info: RunInfo) -> list[BaseEvent]:
-        """A message with what must stand beside the result, for which the outcome has no room."""
+        """Return a message with the notes on the result, for which the outcome has no field."""
         notes = result_notes(await self._conductor.view(self._run)) if info.status is Status.DONE else []
         if not notes:
             return []

@@ -1,4 +1,4 @@
-"""Builds the API: one FastAPI application, mounted next to the pages or served alone."""
+"""Builds the API: one FastAPI application, mounted next to the pages or served on its own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ui.api.streams import socket, sse
 from ui.web.backend import Backend
 
 MAX_BYTES = 4 << 20
-"""The largest body of a request that is no file."""
+"""Maximum size of a request body that is not a file."""
 DESCRIPTION = """Runs multi-agent workflows as statecharts: launch, watch, steer, replay and fork them.
 
 Errors are problem details (RFC 9457). Lists have cursors: pass `next` as `cursor`. Timestamps are in RFC
@@ -61,13 +61,13 @@ ROUTES = (
 
 
 def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
-    """The application.
+    """Build the application.
 
     Args:
         backend: how it reaches the conductor.
         origins: other sites whose pages may use it; none by default.
     """
-    app = FastAPIOffline(  # the interactive page fetches nothing from elsewhere
+    app = FastAPIOffline(  # the interactive page loads nothing from other hosts
         docs_url='/docs',
         redoc_url=None,
         title='Hemicycle',
@@ -78,7 +78,7 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
         responses=problems(400, 403, 422, 503),
         openapi_tags=[{'name': name, 'description': description} for name, description in TAGS],
-        strict_content_type=False,  # `OwnOrigin` says so with 415.
+        strict_content_type=False,  # `OwnOrigin` rejects other types with 415.
     )
     app.state.backend = backend
     answer_errors(app)

@@ -1,4 +1,4 @@
-"""Cursors: opaque texts that say where the next page of a list begins."""
+"""Cursors: opaque strings that mark where the next page of a list begins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine import InvalidInput
 
 T = TypeVar('T')
 MAX_LIMIT = 500
-"""The most items of a page."""
+"""Maximum number of items per page."""
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description='The maximum number of items per page.')]
 Cursor = Annotated[
     str, Query(max_length=500, description='Where the page starts: `next` from the previous page.')
@@ -31,16 +31,16 @@ class Page(BaseModel, Generic[T]):
 
 
 def write_cursor(place: Any) -> str:
-    """The cursor of a place, a JSON value."""
+    """Return the cursor for a position, a JSON value."""
     return base64.urlsafe_b64encode(json.dumps(place, separators=(',', ':')).encode()).decode().rstrip('=')
 
 
 def read_cursor(kind: Any, cursor: str) -> Any:
-    """The place of a cursor; None for the first page. Raises `InvalidInput`."""
+    """Return the position of a cursor; None for the first page. Raises `InvalidInput`."""
     if not cursor:
         return None
     try:
         text = base64.urlsafe_b64decode(cursor + '=' * (-len(cursor) % 4))
         return TypeAdapter(kind).validate_json(text, strict=False)
     except (ValueError, binascii.Error, ValidationError):
-        raise InvalidInput({'cursor': 'this is no cursor of this list'}) from None
+        raise InvalidInput({'cursor': 'this is not a cursor of this list'}) from None

@@ -1,4 +1,4 @@
-"""What routes share: the conductor, the caller, preconditions, and the types of their parameters."""
+"""Dependencies of routes: the conductor, the caller, preconditions and parameter types."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ EVENT_STREAM: dict[str, Any] = {
         }
     }
 }
-"""The content of an answer that is a stream; its schema is that of each event."""
+"""Response content for an event stream; the schema is that of each event."""
 MAX_MATCHES = 20
-"""The most values of a filter that can be given again."""
+"""Maximum number of values of a repeatable filter."""
 
 
 def backend_of(connection: HTTPConnection) -> Backend:
-    """How this server reaches its conductor."""
+    """Return the backend through which this server reaches its conductor."""
     return cast(Backend, connection.app.state.backend)
 
 
 def conductor_of(connection: HTTPConnection) -> Conductor:
-    """The conductor. Raises `Refusal` before it has opened."""
+    """Return the conductor. Raises `Refusal` before it has opened."""
     try:
         return backend_of(connection)()
     except RuntimeError as error:
@@ -62,22 +62,22 @@ Folded = Annotated[bool, Query(description='Whether to draw each agent as one st
 
 
 def many(record: type[Any]) -> Any:
-    """The type of an answer with a list of records."""
+    """Return the response type for a list of records."""
     return list[wire(record)]  # type: ignore[misc]
 
 
 def page_of(record: type[Any]) -> Any:
-    """The type of an answer with a page of records."""
+    """Return the response type for a page of records."""
     return Page[wire(record)]  # type: ignore[misc]
 
 
 def etag(info: RunInfo) -> str:
-    """The entity tag of a run: its last step."""
+    """Return the entity tag of a run: its last step."""
     return f'"{info.seq}"'
 
 
 def tag(response: Response, info: RunInfo) -> RunInfo:
-    """Say in the headers at which step a run is."""
+    """Set the `ETag` header to the run's last step."""
     response.headers['ETag'] = etag(info)
     return info
 
@@ -94,7 +94,7 @@ def seen_step(
         ),
     ] = None,
 ) -> int | None:
-    """The step that `If-Match` names; None if any will do."""
+    """Return the step that `If-Match` names; None if any step will do."""
     if if_match is None or if_match.strip() == '*':
         return None
     found = re.fullmatch(r'"(\d{1,15})"', if_match.strip())
@@ -104,7 +104,7 @@ def seen_step(
 
 
 class Terms(TypedDict):
-    """The terms on which a run takes an event; parameters of every method that steers."""
+    """The conditions under which a run accepts an event; parameters of every method that steers."""
 
     seen: int | None
     key: str
@@ -118,12 +118,12 @@ def terms(
             alias='Idempotency-Key',
             max_length=200,
             description='Makes the request safe to repeat: with the same key and body, it is carried out once'
-            ' (as long as it is among the last 100 events with a key that the run took).',
+            " (if it is among the run's last 100 events with a key).",
             examples=['4b1c2f0e-step'],
         ),
     ] = '',
 ) -> Terms:
-    """On which terms a request steers."""
+    """Return the conditions under which a request steers."""
     return {'seen': seen, 'key': key}
 
 
@@ -152,11 +152,11 @@ def run_query(  # noqa: PLR0913  (its parameters are the query's)
         bool, Query(description='With `state`: only runs in which something failed there.')
     ] = False,
 ) -> RunQuery:
-    """The filters of a list of runs. Raises `InvalidInput`."""
+    """Return the filters of a list of runs. Raises `InvalidInput`."""
     if wrong := [one for one in edge or () if not all(one.partition('>')[::2])]:
-        raise InvalidInput({'edge': f'must be two states, as reviewing>analyzing, not {wrong[0]!r}'})
+        raise InvalidInput({'edge': f'must be two states, such as reviewing>analyzing, not {wrong[0]!r}'})
     if trouble and not state:
-        raise InvalidInput({'trouble': 'needs state: it is about what happened there'})
+        raise InvalidInput({'trouble': 'needs state: it filters by what happened there'})
     return RunQuery(
         text=text,
         pattern=pattern,
@@ -176,7 +176,7 @@ Filters = Annotated[RunQuery, Depends(run_query)]
 
 
 def ids(runs: Iterable[str]) -> list[RunId]:
-    """Run ids from outside."""
+    """Return run ids from outside as `RunId`s."""
     return [RunId(run) for run in runs]
 
 
@@ -186,4 +186,4 @@ def _moment(field: str, text: str) -> float | None:
     try:
         return float(from_rfc3339(text)) if text else None
     except (ValueError, OverflowError) as error:
-        raise InvalidInput({field: f'must be a moment as in RFC 3339: {error}'}) from None
+        raise InvalidInput({field: f'must be an RFC 3339 timestamp: {error}'}) from None

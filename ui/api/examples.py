@@ -1,4 +1,4 @@
-"""What the documentation shows: a body for each operation that takes one, and what groups them."""
+"""Examples for the API's documentation: a body for each operation that takes one, and the tags."""
 
 from __future__ import annotations
 
@@ -76,24 +76,24 @@ BODIES: Mapping[str, Any] = {
         'forwardedProps': {'parameters': {'max_iterations': 2}},
     },
 }
-"""By operation. Where the model of a body has examples of its own, these are not here."""
+"""By operation; bodies whose models have their own examples are left out."""
 TAGS = (
     ('Patterns', 'What can be run, with its parameters and its chart.'),
     ('Runs', 'Starting runs, and reading them at any step.'),
-    ('Streams', 'What happens, as it happens: events, one socket, and AG-UI.'),
+    ('Streams', 'Runs as they happen: server-sent events, a WebSocket, and AG-UI.'),
     ('Steering', 'Events, answers, pauses, steps, breakpoints, budgets, edits.'),
-    ('Inbox', 'What waits for people over all runs, and answers that count once.'),
-    ('Notifications', 'Who is told of events, and what was sent.'),
-    ('Schedules', 'Runs that start by the clock, by a webhook, or when a file arrives.'),
+    ('Inbox', 'Questions to people across all runs, each answered once.'),
+    ('Notifications', 'Who is notified of events, and what was sent.'),
+    ('Schedules', 'Runs started by the clock, by a webhook, or by a file that arrives.'),
     ('Forks', 'New runs from a step of another, and how runs are related.'),
-    ('Merging', 'What agents made: put together, tested, merged into its project, or sent back.'),
-    ('History', 'Runs compared, counted, replayed, and kept as tests.'),
+    ('Merging', "Agents' work: composed, tested, merged into its project, or sent back."),
+    ('History', 'Runs compared, counted, replayed, and saved as tests.'),
     ('Files', 'The files of agents at a step, and what changed.'),
     ('Notes', 'Titles, tags, notes, stars and pins.'),
     ('Retention', 'The trash, the retention policy, and disk usage.'),
     ('Sharing', 'Runs as files, and files as runs.'),
     ('Models', 'Models and where they come from.'),
-    ('Tools', 'Tools of agents, and the MCP servers some come from.'),
+    ('Tools', "Agents' tools, and the MCP servers that provide some of them."),
     ('Server', 'The server itself.'),
 )
 """In the order of the documentation."""

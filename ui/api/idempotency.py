@@ -35,26 +35,26 @@ Key = Annotated[
     ),
 ]
 LOCAL = 'local'
-"""Whoever asks where nobody logs in."""
+"""Stands for the caller where there are no accounts."""
 REPLAYED = 'Idempotency-Replayed'
 _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-"""Held while a request is carried out, by key: a repetition waits for the first."""
+"""By key, held while a request is carried out: a repeated request waits for the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """Carries out a request once for each key; without a key, each time."""
+    """Carries out a request once for each key; without a key, every time."""
 
     conductor: Conductor
     key: str
     digest: str
 
     async def __call__(self, make: Callable[[RunId], Awaitable[Response]], *, place: str = '') -> Response:
-        """The response of `make`, or the one it gave before.
+        """Return the response of `make`, or the one it returned before.
 
         Args:
-            make: creates; it gets the id for a new run, which is the same when it is repeated after a crash.
-            place: where what it creates can be read; `{run}` stands for that id.
+            make: called with the id for what it creates; a retry after a crash gets the same id.
+            place: the path of what it creates; `{run}` stands for that id.
 
         Raises:
             InvalidInput: the key was used for another request.
@@ -76,7 +76,7 @@ class Once:
             try:
                 made = await make(kept.run)
             except EngineError as error:
-                # Of a journal that failed nobody knows what it has stored: the next try has the same id.
+                # A journal that failed may have stored the run: the next try must use the same id.
                 if not isinstance(error, JournalError):
                     await journal.settle(self.key, None)
                 raise
@@ -90,14 +90,14 @@ class Once:
         *,
         place: str,
     ) -> Response:
-        """The response with what `add` stores under the id that it is given, and `get` reads.
+        """Store something under a new id with `add`, and return a response with what `get` reads.
 
         Raises:
             InvalidInput: the key was used for another request.
         """
 
         async def make(new: RunId) -> Response:
-            with suppress(EntryChanged):  # An earlier try has stored it, and its server has died.
+            with suppress(EntryChanged):  # An earlier try stored it before its server died.
                 await add(new)
             return respond_created(encode_text(await get(new)), place.format(run=new))
 
@@ -110,7 +110,7 @@ async def once(
     caller: Annotated[Caller, Depends(identify)],
     key: Key = None,
 ) -> Once:
-    """How this request is carried out once."""
+    """Return the `Once` that carries out this request."""
     conductor = backend.root
     if key is None:
         return Once(conductor, '', '')
@@ -123,5 +123,5 @@ OneTime = Annotated[Once, Depends(once)]
 
 
 def respond_created(value: Any, place: str) -> Response:
-    """A response with what was created, given as JSON text."""
+    """Return a 201 response with what was created, given as JSON text."""
     return Response(cast(str, value), 201, media_type='application/json', headers={'Location': place})

@@ -73,7 +73,7 @@ KINDS: Mapping[type[EngineError], tuple[int, str]] = {
     BadSignature: (401, 'bad-signature'),
     EngineError: (409, 'refused'),
 }
-"""The status and the kind of each error; of an error's classes, the first that is listed counts."""
+"""The status and kind of each error; the first class in an error's MRO that is listed counts."""
 RETRY_SECONDS = '1'
 
 
@@ -108,7 +108,7 @@ class Refusal(HTTPException):
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The documentation of these errors, for a route."""
+    """Return the documentation of these errors, for a route."""
     return {status: {'model': Problem, 'description': HTTPStatus(status).phrase} for status in statuses}
 
 
@@ -121,7 +121,7 @@ def problem(  # noqa: PLR0913  (three have defaults)
     about: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """A response that says what went wrong."""
+    """Return a response that says what went wrong."""
     body = Problem(
         type=f'urn:hemicycle:{kind}',
         title=HTTPStatus(status).phrase,
@@ -134,7 +134,7 @@ def problem(  # noqa: PLR0913  (three have defaults)
 
 
 def problem_of(error: EngineError) -> JSONResponse:
-    """The response for an error of the engine."""
+    """Return the response for an error of the engine."""
     status, kind = next(KINDS[cls] for cls in type(error).__mro__ if cls in KINDS)
     later = {'Retry-After': RETRY_SECONDS} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     wrong = error.problems if isinstance(error, InvalidInput) else None
@@ -143,11 +143,11 @@ def problem_of(error: EngineError) -> JSONResponse:
 
 
 class PlainErrors:
-    """Middleware: says with a problem what other middleware refuses in plain text.
+    """Middleware: turns plain-text errors from other middleware into problems.
 
     Args:
         served: the application.
-        below: the paths for which to do so.
+        below: only for paths with this prefix.
     """
 
     def __init__(self, served: ASGIApp, below: str = '') -> None:
@@ -173,8 +173,8 @@ class PlainErrors:
         await self._served(scope, receive, sent if known else send)
 
 
-KNOWN: Mapping[int, tuple[str, str]] = {413: ('too-large', 'the body is larger than this takes')}
-"""What is better said in other words."""
+KNOWN: Mapping[int, tuple[str, str]] = {413: ('too-large', 'the body is too large')}
+"""Kind and detail for statuses whose plain text is unclear."""
 
 
 def _is_plain_error(message: Message) -> bool:
@@ -219,4 +219,4 @@ def answer_errors(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def answer_unexpected(request: Request, error: Exception) -> Response:
         log.exception('%s %s failed', request.method, request.url.path, exc_info=error)
-        return problem(500, 'internal', 'the server failed; its log says more')
+        return problem(500, 'internal', 'the server failed; see its log')

@@ -30,13 +30,13 @@ from engine.records import Instant
 
 R = TypeVar('R')
 CONTAINERS: Mapping[Any, Any] = {Mapping: dict, Sequence: list}
-"""What takes the place of abstract ones."""
+"""Concrete types in place of abstract ones."""
 NEVER = frozenset({'deleted', 'edited'})
-"""Moments that may not have come: null until then."""
+"""Timestamps that are null until the event has happened."""
 
 
 def to_rfc3339(moment: float) -> str:
-    """A moment as text, exact to the last bit: `from_rfc3339` gives the same number."""
+    """Return a moment as text, without loss: `from_rfc3339` returns the same number."""
     seconds = math.floor(moment)
     digits = f'{Decimal(repr(moment)) - seconds:f}'.partition('.')[2].rstrip('0')
     text = datetime.fromtimestamp(seconds, UTC).strftime('%Y-%m-%dT%H:%M:%S')
@@ -44,7 +44,7 @@ def to_rfc3339(moment: float) -> str:
 
 
 def from_rfc3339(text: Any) -> Any:
-    """The moment in seconds since 1970; numbers and null (never) are taken as well."""
+    """Return the moment in seconds since 1970; numbers and null (never) are accepted too."""
     if text is None:
         return 0.0
     if not isinstance(text, str):
@@ -53,7 +53,7 @@ def from_rfc3339(text: Any) -> Any:
     digits = rest[: len(rest) - len(rest.lstrip('0123456789'))]
     moment = datetime.fromisoformat(f'{head}{rest[len(digits) :]}' if dot else text)
     if moment.tzinfo is None:
-        raise ValueError('a moment needs its offset, as in 2026-01-31T12:00:00Z')
+        raise ValueError('a timestamp needs an offset, as in 2026-01-31T12:00:00Z')
     return float(int(moment.timestamp()) + Decimal(f'0.{digits or 0}'))
 
 
@@ -76,17 +76,17 @@ MAYBE = Annotated[
 
 
 def wire(record: Any) -> type[BaseModel]:
-    """The model of a record in answers: all its fields, and nothing that is not in it."""
+    """Return the model of a record in responses: exactly its fields."""
     return _derive(record, record.__name__, given=False)
 
 
 def input_model(record: Any) -> type[BaseModel]:
-    """The model of a record in requests: fields with defaults may be left out, unknown ones are refused."""
+    """Return the model of a record in requests: fields with defaults are optional, unknown ones refused."""
     return _derive(record, f'{record.__name__}Input', given=True)
 
 
 def to_record(record: type[R], model: BaseModel) -> R:
-    """The record that a model holds, from a request or an answer. Raises `InvalidInput`."""
+    """Return the record that a model from a request or a response holds. Raises `InvalidInput`."""
     try:
         found: R = _adapter(record).validate_python(model.model_dump(exclude_unset=True))
     except ValueError as error:
@@ -95,22 +95,22 @@ def to_record(record: type[R], model: BaseModel) -> R:
 
 
 def encode(record: Any) -> Any:
-    """A record as JSON values."""
+    """Return a record as JSON values."""
     return wire(type(record)).model_validate(record).model_dump(mode='json')
 
 
 def encode_text(record: Any) -> str:
-    """A record as JSON text."""
+    """Return a record as JSON text."""
     return wire(type(record)).model_validate(record).model_dump_json()
 
 
 def dump(record: Any) -> Any:
-    """A record as JSON values for a request."""
+    """Return a record as JSON values for a request."""
     return input_model(type(record)).model_validate(record).model_dump(mode='json')
 
 
 def decode(record: type[R], values: Any) -> R:
-    """The record of JSON values that `encode` wrote."""
+    """Return the record of JSON values that `encode` wrote."""
     return to_record(record, wire(record).model_validate(values))
 
 
@@ -158,7 +158,7 @@ def _map_type(kind: Any, *, given: bool) -> Any:
 
 
 def _docstrings(record: type[Any]) -> dict[str, str]:
-    """The strings under the fields of a dataclass: what each is."""
+    """Return the docstrings of a dataclass's fields, by name."""
     body = cast(ast.ClassDef, ast.parse(textwrap.dedent(inspect.getsource(record))).body[0]).body
     found: dict[str, str] = {}
     for node, following in pairwise(body):

@@ -1,4 +1,4 @@
-"""The Python client: a conductor whose runs are in a server."""
+"""The Python client: a conductor whose runs are on a server."""
 
 from ui.api.client.conductor import HttpConductor
 from ui.api.client.connection import Connection, ServerUnreachable

@@ -1,4 +1,4 @@
-"""HttpConductor: the methods of `Conductor`, for runs that are in a server."""
+"""HttpConductor: the methods of `Conductor`, for runs on a server."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ from ui.api.wire import decode, dump
 from ui.formatting.parameters import PatternInfo, PatternList
 
 WAIT_SECONDS = 30.0
-"""Seconds that one request waits for a result; then comes another."""
+"""Seconds that one request waits for a result before the next one is sent."""
 AT_ONCE = 100
-"""Runs whose sizes are asked for at once."""
+"""Runs per request for disk usage."""
 READ_BYTES = 1 << 18
 MADE: Final = httpx.Timeout(600.0, connect=5.0)
-"""For a file that the server makes before it sends the first byte of it."""
+"""For exports: the server builds the whole file before it sends the first byte."""
 
 
 class HttpConductor:
-    """Runs workflows in a server: a program changes one line to go from its own process to another's.
+    """Runs workflows on a server: a program changes one line to move its runs there from its own process.
 
-    Use it as an async context manager: entering connects it, and leaving leaves all runs as they are.
+    Use it as an async context manager: it connects on entry, and leaving it does not affect runs.
 
     Args:
         url: the server's address, as a browser opens it.
-        catalog: for what needs code here: the types of results, and explanations of guards.
-        patience: seconds for which a server that does not answer is asked again.
-        transport: carries the requests in place of the network.
+        catalog: the patterns' code, for result types and explanations of guards.
+        patience: seconds for which requests are retried while the server does not answer.
+        transport: carries the requests instead of the network.
         headers: sent with each request, such as a token.
     """
 
@@ -117,12 +117,12 @@ class HttpConductor:
         await self._ask.close()
 
     async def refresh(self) -> None:
-        """Read again what the server says of itself: `owner`, `stranded`, `retention`."""
+        """Update `owner`, `stranded` and `retention` from the server."""
         server = await self._ask.one(ServerInfo, 'server')
         self.owner, self.stranded, self.retention = server.owner, dict(server.stranded), server.retention
 
     async def runs(self, query: RunQuery | None = None) -> RunPage:
-        """A page of the list of runs."""
+        """Return a page of the list of runs."""
         return await self._journal.runs(query or RunQuery())
 
     async def start(  # noqa: PLR0913  (all but the pattern have defaults)
@@ -146,7 +146,7 @@ class HttpConductor:
         effort: Mapping[str, str] | None = None,
         **values: Any,
     ) -> RunHandle:
-        """Start a run in the server; see `Conductor.start`. Raises `EngineError`."""
+        """Start a run on the server; see `Conductor.start`. Raises `EngineError`."""
         body = {
             'pattern': pattern if isinstance(pattern, str) else pattern.name,
             'parameters': {**(parameters or {}), **values},
@@ -168,15 +168,15 @@ class HttpConductor:
         return self.handle(decode(RunInfo, await self._ask.create('runs', body)).id)
 
     def handle(self, run: RunId) -> RunHandle:
-        """A handle of an existing run."""
+        """Return a handle to an existing run."""
         return RunHandle(run, cast(Conductor, self))
 
     async def recover(self) -> list[RunId]:
-        """Have the server continue every unfinished run whose process is gone."""
+        """Have the server continue all unfinished runs whose process has died."""
         return [RunId(run) for run in (await self._ask.ask('POST', 'recover', safe=True)).json()]
 
     async def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
-        """Steps after `after`, future ones, and text; continues where the connection broke."""
+        """Yield the steps after `after` and streamed text, as they come; resume if the connection breaks."""
         self._here.add(run)
 
         def rests(at: int) -> None:
@@ -195,15 +195,15 @@ class HttpConductor:
                 return decode(Outcome, answer.json())
 
     def runs_here(self, run: RunId) -> bool:
-        """Whether the server runs it, as far as is known here: after it was started or watched."""
+        """Whether the server runs it, as far as this client knows: once it has been watched."""
         return run in self._here
 
     def at_rest(self, run: RunId) -> int:
-        """The last step of a run that is paused with nothing in progress, once it is watched; otherwise 0."""
+        """Return the last step of a watched run that is paused with nothing in progress; otherwise 0."""
         return self._rests.get(run, 0)
 
     async def accepts(self, run: RunId) -> list[AcceptedEvent]:
-        """What people can send to a run now."""
+        """List the events that people can send to a run now."""
         return await self._ask.many(AcceptedEvent, f'runs/{run}/accepts')
 
     async def send(  # noqa: PLR0913  (all but the first two have defaults)
@@ -235,7 +235,7 @@ class HttpConductor:
         await self._ask.steer(f'runs/{run}/step', {'how': how, 'at': at}, seen=seen, key=key)
 
     async def cancel(self, run: RunId, reason: str = '', *, seen: int | None = None, key: str = '') -> None:
-        """Cancel for good."""
+        """Cancel the run; it cannot be resumed."""
         await self._ask.steer(f'runs/{run}/cancel', {'reason': reason}, seen=seen, key=key)
 
     async def extend(  # noqa: PLR0913  (all but the first have defaults)
@@ -266,7 +266,7 @@ class HttpConductor:
         return tuple(decode(Breakpoint, one) for one in found)
 
     async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
-        """Evaluate a breakpoint's condition at the run's present step."""
+        """Evaluate a breakpoint's condition at the run's current step."""
         found = await self._ask.do(f'runs/{run}/probe', {'condition': condition})
         return None if found is None else decode(ConditionResult, found)
 
@@ -299,7 +299,7 @@ class HttpConductor:
         return [RunId(info['id']) for info in await self._ask.create(f'runs/{run}/variants', body)]
 
     async def forecast(self, run: RunId, at: int, variation: ForkOverrides | None = None) -> CostEstimate:
-        """Estimate what a fork may use."""
+        """Estimate a fork's usage."""
         body = {'at': at, 'overrides': variation and dump(variation)}
         return decode(CostEstimate, await self._ask.do(f'runs/{run}/forecast', body))
 
@@ -312,19 +312,19 @@ class HttpConductor:
     async def retry(
         self, run: RunId, *, title: str = '', paused: bool = False, budget: Budget | None = None
     ) -> RunId:
-        """Fork a failed or cancelled run from just before that."""
+        """Fork a failed or cancelled run from just before it ended."""
         return RunId((await self._ask.create(f'runs/{run}/retry', _again(title, paused, budget)))['id'])
 
     async def retry_at(self, run: RunId) -> int:
-        """The step from which `retry` continues."""
+        """Return the step from which `retry` continues."""
         return int((await self._ask.get(f'runs/{run}/retry'))['at'])
 
     async def lineage(self, run: RunId) -> LineageNode:
-        """The family of a run, as a tree from its oldest ancestor."""
+        """Return a run's fork tree, from its oldest ancestor."""
         return _tree(await self._ask.many(FamilyMember, f'runs/{run}/lineage'))
 
     async def family(self, run: RunId) -> list[RunId]:
-        """A run with its ancestors and all their forks, parents first."""
+        """Return a run with its ancestors and all their forks, parents first."""
         return [RunId(one) for one in await self._ask.get(f'runs/{run}/family')]
 
     async def mark_winner(self, run: RunId) -> None:
@@ -332,38 +332,38 @@ class HttpConductor:
         await self._ask.do(f'runs/{run}/winner', None)
 
     async def compare(self, a: RunId, b: RunId) -> Comparison:
-        """Compare two runs as far as they have got."""
+        """Compare two runs as far as they have progressed."""
         return await self._ask.one(Comparison, 'compare', a=a, b=b)
 
     async def traffic(
         self, query: RunQuery | None = None, progress: Callable[[int, int], object] | None = None
     ) -> Traffic:
-        """The combined path statistics of all runs that match; `told` is not called: the server reads."""
+        """Return the combined path statistics of all matching runs; `progress` is never called."""
         return await self._ask.one(Traffic, 'traffic', **query_of(query or RunQuery()))
 
     async def audit(self, run: RunId) -> int:
-        """Replay the run's events through a fresh chart, in the server."""
+        """Replay the run's events through a fresh chart, on the server."""
         return int((await self._ask.ask('POST', f'runs/{run}/audit', safe=True)).json()['steps'])
 
     async def save_test(self, run: RunId) -> RegressionTest:
-        """Make a test from a run."""
+        """Make a regression test from a run."""
         return RegressionTest.model_validate(await self._ask.get(f'runs/{run}/test'))
 
     async def check(self, test: RegressionTest) -> RegressionResult:
-        """Replay a test through its pattern's version in the server."""
+        """Replay a test through the server's version of its pattern."""
         answer = await self._ask.ask('POST', 'checks', safe=True, json=test.model_dump(mode='json'))
         return decode(RegressionResult, answer.json())
 
     async def patterns(self) -> PatternList:
-        """What the server can run."""
+        """List the patterns that the server can run."""
         return await self._ask.one(PatternList, 'patterns')
 
     async def pattern(self, name: str) -> PatternInfo:
-        """A pattern that the server can run. Raises `UnknownPattern`."""
+        """Describe a pattern that the server can run. Raises `UnknownPattern`."""
         return await self._ask.one(PatternInfo, f'patterns/{quote(name, safe="")}')
 
     async def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
-        """The chart a run of the pattern would have."""
+        """Return the chart that a run of the pattern would have."""
         given = json.dumps(parameters) if parameters else ''
         return await self._ask.one(Shape, f'patterns/{pattern}/shape', parameters=given)
 
@@ -388,15 +388,15 @@ class HttpConductor:
         await self._ask.ask('DELETE', f'runs/{run}', safe=True, params={'cancel': str(cancel).lower()})
 
     async def restore(self, run: RunId) -> RunInfo:
-        """Take a run out of the trash."""
+        """Restore a run from the trash."""
         return decode(RunInfo, await self._ask.do(f'runs/{run}/restore', None))
 
     async def purge(self, run: RunId) -> None:
-        """Delete a run in the trash for good."""
+        """Permanently delete a run in the trash."""
         await self._ask.ask('DELETE', f'trash/{run}', safe=False)
 
     async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
-        """The disk usage of runs."""
+        """Return the disk usage of runs."""
         wanted, found = [info.id for info in infos], dict[RunId, DiskUsage]()
         for first in range(0, len(wanted), AT_ONCE):
             use = await self._ask.one(StorageUse, 'storage', run=wanted[first : first + AT_ONCE])
@@ -404,7 +404,7 @@ class HttpConductor:
         return found
 
     async def preview_cleanup(self, policy: Retention | None = None) -> list[ExpiredRun]:
-        """The runs the policy would remove now."""
+        """List the runs that the policy would remove now."""
         answer = await self._ask.ask('POST', 'retention/preview', safe=True, json=policy and asdict(policy))
         return [decode(ExpiredRun, one) for one in answer.json()]
 
@@ -414,7 +414,7 @@ class HttpConductor:
         return decode(CleanupResult, answer)
 
     async def iter_runs(self, place: Literal['list', 'trash'] = 'list') -> AsyncIterator[RunInfo]:
-        """All runs that are listed or in the trash, newest first."""
+        """Yield all runs in the list or in the trash, newest first."""
         async for page in self._journal.pages(RunQuery(place=place, limit=500)):
             for item in page['items']:
                 yield decode(RunInfo, item)
@@ -427,7 +427,7 @@ class HttpConductor:
                 yield piece
 
     async def export(self, run: RunId, form: str) -> AsyncIterator[bytes]:
-        """Export a run in one of the forms that the server knows."""
+        """Export a run in one of the server's formats."""
         async with self._ask.stream('GET', f'runs/{run}/export/{form}', timeout=MADE) as answer:
             async for piece in answer.aiter_bytes():
                 yield piece
@@ -435,7 +435,7 @@ class HttpConductor:
     async def import_bundle(
         self, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
     ) -> list[Imported]:
-        """Store the runs of a bundle in the server."""
+        """Store the runs of a bundle on the server."""
 
         async def body() -> AsyncIterator[bytes]:
             read = 0
@@ -454,7 +454,7 @@ def _again(title: str, paused: bool, budget: Budget | None) -> dict[str, Any]:
 
 
 def _tree(members: Sequence[FamilyMember]) -> LineageNode:
-    """The tree of members in the order of `LineageNode.members`; built from its end, without recursion."""
+    """Rebuild the tree from members in the order of `LineageNode.members`, last first, without recursion."""
     open_: dict[int, list[LineageNode]] = {}
     node: LineageNode | None = None
     for one in reversed(members):

@@ -1,4 +1,4 @@
-"""The connection to a server: repeats requests where that is safe, and raises the engine's errors."""
+"""The connection to a server: retries requests where that is safe, and raises the engine's errors."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CLASSES: Final = {kind: cls for cls, (_, kind) in KINDS.items()} | {'cannot-merg
 TIMEOUT: Final = httpx.Timeout(60.0, connect=5.0)
 FIRST_PAUSE, MAX_PAUSE = 0.05, 1.0
 PASSING: Final = frozenset({429, 502, 503, 504})
-"""Answers after which a request is repeated if that is safe."""
+"""Statuses after which a request is retried if that is safe."""
 
 
 class ServerUnreachable(JournalUnavailable):
-    """No server answers. `sent`: whether it may have got the request."""
+    """No server answers. `sent`: whether it may have received the request."""
 
     def __init__(self, problem: str, *, sent: bool) -> None:
         self.sent = sent
@@ -37,10 +37,10 @@ class Connection:
 
     Args:
         url: the server's address, as a browser opens it.
-        patience: seconds for which a server that does not answer is asked again.
-        transport: carries the requests in place of the network.
+        patience: seconds for which requests are retried while the server does not answer.
+        transport: carries the requests instead of the network.
         headers: sent with each request, such as a token.
-        timeout: of a request that is no stream.
+        timeout: for requests that are not streams.
     """
 
     def __init__(
@@ -55,39 +55,39 @@ class Connection:
         try:
             base = httpx.URL(url.rstrip('/') + '/api/v1/')
         except httpx.InvalidURL as error:
-            raise InvalidInput({'server': f'{url!r} is no address: {error}'}) from None
+            raise InvalidInput({'server': f'{url!r} is not an address: {error}'}) from None
         if base.scheme not in ('http', 'https') or not base.host:
-            raise InvalidInput({'server': f'must be an address as http://127.0.0.1:8080, not {url!r}'})
+            raise InvalidInput({'server': f'must be an address such as http://127.0.0.1:8080, not {url!r}'})
         self.url, self.patience = url.rstrip('/'), patience
         self.http = httpx.AsyncClient(
             base_url=base, timeout=timeout, transport=transport, headers=dict(headers or {})
         )
 
     async def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         await self.http.aclose()
 
     async def get(self, path: str, **query: Any) -> Any:
-        """The JSON value at a path. Raises `EngineError`."""
+        """Return the JSON value at a path. Raises `EngineError`."""
         return (await self.ask('GET', path, safe=True, params=_drop_missing(query))).json()
 
     async def one(self, record: type[R], path: str, **query: Any) -> R:
-        """The record at a path. Raises `EngineError`."""
+        """Return the record at a path. Raises `EngineError`."""
         return decode(record, await self.get(path, **query))
 
     async def many(self, record: type[R], path: str, **query: Any) -> list[R]:
-        """The records at a path. Raises `EngineError`."""
+        """Return the records at a path. Raises `EngineError`."""
         return [decode(record, item) for item in await self.get(path, **query)]
 
     async def create(self, path: str, body: Any) -> Any:
-        """Create something once, however often it has to be asked for. Raises `EngineError`."""
+        """Create something once, however often the request is retried. Raises `EngineError`."""
         key = {'Idempotency-Key': uuid.uuid4().hex}
         return (await self.ask('POST', path, safe=True, json=body, headers=key)).json()
 
     async def steer(
         self, path: str, body: Any, *, method: str = 'POST', seen: int | None = None, key: str = ''
     ) -> Any:
-        """Steer a run, once, however often it has to be asked for. Raises `EngineError`."""
+        """Steer a run, once, however often the request is retried. Raises `EngineError`."""
         headers = {'Idempotency-Key': key or uuid.uuid4().hex}
         headers |= {} if seen is None else {'If-Match': f'"{seen}"'}
         return (await self.ask(method, path, safe=True, json=body, headers=headers)).json()
@@ -99,17 +99,17 @@ class Connection:
     async def ask(
         self, method: str, path: str, *, safe: bool, pending: bool = False, **options: Any
     ) -> httpx.Response:
-        """Ask, and ask again while the server cannot be reached.
+        """Send a request, and retry it while the server cannot be reached.
 
         Args:
-            method: of the request.
-            path: below the API's address.
-            safe: whether the request may be repeated although the server may have carried it out.
-            pending: whether `not-ended` is an answer and no error.
+            method: the HTTP method.
+            path: relative to the API's address.
+            safe: whether the request may be repeated even if the server may have carried it out.
+            pending: whether to return `not-ended` (409) instead of raising it.
             options: for the HTTP client.
 
         Raises:
-            EngineError: what the server says, or that there is none.
+            EngineError: the server reported it, or no server answered.
         """
         loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
         until = loop.time() + self.patience
@@ -136,7 +136,7 @@ class Connection:
 
     @asynccontextmanager
     async def stream(self, method: str, path: str, **options: Any) -> AsyncIterator[httpx.Response]:
-        """An answer whose body is read piece by piece. Raises `EngineError`."""
+        """Open a response whose body is read piece by piece. Raises `EngineError`."""
         try:
             async with self.http.stream(method, path.lstrip('/'), **options) as answer:
                 if not answer.is_success:
@@ -147,12 +147,12 @@ class Connection:
             raise self.unreachable(error) from error
 
     def unreachable(self, error: Exception, *, sent: bool = True) -> ServerUnreachable:
-        """The error of a server that does not answer."""
+        """Return the error for a server that does not answer."""
         return ServerUnreachable(f'no server answers at {self.url}: {network_problem(error)}', sent=sent)
 
 
 def error_of(answer: httpx.Response) -> EngineError:
-    """The engine's error that a problem tells, with its class and its values."""
+    """Return the engine's error that a problem describes, with its class and attributes."""
     try:
         problem = answer.json()
         kind, detail = problem['type'].rpartition(':')[2], str(problem['detail'])
@@ -168,7 +168,7 @@ def error_of(answer: httpx.Response) -> EngineError:
 
 
 def _was_not_begun(answer: httpx.Response, problem: EngineError) -> bool:
-    """Whether surely nothing was done: a journal may have failed after something was."""
+    """Whether nothing was done for certain; a journal that failed may already have stored something."""
     return answer.status_code == 503 and not isinstance(problem, JournalError)
 
 

@@ -1,4 +1,4 @@
-"""The files of agents, in a server."""
+"""RemoteFiles: reads the files of agents from a server."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ui.api.client.connection import Connection
 
 
 class RemoteFiles:
-    """Reads what `Workspaces` keeps of runs in a server."""
+    """Reads the files that `Workspaces` stores for runs on a server."""
 
     def __init__(self, connection: Connection) -> None:
         self._ask = connection
 
     async def files(self, run: RunId, snapshot: str) -> list[FileVersion]:
-        """The files of a snapshot."""
+        """List the files of a snapshot."""
         return await self._ask.many(FileVersion, f'runs/{run}/snapshots/{snapshot}')
 
     async def content(self, run: RunId, digest: str) -> bytes:
-        """A file's content, or an artifact."""
+        """Return the content of a file or an artifact."""
         return (await self._ask.ask('GET', f'runs/{run}/contents/{digest}', safe=True)).content
 
     async def diff(
         self, run: RunId, before: str, after: str, *, other: RunId | None = None
     ) -> list[FileChange]:
-        """The differences between two snapshots."""
+        """Return the differences between two snapshots."""
         return await self._ask.many(
             FileChange, f'runs/{run}/changes', before=before, after=after, other=other
         )

@@ -1,4 +1,4 @@
-"""The readable part of a journal that is in a server."""
+"""RemoteJournal: the reading methods of a journal, for runs on a server."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from ui.api.wire import decode, to_rfc3339
 
 
 class RemoteJournal:
-    """Reads runs from a server as a journal does from a disk. What writes is not here: servers write."""
+    """Reads runs from a server as a journal reads them from disk. Only servers write."""
 
     def __init__(self, connection: Connection) -> None:
         self._ask = connection
 
     async def info(self, run: RunId) -> RunInfo:
-        """The run's summary."""
+        """Return the run's summary."""
         return await self._ask.one(RunInfo, f'runs/{run}')
 
     async def shape(self, run: RunId) -> Shape:
-        """The run's chart."""
+        """Return the run's chart."""
         return await self._ask.one(Shape, f'runs/{run}/shape')
 
     async def notes(self, run: RunId) -> list[Note]:
-        """The notes on the run's steps."""
+        """List the notes on the run's steps."""
         return await self._ask.many(Note, f'runs/{run}/notes')
 
     async def family(self, run: RunId) -> list[RunInfo]:
-        """The run, its ancestors, and all forks of these, oldest first."""
+        """Return the run, its ancestors, and all their forks, oldest first."""
         members = await self._ask.many(FamilyMember, f'runs/{run}/lineage')
         return sorted((one.info for one in members), key=lambda info: (info.created, info.id))
 
     async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
-        """The latest snapshot at or before a step."""
+        """Return the latest snapshot at or before a step."""
         found = await self._ask.get(f'runs/{run}/snapshot', at=at)
         return None if found is None else decode(Snapshot, found)
 
     async def transitions(
         self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[Transition]:
-        """The steps in the given range."""
+        """Return the steps in the given range."""
         found: list[Transition] = []
         cursor: str | None = ''
         while cursor is not None and (limit is None or len(found) < limit):
@@ -56,7 +56,7 @@ class RemoteJournal:
         return found
 
     async def runs(self, query: RunQuery) -> RunPage:
-        """Summaries of the runs that match, newest first."""
+        """Return summaries of the matching runs, newest first."""
         found: list[RunInfo] = []
         total = 0
         async for page in self.pages(query):
@@ -67,7 +67,7 @@ class RemoteJournal:
         return RunPage(runs=tuple(found[query.offset : query.offset + query.limit]), total=total)
 
     async def pages(self, query: RunQuery) -> AsyncIterator[dict[str, Any]]:
-        """All pages of a list, beginning with its first."""
+        """Yield all pages of a list, from the first."""
         cursor: str | None = ''
         size = max(1, min(MAX_LIMIT, query.offset + query.limit))
         asked = {**query_of(query), 'place': query.place, 'limit': size}
@@ -78,7 +78,7 @@ class RemoteJournal:
 
 
 def query_of(query: RunQuery) -> dict[str, Any]:
-    """The filters of a list, as they stand in an address."""
+    """Return the filters of a list as query parameters."""
     return {
         'text': query.text,
         'pattern': query.pattern,

@@ -1,4 +1,4 @@
-"""What a run's agents made, merged in a server."""
+"""RemoteMerging: merges the work of a run's agents, on a server."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ui.api.wire import decode, dump
 
 
 class RemoteMerging:
-    """The methods of `RunMerging`, for runs that are in a server."""
+    """The methods of `RunMerging`, for runs on a server."""
 
     def __init__(self, connection: Connection, files: RemoteFiles) -> None:
         self._ask, self._files = connection, files
 
     async def mergeable(self, run: RunId) -> Mergeable:
-        """What of a run can be merged, and into what."""
+        """Return what can be merged from a run, and into which branches."""
         return await self._ask.one(Mergeable, f'runs/{run}/merging')
 
     async def changes(self, found: Mergeable, agent: str) -> list[FileChange]:
-        """What an agent has changed in its project."""
+        """Return an agent's changes to its project."""
         if agent not in found.folders:
             names = ', '.join(sorted(found.folders)) or 'none'
             raise InvalidInput({'agent': f'name whose work to take; there is work of: {names}'})
@@ -33,7 +33,7 @@ class RemoteMerging:
         return [change for change in changes if is_own_work(change)]
 
     async def compose(self, found: Mergeable, picks: Sequence[Pick]) -> Mergeable:
-        """Put a result together from several agents' files, or from some of their changes."""
+        """Compose a result from several agents' files, or from some of their changes."""
         return decode(Mergeable, await self._do(found, 'compose', {'picks': [dump(one) for one in picks]}))
 
     async def test(self, found: Mergeable, agent: str) -> SuiteResult:
@@ -49,7 +49,7 @@ class RemoteMerging:
         resolutions: Mapping[str, Resolution] | None = None,
         only: Sequence[str] = (),
     ) -> MergePreview:
-        """Work out a merge; touches nothing."""
+        """Preview a merge; change nothing."""
         body = {**_whose(found, agent), 'into': into, **_merge_options(resolutions, only)}
         return decode(MergePreview, await self._do(found, 'preview', body))
 
@@ -63,7 +63,7 @@ class RemoteMerging:
         only: Sequence[str] = (),
         message: str = '',
     ) -> str:
-        """Merge as previewed: one commit on the branch. Returns its id."""
+        """Merge as previewed, in one commit on the branch; return its id."""
         place = {'into': preview.branch, 'onto': preview.onto, 'message': message}
         body = {**_whose(found, agent), **place, **_merge_options(resolutions, only)}
         return str((await self._do(found, 'merge', body))['commit'])
@@ -78,7 +78,7 @@ class RemoteMerging:
 
 
 def _whose(found: Mergeable, agent: str) -> dict[str, Any]:
-    """Whose work is meant; a result that was put together is known by its snapshots alone."""
+    """Name the agent whose work to use; a composed result is identified only by its snapshots."""
     name = agent or found.best
     return {'agent': name, **({'result': list(found.folders[RESULT])} if name == RESULT else {})}
 

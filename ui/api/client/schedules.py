@@ -1,4 +1,4 @@
-"""HttpSchedules: the methods of `Schedules`, for those of a server."""
+"""HttpSchedules: the methods of `Schedules`, for schedules on a server."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ RECORDS = ('action', 'spec', 'policy')
 
 
 class HttpSchedules:
-    """Schedules of runs in a server.
+    """Schedules on a server.
 
     Args:
-        ask: the connection to it.
+        ask: the connection to the server.
     """
 
     def __init__(self, ask: Connection) -> None:
         self._ask = ask
 
     async def list(self) -> list[Schedule]:
-        """All of them, by name. Raises `EngineError`, as all methods do."""
+        """Return all schedules, by name. Raises `EngineError`, as all methods do."""
         return await self._ask.many(Schedule, 'schedules')
 
     async def get(self, schedule: str) -> Schedule:
-        """One of them."""
+        """Return one schedule."""
         return await self._ask.one(Schedule, f'schedules/{quote(schedule, safe="")}')
 
     async def add(self, given: Schedule) -> Schedule:
-        """Store a new one; it is due from now on."""
+        """Add a schedule, starting now."""
         body = {name: dump(getattr(given, name)) for name in RECORDS}
         body |= {'name': given.name, 'paused': given.paused, 'note': given.note}
         return decode(Schedule, await self._ask.create('schedules', body))
 
     async def change(self, schedule: str, **values: Any) -> Schedule:
-        """Change some fields."""
+        """Change some fields of a schedule."""
         body = {name: dump(value) if name in RECORDS else value for name, value in values.items()}
         path = f'schedules/{quote(schedule, safe="")}'
         return decode(Schedule, await self._ask.do(path, body, method='PATCH'))
 
     async def remove(self, schedule: str) -> None:
-        """Remove one; its runs stay."""
+        """Remove a schedule; its runs stay."""
         await self._ask.ask('DELETE', f'schedules/{quote(schedule, safe="")}', safe=True)
 
     async def run_now(self, schedule: str) -> Tick:
@@ -52,11 +52,11 @@ class HttpSchedules:
         return decode(Tick, await self._ask.create(f'schedules/{quote(schedule, safe="")}/run', None))
 
     async def backfill(self, schedule: str, since: float, until: float) -> Sequence[Tick]:
-        """Start a run for each time in a span that has none yet."""
+        """Start a run for each scheduled time in a span that has none yet."""
         body = {'since': to_rfc3339(since), 'until': to_rfc3339(until)}
         path = f'schedules/{quote(schedule, safe="")}/backfill'
         return [decode(Tick, one) for one in await self._ask.do(path, body)]
 
     async def log(self, schedule: str, limit: int = 50) -> Sequence[Tick]:
-        """What became of the times at which it was due, the latest first."""
+        """List what happened each time a schedule was due, latest first."""
         return await self._ask.many(Tick, f'schedules/{quote(schedule, safe="")}/ticks', limit=limit)

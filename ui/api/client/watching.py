@@ -1,4 +1,4 @@
-"""Following runs in a server: streams that resume where they broke off."""
+"""Watching runs on a server: streams that resume where they broke off."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ui.api.client.connection import FIRST_PAUSE, MAX_PAUSE, Connection
 from ui.api.wire import decode
 
 SILENCE: Final = 45.0
-"""Seconds without a heartbeat after which a connection is given up, and another one made."""
+"""Seconds without a heartbeat after which a connection is dropped and replaced."""
 TIMEOUT: Final = httpx.Timeout(SILENCE, connect=5.0)
 
 
@@ -28,8 +28,8 @@ class Watching:
 
     Args:
         connection: to the server.
-        run: which run.
-        after: the step after which to begin.
+        run: the run to watch.
+        after: the step after which to start.
         rests: called with the step at which the run rests, before that step; with 0 after any other.
     """
 
@@ -38,7 +38,7 @@ class Watching:
         self._alive = False
 
     async def items(self) -> AsyncGenerator[Item]:
-        """Its items. Raises `EngineError`: there is no such run, or for too long no server."""
+        """Yield its items. Raises `EngineError`: there is no such run, or no server for too long."""
         loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
         until = loop.time() + self._connection.patience
         while True:
@@ -54,7 +54,7 @@ class Watching:
                     raise
             if self._alive:
                 pause, until = FIRST_PAUSE, loop.time() + self._connection.patience
-                # What was streamed of replies in flight comes again from its beginning.
+                # The next connection streams replies in flight again from their start.
                 yield Delta(run=self._run, path=RUN, text='', kind='reset')
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_PAUSE)
@@ -75,13 +75,13 @@ class Watching:
 async def stream_items(
     connection: Connection, run: RunId, after: int, told: Callable[[int | None], None]
 ) -> AsyncGenerator[Item]:
-    """The items of one connection, until it breaks or the server ends it.
+    """Yield the items of one connection, until it breaks or the server ends it.
 
     Args:
         connection: to the server.
-        run: which run.
-        after: the step after which to begin.
-        told: called with each event: with the step at which the run rests, with 0 after any step, or None.
+        run: the run to watch.
+        after: the step after which to start.
+        told: called for each event with None, then with the step at which the run rests, or 0 after a step.
 
     Raises:
         RunIsOver: the run has ended, and all its steps are known.

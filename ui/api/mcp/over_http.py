@@ -1,4 +1,4 @@
-"""The MCP server by HTTP at `/mcp`; what it needs is imported for the first client that comes."""
+"""The MCP server over HTTP at `/mcp`; its dependencies are imported when the first client connects."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 class McpOverHttp:
     """The application at `/mcp`: streamable HTTP, behind the same checks as the API.
 
-    The protocol's package takes as long to import as half of all else that a server needs, and interrupted
-    runs continue only after that: so it waits for a client.
+    Importing the protocol's package takes half as long as all other imports of the server, and would delay
+    the recovery of interrupted runs, so it is deferred to the first client.
 
     Args:
-        conductor: gives the one to work with.
+        conductor: returns the conductor to work with.
         origins: other sites whose pages may use it; none by default.
     """
 
@@ -39,7 +39,7 @@ class McpOverHttp:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """While this is open, clients are served."""
+        """Serve clients while the context is open."""
         serving = asyncio.create_task(self._run(), name='serve chat agents')
         try:
             yield
@@ -67,7 +67,7 @@ class McpOverHttp:
 
 
 def _manager(conductor: Callable[[], Conductor]) -> StreamableHTTPSessionManager:
-    """What keeps the clients apart. Imports the protocol's package, which takes a while."""
+    """Build the session manager. Imports the protocol's package, which takes a while."""
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from ui.api.mcp.server import build_mcp

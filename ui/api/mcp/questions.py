@@ -1,4 +1,4 @@
-"""What a run that waits for a person asks, as a form that a client can show."""
+"""Questions of waiting runs, as forms that a client can show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.errors import StepPassed
 from engine.records import RunId, RunInfo
 
 ANSWERS = frozenset({'approve', 'deny'})
-"""Events that can be sent without a value, though they take some."""
+"""Events whose data is optional."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +29,22 @@ class Question:
 
     @property
     def key(self) -> str:
-        """Its name, which no other question of the run has."""
+        """Its name, unique within the run."""
         return f'step-{self.seq}'
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The form."""
+        """The form, as a JSON Schema."""
         fields: dict[str, Any] = {'answer': {'type': 'string', 'enum': list(self.choices)}}
         if any(event == 'deny' for event, _ in self.choices.values()):
             fields['reason'] = {
                 'type': 'string',
-                'description': 'For a refusal: the reason, as the agent gets it.',
+                'description': 'With deny: the reason given to the agent.',
             }
         return {'type': 'object', 'properties': fields, 'required': ['answer']}
 
     async def answer(self, conductor: Conductor, given: ElicitResult) -> None:
-        """Send what was chosen; nothing if that was nothing, or if the run has moved on."""
+        """Send the chosen event; do nothing if none was chosen or the run has moved on."""
         content = given.content or {}
         if given.action != 'accept' or content.get('answer') not in self.choices:
             return
@@ -56,7 +56,7 @@ class Question:
 
 
 async def question_of(conductor: Conductor, info: RunInfo) -> Question | None:
-    """What a waiting run asks; None if all that it accepts needs values."""
+    """Return a waiting run's question; None if every event that it accepts needs data."""
     accepted = await conductor.accepts(info.id)
     found = [one for one in accepted if not one.takes or one.event in ANSWERS]
     if not found:

@@ -15,7 +15,7 @@ from engine.records import RunId, RunQuery, View, message_of
 from ui.api.mcp.runs import describe
 
 LISTED: Final = 50
-"""How many runs are listed, the newest."""
+"""Maximum number of runs listed, newest first."""
 RUN: Final = 'hemicycle://runs/{run}'
 TEMPLATES: Final = (
     ResourceTemplate(
@@ -33,14 +33,14 @@ TEMPLATES: Final = (
     ResourceTemplate(
         uri_template=f'{RUN}/artifacts/{{agent}}/{{name}}',
         name='artifact',
-        description='What an agent of a run has made.',
+        description="An artifact of one of a run's agents.",
         mime_type='text/plain',
     ),
 )
 
 
 async def list_resources(conductor: Conductor) -> list[Resource]:
-    """The newest runs with their artifacts."""
+    """List the newest runs with their artifacts."""
     found = []
     for info in (await conductor.runs(RunQuery(limit=LISTED))).runs:
         base = RUN.format(run=info.id)
@@ -60,7 +60,7 @@ async def list_resources(conductor: Conductor) -> list[Resource]:
 
 
 async def read_resource(conductor: Conductor, uri: str) -> TextResourceContents:
-    """The content of a resource. Raises `EngineError` if there is none."""
+    """Return the content of a resource. Raises `EngineError` if there is none."""
     found = re.fullmatch(r'hemicycle://runs/([\w-]+)(?:/(transcript)|/artifacts/([^/]+)/([^/]+))?', uri)
     if not found:
         raise EngineError(f'there is no resource {uri!r}')

@@ -1,4 +1,4 @@
-"""What chat agents do with runs: start one, wait for it, and hear what it did and asks for."""
+"""Runs for chat agents: waiting for a run, and describing what it did and what it asks."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ DEFAULT_WAIT: Final = 50.0
 """Seconds: clients often give up after a minute."""
 MAX_WAIT: Final = 3_600.0
 Tell = Callable[[float, float | None, str | None], Awaitable[None]]
-"""Reports progress: the number of steps, how many there will be if that is known, and what happened."""
+"""Reports progress: the number of steps, their total if known, and what happened."""
 
 
 async def wait_for(conductor: Conductor, run: RunId, seconds: float, tell: Tell) -> dict[str, Any]:
-    """Follow a run until it ends, waits for a person or is paused, or the time is over; then describe it."""
+    """Follow a run until it ends, waits for a person or is paused, or time is up; then describe it."""
     info = await conductor.info(run)
     try:
         async with asyncio.timeout(min(max(seconds, 0.0), MAX_WAIT)):
@@ -41,7 +41,7 @@ async def wait_for(conductor: Conductor, run: RunId, seconds: float, tell: Tell)
 
 
 async def describe(conductor: Conductor, run: RunId) -> dict[str, Any]:
-    """A run in a few fields: how it is, what it has answered, what it asks for."""
+    """Describe a run in a few fields: its status, its answer, what it waits for."""
     info = await conductor.info(run)
     content: dict[str, Any] = {
         'run': run,
@@ -67,7 +67,7 @@ async def describe(conductor: Conductor, run: RunId) -> dict[str, Any]:
 
 
 def as_result(made: dict[str, Any]) -> CallToolResult:
-    """What a tool has made, for programs and as text."""
+    """Return what a tool has made, as structured content and as text."""
     text = json.dumps(made, ensure_ascii=False)
     return CallToolResult(
         content=[TextContent(type='text', text=text)],
@@ -81,6 +81,6 @@ def _rests(info: RunInfo) -> bool:
 
 
 def describe_step(step: Transition) -> str:
-    """A step in a few words."""
+    """Describe a step in a few words."""
     entered = ', '.join(step.entered)
     return f'{step.event.name}: entered {entered}' if entered else step.event.name

@@ -1,4 +1,4 @@
-"""The MCP server over a conductor, and serving it by standard input and output."""
+"""The MCP server for a conductor, and serving it over standard input and output."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ Context = ServerRequestContext[Any, Any]
 
 
 def build_mcp(conductor: Callable[[], Conductor]) -> Server[Any]:
-    """The MCP server; `conductor` gives the one to work with."""
+    """Build the MCP server; `conductor` returns the conductor to work with."""
 
     async def tools(context: Context, asked: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=all_tools(conductor().catalog))
 
     async def use(context: Context, asked: CallToolRequestParams) -> HandlerResult:
         async def tell(progress: float, total: float | None, message: str | None) -> None:
-            with suppress(Exception):  # A client that is gone, or does not want to know.
+            with suppress(Exception):  # The client has disconnected, or wants no progress.
                 await context.session.report_progress(progress, total, message)
 
         given = asked.arguments or {}

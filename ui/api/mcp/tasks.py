@@ -1,4 +1,4 @@
-"""Runs as the protocol's tasks: in its version of 2025-11-25, and in the extension that followed."""
+"""Runs as MCP tasks: in protocol version 2025-11-25, and in the extension that followed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ui.api.wire import to_rfc3339
 
 Context = ServerRequestContext[Any, Any]
 WITH_TASKS: Final = '2025-11-25'
-"""The version whose core has tasks."""
+"""The protocol version with tasks in its core."""
 EXTENSION: Final = 'io.modelcontextprotocol/tasks'
 RELATED: Final = 'io.modelcontextprotocol/related-task'
 AT_ONCE: Final = 'io.modelcontextprotocol/model-immediate-response'
@@ -55,12 +55,12 @@ class UpdateTaskParams(RequestParams):
 
 
 class TaskServer(Server[Any]):
-    """A server that says which tasks it has: another kind in each age of the protocol."""
+    """A server that declares its support for tasks as each protocol version expects."""
 
     def get_capabilities(
         self, *args: Any, protocol_version: str | None = None, **more: Any
     ) -> ServerCapabilities:
-        """What a client of this version may use."""
+        """Return the capabilities for a client of this protocol version."""
         found = super().get_capabilities(*args, protocol_version=protocol_version, **more)
         if protocol_version in MODERN_PROTOCOL_VERSIONS:
             return found.model_copy(update={'extensions': {EXTENSION: {}}})
@@ -68,13 +68,13 @@ class TaskServer(Server[Any]):
 
 
 class Tasks:
-    """Tasks whose ids are those of runs: the journal keeps them, whatever becomes of this process."""
+    """Tasks whose ids are those of runs: they are in the journal, and survive this process."""
 
     def __init__(self, conductor: Callable[[], Conductor]) -> None:
         self._conductor = conductor
 
     def serve(self, server: Server[Any]) -> None:
-        """Have a server answer what is asked about tasks."""
+        """Register the handlers for tasks with a server."""
         server.middleware.append(self.begin)
         server.add_request_handler('tasks/get', GetTaskRequestParams, self.get)
         server.add_request_handler('tasks/result', GetTaskRequestParams, self.result)
@@ -83,7 +83,7 @@ class Tasks:
         server.add_request_handler('tasks/update', UpdateTaskParams, self.update)
 
     async def begin(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Middleware: a call that asks for a task, in the version that has them, starts a run and returns."""
+        """Middleware: in the version with tasks, a call that asks for one starts a run and returns."""
         params = ctx.params or {}
         asked = params.get('task')
         if ctx.method != 'tools/call' or ctx.protocol_version != WITH_TASKS or asked is None:
@@ -103,13 +103,13 @@ class Tasks:
     async def begin_modern(
         self, context: Context, name: str, given: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """The task for a call of a client that has the extension; None for other calls."""
+        """Return the task for a call from a client with the extension; None for other calls."""
         if not _has_extension(context) or not starts_run(self._conductor().catalog, name):
             return None
         return {'resultType': 'task', **_modern(await self._start(name, given))}
 
     async def get(self, context: Context, asked: GetTaskRequestParams) -> dict[str, Any]:
-        """How a task is."""
+        """Return the state of a task."""
         info = await self._info(asked.task_id)
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return _task(info)
@@ -126,7 +126,7 @@ class Tasks:
         return task
 
     async def result(self, context: Context, asked: GetTaskRequestParams) -> CallToolResult:
-        """What came of a task, once it has ended; until then, its questions are put to the client."""
+        """Return a task's result once it has ended; until then, put its questions to the client."""
         conductor, info = self._conductor(), await self._info(asked.task_id)
         answered = 0
         while not info.status.ended:
@@ -140,7 +140,7 @@ class Tasks:
         return made.model_copy(update={'meta': {RELATED: {'taskId': info.id}}})
 
     async def list(self, context: Context, asked: PaginatedRequestParams) -> dict[str, Any]:
-        """The tasks there are: all runs, the newest first."""
+        """List the tasks: all runs, newest first."""
         try:
             beyond = read_cursor(tuple[float, float, str], asked.cursor or '')
         except EngineError as error:
@@ -153,7 +153,7 @@ class Tasks:
         return page
 
     async def cancel(self, context: Context, asked: CancelTaskRequestParams) -> dict[str, Any]:
-        """Cancel a task. Refused, in the version that says so, if it has ended."""
+        """Cancel a task. If it has ended, this is an error in the older protocol versions."""
         info = await self._info(asked.task_id)
         try:
             await self._conductor().cancel(info.id, 'cancelled by a chat agent')
@@ -165,7 +165,7 @@ class Tasks:
         return _task(await self._info(asked.task_id))
 
     async def update(self, context: Context, asked: UpdateTaskParams) -> dict[str, Any]:
-        """Take the answer to a task's question; what answers an older one is ignored."""
+        """Accept the answer to a task's question; ignore answers to older questions."""
         info = await self._info(asked.task_id)
         question = await self._question(context, info)
         if question and (answer := asked.input_responses.get(question.key)):
@@ -201,7 +201,7 @@ class Tasks:
         moved = asyncio.ensure_future(
             _wait_for_step(self._conductor(), info, context.session.report_progress)
         )
-        try:  # Whoever answers first, here or on a page.
+        try:  # The first answer counts, here or on a page.
             await asyncio.wait({asking, moved}, return_when=asyncio.FIRST_COMPLETED)
             if asking.done() and not asking.exception():
                 await question.answer(self._conductor(), asking.result())
@@ -252,7 +252,7 @@ def _task(info: RunInfo) -> dict[str, Any]:
 
 def _modern(info: RunInfo) -> dict[str, Any]:
     task = {**_describe(info), 'ttlMs': None, 'pollIntervalMs': POLL_MS}
-    # There, `failed` is for errors of the protocol: a run that fails has a result that says so.
+    # In the extension, `failed` is for protocol errors: a failed run completes with an error result.
     return task | ({'status': 'completed'} if task['status'] == 'failed' else {})
 
 

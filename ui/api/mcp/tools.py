@@ -18,9 +18,7 @@ from ui.api.wire import encode
 WAIT = 'wait_seconds'
 FORK = 'fork_run'
 AS_TASK = ToolExecution(task_support='optional')
-WAITS = Field(
-    DEFAULT_WAIT, ge=0, le=MAX_WAIT, description='How long to wait for the run before this answers.'
-)
+WAITS = Field(DEFAULT_WAIT, ge=0, le=MAX_WAIT, description='How long to wait for the run before returning.')
 
 
 class _Arguments(BaseModel):
@@ -28,7 +26,7 @@ class _Arguments(BaseModel):
 
 
 class GetRun(_Arguments):
-    """Show how a run is, and wait for it if it is still running: its answer, or what it asks a person for."""
+    """Show a run's status and answer, or what it asks a person for; wait for it if it is still running."""
 
     run: str
     wait_seconds: float = WAITS
@@ -37,7 +35,7 @@ class GetRun(_Arguments):
 class ListRuns(_Arguments):
     """List runs, newest first."""
 
-    text: str = Field('', description='Words of title, tags, note or input.')
+    text: str = Field('', description='Words in the title, tags, note or input.')
     pattern: str = ''
     limit: int = Field(10, ge=1, le=100)
 
@@ -53,7 +51,7 @@ class Answer(_Arguments):
 
 
 class Approve(_Arguments):
-    """Allow the tool calls for which a run waits."""
+    """Approve the tool calls that a run waits for."""
 
     run: str
     at: str = ''
@@ -61,7 +59,7 @@ class Approve(_Arguments):
 
 
 class Deny(_Arguments):
-    """Refuse the tool calls for which a run waits."""
+    """Deny the tool calls that a run waits for."""
 
     run: str
     at: str = ''
@@ -141,7 +139,7 @@ STEERING: Mapping[str, SteeringTool] = {
 
 
 def all_tools(catalog: Catalog) -> list[Tool]:
-    """What a client is offered."""
+    """List the tools that a client is offered."""
     patterns = [_of_pattern(catalog.patterns[name]) for name in sorted(catalog.patterns)]
     steering = [_of_arguments(name, made.arguments, reads=made.reads) for name, made in STEERING.items()]
     return [*patterns, _of_arguments(FORK, Fork), *steering]
@@ -153,7 +151,7 @@ def starts_run(catalog: Catalog, name: str) -> bool:
 
 
 async def call(conductor: Conductor, name: str, given: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """Call a tool. Raises `EngineError`: there is none of that name, or its arguments are wrong."""
+    """Call a tool. Raises `EngineError` if there is no such tool or its arguments are invalid."""
     if name in STEERING:
         made = STEERING[name]
         return await made.work(conductor, _check(made.arguments, given), tell)
@@ -162,7 +160,7 @@ async def call(conductor: Conductor, name: str, given: Mapping[str, Any], tell: 
 
 
 async def begin_run(conductor: Conductor, name: str, given: Mapping[str, Any]) -> tuple[RunId, float]:
-    """Start the run of a pattern's tool or a fork; also the seconds to wait for it. Raises `EngineError`."""
+    """Start a pattern or a fork; return the run and the seconds to wait for it. Raises `EngineError`."""
     if name == FORK:
         asked = _check(Fork, given)
         variation = ForkOverrides(instructions=asked.instructions, models=asked.models)

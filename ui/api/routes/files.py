@@ -84,5 +84,5 @@ async def list_changes(
 ) -> list[FileChange]:
     """List the files that differ between two snapshots, each with a unified diff."""
     info = await conductor.info(RunId(run))
-    beside = (await conductor.info(RunId(other))).id if other else None
-    return await conductor.workspaces.diff(info.id, before, after, other=beside)
+    other_run = (await conductor.info(RunId(other))).id if other else None
+    return await conductor.workspaces.diff(info.id, before, after, other=other_run)

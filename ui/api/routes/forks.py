@@ -1,4 +1,4 @@
-"""Forks, reruns and retries of runs, their forecasts and their family."""
+"""Forks, reruns and retries of runs, their forecasts, and the fork tree."""
 
 from __future__ import annotations
 
@@ -201,5 +201,5 @@ async def _once(conductor: Engine, once: OneTime, make: Callable[[RunId], Awaita
 
 
 def _following(first: RunId, number: int) -> RunId:
-    """The id of a variant, the same whenever the request is repeated."""
+    """Return the id of a variant, the same for a repeated request."""
     return RunId(hashlib.sha256(f'{first}/{number}'.encode()).hexdigest()[:12])

@@ -1,4 +1,4 @@
-"""What runs can be checked against: comparison, traffic, audit, regression tests."""
+"""Comparing and checking runs: comparison, traffic, audit, regression tests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def audit(conductor: Engine, run: Run) -> dict[Literal['steps'], int]:
 async def explain_guards(conductor: Engine, run: Run, seq: Seq) -> list[GuardExplanation]:
     """Explain what each guard of a step read, in the order of evaluation."""
     info = await conductor.info(RunId(run))
-    await conductor.turn_end(info, seq)  # There is such a step.
+    await conductor.turn_end(info, seq)  # Raises if there is no such step.
     before = await conductor.fold(info.id, seq - 1)
     step = (await conductor.transitions(info.id, after=seq - 1, until=seq))[0]
     explanations = await conductor.explain_guards(info.id)
@@ -54,13 +54,13 @@ async def explain_guards(conductor: Engine, run: Run, seq: Seq) -> list[GuardExp
 
 @router.get('/runs/{run}/test', responses=problems(404))
 async def save_test(conductor: Engine, run: Run) -> RegressionTest:
-    """Make a regression test from a run, which expects what the run did."""
+    """Make a regression test that expects what the run did."""
     return await conductor.save_test(RunId(run))
 
 
 @router.post('/checks', response_model=wire(RegressionResult), responses=problems(404, 409, 413, 415))
 async def check(web: Web, who: Who, test: RegressionTest) -> RegressionResult:
-    """Replay a regression test through today's pattern, without calling models or tools."""
+    """Replay a regression test through the current pattern, without calling models or tools."""
     who.require(METHOD_ROLES['check'], 'check')
     async with Conductor(catalog=web.root.catalog) as aside:
         return await aside.check(test)

@@ -1,4 +1,4 @@
-"""What waits for people over all runs, with answers that count once; and who is told of it."""
+"""The inbox and notifications: questions to people, each answered once, and where they are sent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class AnswerInput(Body):
 
 
 class Assigned(Body):
-    """Who is to answer."""
+    """The person who is to answer."""
 
     assignee: str = Field(max_length=200, description='A name; empty for nobody.')
 
@@ -57,7 +57,7 @@ class Snoozed(Body):
 
 
 class DestinationInput(Body):
-    """A destination; in a change, what is left out stays."""
+    """A destination; in a change, fields that are left out stay as they are."""
 
     name: str = Field('', max_length=200)
     channel: Channel = 'webhook'
@@ -120,7 +120,7 @@ async def snooze_question(web: Web, ask: AskId, given: Snoozed) -> InboxItem:
     try:
         until = float(from_rfc3339(given.until)) if given.until else 0.0
     except (ValueError, OverflowError) as error:
-        raise InvalidInput({'until': f'must be a moment as in RFC 3339: {error}'}) from None
+        raise InvalidInput({'until': f'must be an RFC 3339 timestamp: {error}'}) from None
     return await web.services.inbox.snooze(ask, until)
 
 

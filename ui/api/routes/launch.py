@@ -1,4 +1,4 @@
-"""Launching runs, with everything that the launch form offers."""
+"""Launching runs, with every option of the launch form."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXAMPLES: list[Any] = [
 
 
 class NewRun(BaseModel):
-    """What a run is launched with."""
+    """A run to launch, with its options."""
 
     model_config = ConfigDict(extra='forbid', json_schema_extra={'examples': EXAMPLES})
 
@@ -89,7 +89,7 @@ async def start(conductor: Engine, once: OneTime, asked_for: NewRun) -> Response
 
 
 async def report(conductor: Engine, run: RunId) -> Response:
-    """The response that shows a new run."""
+    """Return the response for a new run."""
     info = await conductor.info(run)
     made = respond_created(encode_text(info), PLACE.format(run=run))
     made.headers['ETag'] = etag(info)

@@ -25,7 +25,7 @@ NoteId = Annotated[int, Path(ge=1, le=2**53)]
 
 
 class Annotations(BaseModel):
-    """What a person says about a run; fields that are left out stay as they are."""
+    """Annotations of a run; fields that are left out stay as they are."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -38,7 +38,7 @@ class Annotations(BaseModel):
 
 
 class NoteText(BaseModel):
-    """What a note says."""
+    """The text of a note."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -53,11 +53,11 @@ class NewNote(NoteText):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageUse:
-    """What the runs of a list use on the disk."""
+    """Disk usage of a list of runs."""
 
     runs: Mapping[RunId, DiskUsage]
     total: int
-    """Bytes of all of them together."""
+    """Bytes of all runs together."""
 
 
 @router.patch('/runs/{run}', tags=NOTES, response_model=wire(RunInfo), responses=problems(404, 413, 415))
@@ -94,7 +94,7 @@ async def write_note(conductor: Engine, once: OneTime, run: Run, body: NewNote) 
     '/runs/{run}/notes/{note}', tags=NOTES, response_model=wire(Note), responses=problems(404, 413, 415)
 )
 async def change_note(conductor: Engine, run: Run, note: NoteId, body: NoteText) -> Note:
-    """Change what a note says."""
+    """Change the text of a note."""
     return await conductor.write_note(RunId(run), body.text, note=note)
 
 
@@ -152,7 +152,7 @@ async def clean_up(
     conductor: Engine,
     policy: input_model(Retention) | None = None,  # type: ignore[valid-type]
 ) -> CleanupResult:
-    """Apply a policy (by default the configured one): move runs to the trash, and empty it of old ones."""
+    """Apply a policy (by default the configured one): move runs to the trash, and purge old ones."""
     return await conductor.clean_up(policy and to_record(Retention, policy))
 
 

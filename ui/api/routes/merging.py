@@ -1,4 +1,4 @@
-"""What a run's agents made: what can be merged, previewed, put together, tested, merged and sent back."""
+"""Merging agents' work: composing, testing, previewing, merging and sending back."""
 
 from __future__ import annotations
 
@@ -33,18 +33,19 @@ End = Annotated[str, StringConstraints(pattern=DIGEST)]
 
 
 class WorkSource(BaseModel):
-    """Whose work is meant."""
+    """Whose work to use."""
 
     model_config = ConfigDict(extra='forbid')
 
     agent: Name = Field('', description='The agent; by default the one with the best work.')
     result: tuple[Start, End] | None = Field(
-        None, description=f'The two snapshots of `{RESULT}`, as `compose` gave them: then its work is meant.'
+        None,
+        description=f'The two snapshots of `{RESULT}` that `compose` returned, to use that work instead.',
     )
 
 
 class Composed(BaseModel):
-    """What a result is put together from."""
+    """The parts of a composed result."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -52,13 +53,15 @@ class Composed(BaseModel):
 
 
 class PreviewRequest(WorkSource):
-    """A merge to work out."""
+    """A merge to preview."""
 
     into: Name = Field('', description='The branch; by default the one that is checked out.')
     resolutions: dict[Path, input_model(Resolution)] = Field(  # type: ignore[valid-type]
         default_factory=dict, description='Resolutions of files in conflict, by path.'
     )
-    only: list[Path] = Field(default_factory=list, max_length=MAX_FILES, description='Only take these files.')
+    only: list[Path] = Field(
+        default_factory=list, max_length=MAX_FILES, description='Only merge these files.'
+    )
 
 
 class MergeRequest(PreviewRequest):
@@ -108,7 +111,7 @@ async def preview_merge(conductor: Engine, run: Run, wanted: PreviewRequest) -> 
 async def merge(conductor: Engine, run: Run, wanted: MergeRequest) -> dict[str, str]:
     """Merge as previewed, in one commit on the branch; returns its id."""
     found = await _find(conductor, run, wanted)
-    previewed = MergePreview(  # all that counts of it: the branch, and where it was
+    previewed = MergePreview(  # only the branch and its previewed commit are needed
         branch=wanted.into, onto=wanted.onto, is_new=False, checked_out='', paths=(), conflicts=(), patch=''
     )
     made = conductor.merging.merge(
@@ -148,7 +151,7 @@ def _merge_options(wanted: PreviewRequest) -> dict[str, Any]:
 
 
 async def _refusing(work: Awaitable[T]) -> T:
-    """The result of work in a repository; what stands in its way is a conflict, not a missing file."""
+    """Return the result of work in a repository; its errors are conflicts here, not missing files."""
     try:
         return await work
     except WorkspaceError as error:

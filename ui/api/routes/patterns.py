@@ -1,4 +1,4 @@
-"""What can be run: patterns with their parameters, agents, samples and charts."""
+"""Patterns, with their parameters, agents, samples and charts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def draw_pattern(
 
 
 async def drawing(shape: Shape, format: DiagramFormat, *, folded: bool) -> Response:
-    """A chart as a file. Raises `EngineError` if it cannot be drawn here."""
+    """Return a chart as a file. Raises `EngineError` if it cannot be drawn here."""
     return Response(await export_chart(shape, format, folded=folded), media_type=MEDIA[format])
 
 

@@ -1,4 +1,4 @@
-"""Schedules and triggers: what starts runs by the clock, by a webhook, or by a file that arrives."""
+"""Schedules and triggers: start runs by the clock, by a webhook, or by a file that arrives."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ async def get_schedule(web: Web, schedule: ScheduleId) -> Schedule:
     responses=problems(404, 409, 413, 415),
 )
 async def change_schedule(web: Web, schedule: ScheduleId, given: ScheduleChanges) -> Schedule:
-    """Change, pause or resume a schedule; missed times are not made up for."""
+    """Change, pause or resume a schedule; missed times are skipped."""
     return await web.services.schedules.change(schedule, **_values(given))
 
 
@@ -211,9 +211,9 @@ async def list_trigger_ticks(web: Web, trigger: TriggerId, limit: Most = 50) -> 
     openapi_extra={'requestBody': {'content': {'application/json': {'schema': {}}}, 'required': True}},
 )
 async def receive_webhook(web: Web, trigger: TriggerId, request: Request) -> Tick:
-    """Start a run for a webhook that is signed according to Standard Webhooks; a repeated one starts none.
+    """Start a run for a webhook signed according to Standard Webhooks; a repeated delivery starts none.
 
-    The signature takes the place of a login.
+    The signature replaces a login.
     """
     return await web.root_services.triggers.receive(trigger, request.headers, await request.body())
 
@@ -222,7 +222,7 @@ RECORDS: dict[str, Any] = {'action': Action, 'spec': ScheduleSpec, 'policy': Sch
 
 
 def _values(given: BaseModel) -> dict[str, Any]:
-    """The fields that were given, with records in place of models."""
+    """Return the fields that were given, with records in place of models."""
     found = {name: getattr(given, name) for name in given.model_fields_set}
     for name, record in RECORDS.items():
         if isinstance(found.get(name), BaseModel):
@@ -236,4 +236,4 @@ def _moment(field: str, text: str) -> float:
     try:
         return float(from_rfc3339(text))
     except (ValueError, OverflowError) as error:
-        raise InvalidInput({field: f'must be a moment as in RFC 3339: {error}'}) from None
+        raise InvalidInput({field: f'must be an RFC 3339 timestamp: {error}'}) from None

@@ -1,4 +1,4 @@
-"""What the server can use: models, endpoints, tools, MCP servers; and the server itself."""
+"""The server itself, and its models, endpoints, tools and MCP servers."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ async def _is_visible(conductor: Conductor, run: RunId) -> bool:
     except UnknownRun:
         return False
     except EngineError:
-        pass  # It cannot be read, perhaps for the same reason.
+        pass  # Unreadable, perhaps for the reason that it is stranded.
     return True
 
 
 @router.post('/recover', tags=SERVER)
 async def recover(conductor: Engine) -> list[str]:
-    """Continue all unfinished runs whose process is gone, and list them."""
+    """Continue all unfinished runs whose process has died, and list them."""
     return list(map(str, await conductor.recover()))
 
 

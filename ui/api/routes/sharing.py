@@ -19,9 +19,9 @@ from ui.web.downloads import complete_download, disk_errors
 
 router = APIRouter(tags=['Sharing'])
 MAX_BYTES = 1 << 30
-"""Bytes of a file that may be imported."""
+"""Maximum size of an imported file."""
 IMPORTS = asyncio.Semaphore(2)
-"""Files that are read at the same time."""
+"""Limits the number of files that are read at the same time."""
 EXPORTED: dict[int | str, dict[str, Any]] = {
     200: {'content': {form.media.partition(';')[0]: {} for form in FORMATS.values()}}
 }
@@ -67,7 +67,7 @@ async def export_bundle(conductor: Engine, wanted: ExportRequest) -> Response:
     max_body_size=MAX_BYTES,
 )
 async def import_bundle(conductor: Engine, request: Request) -> list[Imported]:
-    """Import the runs of a bundle, sent as the body: all or none. It can be repeated: known runs stay.
+    """Import the runs of a bundle, sent as the body: all or none. Safe to repeat: known runs are kept.
 
     The body may also be OpenTelemetry traces as OTLP/JSON: each becomes a run, drawn from its spans.
     """

@@ -60,7 +60,7 @@ class StepRequest(Region):
 
 
 class Reason(Body):
-    """Why."""
+    """The reason for an action."""
 
     reason: str = Field('', max_length=2_000)
 
@@ -159,7 +159,7 @@ async def cancel(
 
 @router.post('/extend', **ANSWERS)
 async def extend(conductor: Engine, run: Run, terms: Steering, response: Response, more: Increase) -> RunInfo:
-    """Raise the budget of a run; a run that had spent it continues."""
+    """Raise the budget of a run; a run that had used it up continues."""
     await conductor.extend(RunId(run), tokens=more.tokens, cost=more.cost, seconds=more.seconds, **terms)
     return await _wait_for_step(conductor, run, response)
 

@@ -1,4 +1,4 @@
-"""What streams carry: messages about one run, and about the list of runs."""
+"""Messages of streams: about one run, and about the list of runs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from engine.records import Delta, JournalOutage, RunId, RunInfo, RunQuery, Statu
 from ui.api.wire import encode_text
 
 KEPT_TEXTS: Final = 512
-"""Steps whose text is kept: all streams of a run send the same one."""
+"""Number of steps whose JSON text is cached: all streams of a run send the same text."""
 LISTED: Final = 100
-"""How many runs a stream of the list shows, the newest."""
+"""Maximum number of runs in a stream of the list, newest first."""
 LOOK_SECONDS: Final = 2.0
-"""Seconds between looks for what other processes and people have changed."""
+"""Seconds between checks for changes by other processes and people."""
 GATHER_SECONDS: Final = 0.05
-"""Seconds in which changes of the list are gathered."""
+"""Seconds for which changes of the list are batched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class StreamMessage:
 
 
 class _Texts:
-    """The JSON text of the newest steps, made once for all readers."""
+    """Cache of the JSON text of the newest steps, shared by all readers."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, tuple[Transition, str]] = OrderedDict()
@@ -61,7 +61,7 @@ TEXTS = _Texts()
 
 
 async def run_messages(conductor: Conductor, run: RunId, after: int) -> AsyncIterator[StreamMessage]:
-    """Everything about a run after a step, until it has ended. Raises `UnknownRun`, `UnknownStep`."""
+    """Yield everything about a run after a step, until it has ended. Raises `UnknownRun`, `UnknownStep`."""
     async for item in conductor.watch(run, after=after):
         match item:
             case Transition():
@@ -84,7 +84,7 @@ async def run_messages(conductor: Conductor, run: RunId, after: int) -> AsyncIte
 async def list_messages(
     conductor: Conductor, *, waiting: bool = False, since: float = 0.0
 ) -> AsyncIterator[StreamMessage]:
-    """The newest runs as they are, and whatever changes; with `waiting`, those that wait for a person."""
+    """Yield the newest runs, then every change; with `waiting`, only runs that wait for a person."""
     status = (Status.WAITING,) if waiting else ()
     known: dict[RunId, RunInfo] = {}
     with conductor.feed.listen() as bell:

@@ -1,4 +1,4 @@
-"""The schema of what streams carry: the messages of the socket, and the data of events."""
+"""The schema of streams: the messages of the socket, and the data of events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TextMessage(_OfRun):
 
 
 class ResetMessage(_OfRun):
-    """The text of an agent's attempt is void: it is tried again."""
+    """The streamed text of an agent's attempt is void: the agent tries again."""
 
     type: Literal['reset']
     data: wire(Delta)  # type: ignore[valid-type]
@@ -90,7 +90,7 @@ class RunMessage(_Message):
 
 
 class GoneMessage(_Message):
-    """In the stream of the list: a run has left it."""
+    """In the stream of the list: a run left the list."""
 
     type: Literal['gone']
     data: RunName

@@ -1,4 +1,4 @@
-"""One WebSocket that carries the streams of several runs, and takes commands."""
+"""One WebSocket that carries the streams of several runs, and accepts commands."""
 
 from __future__ import annotations
 
@@ -48,11 +48,13 @@ class Unsubscribe(_Command):
 class _Steering(_Command):
     run: str = Field(max_length=100)
     seen: int | None = Field(None, ge=0, description='Refuse it if the run has moved past this step.')
-    key: str = Field('', max_length=200, description='Sent again with the same key, it is carried out once.')
+    key: str = Field(
+        '', max_length=200, description='A command repeated with the same key is carried out once.'
+    )
 
     @property
     def terms(self) -> Terms:
-        """On which terms the run takes it."""
+        """The conditions under which the run accepts it."""
         return {'seen': self.seen, 'key': self.key}
 
 
@@ -88,11 +90,11 @@ COMMANDS: TypeAdapter[Subscribe | Unsubscribe | SendEvent | Control | TakeStep] 
 
 @router.get('/socket/schema')
 async def describe_socket() -> dict[Literal['commands', 'messages'], JsonValue]:
-    """Show the JSON Schemas of what goes over the WebSocket at `/api/v1/socket`, in both directions.
+    """Show the JSON Schemas of the commands and messages of the WebSocket at `/api/v1/socket`.
 
-    A client sends commands as JSON texts: it subscribes to runs, sends events and steers. Each is answered
-    by `done` or `problem` with its id. The messages of all streams come in between; events of the streams
-    over HTTP are called as their `type`, and carry their `data`.
+    A client sends commands as JSON text: to subscribe to runs, send events and steer. Each is answered by
+    `done` or `problem` with its id. Messages of all streams arrive in between. The streams over HTTP send
+    the same messages, with `type` as the name of the event and `data` as its data.
     """
     return {'commands': COMMANDS.json_schema(), 'messages': MESSAGES.json_schema()}
 
@@ -114,7 +116,7 @@ class _Session:
         try:
             while True:
                 await self._take(await self._connection.receive_text())
-        except (WebSocketDisconnect, KeyError):  # A message that is no text has no `text`.
+        except (WebSocketDisconnect, KeyError):  # A binary message has no `text`.
             pass
         finally:
             for task in self._streams.values():

@@ -19,10 +19,10 @@ from ui.api.streams.messages import StreamMessage, list_messages, run_messages
 
 router = APIRouter(tags=['Streams'])
 HEARTBEAT: Final = 15.0
-"""Seconds without a message after which a comment shows that the connection is alive."""
+"""Seconds without a message after which a comment is sent to keep the connection alive."""
 RETRY_MS: Final = 1_000
 MAX_STREAMS: Final = 2_000
-"""Open at the same time."""
+"""Maximum number of open streams."""
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {'content': EVENT_STREAM, 'description': 'The stream.'},
     204: {'description': 'The run has ended, and there is nothing after that step: do not reconnect.'},
@@ -44,8 +44,8 @@ async def watch(
 ) -> Response:
     """Stream a run: its steps after the given one, and streamed text, until it ends.
 
-    A `step` has its number as its id, so that a connection that breaks can continue after it. Between steps
-    comes `text`, without an id: pieces of replies in flight, beginning with what has been streamed of them.
+    A `step` has its number as its id, so that a broken connection can resume after it. Between steps comes
+    `text`, without an id: pieces of replies in flight, starting with the text streamed so far.
     `reset` and `behind` void text. `end` is the last event. `/socket/schema` has the schema of their data.
     """
     info, seen = await conductor.info(RunId(run)), _number(last_id, after)
@@ -65,12 +65,12 @@ async def watch_runs(
 ) -> Response:
     """Stream the list of runs: first the newest, then each that changes.
 
-    `run` is a summary; `gone` says that a run left the list.
+    `run` is a summary; `gone` means that a run left the list.
     """
     try:
         since = float(last_id or 0)
     except ValueError:
-        raise InvalidInput({'Last-Event-ID': 'this is no id of this stream'}) from None
+        raise InvalidInput({'Last-Event-ID': 'this is not an id of this stream'}) from None
     return _stream(request, list_messages(conductor, waiting=waiting, since=since))
 
 

@@ -27,7 +27,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     'serve': Command(
-        'Run', 'serve:serve', 'Serve the dashboard, and continue every run whose process is gone.'
+        'Run', 'serve:serve', 'Serve the dashboard, and continue every run whose process has died.'
     ),
     'mcp': Command('Run', 'mcp:mcp', 'Serve a chat agent over standard input and output, as an MCP server.'),
     'acp': Command(
@@ -254,10 +254,10 @@ LOCAL = frozenset(
         'copy-database',
     }
 )
-"""Commands about this machine alone: its server, its files, its credentials at MCP servers."""
+"""Commands that concern only this machine: its server, its files, its credentials for MCP servers."""
 
 MIN_MEMORY, SERVER_MEMORY = 512, 1_024
-"""Megabytes of address space without which a command, and a server with its threads, fails half-way."""
+"""Minimum address space for a command, and for a server with its threads, in megabytes."""
 
 
 TYPES = {
@@ -270,10 +270,10 @@ TYPES = {
 
 
 def name_type(option: Any, ctx: Any) -> str:
-    """What an option takes, for its help: Typer would say `<list[str]>`, and `<bool>` of a flag."""
+    """Return an option's type for its help: Typer would show `<list[str]>`, and `<bool>` for a flag."""
     known = str(option.display_type(ctx) or '').strip('<>').removeprefix('list[').removesuffix(']')
     name = TYPES.get(known, known)
-    if isinstance(option, TyperArgument):  # its name says it
+    if isinstance(option, TyperArgument):  # its name is clear enough
         return name if '|' in name else ''
     return str(option.metavar or name)
 
@@ -318,7 +318,7 @@ class CommandGroup(TyperGroup):
 
 
 def _check_memory(megabytes: int) -> None:
-    """End the command if this process may use less: what is imported next would fail anywhere."""
+    """Exit if this process may use less memory: later imports could fail anywhere."""
     allowed = resource.getrlimit(resource.RLIMIT_AS)[0] >> 20
     if 0 <= allowed < megabytes:  # A limit of -1 is none.
         problem = f'{megabytes:,} MB of address space are needed, and {allowed:,} MB are allowed'
@@ -327,7 +327,7 @@ def _check_memory(megabytes: int) -> None:
 
 
 def load(name: str | None) -> Any:
-    """A command with its options."""
+    """Load a command with its options."""
     from ui.cli.remote import reachable
 
     assert name is not None

@@ -1,4 +1,4 @@
-"""Exit codes, and which one a run's outcome leads to."""
+"""Exit codes, and the one for a run's outcome."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CODES = """Exit code: **0** done · **1** the run failed, or an audit or a compa
 database cannot be used · **6** done, but short of what was asked for"""
 
 OF_STATUS = {'done': ExitCode.DONE, 'failed': ExitCode.FAILED, 'cancelled': ExitCode.CANCELLED}
-"""By a run's status; every other one: `UNFINISHED`."""
+"""By a run's status; `UNFINISHED` for all others."""
 
 
 def exit_code_of(outcome: Outcome) -> ExitCode:
-    """The exit code of a command that waits for a run."""
+    """Return the exit code of a command that waits for a run."""
     if outcome.done_with_issues:
         return ExitCode.DONE_WITH_ISSUES
     return OF_STATUS.get(outcome.status, ExitCode.UNFINISHED)

@@ -57,7 +57,7 @@ def parse_data(sets: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_pairs(option: str, given: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Names and values of a repeatable option. Raises `InvalidInput`."""
+    """Yield the names and values of a repeatable option. Raises `InvalidInput`."""
     known = set[str]()
     for item in given:
         name, equals, value = item.partition('=')
@@ -69,13 +69,13 @@ def parse_pairs(option: str, given: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def format_signature(pattern: PatternInfo) -> str:
-    """The parameters on one line."""
+    """Return a pattern's parameters on one line."""
     names = ', '.join(pattern.parameters.get('properties', {}))
     return f'{pattern.name} takes {names or "no parameters"}'
 
 
 def describe_parameters(pattern: PatternInfo) -> Iterator[tuple[str, str, str]]:
-    """For each parameter: its name, its possible values, and its purpose."""
+    """Yield each parameter's name, possible values and purpose."""
     required = pattern.parameters.get('required', [])
     for name, schema in pattern.parameters.get('properties', {}).items():
         default = 'required' if name in required else f'{json.dumps(schema.get("default"))} by default'
@@ -96,12 +96,12 @@ def _bounds(schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _value(text: str) -> Any:
-    """A list or an object if the text is one in JSON; otherwise the text, in the form pydantic needs."""
+    """Parse a JSON list or object; return any other text as it is, for pydantic to parse."""
     return _json_or_text(text) if text.lstrip()[:1] in ('[', '{') else text
 
 
 def _json_or_text(text: str) -> Any:
-    """The JSON value of a list, an object, a quoted string, true, false or null; otherwise the text."""
+    """Parse a JSON list, object, quoted string, true, false or null; return any other text as it is."""
     if text in ('true', 'false', 'null') or text.lstrip()[:1] in ('[', '{', '"'):
         try:
             return json.loads(text)

@@ -28,9 +28,9 @@ def mcp(
 ) -> None:
     """Serve a chat agent over standard input and output, as an MCP server.
 
-    Each pattern is a tool; runs can be waited for, answered, cancelled and forked; runs and what they made
+    Each pattern is a tool; runs can be waited for, answered, cancelled and forked; runs and their artifacts
     are resources. Runs belong to this process, or to the server that serves the database; `hemicycle serve`
-    has the same at `/mcp`.
+    offers the same at `/mcp`.
     """
     settings = settings_of(database, synchronous, patterns)
     storage, catalog = storage_of(context), load_catalog(settings, pace)

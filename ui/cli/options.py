@@ -41,7 +41,7 @@ Database = Annotated[
         metavar='PATH',
         envvar='HEMICYCLE_DATABASE',
         help='The database: a path, or a URL such as `sqlite:///runs.db` or `postgresql://user@host/name`. By'
-        ' default `hemicycle.db` in the folder `HEMICYCLE_HOME`, or in the one the system has for your data.',
+        " default `hemicycle.db` in the folder `HEMICYCLE_HOME`, or in the system's folder for your data.",
         rich_help_panel=WHERE,
         show_default=False,
     ),
@@ -52,8 +52,8 @@ Files = Annotated[
         '--files',
         metavar='URL',
         envvar='HEMICYCLE_FILES',
-        help="Where all machines reach the agents' files: `s3://bucket/prefix`; server and keys are in"
-        ' the usual variables `AWS_*`. By default they stay in the folder of this machine.',
+        help="Shared storage for the agents' files: `s3://bucket/prefix`; server and keys come from"
+        ' the usual `AWS_*` variables. By default the files stay on this machine.',
         rich_help_panel=WHERE,
         show_default=False,
     ),

@@ -1,4 +1,4 @@
-"""hemicycle patterns: what can be run, and the files that could not be loaded."""
+"""hemicycle patterns: the patterns that can be run, and the files that could not be loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server that a command works in: the one it names, or the one that serves its database."""
+"""The server that a command uses: the one it names, or the one that serves its database."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from ui.api.client import HttpConductor
 
 PATIENCE = 10.0
-"""Seconds for which a server that does not answer is asked again."""
+"""Seconds for which requests are retried while a server does not answer."""
 NAMED: ContextVar[str] = ContextVar('server', default='')
-"""What `--server` names."""
+"""The value of `--server`."""
 
 
 def reachable(command: Callable[..., None]) -> Callable[..., None]:
-    """The same command with an option `--server`."""
+    """Return the command with an option `--server`."""
 
     @functools.wraps(command)
     def run(*args: Any, server: str = '', **options: Any) -> None:
@@ -44,17 +44,17 @@ def reachable(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def named_server() -> str:
-    """The address that `--server` names, or ''."""
+    """Return the address that `--server` names, or ''."""
     return NAMED.get()
 
 
 def server_at_work(storage: Storage, settings: Settings) -> str:
-    """The address of the server that does the work: the named one, or the database's own; or ''."""
+    """Return the address of the server that does the work: the named one, or the database's own; or ''."""
     return next(iter(servers_at_work(storage, settings)), '')
 
 
 def servers_at_work(storage: Storage, settings: Settings) -> list[str]:
-    """The addresses of the servers on this machine that may do the work; only the named one, if one is."""
+    """Return the addresses of the local servers that may do the work, or only that of the named server."""
     file = storage.file(settings)
     if NAMED.get():
         return [NAMED.get()]
@@ -65,14 +65,14 @@ def servers_at_work(storage: Storage, settings: Settings) -> list[str]:
 
 
 def token_header() -> dict[str, str]:
-    """What shows a server who asks: the token in `HEMICYCLE_TOKEN`, if there is one."""
+    """Return the header that authenticates with the token in `HEMICYCLE_TOKEN`, if there is one."""
     token = os.environ.get('HEMICYCLE_TOKEN', '').strip()
     return {'Authorization': f'Bearer {token}'} if token else {}
 
 
 @asynccontextmanager
 async def connect(url: str, catalog: Catalog | None = None) -> AsyncIterator[Conductor]:
-    """The conductor of a server. Raises `EngineError` if there is none."""
+    """Connect to the conductor of a server. Raises `EngineError` if there is no server."""
     from ui.api.client import HttpConductor  # Slow to import.
 
     async with HttpConductor(url, catalog=catalog, patience=PATIENCE, headers=token_header()) as remote:
@@ -92,7 +92,7 @@ async def knows_pattern(url: str, pattern: str) -> bool:
 
 
 async def find_pattern(catalog: Catalog, name: str, url: str = '') -> PatternInfo:
-    """What is known of a pattern: in the named server; or else here; or else in the server at `url`.
+    """Describe a pattern: from the named server, or else from here, or else from the server at `url`.
 
     Raises:
         UnknownPattern
@@ -104,7 +104,7 @@ async def find_pattern(catalog: Catalog, name: str, url: str = '') -> PatternInf
 
 
 async def find_patterns(catalog: Catalog) -> PatternList:
-    """What can be run in the named server, or here."""
+    """List the patterns that can be run on the named server, or here."""
     if not NAMED.get():
         return describe_patterns(catalog)
     async with connect(NAMED.get()) as remote:
@@ -112,7 +112,7 @@ async def find_patterns(catalog: Catalog) -> PatternList:
 
 
 async def find_shape(catalog: Catalog, name: str, parameters: Mapping[str, Any]) -> Shape:
-    """The chart of a pattern with these parameters, in the named server or here. Raises `EngineError`."""
+    """Return a pattern's chart with these parameters, from the named server or here. Raises `EngineError`."""
     if NAMED.get():
         async with connect(NAMED.get()) as remote:
             return await cast('HttpConductor', remote).draw(name, parameters)
@@ -121,7 +121,7 @@ async def find_shape(catalog: Catalog, name: str, parameters: Mapping[str, Any])
 
 
 async def export_remotely(conductor: Conductor, run: RunId, form: str) -> AsyncIterator[bytes]:
-    """Export a run where it is: the secrets that are to be left out are known there."""
+    """Export a run on its server, which knows the secrets to leave out."""
     from ui.api.client import HttpConductor
 
     async for piece in cast(HttpConductor, conductor).export(run, form):

@@ -60,7 +60,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     host: Annotated[
         str,
         typer.Option(
-            help='Beyond loopback people have to log in: `hemicycle user add` creates the first account.',
+            help='Beyond loopback, people have to log in: `hemicycle user add` creates the first account.',
             rich_help_panel=ADDRESS,
         ),
     ] = '127.0.0.1',
@@ -110,19 +110,19 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     drive: Annotated[
         bool,
         typer.Option(
-            '--drive', help='Drive runs, too: with a worker beside the server.', rich_help_panel=FLEET
+            '--drive', help='Also drive runs, with a worker next to the server.', rich_help_panel=FLEET
         ),
     ] = False,
 ) -> None:
-    """Serve the dashboard, and continue every run whose process is gone.
+    """Serve the dashboard, and continue every run whose process has died.
 
     The address is the first line that is printed. Ctrl+C stops the server and releases its runs; the next
     server continues them. Calls of real models get 20 seconds to end first (`HEMICYCLE_GRACE`); a second
-    Ctrl+C cuts them off. One server at a time serves an SQLite file; on PostgreSQL there may be several,
-    each drives the runs that it started, and adopts those of one that was killed.
+    Ctrl+C cuts them off. One server at a time serves an SQLite file; on PostgreSQL there may be several.
+    Each drives the runs that it started, and adopts those of a server that was killed.
 
-    With `--temporal`, workers drive the runs, and any number of servers show and steer all of them; one with
-    `--drive` starts a worker of its own, and stops it in the end.
+    With `--temporal`, workers drive the runs, and any number of servers show and steer all of them. With
+    `--drive`, a server starts its own worker, and stops it when it ends.
     """
     if drive and not temporal:
         raise InvalidInput({'--drive': 'needs --temporal; without it, the server drives its runs itself'})
@@ -145,7 +145,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     )
     catalog = load_catalog(settings, pace)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    driving = _worker_beside(context.params) if drive else nullcontext()
+    driving = _own_worker(context.params) if drive else nullcontext()
     with listen(host, port) as listening, driving:
         url = page_url(listening)
         if locks:
@@ -181,7 +181,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
 
 
 class _Opener:
-    """Makes the server's conductor on the server's event loop."""
+    """Opens the server's conductor on the server's event loop."""
 
     def __init__(  # noqa: PLR0913  (its collaborators)
         self,
@@ -211,7 +211,7 @@ class _Opener:
             files=self._storage.files(self._settings),
             live_runs=await self._fleet.live_runs() if self._fleet else LiveRuns,
         )
-        if self._fleet or self._storage.file(self._settings) is None:  # Else no other process has runs.
+        if self._fleet or self._storage.file(self._settings) is None:  # Otherwise no other process has runs.
             share_limits(conductor)
         return conductor
 
@@ -224,13 +224,13 @@ def _fleet(temporal: str, namespace: str, settings: Settings) -> WebFleet:
 
 
 @contextmanager
-def _worker_beside(given: Mapping[str, Any]) -> Iterator[None]:
-    """A worker with the options that the server was given, which ends with the server."""
+def _own_worker(given: Mapping[str, Any]) -> Iterator[None]:
+    """Run a worker with the server's options, until the server ends."""
     command = [sys.executable, '-m', __package__.rpartition('.')[0], 'worker']
     command += ['--synchronous', given['synchronous'], '--log-format', given['log_format']]
     command += [part for folder in given['patterns'] for part in ('--patterns', str(folder))]
     command += [] if given['pace'] is None else ['--pace', str(given['pace'])]
-    # A database's URL may hold a password, which everybody sees among the arguments of a process.
+    # A database URL may hold a password, and every user can see a process's arguments.
     variables = {
         'HEMICYCLE_TEMPORAL': given['temporal'],
         'HEMICYCLE_TEMPORAL_NAMESPACE': given['namespace'],
@@ -238,7 +238,7 @@ def _worker_beside(given: Mapping[str, Any]) -> Iterator[None]:
         'HEMICYCLE_FILES': given['files'],
     }
     environment = {**os.environ, **{name: text for name, text in variables.items() if text}}
-    # In a session of its own, or Ctrl+C would reach it twice, which cuts calls off.
+    # In its own session: otherwise Ctrl+C would reach it twice, which cuts calls off.
     worker = subprocess.Popen(command, env=environment, start_new_session=True)
     try:
         yield
@@ -252,7 +252,7 @@ def _worker_beside(given: Mapping[str, Any]) -> Iterator[None]:
 
 
 async def _try(storage: Storage, settings: Settings) -> bool:
-    """Try database and files, to report problems before anything is served. Whether there are accounts."""
+    """Test database and files before anything is served; return whether there are accounts."""
     if files := storage.files(settings):
         await asyncio.to_thread(files.check)
     journal = await storage.open(settings)

@@ -34,17 +34,17 @@ def settings_of(
 
 
 def storage_of(context: typer.Context) -> Storage:
-    """The storage that the composition root gave to the command line."""
+    """Return the storage that the composition root gave to the command line."""
     return cast(Storage, context.obj)
 
 
 def new_owner() -> str:
-    """A unique name for this process."""
+    """Return a unique name for this process."""
     return f'{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}'
 
 
 def load_catalog(settings: Settings, pace: float | None = None) -> Catalog:
-    """Everything that can be run, with the pace of simulated models set."""
+    """Load the catalog, and set the pace of simulated models."""
     catalog = Catalog.load(settings.patterns, settings.endpoints)
     for model in catalog.models.values():
         if pace is not None and hasattr(model, 'pace'):
@@ -61,9 +61,10 @@ async def open_conductor(
     only: RunId | None = None,
     pattern: str = '',
 ) -> AsyncIterator[Conductor]:
-    """A conductor whose runs are left alone while this process lives; `only` narrows its `recover`.
+    """Open a conductor whose runs no other process takes over while this one lives.
 
-    Where a server is named, or serves the database and knows the `pattern`, it is that server's.
+    If a server is named, or serves the database and knows the `pattern`, it is that server's conductor.
+    `only` limits `recover` to one run.
     """
     url = '' if only else server_at_work(storage, settings)
     if url and (named_server() or not pattern or await knows_pattern(url, pattern)):
@@ -97,7 +98,7 @@ async def open_conductor(
 async def open_reader(
     storage: Storage, settings: Settings, catalog: Catalog | None = None
 ) -> AsyncIterator[Conductor]:
-    """A conductor for reading runs, even while a server runs them; creates no file."""
+    """Open a conductor for reading runs, even while a server runs them; create no file."""
     if url := named_server():
         async with connect(url, catalog) as remote:
             yield remote
@@ -160,9 +161,9 @@ async def claim(  # noqa: PLR0913  (two have defaults)
     what: str = 'steer',
     paused: bool = True,
 ) -> AsyncIterator[Conductor]:
-    """A conductor that owns the run until it is released; `paused` pauses it before anything starts.
+    """Open a conductor that owns the run until it is released; `paused` pauses it before anything starts.
 
-    Where a server runs it, it is that server's, and the run is left as it is.
+    If a server runs it, this is that server's conductor, and the run is left as it is.
 
     Raises:
         EventRefused: the run has ended, or its process is still alive; `what` is the requested action.

@@ -1,4 +1,4 @@
-"""hemicycle traffic: many runs of a pattern in numbers."""
+"""hemicycle traffic: statistics of many runs of a pattern."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def traffic(  # noqa: PLR0913  (its arguments are the command's)
 ) -> None:
     """Show how often runs took each edge, how long they stayed in each state, and where they failed.
 
-    The first time every step of these runs is read; later only what is new. Works while a server is running.
+    The first call reads every step of these runs; later calls read only new steps. Works while a server is
+    running.
     """
     days = {'--since': since, '--until': until}
     wrong = {
@@ -98,10 +99,10 @@ def traffic(  # noqa: PLR0913  (its arguments are the command's)
 
 async def _survey(storage: Storage, settings: Settings, query: RunQuery) -> Traffic:
     async with open_reader(storage, settings) as conductor:
-        return await conductor.traffic(query, _tell if sys.stderr.isatty() else None)
+        return await conductor.traffic(query, _show_progress if sys.stderr.isatty() else None)
 
 
-def _tell(done: int, of: int) -> None:
+def _show_progress(done: int, of: int) -> None:
     typer.echo(f'\r{done:,} of {of:,} runs read' + '\n' * (done == of), err=True, nl=False)
 
 

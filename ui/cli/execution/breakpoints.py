@@ -1,4 +1,4 @@
-"""Breakpoints as typed on the command line, shown on one line, and changed."""
+"""Breakpoints on the command line: parsed, formatted and changed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def parse_breakpoint(text: str) -> Breakpoint:
 
 
 def format_breakpoint(item: Breakpoint) -> str:
-    """A breakpoint on one line."""
+    """Format a breakpoint on one line."""
     notes = [
         'hit once' if item.hits == 1 else f'hit {item.hits} times' if item.hits else '',
         'once' if item.once else '',
@@ -51,7 +51,7 @@ def format_breakpoint(item: Breakpoint) -> str:
 async def update_breakpoints(
     conductor: Conductor, run: RunId, item: Breakpoint | None, remove: Sequence[str]
 ) -> tuple[Breakpoint, ...]:
-    """Add a breakpoint to a run's, or remove some. Raises `EventRefused`, `InvalidInput`."""
+    """Add a breakpoint to a run, or remove some. Raises `EventRefused`, `InvalidInput`."""
     kept = (await conductor.view(run)).breakpoints
     numbers = {known.id for known in kept}
     unknown = [number for number in remove if number != 'all' and number not in numbers]

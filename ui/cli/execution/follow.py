@@ -34,14 +34,14 @@ class Reporter(Protocol):
         """Show a message from the command itself."""
 
     def hold_still(self, still: bool) -> None:
-        """Keep the screen still while a person types, or stop doing so."""
+        """Stop updating the screen while a person types, or start again."""
 
     def end(self, outcome: Outcome, fold: Fold) -> None:
-        """Show how the run ended, or, by its status, that it has not."""
+        """Show how the run ended, or its status if it has not."""
 
 
 Ask = Callable[[Conductor, Fold], Awaitable[bool]]
-"""Asks a person how to continue a paused run, and tells the conductor. False releases the run."""
+"""Asks a person how to continue a paused run, and passes it to the conductor. False releases the run."""
 
 
 async def follow(
@@ -56,7 +56,7 @@ async def follow(
 
     When it is paused and idle, `ask` decides how to continue; without `ask` the run is released.
     Ctrl+C cancels the run at any time; a second one, or a SIGTERM, releases it. Calls of real models may then
-    end within the grace of the settings; a further signal cuts them off.
+    end within the configured grace period; another signal cuts them off.
     """
     following = _Follower(conductor, reporter, ask)
     reader = asyncio.create_task(following.read(begin, after))
@@ -88,7 +88,7 @@ class _Follower:
                         self._reporter.step(item, fold.apply(item))
                         if fold.view.status.ended or fold.view.status is Status.WAITING:
                             return
-                        if 0 < self._conductor.at_rest(run) <= item.seq and not await self._goes_on(fold):
+                        if 0 < self._conductor.at_rest(run) <= item.seq and not await self._continues(fold):
                             return
                     case Delta():
                         self._reporter.piece(item)
@@ -97,7 +97,7 @@ class _Follower:
                         if reason := self._conductor.stranded.get(run):
                             raise JournalError(f'run {run} cannot continue here: {reason}')
 
-    async def _goes_on(self, fold: Fold) -> bool:
+    async def _continues(self, fold: Fold) -> bool:
         if self._ask is None:
             return False
         self._reporter.hold_still(True)
@@ -131,7 +131,7 @@ class _Follower:
 
     def end(self) -> ExitCode:
         if self._fold is None:
-            return ExitCode.UNFINISHED  # It was released while it was starting.
+            return ExitCode.UNFINISHED  # It was released before it had started.
         view, answer = self._fold.view, self._fold.shape.answer
         outcome = Outcome(
             run=view.run,

@@ -218,7 +218,7 @@ def retry(  # noqa: PLR0913  (its arguments are the command's)
 async def _confirm(  # noqa: PLR0913  (what the commands share)
     conductor: Conductor, catalog: Catalog, run: RunId, at: int, variation: ForkOverrides, *, yes: bool
 ) -> None:
-    """Print the estimated cost and what agents may reach; ask if there is any. Raises `CommandError`."""
+    """If there is a cost, print the estimate and what agents may reach, and ask. Raises `CommandError`."""
     free, sentence = cost_sentence([await conductor.forecast(run, at, variation)])
     if free:
         return
@@ -240,7 +240,7 @@ def _start(  # noqa: PLR0913  (what the commands share)
     name: str,
     begin: Callable[[Conductor, RunId], Awaitable[RunId]],
 ) -> NoReturn:
-    """Start the run that `begin` makes of the named one, and show it until it ends."""
+    """Start the run that `begin` derives from the named one, and show it until it ends."""
 
     async def work() -> ExitCode:
         async with open_conductor(storage_of(context), settings, catalog) as conductor:

@@ -91,12 +91,12 @@ class Prompt:
 
 
 def prompt_for(reporter: Reporter) -> Ask | None:
-    """The prompt for the person at the terminal; None if there is no terminal."""
+    """Return the prompt for the person at the terminal; None if there is no terminal."""
     return Prompt(typed_line, reporter.notice) if sys.stdin.isatty() and sys.stderr.isatty() else None
 
 
 async def typed_line() -> str:
-    """The next line of standard input; uses no thread, so that waiting can be abandoned."""
+    """Return the next line of standard input; uses no thread, so that waiting can be cancelled."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     loop.add_reader(sys.stdin, ready.set)

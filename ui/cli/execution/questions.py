@@ -1,4 +1,4 @@
-"""Questions of tools' servers in the terminal: shown, and answered field by field."""
+"""Questions of tool servers in the terminal: shown, and answered field by field."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.formatting.safe_text import one_line, strip_control
 
 
 def question_lines(question: Question) -> Iterator[str]:
-    """Lines that say what is asked, and how to answer."""
+    """Yield lines with the question and how to answer it."""
     yield one_line(f'{question.server} asks: {question.message}', 500)
     if question.url:
         yield f'visit {one_line(question.url, 500)}, then send answer; or --set action=decline'
@@ -44,7 +44,7 @@ def ask_in_terminal(question: Question) -> dict[str, Any]:
 
 
 def _fields(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
-    """Each field with what it takes."""
+    """Yield each field with a description of its valid values."""
     for field in model.model_fields.values():
         found = model.model_json_schema()['properties'][field.alias]
         kinds = [part for part in found.get('anyOf', (found,)) if part.get('type') != 'null']

@@ -1,4 +1,4 @@
-"""hemicycle resume: continue an unfinished run whose process is gone."""
+"""hemicycle resume: continue an unfinished run that no process is executing."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def resume(  # noqa: PLR0913  (its arguments are the command's)
 ) -> None:
     """Continue an unfinished run that no process is executing, and show it until it ends.
 
-    A run is left unfinished when its process was killed, or released it. It continues from its last journaled
-    step: at most the one call that was in flight is repeated. A run whose process is still alive is left
+    A run is left unfinished when its process was killed or released it. It continues from its last journaled
+    step: at most the call that was in flight is repeated. A run whose process is still alive is left
     alone. At a breakpoint the run is released again; in a terminal, you can step from there.
     """
     settings = settings_of(database, synchronous, patterns)
@@ -57,7 +57,7 @@ async def _resume(  # noqa: PLR0913  (the command's options)
         run: RunId = await find_run(conductor, name)
         info = await conductor.info(run)
     async with claim(storage, settings, catalog, run, what='resume', paused=bool(at)) as conductor:
-        # As it was before the claim: it may have reached a breakpoint since, and has to stop there.
+        # The status before the claim: the run may have reached a breakpoint since, and must stop there.
         begun = _begin(conductor, run, at, paused=info.status is Status.PAUSED)
         return await follow(conductor, begun, reporter, after=info.seq, ask=prompt_for(reporter))
 

@@ -202,7 +202,7 @@ def say_reach(catalog: Catalog, names: Iterable[str], *, quiet: bool = False) ->
 
 
 def parse_by_role(chosen: list[str], option: str, what: str) -> dict[str, str]:
-    """Values by role, as typed. Raises `InvalidInput`, naming the option."""
+    """Parse values by role. Raises `InvalidInput`, naming the option."""
     found: dict[str, str] = {}
     for item in chosen:
         role, _, value = item.rpartition('=')
@@ -213,7 +213,7 @@ def parse_by_role(chosen: list[str], option: str, what: str) -> dict[str, str]:
 
 
 def reporter_for(as_json: bool, quiet: bool) -> Reporter:
-    """The reporter for a run."""
+    """Return the reporter for a run."""
     if as_json:
         return JsonReporter()
     return QuietReporter() if quiet else ProgressReporter()
@@ -238,7 +238,7 @@ async def _start(conductor: Conductor, start: dict[str, Any]) -> RunId:
 
 
 def _check(pattern: type[Pattern], values: dict[str, object]) -> None:
-    """Reject bad values before a database is created; say what each wrong one may be."""
+    """Reject bad values before a database is created, listing the possible values of each wrong one."""
     try:
         pattern.parse(values)
     except InvalidInput as error:

@@ -100,7 +100,7 @@ def send(  # noqa: PLR0913  (its arguments are the command's)
 
 
 async def _ask(conductor: Conductor, run: RunId, event: str) -> dict[str, Any]:
-    """What a person at a terminal answers, where a question is to be answered."""
+    """Ask the person at a terminal for the answer to an open question, if there is one."""
     if event != ANSWER or not sys.stdin.isatty():
         return {}
     open_questions = [one.question for one in await conductor.accepts(run) if one.question]

@@ -55,8 +55,8 @@ def step(  # noqa: PLR0913  (its arguments are the command's)
     """Advance an unfinished run by one step, then release it.
 
     By default: the next piece of work, even inside an agent, and no more. The run stays paused until
-    `hemicycle resume` or another step. In a terminal, you are asked for more steps at once. Refused while
-    another command is executing the run.
+    `hemicycle resume` or another step. In a terminal, you are asked for the next step right away. Refused
+    while another command is executing the run.
     """
     if over and out:
         raise InvalidInput({'step': '--over or --out, not both'})

@@ -1,4 +1,4 @@
-"""hemicycle audit: decide every recorded step of a run again, and compare."""
+"""hemicycle audit: decide every recorded step of a run again, and compare the results."""
 
 from __future__ import annotations
 

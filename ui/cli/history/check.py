@@ -25,7 +25,7 @@ from ui.exports.formats import to_yaml
 from ui.settings import Settings, Storage
 
 Outcome = RegressionResult | str
-"""The result for a file, or a sentence if it could not be played."""
+"""The result for a file, or a sentence if it could not be replayed."""
 SAVE = f"""Examples:
 
 ```
@@ -73,7 +73,7 @@ def check(
 ) -> None:
     """Replay saved tests through the current patterns: no model, tool or network is needed.
 
-    All are replayed, even if one cannot be; then the exit code is 2.
+    All of them are replayed; if one cannot be, the exit code is 2.
     """
     catalog = load_catalog(settings_of('', patterns=patterns))
     found = asyncio.run(_outcomes(catalog, [file for given in files for file in _files(given)]))
@@ -104,7 +104,7 @@ def _describe(item: ErrorDetails) -> str:
 
 
 def _files(given: Path) -> list[Path]:
-    """The file itself, or all possible tests in a folder and its subfolders. Raises `InvalidInput`."""
+    """Return the file itself, or all YAML files in a folder and its subfolders. Raises `InvalidInput`."""
     if not given.is_dir():
         return [given]
     found = sorted(file for file in given.rglob('*') if file.suffix in ('.yaml', '.yml') and file.is_file())

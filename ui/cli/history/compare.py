@@ -80,7 +80,7 @@ def compare(  # noqa: PLR0913  (its arguments are the command's)
 
 
 async def _compare(storage: Storage, settings: Settings, a: str, b: str) -> Comparison:
-    # The patterns say what their guards ask.
+    # The patterns explain their guards.
     async with open_reader(storage, settings, load_catalog(settings)) as conductor:
         run = await find_run(conductor, a)
         parent = (await conductor.info(run)).parent
@@ -90,7 +90,7 @@ async def _compare(storage: Storage, settings: Settings, a: str, b: str) -> Comp
 
 
 def as_document(found: Comparison) -> dict[str, Any]:
-    """A comparison as JSON values."""
+    """Return a comparison as JSON values."""
     parted = found.divergence
     return {
         'a': _side(found.a),

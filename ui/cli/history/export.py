@@ -30,7 +30,7 @@ hemicycle export 3f9 --bundle --family -o family.jsonl.gz
 hemicycle export last --markdown -o - | less
 ```"""
 ENDINGS: dict[str, FormatName] = {'.jsonl.gz': 'bundle', '.jsonl': 'bundle', '.md': 'markdown'}
-"""Names of files that ask for a format."""
+"""Formats by the ending of the file's name."""
 
 
 def export(  # noqa: PLR0913  (options)
@@ -115,7 +115,7 @@ async def _write(path: Path, made: AsyncIterator[bytes]) -> None:
         os.replace(scratch, path)
     except BaseException as error:
         if isinstance(error, OSError):
-            error.filename = error.filename or str(path)  # A full disk names none.
+            error.filename = error.filename or str(path)  # The error of a full disk names no file.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(scratch)
         raise

@@ -1,4 +1,4 @@
-"""hemicycle files and diff: the files that a run's agents made, listed, saved or as a patch."""
+"""hemicycle files and diff: list, save or compare the files that a run's agents made."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def diff(  # noqa: PLR0913  (its arguments are the command's)
 
 
 async def _folder(conductor: Conductor, name: str, agent: str, at: int | None) -> tuple[RunId, History, str]:
-    """The run, its history and the selected folder. Raises `CommandError`."""
+    """Return the run, its history and the selected folder. Raises `CommandError`."""
     run = await find_run(conductor, name)
     history = History()
     for step in await conductor.transitions(run, until=at):
@@ -117,7 +117,7 @@ async def _folder(conductor: Conductor, name: str, agent: str, at: int | None) -
 def _write(root: Path, path: str, content: bytes, executable: bool) -> None:
     target = root / path
     if not target.resolve().is_relative_to(root.resolve()):
-        raise CommandError(f'{path} leads out of {root}')
+        raise CommandError(f'{path} is outside of {root}')
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
     if executable:

@@ -40,8 +40,8 @@ def import_runs(
 
     No run is started: one that was exported unfinished ends here, and can be viewed and forked.
 
-    A file of OpenTelemetry traces (OTLP/JSON) that another framework recorded is imported, too: each trace
-    with spans of generative AI becomes a run whose chart is drawn from them.
+    OpenTelemetry traces (OTLP/JSON) that another framework recorded can be imported too: each trace with
+    spans of generative AI becomes a run whose chart is drawn from them.
     """
     storage, settings = storage_of(context), settings_of(database)
     for path in files:

@@ -1,4 +1,4 @@
-"""hemicycle lineage: the family of a run, as a tree."""
+"""hemicycle lineage: the fork tree of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""hemicycle merge: takes what a run's agent made into a branch of the project, or as a patch."""
+"""hemicycle merge: merges an agent's work into a branch of the project, or prints it as a patch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
     agent: Annotated[
         str,
         typer.Option(
-            metavar='AGENT', help='Whose work to take; by default the best candidate.', show_default=False
+            metavar='AGENT', help='Whose work to merge; by default the best candidate.', show_default=False
         ),
     ] = '',
     into: Annotated[
@@ -48,7 +48,7 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
         ),
     ] = '',
     only: Annotated[
-        list[str] | None, typer.Option(metavar='PATH', help='Take only this file. Repeatable.')
+        list[str] | None, typer.Option(metavar='PATH', help='Merge only this file. Repeatable.')
     ] = None,
     take: Annotated[
         list[str] | None,
@@ -71,7 +71,7 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
 ) -> None:
     """Merge an agent's work into a branch of your repository, or print it as a patch.
 
-    A merge is one commit. Until then your branches and files are untouched; --dry-run leaves them so.
+    A merge is one commit. Until then, and with --dry-run, your branches and files are untouched.
     """
 
     async def work() -> str:
@@ -97,24 +97,24 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
         resolutions: dict[str, Resolution],
         paths: Sequence[str],
     ) -> str:
-        told = '\n'.join(_tell(preview, whose))
+        summary = '\n'.join(_summarize(preview, whose))
         if dry_run:
-            return f'{told}\n'
+            return f'{summary}\n'
         if preview.conflicts:
             raise CommandError(
-                f'{told}\nNothing was merged: resolve each with --take PATH=ours, theirs or @FILE'
+                f'{summary}\nNothing was merged: resolve each with --take PATH=ours, theirs or @FILE'
             )
         commit = await conductor.merging.merge(
             found, preview, whose, resolutions=resolutions, only=paths,
             message=message or merge_message(found, whose),
         )  # fmt: skip
-        return f'{told}\nMerged into {preview.branch}: commit {commit[:12]}\n'
+        return f'{summary}\nMerged into {preview.branch}: commit {commit[:12]}\n'
 
     typer.echo(strip_control(asyncio.run(work())), nl=False)
 
 
-def _tell(preview: MergePreview, whose: str) -> list[str]:
-    """What a merge does, a line for each file."""
+def _summarize(preview: MergePreview, whose: str) -> list[str]:
+    """Summarize a merge, with a line for each file."""
     where = f'{preview.branch}, a new branch' if preview.is_new else preview.branch
     also = f' and the files in {preview.checked_out}' if preview.checked_out else ''
     lines = [f'The work of {whose} changes {where}{also}:', *(f'  {path}' for path in preview.paths)]
@@ -125,7 +125,7 @@ def _tell(preview: MergePreview, whose: str) -> list[str]:
 
 
 def _mark_conflicts(text: str | None) -> list[str]:
-    """The lines in conflict, with their marks."""
+    """Return the lines in conflict, with their markers."""
     if text is None:
         return ['one side has removed it, or it is not a text file']
     found, inside = [], False

@@ -1,4 +1,4 @@
-"""hemicycle user, token and log: accounts, tokens of programs, and who did what."""
+"""hemicycle user, token and log: accounts, tokens of programs, and the audit log."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ RoleOption = Annotated[
 
 
 def _with_access(context: typer.Context, database: str, work: Callable[[Access, Caller], Awaitable[T]]) -> T:
-    """Do something with the accounts of a database; whoever can write the file may do all."""
+    """Work with the accounts of a database; anyone who can write the file may do anything."""
     settings, storage = settings_of(database), storage_of(context)
     me = Caller(f'{getpass.getuser()}@terminal', Role.ADMIN, 'terminal')
 
@@ -88,7 +88,7 @@ def add_user(
     ] = True,
     database: Database = '',
 ) -> None:
-    """Add an account. As soon as there is one, the next server asks everybody to log in."""
+    """Add an account. Once there is one, the next server requires everyone to log in."""
     given = _password() if password else ''
     if password and not given:
         raise InvalidInput({'password': 'is empty: --no-password makes an account for tokens only'})
@@ -124,7 +124,7 @@ def list_users(context: typer.Context, as_json: AsJson = False, database: Databa
 
 @user.command('remove')
 def remove_user(context: typer.Context, name: Name, database: Database = '') -> None:
-    """Remove an account, with its tokens; whoever is logged in with it is logged out."""
+    """Remove an account and its tokens, and log it out everywhere."""
 
     async def work(access: Access, me: Caller) -> None:
         await access.accounts.remove(name)
@@ -172,7 +172,7 @@ def add_token(  # noqa: PLR0913  (its arguments are the command's)
     days: Annotated[float, typer.Option(help='Days until it expires; 0 means never.', min=0)] = 90,
     database: Database = '',
 ) -> None:
-    """Add a token, and print it: only a hash is kept, so that it is never shown again."""
+    """Add a token, and print it: only a hash is stored, so it cannot be shown again."""
 
     async def work(access: Access, me: Caller) -> str:
         made, secret = await access.accounts.add_token(name, label, role, days or None)
@@ -249,7 +249,7 @@ def log(  # noqa: PLR0913  (its arguments are the command's)
 ) -> None:
     """Show who did what: logins, launches, answers, exports, changes to settings and accounts.
 
-    Kept once there are accounts. What was sent to a run is in the run's journal as well.
+    Recorded once there are accounts. Events sent to a run are in its journal as well.
     """
     query = AuditQuery(
         who=who, action=action, run=run, since=_moment('--since', since), until=_moment('--until', until),

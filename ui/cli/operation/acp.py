@@ -25,7 +25,7 @@ def acp(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     pattern: Annotated[
         str,
-        typer.Option(help='The pattern a session begins with; the editor can pick another one as its mode.'),
+        typer.Option(help='The initial pattern of a session; the editor can pick another as its mode.'),
     ] = 'builder',
     models: Annotated[
         list[str] | None,
@@ -45,7 +45,7 @@ def acp(  # noqa: PLR0913  (its arguments are the command's)
 
     Each prompt starts a run of the session's pattern, with the editor's folder as its project. Its plan, its
     agents' text and calls are shown as they arrive; approvals are the editor's permissions. Files are changed
-    in the run's folders, and written to the editor's folder once a person has allowed it.
+    in the run's folders, and written to the editor's folder only if a person allows it.
     """
     settings = settings_of(database, synchronous, patterns)
     storage, catalog = storage_of(context), load_catalog(settings, pace)

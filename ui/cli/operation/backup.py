@@ -87,7 +87,7 @@ def restore_backup(
 ) -> None:
     """Restore a backup where there is no database yet: all of it or nothing. Nothing is overwritten.
 
-    A run that had not ended continues with the next `serve` or `resume`: restore it in one place only.
+    An unfinished run continues with the next `serve` or `resume`: restore a backup in one place only.
     """
     storage, settings = storage_of(context), settings_of(database, patterns=patterns)
     _file(storage, settings, 'pg_restore')
@@ -108,13 +108,13 @@ def _file(storage: Storage, settings: Settings, instead: str) -> Path:
 
 
 def describe(info: BackupInfo) -> str:
-    """What a backup or a database holds."""
+    """Summarize the content of a backup or a database."""
     made = time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(info.created))
     return f'{count(info.runs, "run")}, {count(info.steps, "step")}, as of {made}'
 
 
 async def audit_all(storage: Storage, settings: Settings) -> tuple[int, list[str], list[str]]:
-    """Audit every run: how many match their record, what is wrong with others, and which have no pattern."""
+    """Audit all runs; return the number that match, the problems of others, and patterns not found."""
     ok, wrong, unknown = 0, list[str](), list[str]()
     async with open_reader(storage, settings, load_catalog(settings)) as conductor:
         for place in ('list', 'trash'):
@@ -131,12 +131,12 @@ async def audit_all(storage: Storage, settings: Settings) -> tuple[int, list[str
 
 
 def report_audit(found: tuple[int, list[str], list[str]]) -> None:
-    """Say what an audit found; if a run does not match its record, the command fails."""
+    """Print the result of an audit; fail the command if a run does not match its record."""
     ok, wrong, unknown = found
     typer.echo(f'audit: {count(ok, "run")} as recorded')
     if unknown:
         names = ', '.join(sorted(set(unknown)))
-        typer.echo(f'audit: {count(len(unknown), "run")} left out, of patterns that are not here: {names}')
+        typer.echo(f'audit: {count(len(unknown), "run")} left out, whose patterns are not installed: {names}')
     for problem in wrong:
         typer.echo(f'audit: {problem}', err=True)
     if wrong:

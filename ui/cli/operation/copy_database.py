@@ -35,10 +35,10 @@ def copy_database(
 ) -> None:
     """Copy a whole database into an empty one: from SQLite to PostgreSQL, or back.
 
-    All of it or nothing. Runs keep their ids; accounts, tokens, schedules, notes and the audit log go along.
-    Stop servers and workers first: what they wrote meanwhile would be missing. The files of runs stay where
-    they are, in `HEMICYCLE_HOME`. Serve one of the two afterwards: a run that had not ended would go on in
-    both.
+    It copies everything or nothing. Runs keep their ids; accounts, tokens, schedules, notes and the audit log
+    are copied too. Stop servers and workers first: anything they write meanwhile would be missing. The files
+    of runs stay where they are, in `HEMICYCLE_HOME`. Serve only one of the two databases afterwards: an
+    unfinished run would continue in both.
     """
     storage = storage_of(context)
     places = settings_of(source, patterns=patterns), settings_of(target, patterns=patterns)

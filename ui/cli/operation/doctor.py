@@ -165,7 +165,7 @@ def _database(storage: Storage, settings: Settings) -> Iterator[Finding]:
 
 
 def _files(storage: Storage, settings: Settings) -> Iterator[Finding]:
-    """Where the agents' files are; a shared place is tried."""
+    """Report where the agents' files are; test shared storage."""
     try:
         remote = storage.files(settings)
         if remote is None:

@@ -63,7 +63,7 @@ class Operation(StrEnum):
 
 
 BY_SERVER = (Operation.RUN, Operation.BACKFILL)
-"""What starts runs: a server has to go on with them."""
+"""Operations that start runs, which a server has to continue."""
 
 
 def schedule(  # noqa: PLR0913  (its arguments are the command's)
@@ -84,7 +84,10 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
     ] = [],  # noqa: B006
     zone: Annotated[str, typer.Option(help='The time zone of the expressions.')] = 'UTC',
     overlap: Annotated[
-        str, typer.Option(metavar='|'.join(get_args(Overlap)), help='If the previous run has not ended.')
+        str,
+        typer.Option(
+            metavar='|'.join(get_args(Overlap)), help='What to do if the previous run has not ended.'
+        ),
     ] = 'skip',
     catch_up: Annotated[
         float,
@@ -157,7 +160,7 @@ async def _do(
 async def _open(
     storage: Storage, settings: Settings, operation: Operation
 ) -> AsyncIterator[Schedules | HttpSchedules]:
-    """The schedules of the server that is named or serves the database; or those in the database."""
+    """Open the schedules of the server that is named or serves the database, or those in the database."""
     if url := server_at_work(storage, settings):
         from ui.api.client.connection import Connection
         from ui.api.client.schedules import HttpSchedules
@@ -175,14 +178,14 @@ async def _open(
 
 
 async def _find(schedules: Schedules | HttpSchedules, name: str) -> str:
-    """The id of a schedule, by its name or id. Raises `InvalidInput`."""
+    """Return the id of a schedule, by its name or id. Raises `InvalidInput`."""
     known = await schedules.list()
     found = [one.id for one in known if name in (one.id, one.name)]
     if len(found) == 1:
         return found[0]
     names = ', '.join(one.name for one in known) or 'none'
     raise InvalidInput(
-        {'SCHEDULE': f'{len(found)} schedules are called {name!r}: name the id' if found else
+        {'SCHEDULE': f'{len(found)} schedules are called {name!r}: give the id' if found else
          f'there is no schedule {name!r}; available: {names}'}
     )  # fmt: skip
 

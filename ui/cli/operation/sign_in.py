@@ -27,7 +27,7 @@ def sign_in(
 ) -> None:
     """Sign in to an MCP server with this machine's browser.
 
-    The tokens are kept next to the configuration, in a file that only you can read, and renewed as
+    The tokens are stored next to the configuration, in a file that only you can read, and renewed as
     needed. The browser must be able to reach this machine at 127.0.0.1.
     """
     catalog, out = load_catalog(settings_of('')), console()

@@ -1,4 +1,4 @@
-"""What `hemicycle doctor` says of a server for a team: accounts, address, mail, schedules."""
+"""Checks of `hemicycle doctor` for a team's server: accounts, address, mail, schedules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Level = Literal['ok', 'warning', 'broken']
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found."""
+    """The result of one check."""
 
     level: Level
     about: str
@@ -37,7 +37,7 @@ class Finding:
 
 
 LATE = 3_600.0
-"""Seconds after which a notification that has not arrived is worth a word."""
+"""Seconds after which an undelivered notification is reported."""
 MAX_ROWS = 100_000
 RESTORE = 'Restore a backup, or remove the row.'
 
@@ -45,13 +45,13 @@ RESTORE = 'Restore a backup, or remove the row.'
 async def examine_team(
     storage: Storage, settings: Settings, catalog: Catalog, call: bool
 ) -> AsyncIterator[Finding]:
-    """Everything that a team adds to an installation. Nothing is changed.
+    """Check everything that a team adds to an installation. Nothing is changed.
 
     Args:
         storage: where the runs are.
-        settings: of which database.
+        settings: those of the database to check.
         catalog: the patterns that schedules start.
-        call: whether the mail server and the identity provider are asked.
+        call: whether to contact the mail server and the identity provider.
     """
     for found in _environment(os.environ):
         yield found
@@ -69,7 +69,7 @@ async def examine_team(
             return
         journal = await storage.open(settings)
     except EngineError:
-        return  # It was said before.
+        return  # Already reported.
     async with Conductor(journal, catalog=catalog, workspaces=settings.workspaces) as conductor:
         for about, check in (
             ('Accounts', _accounts),
@@ -85,7 +85,7 @@ async def examine_team(
 
 
 def _environment(environment: Mapping[str, str]) -> Iterator[Finding]:
-    """What variables say; a server does not start with those that make no sense."""
+    """Check the environment variables; a server does not start if they are invalid."""
     checks: Mapping[str, Callable[[Mapping[str, str]], Finding | None]] = {
         'Address': _address,
         'E-mail': _mail,
@@ -130,7 +130,7 @@ async def _calls(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
     try:
         mail, given = MailServer.of_environment(environment), ProviderSettings.of(environment)
     except EngineError:
-        return  # It was said before.
+        return  # Already reported.
     if mail:
         problem = await mail.problem()
         yield Finding('broken' if problem else 'ok', f'{mail.host}:{mail.port}', problem or 'accepts e-mail')
@@ -191,7 +191,7 @@ async def _schedules(conductor: Conductor) -> AsyncIterator[Finding]:
                 continue
             last = next(iter(await parts.log(one.id, 1)), None)
             if last and last.state in ('failed', 'missed'):
-                yield Finding('warning', name, f'the last time has {last.state}: {last.reason}')
+                yield Finding('warning', name, f'last run: {last.state}, {last.reason}')
             if kind == 'trigger' and one.kind == 'file' and not Path(one.files).parent.is_dir():
                 yield Finding('warning', name, f'there is no folder {Path(one.files).parent}')
 

@@ -1,4 +1,4 @@
-"""hemicycle worker: drive runs that Temporal hands out."""
+"""hemicycle worker: drive the runs that Temporal assigns."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
 ) -> None:
     """Drive the runs that Temporal assigns, until stopped.
 
-    SIGTERM or Ctrl+C: it takes no more runs and hands over those that it has; calls of real models get 20
-    seconds to end first (`HEMICYCLE_GRACE`), unless there is a second signal. Web servers reach it by HTTP
-    and show the fleet's token (`HEMICYCLE_FLEET_TOKEN`; on one machine, a file in `HEMICYCLE_HOME`).
+    On SIGTERM or Ctrl+C it accepts no more runs and releases those that it has; calls of real models get 20
+    seconds to end first (`HEMICYCLE_GRACE`), unless there is a second signal. Web servers reach it over HTTP
+    with the fleet's token (`HEMICYCLE_FLEET_TOKEN`; on one machine, a file in `HEMICYCLE_HOME`).
     """
     from ui.fleet.settings import FleetSettings
     from ui.fleet.worker import FleetWorker, WorkerOptions
@@ -140,7 +140,7 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
 def make_opener(
     storage: Storage, settings: Settings, catalog: Catalog, metrics: Metrics
 ) -> Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]:
-    """What opens the conductor of a worker."""
+    """Return the function that opens a worker's conductor."""
 
     async def open_conductor(owner: str, live_runs: Callable[..., LiveRuns]) -> Conductor:
         journal = await storage.open(settings)

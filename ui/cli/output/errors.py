@@ -11,7 +11,7 @@ from ui.formatting.safe_text import strip_control
 
 
 class CommandError(EngineError):
-    """The command line refuses this; says why."""
+    """The command line refuses a command; the message gives the reason."""
 
 
 def print_error(problem: str) -> None:
@@ -21,7 +21,7 @@ def print_error(problem: str) -> None:
 
 
 def exit_code(error: EngineError) -> ExitCode:
-    """The exit code of a command that an error ends."""
+    """Return the exit code of a command that ended with an error."""
     match error:
         case Diverged():
             return ExitCode.FAILED

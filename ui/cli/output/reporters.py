@@ -39,24 +39,24 @@ class QuietReporter:
     """Shows the answer on standard output, and problems on standard error."""
 
     def begin(self, info: RunInfo) -> None:
-        """Nothing."""
+        """Show nothing."""
 
     def step(self, transition: Transition, fold: Fold) -> None:
-        """Nothing."""
+        """Show nothing."""
 
     def piece(self, delta: Delta) -> None:
-        """Nothing."""
+        """Show nothing."""
 
     def trouble(self, trouble: JournalOutage) -> None:
-        """Show what keeps the run from being journaled."""
+        """Show why the run cannot be journaled."""
         if trouble.problem:
             print_error(trouble.problem)
 
     def notice(self, text: str) -> None:
-        """Nothing."""
+        """Show nothing."""
 
     def hold_still(self, still: bool) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def end(self, outcome: Outcome, fold: Fold) -> None:
         """Show the answer, or why there is none."""
@@ -72,7 +72,7 @@ class JsonReporter(QuietReporter):
     """Shows each transition as one JSON object on a line, then the outcome."""
 
     def step(self, transition: Transition, fold: Fold) -> None:
-        """Print one line, at once."""
+        """Print one line immediately."""
         print_json(type='transition', **asdict(transition))
 
     def end(self, outcome: Outcome, fold: Fold) -> None:
@@ -94,14 +94,14 @@ def print_json(**values: Any) -> None:
 
 
 def answer_text(answer: Any) -> str:
-    """A run's result, as text."""
+    """Return a run's result as text."""
     return strip_control(
         answer if isinstance(answer, str) else json.dumps(answer, indent=2, ensure_ascii=False)
     )
 
 
 def outcome_sentence(outcome: Outcome, fold: Fold) -> str:
-    """A sentence about how a run ended, or that it has not."""
+    """Return a sentence on how a run ended, or why it has not."""
     reason = f': {outcome.error}' if outcome.error else ''
     match outcome.status:
         case 'done' if outcome.error:
@@ -213,7 +213,7 @@ class ProgressReporter:
         self._partial[key] = rest
 
     def _decode(self, delta: Delta) -> str:
-        """The readable text a piece adds: tool arguments and structured answers come as JSON."""
+        """Return the readable text that a piece adds: tool arguments and structured answers come as JSON."""
         if delta.kind == 'reasoning':
             return delta.text
         begun, shown = self._documents.get(delta.path, ('', 0))
@@ -237,8 +237,8 @@ class ProgressReporter:
         self._say(f'{"":15}{text}', style='yellow')
 
     def hold_still(self, still: bool) -> None:
-        """Hide the moving line while a person types."""
-        self._partial.clear()  # Nothing is in progress: any text that is left arrived after its reply.
+        """Hide the live line while a person types."""
+        self._partial.clear()  # Nothing is in progress: any remaining text arrived after its reply.
         if still:
             self._live.stop()
         elif self._console.is_terminal:
@@ -263,7 +263,7 @@ class ProgressReporter:
         )
 
     def _now(self) -> Group:
-        """The bottom line in a terminal. Called in a separate thread."""
+        """Return the bottom line in a terminal. Called in a separate thread."""
         parts = [self._speech(key, rest) for key, rest in list(self._partial.items()) if rest.strip()]
         if self._fold:
             view = self._fold.view
@@ -294,7 +294,7 @@ class ProgressReporter:
                     self._console.print(self._speech(key, rest))
 
     def _wrap(self, path: str, text: str) -> list[str]:
-        """The text in wrapped lines; the last one may still grow."""
+        """Wrap text into lines; the last one may still grow."""
         room = min(self._console.width, WIDEST if self._console.width < UNBOUNDED else UNBOUNDED)
         width = max(NARROWEST, room - len(path) - 18)
         lines: list[str] = []

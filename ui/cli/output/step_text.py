@@ -1,4 +1,4 @@
-"""Describes steps, and holds the styles shared by commands that list."""
+"""Descriptions of steps, and styles shared by commands that list runs or steps."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ STYLES = {
 
 
 def style_of(status: Status, error: str = '') -> str:
-    """The colour of a run's status; `error` of a run that is done is how its result falls short."""
+    """Return the colour of a run's status; a run that is done with an `error` fell short."""
     return 'yellow' if status is Status.DONE and error else STYLES[status]
 
 
 def status_in_color(status: Status, error: str = '') -> Text:
-    """A run's status in its colour, by `style_of`."""
+    """Return a run's status in its colour, by `style_of`."""
     short = status is Status.DONE and error
     return Text('done with issues' if short else str(status), style=style_of(status, error))
 
 
 UNBOUNDED = 10_000
-"""Columns of an output that is not a terminal: nothing is cut there."""
+"""Width of an output that is not a terminal, where nothing is cut."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """The console a command writes to; text is not interpreted as markup."""
+    """Return the console that a command writes to; text is not interpreted as markup."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else UNBOUNDED
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
 
 
 def format_time(time: float) -> str:
-    """A time as lists show it, in this machine's time zone."""
+    """Format a time as lists show it, in this machine's time zone."""
     return f'{datetime.fromtimestamp(time, tz=UTC).astimezone():%Y-%m-%d %H:%M:%S}'
 
 
 def format_usage(usage: Usage) -> str:
-    """Tokens, and their cost if there is any; unknown amounts are marked as such."""
+    """Format tokens, and their cost if there is any; unknown amounts are marked as such."""
     about = '' if usage.source == 'provider' else 'about '
     cost = f' · {format_amount("cost", usage.dollars)}' if usage.dollars else ''
     unknown = f' · price of {usage.unpriced} calls not known' if usage.unpriced else ''
@@ -63,14 +63,14 @@ def format_usage(usage: Usage) -> str:
 
 
 def format_amount(kind: str, value: float) -> str:
-    """An amount of a budget."""
+    """Format an amount of a budget."""
     if kind == 'cost':
         return f'${value:,.2f}' if value >= 0.1 or not value else f'${value:.4f}'
     return f'{value:,.0f} tokens' if kind == 'tokens' else duration(value)
 
 
 def format_entered(transition: Transition) -> str:
-    """The leaves that a step entered."""
+    """Format the leaves that a step entered."""
     entered = innermost(transition.entered)
     if entered:
         return f'→ {", ".join(entered)}'
@@ -78,13 +78,13 @@ def format_entered(transition: Transition) -> str:
 
 
 def event_label(transition: Transition) -> str:
-    """What happened, and to what."""
+    """Return a step's event and the state it concerns."""
     event = transition.event
     return f'{event.name} {event.at}' if event.at else event.name
 
 
 def step_remark(transition: Transition) -> str:  # noqa: PLR0911  (a list of events)
-    """Anything notable about a step: requested tools, errors, retries."""
+    """Return anything notable about a step: requested tools, errors, retries."""
     data = transition.event.data
     match transition.event.name:
         case 'retry':
@@ -111,14 +111,14 @@ def step_remark(transition: Transition) -> str:  # noqa: PLR0911  (a list of eve
 
 
 def _reason(data: Mapping[str, Any]) -> str:
-    """Why or how a control event happened."""
+    """Return why or how a control event happened."""
     problems = [f'breakpoint {number}: {problem}' for number, problem in data.get('problems', {}).items()]
     count = [f'{len(data["breakpoints"])} set'] if 'breakpoints' in data and 'reason' not in data else []
     return str(data.get('reason') or data.get('how') or '; '.join([*problems, *count]))
 
 
 def format_guards(guards: Iterable[GuardResult]) -> list[str]:
-    """The evaluated guards, as `name yes` or `name no`."""
+    """Format the evaluated guards, as `name yes` or `name no`."""
     return [f'{guard.name} {"yes" if guard.value else "no"}' for guard in guards]
 
 
@@ -129,5 +129,5 @@ def is_workflow_step(transition: Transition, shape: Shape) -> bool:
 
 
 def format_value(value: Any, length: int = 100) -> str:
-    """A JSON value on one line."""
+    """Format a JSON value on one line."""
     return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), length)

@@ -62,7 +62,7 @@ def test_runs_of_missing_patterns_are_named(hemicycle: Hemicycle, tmp_path: Path
     hemicycle('run', 'failing', *odd, '-q')
     result = hemicycle('backup', str(tmp_path / 'backup.tar.gz'))
     assert result.exit_code == 0, result.stderr
-    assert 'audit: 1 run left out, of patterns that are not here: failing' in result.stdout
+    assert 'audit: 1 run left out, whose patterns are not installed: failing' in result.stdout
     assert 'audit: 2 runs as recorded' in hemicycle('backup', str(tmp_path / 'all.tar.gz'), *odd).stdout
 
 

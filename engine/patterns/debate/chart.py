@@ -1,4 +1,4 @@
-"""A debate as states: reviewers take turns, each turn is checked, and synthesis replaces consensus."""
+"""Debate states: reviewers take turns, each turn is checked, and without consensus one is synthesized."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.statechart.edges import edge, failure_edges
 
 
 def debate(name: str, config: DebateConfig) -> dict[str, Any]:
-    """The state of a debate: done on consensus, failed when no reviewer is left.
+    """Return a debate's state: done on consensus or synthesis, failed when every reviewer has failed.
 
     It accepts `take_seat`, `hand_back` and `say` for the current reviewer; see `seat_edges`.
     """
@@ -69,11 +69,11 @@ def debate(name: str, config: DebateConfig) -> dict[str, Any]:
 
 
 def seat_edges(states: Sequence[str], names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Transitions that let a person take or hand back a seat when it is not that agent's turn.
+    """Return transitions that let a person take or hand back a seat when it is not that agent's turn.
 
     Args:
         states: the pattern's outermost states in which this is allowed.
-        names: whose seats; `take_seat` and `hand_back` carry one as `seat`.
+        names: the seats' names; `take_seat` and `hand_back` carry one as `seat`.
     """
     sit = partial(seats.may_sit, names)
     return [

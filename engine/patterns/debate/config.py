@@ -19,15 +19,15 @@ class DebateConfig:
     reviewers: tuple[Role, ...]
     rounds: int
     recent: int
-    """How many of the latest messages each reviewer sees."""
+    """Number of recent messages shown to each reviewer."""
     seconds: float
     """Time limit of an agent's turn, in seconds; a person may take longer."""
     words_only: bool
-    """Whether the models write text with keywords in place of records."""
+    """Whether the models write text with keywords instead of records."""
     brief: Callable[[Any, bool], str]
-    """What the debate is about, from memory and whether the reviewer is hearing it for the first time."""
+    """Describes the subject of the debate, given the memory and whether it is the reviewer's first turn."""
     turns: int = 12
-    """The most model replies of a reviewer's turn."""
+    """Maximum number of model replies in a reviewer's turn."""
     retry: Retry | None = None
 
     @property

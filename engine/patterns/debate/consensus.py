@@ -11,19 +11,19 @@ MIN_REVIEWERS = 2
 
 
 def are_enough(count: int, reviewers: Sequence[str]) -> bool:
-    """Whether that many reviewers can decide for all."""
+    """Whether this many reviewers can decide for all."""
     return count >= min(MIN_REVIEWERS, len(reviewers))
 
 
 def drop_unknown_names(position: Position, names: Collection[str]) -> Position:
-    """The position without unknown or repeated names."""
+    """Return the position without unknown or repeated names."""
     ranking = tuple(dict.fromkeys(name for name in position.ranking if name in names))
     best = position.best if position.best in names else ''
     return position.model_copy(update={'ranking': ranking, 'best': best})
 
 
 def latest_utterances(memory: DebateMemory, reviewers: Sequence[str]) -> dict[str, Utterance]:
-    """Each reviewer's latest utterance in the current debate; none for absent reviewers."""
+    """Return each reviewer's latest utterance in the current debate, leaving out absent reviewers."""
     return {
         utterance.speaker: utterance
         for utterance in memory.current_utterances()
@@ -34,9 +34,9 @@ def latest_utterances(memory: DebateMemory, reviewers: Sequence[str]) -> dict[st
 def is_agreed(memory: DebateMemory, reviewers: Sequence[str]) -> bool:
     """Whether the reviewers agree.
 
-    Everyone present, at least two, has taken a position in this debate; all latest positions have
-    the same decided verdict and, if it concerns one implementation, name no different ones;
-    and the last speaker agrees. A reviewer asked alone only has to decide.
+    All reviewers present (at least two) must have taken a position in this debate. Their latest positions
+    must share a decided verdict and, unless it is `REVISE_ALL`, not name different implementations; the
+    last speaker must agree. A sole reviewer only has to decide.
     """
     words = latest_utterances(memory, reviewers)
     present = [reviewer for reviewer in reviewers if reviewer not in memory.debate.absent]
@@ -53,7 +53,7 @@ def is_agreed(memory: DebateMemory, reviewers: Sequence[str]) -> bool:
 
 
 def build_consensus(memory: DebateMemory, reviewers: Sequence[str]) -> Consensus:
-    """The consensus: the shared verdict, the last reviewer's text, everyone's demands."""
+    """Build the consensus from the shared verdict, the last reviewer's text and everyone's demands."""
     words = latest_utterances(memory, reviewers)
     positions = [utterance.position for utterance in words.values() if utterance.position]
     last = memory.current_utterances()[-1]
@@ -71,5 +71,5 @@ def build_consensus(memory: DebateMemory, reviewers: Sequence[str]) -> Consensus
 
 
 def demands(positions: Sequence[Position]) -> tuple[str, ...]:
-    """The positions' demands, without repetitions."""
+    """Return the positions' demands, without duplicates."""
     return tuple(dict.fromkeys(change for position in positions for change in position.changes))

@@ -1,4 +1,4 @@
-"""Parses positions from models that write only text: keywords count at the start of a line only."""
+"""Parses positions from plain-text replies: keywords count only at the start of a line."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ FENCE = re.compile(r'(`{3,}|~{3,}|=== )')
 def parse_position(text: str, names: Collection[str] = ()) -> Position:
     """Parse a reviewer's reply.
 
-    A line that begins with `CONSENSUS:`, `APPROVE:`, `REVISE:`, `REVISE_BEST:` or `REVISE_ALL:` counts;
-    in a code block, a quotation (`>`), an indented block or mid-sentence it does not. Lines with
-    different verdicts cancel each other out.
+    The keywords are `CONSENSUS:`, `APPROVE:`, `REVISE:`, `REVISE_BEST:` and `REVISE_ALL:` at the start of a
+    line; in code blocks, quotations (`>`), indented blocks and mid-sentence they are ignored. Different
+    verdicts cancel each other out.
 
     Args:
         text: the whole reply.
-        names: the implementations; the first one named after a verdict is the best.
+        names: names of the implementations; the first one mentioned after a verdict is the best.
     """
     verdicts: set[Verdict] = set()
     agrees, best, changes = False, '', []
@@ -47,7 +47,7 @@ def parse_position(text: str, names: Collection[str] = ()) -> Position:
         if rest and word != 'APPROVE':
             changes.append(rest.strip())
     if agrees and not verdicts:
-        verdicts = {'REVISE_BEST'}  # Agreement without a strategy means a demand to the best one.
+        verdicts = {'REVISE_BEST'}  # Agreement without a verdict means that the best one is to be revised.
     verdict: Verdict = verdicts.pop() if len(verdicts) == 1 else 'UNDECIDED'
     return Position(
         text=text[:20_000], verdict=verdict, best=best, agrees=agrees, changes=tuple(changes[:20])
@@ -55,7 +55,7 @@ def parse_position(text: str, names: Collection[str] = ()) -> Position:
 
 
 def _plain_lines(text: str) -> list[str]:
-    """The lines that are neither code nor quotation."""
+    """Return the lines that are neither code nor quotation."""
     lines: list[str] = []
     closing = ''
     for line in text.splitlines():

@@ -15,7 +15,7 @@ SYNTHESIZER = 'synthesizer'
 
 
 def _nothing(value: object) -> bool:
-    """Left out of the journal, so that positions from before the field existed read as they did."""
+    """Exclude empty fields from the journal, so that positions that predate them stay the same."""
     return not value
 
 
@@ -88,14 +88,14 @@ class Utterance(FrozenModel):
 
     @property
     def points(self) -> list[tuple[str, str]]:
-        """What it insists on and asks for, each with an id that others answer it by."""
+        """Its insisted points and requested changes, each with an id that answers refer to."""
         texts = (*self.position.insists, *self.position.changes) if self.position else ()
         place = f'{self.speaker}/{self.debate}.{self.round}'
         return [(f'{place}/{number}', text) for number, text in enumerate(texts, start=1)]
 
 
 class Consensus(FrozenModel):
-    """What a debate came to."""
+    """The result of a debate."""
 
     debate: int
     verdict: Verdict
@@ -104,13 +104,13 @@ class Consensus(FrozenModel):
     changes: tuple[str, ...] = ()
     rests_on: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
-    """Who agreed; empty if it was synthesized."""
+    """The reviewers who agreed; empty if it was synthesized."""
     round: int = 0
     synthesized: bool = False
 
 
 class Debate(Memory):
-    """Where the debate that is held, or was held last, stands."""
+    """Progress of the current or latest debate."""
 
     number: int = 0
     phase: Phase = 'debate'
@@ -122,12 +122,12 @@ class Debate(Memory):
 
 
 class DebateMemory(Memory):
-    """What a pattern with debates remembers."""
+    """Memory of a pattern with debates."""
 
     revision: int = 1
     """Version of its rules: in 1, reviewers had no tools, and points had no ids to answer them by; in 2, the
-    outcome did not name comments that nobody had heeded; in 3, an approval that named none of several held
-    for any of them."""
+    outcome did not list unheeded comments; in 3, an approval that named none of several candidates applied
+    to any of them."""
     debate: Debate = Field(default_factory=Debate)
     transcript: list[Utterance] = Field(default_factory=list)
     consensuses: list[Consensus] = Field(default_factory=list)
@@ -157,7 +157,7 @@ class DebateMemory(Memory):
         ]
 
     def open_points(self, reviewer: str) -> list[tuple[str, str]]:
-        """The latest points of the others that this reviewer has not answered, with their ids."""
+        """Return the others' latest points that this reviewer has not answered, with their ids."""
         answered = {
             answer.to
             for utterance in self.transcript

@@ -1,4 +1,4 @@
-"""Seats: a person may take an agent's, act in its place, and hand it back."""
+"""Seats: a person may take an agent's seat, act in its place, and hand it back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERDICTS: dict[str, Any] = {
 
 
 class Seat(BaseModel):
-    """Which seat a person takes or hands back."""
+    """The seat that a person takes or hands back."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -35,14 +35,14 @@ class Seat(BaseModel):
     @model_validator(mode='before')
     @classmethod
     def _as_recorded(cls, data: Any) -> Any:
-        """Journals of before seats for coders call it `reviewer`."""
+        """Accept `reviewer`, the field's name in journals from before coders had seats."""
         if isinstance(data, Mapping) and 'reviewer' in data and 'seat' not in data:
             return {'seat' if name == 'reviewer' else name: value for name, value in data.items()}
         return data
 
 
 class HumanTurn(Form):
-    """What a person says in a reviewer's seat."""
+    """A person's turn in a reviewer's seat."""
 
     reviewer: str = Field(
         '', title='Reviewer', description='Whose seat it is; leave empty for the one whose turn it is'
@@ -93,14 +93,14 @@ INPUTS: dict[str, type[BaseModel]] = {'take_seat': Seat, 'hand_back': Seat, 'say
 
 
 def debate_memory(scope: CallbackContext) -> DebateMemory:
-    """The run's memory, which holds a debate."""
+    """Return the run's memory as a `DebateMemory`."""
     memory = scope.state.memory
     assert isinstance(memory, DebateMemory)
     return memory
 
 
 def seat_named(event: Event) -> str:
-    """The seat an event names; as `reviewer` in older journals."""
+    """Return the seat an event names (as `reviewer` in older journals)."""
     return str(event.data.get('seat') or event.data.get('reviewer') or '')
 
 
@@ -141,13 +141,13 @@ def leave_seat(scope: CallbackContext, event: Event) -> None:
 
 
 def is_word(reviewer: str, scope: CallbackContext, event: Event) -> bool:
-    """It is for this reviewer, and names what there is."""
+    """The turn is for this reviewer, and its best candidate, if named, is in play."""
     best = event.data.get('best')
     return event.data.get('reviewer') in ('', reviewer) and (not best or best in debate_memory(scope).names())
 
 
 def parse_turn(data: Mapping[str, Any], names: tuple[str, ...]) -> Position:
-    """A person's turn as a position; without a verdict, keywords count as in a model's text."""
+    """Parse a person's turn; without a verdict, keywords count as in a model's text."""
     turn = HumanTurn.model_validate(dict(data))
     if turn.verdict is None:
         found = parse_position(turn.text, names)

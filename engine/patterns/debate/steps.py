@@ -25,12 +25,12 @@ def is_void(config: DebateConfig, scope: CallbackContext, event: Event) -> bool:
 
 
 def is_agreed(config: DebateConfig, scope: CallbackContext, event: Event) -> bool:
-    """The reviewers have come to a consensus."""
+    """The reviewers have reached consensus."""
     return consensus.is_agreed(seats.debate_memory(scope), config.names)
 
 
 def is_spent(config: DebateConfig, scope: CallbackContext, event: Event) -> bool:
-    """All rounds have been held, or too few reviewers are left to agree and have said what they think."""
+    """All rounds are over, or too few reviewers are left to agree and all of them have spoken."""
     memory = seats.debate_memory(scope)
     present = set(config.names) - set(memory.debate.absent)
     too_few = not consensus.are_enough(len(present), config.names)
@@ -88,7 +88,7 @@ def synthesize(config: DebateConfig, scope: CallbackContext, event: Event) -> No
 
 
 def synthesize_by_rule(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
-    """If synthesis fails too, all demands stand and the best is revised."""
+    """Record a fallback when synthesis fails too: revise the best, with all demands."""
     memory = seats.debate_memory(scope)
     words = consensus.latest_utterances(memory, config.names).values()
     position = Position(
@@ -158,7 +158,7 @@ def _record_synthesis(config: DebateConfig, memory: DebateMemory, position: Posi
     memory.consensuses.append(
         Consensus(
             debate=number,
-            # Only reviewers approve, each for itself; until they do, their demands stand.
+            # Only reviewers can approve, each for itself; until they do, their demands stand.
             verdict='UNDECIDED' if position.verdict == 'APPROVE' else position.verdict,
             best=position.best,
             text=position.text,

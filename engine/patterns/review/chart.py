@@ -35,7 +35,7 @@ MERGER = Role(
 
 
 def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
-    """A reviewer's region: it reviews alone before hearing the others."""
+    """Return a reviewer's region, in which it reviews alone before hearing the others."""
     words_only = parameters.answers == 'words'
     mine = partial(seats.names_me, role.name)
     return {
@@ -72,12 +72,12 @@ def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
 
 
 def revision_region(config: CoderConfig) -> dict[str, Any]:
-    """A coder's region in a revision: only coders asked to revise do any work."""
+    """Return a coder's region in a revision; only coders asked to revise do any work."""
     return coder.region(config, called=partial(is_target, config.coder))
 
 
 def picking_state(parameters: ReviewParameters) -> dict[str, Any]:
-    """The state that picks the best: by rule at once, by a person, or by a model."""
+    """Return the state that picks the best: immediately by rule, by a person, or by a model."""
     if parameters.pick == 'person':
         return {'name': 'picking', 'waits': 'choice'}
     if parameters.pick == 'model':
@@ -93,7 +93,7 @@ def picking_state(parameters: ReviewParameters) -> dict[str, Any]:
 
 
 def picking_edges(parameters: ReviewParameters) -> list[dict[str, Any]]:
-    """Where picking leads: to merging if files are to be taken over, else onward."""
+    """Return the transitions from picking: to merging if files may be merged, otherwise onward."""
     ways: list[tuple[str, list[str], str | None]] = [('always', [], None)]
     if parameters.pick == 'person':
         ways = [('choose', ['is_candidate'], 'take_choice')]
@@ -108,7 +108,7 @@ def picking_edges(parameters: ReviewParameters) -> list[dict[str, Any]]:
 
 
 def merging_state(parameters: ReviewParameters, checks: Checks) -> dict[str, Any]:
-    """The state that merges files into the best candidate: lists, settles, copies and tests them."""
+    """Return the state that merges files into the best candidate: list, settle, copy and test them."""
     by_person = parameters.files_by == 'person'
     listing = (
         {'name': 'listing', 'waits': 'files'}
@@ -176,12 +176,12 @@ def keep_review(me: str, scope: CallbackContext, event: Event) -> None:
 
 
 def is_taken(me: str, scope: CallbackContext, event: Event) -> bool:
-    """A person sits in this reviewer's seat; in runs of before, that counted from the debate on."""
+    """A person sits in this reviewer's seat; in older runs, this counts only from the debate on."""
     return _memory(scope).revision > 1 and seats.is_taken(me, scope, event)
 
 
 def keep_word(me: str, scope: CallbackContext, event: Event) -> None:
-    """Store what a person says in a reviewer's seat as that reviewer's first review."""
+    """Store a person's turn in a reviewer's seat as that reviewer's first review."""
     memory = _memory(scope)
     position = drop_unknown_names(seats.parse_turn(event.data, memory.names()), memory.names())
     _place(
@@ -197,7 +197,7 @@ def miss_review(me: str, scope: CallbackContext, event: Event) -> None:
 
 
 def _place(memory: ReviewMemory, utterance: Utterance) -> None:
-    """Add a first review: in the order of the reviewers, not in that of finishing."""
+    """Add a first review, in the order of the reviewers rather than of completion."""
     later = sum(one.speaker > utterance.speaker for one in memory.transcript)
     if later and memory.revision > 1:
         memory.transcript.insert(len(memory.transcript) - later, utterance)
@@ -206,7 +206,7 @@ def _place(memory: ReviewMemory, utterance: Utterance) -> None:
 
 
 def add_comment(memory: ReviewMemory, comment: LineComment, *, by: str) -> None:
-    """Keep a comment on a line of a candidate's newest version, once."""
+    """Store a comment on a line of a candidate's newest version, without duplicates."""
     found = memory.candidates.get(comment.candidate)
     version = found.latest if found else None
     if version is None or comment.path not in {file.path for file in version.files}:
@@ -217,7 +217,7 @@ def add_comment(memory: ReviewMemory, comment: LineComment, *, by: str) -> None:
 
 
 def take_comments(memory: ReviewMemory) -> None:
-    """Keep the comments that reviewers made in the debate that has ended."""
+    """Store the comments that reviewers made in the finished debate."""
     first, debate = len(memory.consensuses) < 2, memory.debate.number
     for utterance in memory.transcript:
         if utterance.position and (first or utterance.debate == debate):
@@ -226,7 +226,7 @@ def take_comments(memory: ReviewMemory) -> None:
 
 
 def send_comments(memory: ReviewMemory) -> None:
-    """Send the coders who revise now the open comments on their files."""
+    """Send the open comments on their files to the coders who revise next."""
     for place, comment in enumerate(memory.comments):
         if not comment.sent and comment.candidate in memory.targets:
             memory.comments[place] = comment.model_copy(update={'sent': memory.revision_count})

@@ -1,4 +1,4 @@
-"""What a parallel review remembers."""
+"""The memory of a parallel review."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ class Choice(FrozenModel):
 
 
 class Comment(LineComment):
-    """A comment on a line, on its way to the coder."""
+    """A line comment, with the revision that it was sent for."""
 
     version: int
-    """The version it is about."""
+    """The version it refers to."""
     by: str = ''
-    """The reviewer who made it; '' is a person."""
+    """The reviewer who made it; '' for a person."""
     sent: int = 0
-    """The revision in which its coder was asked to heed it; 0 is none yet."""
+    """The revision for which it was sent to its coder; 0 if not sent yet."""
 
     @property
     def is_unheeded(self) -> bool:
-        """Whether a person made it, and its coder has not been asked to heed it."""
+        """Whether a person made it and it has not been sent to its coder."""
         return not self.by and not self.sent
 
     @property
     def line_text(self) -> str:
-        """Where it is and what it says, on one line."""
+        """Its location and text, on one line."""
         return f'{self.candidate}, version {self.version}, {self.path}, line {self.line}: {self.text}'
 
 
@@ -46,14 +46,14 @@ class ReviewMemory(ContestMemory, DebateMemory):
     strategy: str = ''
     """What to do after the debate: `APPROVE`, `REVISE_BEST` or `REVISE_ALL`; see `default`."""
     default: bool = False
-    """Whether nobody named a strategy, so the best is revised."""
+    """Whether nobody named a strategy, so that the best is revised by default."""
     exhibits: dict[str, CandidateSummary] = Field(default_factory=dict)
     subjects: tuple[str, ...] = ()
-    """The candidates that the reviewers judge, or judged last."""
+    """The candidates under review, or last reviewed."""
     standings: tuple[Ranking, ...] = ()
     choices: list[Choice] = Field(default_factory=list)
     targets: tuple[str, ...] = ()
-    """Who revises next."""
+    """The coders who revise next."""
     revision_count: int = 0
     max_revisions: int = 0
     plan: MergePlan | None = None
@@ -65,12 +65,12 @@ class ReviewMemory(ContestMemory, DebateMemory):
     refusals: list[str] = Field(default_factory=list)
     """Approvals rejected by the rules, and why."""
     comments: list[Comment] = Field(default_factory=list)
-    """On lines of candidates' files, in the order in which they were made."""
+    """Comments on lines of candidates' files, oldest first."""
     approved: bool = False
     result: str = ''
     """The delivered candidate; its last version has the version number and snapshot."""
     outcome: str = ''
-    """How it ended, in a few sentences."""
+    """The outcome, in a few sentences."""
 
     @property
     def best(self) -> str:
@@ -81,11 +81,11 @@ class ReviewMemory(ContestMemory, DebateMemory):
 
     @property
     def approved_candidate(self) -> str:
-        """The candidate that reviewers name as best, all rank first, or alone judged; '' if there is none."""
+        """The approved candidate: named as best, ranked first by all, or the only one reviewed; '' if none."""
         consensus = self.consensus
         if consensus is None or consensus.best:
             return consensus.best if consensus else ''
-        alone = self.transcript[-1:] if self.revision > 3 else []  # The only reviewer holds no debate.
+        alone = self.transcript[-1:] if self.revision > 3 else []  # A sole reviewer holds no debate.
         rankings = [
             utterance.position.ranking
             for utterance in self.current_utterances() or alone
@@ -98,14 +98,14 @@ class ReviewMemory(ContestMemory, DebateMemory):
 
     @property
     def other_approval(self) -> str:
-        """Why an approval is not one of the best: reviewers approved another, or named none of several."""
+        """Why an approval does not apply to the best: it names another candidate, or none of several."""
         approved = self.approved_candidate
         if not approved and self.revision > 3 and len(self.subjects) > 1:
             return 'the reviewers did not say which one they approve'
         return f'the reviewers approved {approved}' if approved not in ('', self.best) else ''
 
     def open_comments(self, candidate: str, *, human: bool = False) -> list[Comment]:
-        """Comments that its coder has not been sent yet; only those of people with `human`."""
+        """Return comments not yet sent to the coder; with `human`, only those made by people."""
         mine = (one for one in self.comments if one.candidate == candidate and not one.sent)
         return [one for one in mine if not (human and one.by)]
 
@@ -114,7 +114,7 @@ class ReviewMemory(ContestMemory, DebateMemory):
         return self.in_play()
 
     def rankings(self, reviewers: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Each reviewer's latest ranking, or only its best candidate if it gave none."""
+        """Return each reviewer's latest ranking, or just its best candidate if it gave none."""
         found: dict[str, tuple[str, ...]] = {}
         for utterance in self.transcript:
             position = utterance.position

@@ -39,7 +39,7 @@ TIMES: dict[str, Any] = {'group': 'Time-outs and failures'}
 
 
 class ReviewParameters(Form):
-    """Who takes part, how long it may last, and by which rules."""
+    """Participants, limits and rules."""
 
     task: str = task_field(
         'Task',
@@ -191,7 +191,7 @@ class ReviewParameters(Form):
 
 
 class ChooseInput(BaseModel):
-    """Which implementation a person chooses."""
+    """The implementation that a person chooses."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -200,7 +200,7 @@ class ChooseInput(BaseModel):
 
 
 class TakeFilesInput(BaseModel):
-    """Which files a person takes over into the best implementation."""
+    """The files that a person merges into the best implementation."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -211,7 +211,7 @@ class TakeFilesInput(BaseModel):
 
 
 class ResolveInput(BaseModel):
-    """Whose file each path in conflict is to be."""
+    """The coder whose file to use, for each path in conflict."""
 
     model_config = ConfigDict(extra='forbid')
 

@@ -1,4 +1,4 @@
-"""Parallel review: coders work side by side, reviewers debate, the best is revised until approved."""
+"""Parallel review: coders work in parallel, reviewers debate, and the best is revised until approved."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PHASES = (
     'preparing', 'implementing', 'consolidating', 'reviewing', 'debating', 'choosing', 'picking', 'iterating',
     'revising', 'gathering', 'final_review', 'weighing',
 )  # fmt: skip
-"""The outermost states of a run at work."""
+"""The top-level states of a run that has not ended."""
 
 
 CONCLUSIONS = {'verdict', 'best', 'text', 'changes', 'rests_on'}
@@ -45,10 +45,10 @@ CONCLUSIONS = {'verdict', 'best', 'text', 'changes', 'rests_on'}
 
 
 class ParallelReview(Pattern):
-    """Coders implement one task side by side; reviewers debate; it is revised until they approve."""
+    """Coders implement one task in parallel, reviewers debate, and the best is revised until they approve."""
 
     class Parameters(ReviewParameters):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
     Memory = ReviewMemory
     family = 'Parallel'
@@ -141,7 +141,7 @@ class ParallelReview(Pattern):
         return memory
 
     def facts(self, memory: ReviewMemory) -> dict[str, Any]:
-        """What the reviewers' tools know: the versions of each candidate, and what runs its tests."""
+        """Facts for the reviewers' tools: the versions of each candidate, and the test command."""
         versions = {
             name: [version.snapshot for version in found.versions]
             for name, found in memory.candidates.items()
@@ -164,7 +164,7 @@ class ParallelReview(Pattern):
         )
 
     async def gather(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
-        """Read the coders' work for the reviewers, and copy it into their folders."""
+        """Collect the coders' work for the reviewers, and copy it into their folders."""
         found = await collect.collect_summaries(memory, activity)
         if not self._has_tools:
             return found
@@ -182,20 +182,20 @@ class ParallelReview(Pattern):
         return bool(len(memory.in_play()) >= self.parameters.survivors)
 
     def is_reviewed(self, memory: ReviewMemory, event: Event) -> bool:
-        """The only reviewer has given a review."""
+        """The sole reviewer has given a review."""
         return any(utterance.position for utterance in memory.transcript)
 
     def concerns_all(self, memory: ReviewMemory, event: Event) -> bool:
-        """All will be revised, or there is only one: there is nothing to pick."""
+        """There is nothing to pick: all candidates will be revised, or only one is left."""
         return memory.strategy == 'REVISE_ALL' or len(memory.in_play()) == 1
 
     def may_merge(self, memory: ReviewMemory, event: Event) -> bool:
-        """Files are to be taken over, there are others to take them from, and nothing is approved."""
+        """Files are to be merged, there are others to take them from, and nothing is approved."""
         wanted = self.parameters.merge == 'files' and memory.plan is None
         return wanted and memory.strategy != 'APPROVE' and len(memory.in_play()) > 1
 
     def needs_pick(self, memory: ReviewMemory, event: Event) -> bool:
-        """What was approved is one of several, and none was picked yet."""
+        """The reviewers approved, and no best candidate has been picked yet."""
         return memory.strategy == 'APPROVE' and not memory.best
 
     def is_candidate(self, memory: ReviewMemory, event: Event) -> bool:
@@ -203,7 +203,7 @@ class ParallelReview(Pattern):
         return event.data.get('candidate') in memory.in_play()
 
     def wants_approval(self, memory: ReviewMemory, event: Event) -> bool:
-        """The reviewers approve together, and not by a synthesis."""
+        """The reviewers agreed to approve; a synthesis does not count."""
         consensus = memory.consensus
         return (
             consensus is not None
@@ -230,27 +230,27 @@ class ParallelReview(Pattern):
         return plan is not None and not plan_problem(plan, memory.candidates)
 
     def is_line(self, memory: ReviewMemory, event: Event) -> bool:
-        """The file is one of the newest version of a candidate."""
+        """The file is part of a candidate's newest version."""
         found = memory.candidates.get(str(event.data.get('candidate')))
         version = found.latest if found else None
         return version is not None and event.data.get('path') in {file.path for file in version.files}
 
     def has_plan(self, memory: ReviewMemory, event: Event) -> bool:
-        """There are files to take, and nothing is wrong with the list."""
+        """There are files to take, and the list is valid."""
         return memory.plan is not None and bool(memory.plan.files) and not memory.plan_problem
 
     def is_open(self, memory: ReviewMemory, event: Event) -> bool:
-        """There are conflicts that are not settled."""
+        """There are unsettled conflicts."""
         return bool(memory.file_conflicts) and not memory.taken
 
     def settles(self, memory: ReviewMemory, event: Event) -> bool:
-        """Each conflict is settled by one of the candidates it is between."""
+        """Each conflict is settled in favour of one of its candidates."""
         return are_answers(event.data.get('files'), memory.file_conflicts)
 
     # -- actions
 
     def keep_exhibits(self, memory: ReviewMemory, event: Event) -> None:
-        """Show the collected work to the reviewers."""
+        """Store the collected work for the reviewers."""
         for item in event.data['exhibits']:
             exhibit = CandidateSummary.model_validate(item)
             memory.exhibits[exhibit.coder] = exhibit
@@ -260,7 +260,7 @@ class ParallelReview(Pattern):
             memory.subjects = revised if memory.consensuses else names
 
     def take_review(self, memory: ReviewMemory, event: Event) -> None:
-        """The only reviewer decides: its first review replaces a debate."""
+        """Let the sole reviewer decide: its first review replaces a debate."""
         memory.debate.number = 1
         utterance = memory.transcript[-1]
         position = utterance.position
@@ -306,11 +306,11 @@ class ParallelReview(Pattern):
             self._choose(memory, memory.standings[0].coder, 'ranking', '')
 
     def take_choice(self, memory: ReviewMemory, event: Event) -> None:
-        """Take a person's choice."""
+        """Apply a person's choice."""
         self._choose(memory, event.data['candidate'], 'person', str(event.data.get('why', '')))
 
     def take_model_choice(self, memory: ReviewMemory, event: Event) -> None:
-        """Take a model's choice; if it names nobody, the ranking decides."""
+        """Apply a model's choice; if it names no candidate in play, pick by rule."""
         choice = Choice.model_validate(event.data['output'])
         if choice.candidate in memory.in_play():
             self._choose(memory, choice.candidate, 'model', choice.why)
@@ -331,16 +331,16 @@ class ParallelReview(Pattern):
             self._settle(memory, resolve_by_rank(memory.file_conflicts, order), 'ranked')
 
     def lose_plan(self, memory: ReviewMemory, event: Event) -> None:
-        """Listing or copying the files failed: the best stays as it is."""
+        """Record that listing or copying the files failed; the best stays as it is."""
         memory.plan = memory.plan or MergePlan()
         memory.plan_problem = str(event.data.get('error') or 'it could not be merged')
 
     def take_comment(self, memory: ReviewMemory, event: Event) -> None:
-        """Keep a person's comment for the coder."""
+        """Store a person's comment for the coder."""
         chart.add_comment(memory, LineComment.model_validate(dict(event.data)), by='')
 
     def take_answers(self, memory: ReviewMemory, event: Event) -> None:
-        """Settle the conflicts as a person says."""
+        """Settle the conflicts with a person's answers."""
         self._settle(memory, dict(event.data['files']), 'person')
 
     def keep_merged(self, memory: ReviewMemory, event: Event) -> None:
@@ -360,16 +360,16 @@ class ParallelReview(Pattern):
             memory.targets = (memory.best,)
 
     def send_back(self, memory: ReviewMemory, event: Event) -> None:
-        """Count the revision once, when it begins; those who revise get the comments on their files."""
+        """Count the revision as it begins, and send its coders the comments on their files."""
         memory.revision_count += 1
         chart.send_comments(memory)
 
     def approve(self, memory: ReviewMemory, event: Event) -> None:
-        """Approve: the reviewers agree and the tests confirm it."""
+        """Record the approval: the reviewers agree and the tests confirm it."""
         memory.approved = True
 
     def deliver(self, memory: ReviewMemory, event: Event) -> None:
-        """Record how it ended."""
+        """Deliver the best candidate, and record the outcome."""
         if not memory.best:
             order = rank_candidates(memory.candidates, memory.rankings(self.reviewers))
             self._choose(memory, order[0].coder, 'ranking', '')
@@ -481,7 +481,7 @@ class ParallelReview(Pattern):
 
     @property
     def _has_tools(self) -> bool:
-        """Whether the reviewers' models are more than such as only write."""
+        """Whether the reviewers' models can use tools rather than only write text."""
         return bool(self.parameters.answers == 'record')
 
     def _debate_config(self, phase: Phase, rounds: int) -> DebateConfig:

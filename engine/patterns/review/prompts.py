@@ -28,7 +28,7 @@ def reviewer(name: str, *, tools: bool) -> Role:
 
 
 def revise(coder: str, memory: ReviewMemory) -> str:
-    """A coder's task when its work came back."""
+    """Return a coder's task in a revision."""
     candidate, consensus = memory.candidates[coder], memory.consensus
     version = candidate.latest
     assert version is not None
@@ -67,19 +67,19 @@ def _list_comments(comments: Iterable[Comment]) -> str:
 
 
 def revision_demands(coder: str, memory: ReviewMemory) -> tuple[str, ...]:
-    """What a coder's revision has to meet: the demands, and the comments on its lines."""
+    """Return what a coder's revision must address: the demands, and the comments sent to it."""
     due = (one for one in memory.comments if one.candidate == coder and _is_due(one, memory))
     return (*demands(memory), *(f'{one.path}, line {one.line}: {one.text}' for one in due))
 
 
 def demands(memory: ReviewMemory) -> tuple[str, ...]:
-    """A revision's demands: those of the last debate, and the reasons an approval was rejected."""
+    """Return a revision's demands: those of the last debate, and why an approval was last rejected."""
     changes = memory.consensus.changes if memory.consensus else ()
     return tuple(dict.fromkeys([*changes, *memory.refusals[-1:]]))
 
 
 def brief(memory: ReviewMemory, first: bool, *, tools: bool = False) -> str:
-    """What a debate is about: the task, the tests and, on first sight, the files."""
+    """Describe the subject of a debate: the task, the test results and, on a first turn, the files."""
     asked = demands(memory) if memory.revision_count else ()
     parts = [
         f'Task:\n{memory.task}',
@@ -101,7 +101,7 @@ def brief(memory: ReviewMemory, first: bool, *, tools: bool = False) -> str:
 
 
 def review(memory: ReviewMemory, *, words_only: bool) -> str:
-    """The task of the first review."""
+    """Return the task of the first review."""
     count = len(memory.in_play())
     return '\n\n'.join(
         [
@@ -116,7 +116,7 @@ def review(memory: ReviewMemory, *, words_only: bool) -> str:
 
 
 def choose(memory: ReviewMemory) -> str:
-    """The task of the model that picks the best."""
+    """Return the task of the model that picks the best."""
     return '\n\n'.join(
         [
             'Pick the best of these implementations, by what the reviewers say and what the tests show. '
@@ -128,7 +128,7 @@ def choose(memory: ReviewMemory) -> str:
 
 
 def plan(memory: ReviewMemory) -> str:
-    """The task of the model that lists the files to take."""
+    """Return the task of the model that lists the files to take."""
     return '\n\n'.join(
         [
             f'{memory.best} goes on. Say which files of the others should be taken into its folder, as they '

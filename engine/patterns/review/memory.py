@@ -81,7 +81,7 @@ class ReviewMemory(ContestMemory, DebateMemory):
 
     @property
     def approved_candidate(self) -> str:
-        """The approved candidate: named as best, ranked first by all, or the only one reviewed; '' if none."""
+        """The approved candidate: named as best, ranked first by all, or the only one reviewed, else ''."""
         consensus = self.consensus
         if consensus is None or consensus.best:
             return consensus.best if consensus else ''

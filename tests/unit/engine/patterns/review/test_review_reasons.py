@@ -59,7 +59,7 @@ async def test_a_refused_settlement_says_why():
         await here.send(run, 'take_files', data=plan(('extra.py', 'coder3'), ('extra.py', 'coder2')))
         await wait_for_state(here, run, 'merging.resolving')
         told = await refusal(here, run, 'resolve', files={'extra.py': 'coder1'})
-    assert 'settles is false: Each conflict is settled by one of the candidates' in told
+    assert 'settles is false: Each conflict is settled in favour of one of its candidates' in told
     assert "'extra.py': 'coder1'" in told
 
 

@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from engine.statechart.run_state import RunState
 
 MAX_CACHED = 10_000
-"""The most decisions a chart caches; beyond that, the cache is cleared."""
+"""Maximum number of decisions a chart caches; when it is reached, the cache is cleared."""
 MAX_MOVES = 100
-"""The most moves one event may cause; more means a loop of edges without an event."""
+"""Maximum number of moves one event may cause; more means a loop of edges without an event."""
 
-# An event that no active state takes is answered by an empty list, not by a log line.
+# If no active state accepts an event, `fire` returns an empty list; the library must not log it, too.
 logging.getLogger('transitions').setLevel(logging.ERROR)
 
 
 @quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Microstep:
-    """One step decided by the chart: a transition without number and time."""
+    """One step decided by the chart: a transition without a number and a time."""
 
     event: Event
     raised: bool
@@ -54,7 +54,7 @@ class Microstep:
 
 
 class Chart:
-    """The states and transitions of a pattern. Holds no run: runs with equal charts share one."""
+    """The states and transitions of a pattern. It holds no run data: runs with equal charts share one."""
 
     def __init__(self, pattern: Pattern) -> None:
         self.shape: Shape = build_shape(pattern)
@@ -76,7 +76,7 @@ class Chart:
         self._always = sorted(always, key=lambda path: (-path.count('.'), path))
         """Sources of edges without an event, innermost first."""
         self._taken: dict[tuple[StatePath, ...], tuple[str, ...]] = {}
-        """Cached answers of `takes`."""
+        """Cached results of `enabled_events`."""
         self._children: dict[str, list[StatePath]] = {}
         for state in self.shape.states:
             self._children.setdefault(state.parent, []).append(state.path)
@@ -84,10 +84,16 @@ class Chart:
     def fire(
         self, active: tuple[StatePath, ...], state: RunState, event: Event, *, kept: Event | None = None
     ) -> list[Microstep]:
-        """Decide what `event` does, with all immediate consequences; `kept` is the event without times.
+        """Return the moves that `event` causes, immediate consequences included.
 
-        Actions run here and write `state`. The first move answers the event; the others (`raised`) are
-        completed composites and edges without an event. Returns an empty list if nothing matches.
+        Actions run here and write `state`. The first move responds to the event; the others (`raised`) are
+        due to completed composites and edges without an event. The list is empty if nothing matches.
+
+        Args:
+            active: the active states.
+            state: the run's data.
+            event: the event.
+            kept: the event as journaled, without times.
 
         Raises:
             PatternError: a guard or an action raised, or the edges without an event form an endless loop.
@@ -113,7 +119,7 @@ class Chart:
         )
 
     def unmet(self, active: tuple[StatePath, ...], state: RunState, event: Event) -> tuple[GuardResult, ...]:
-        """The guards that keep the chart from taking an event that it refuses."""
+        """Return the guards because of which the chart rejects an event."""
         if event.name not in self.enabled_events(active):
             return ()
         cursor = DecisionContext(state, event, active)
@@ -121,7 +127,7 @@ class Chart:
         return tuple(guard for guard in cursor.guards if guard.value != guard.wanted)
 
     def activity(self, path: StatePath, state: RunState) -> Callable[[Any], Awaitable[Any]]:
-        """The work that the state at `path` invokes, ready to be called with an `Activity`."""
+        """Return the work that the state at `path` invokes, ready to be called with an `Activity`."""
         work = self._invokes[path]
         if isinstance(work, str):
             return partial(getattr(state.pattern, work), state.copy_memory())
@@ -130,7 +136,7 @@ class Chart:
         return partial(work, state.copy_memory())
 
     def enabled_events(self, active: tuple[StatePath, ...]) -> tuple[str, ...]:
-        """The names of the events for which some active state has an edge."""
+        """Return the names of the events for which some active state has an edge."""
         known = self._taken.get(active)
         if known is None:
             if len(self._taken) >= MAX_CACHED:
@@ -150,7 +156,7 @@ class Chart:
         return None
 
     def _completions(self, move: Microstep) -> list[tuple[str, StatePath]]:
-        """The composites completed by the move, innermost first, each with the event it raises."""
+        """Return the composites completed by the move, innermost first, each with the event it raises."""
         found: dict[StatePath, str] = {}
         for path in move.entered:
             parent = self.states[path].parent
@@ -166,7 +172,7 @@ class Chart:
         return [(outcome, path) for path, outcome in found.items()]
 
     def _outcome(self, path: StatePath, active: tuple[StatePath, ...]) -> str | None:
-        """How the composite at `path` ended, or None while it has not."""
+        """Return how the composite at `path` ended, or None while it has not."""
         state = self.states[path]
         if state.kind == 'parallel':
             ended = all(self._outcome(child, active) for child in self._children[path])
@@ -183,7 +189,7 @@ class Chart:
     def _fire(
         self, active: tuple[StatePath, ...], state: RunState, event: Event, kept: Event | None = None
     ) -> Microstep | None:
-        """One move; looked up if the same guards gave the same answers before."""
+        """Return one move; looked up if the same guards gave the same answers before."""
         if event.name not in self._triggers or (event.at and event.at not in self.states):
             return None
         key = (active, event.name, event.at)
@@ -217,13 +223,13 @@ class Chart:
 
 
 def _reason(path: StatePath, state: RunState, event: Event) -> str:
-    """Why the composite at `path` failed."""
+    """Return why the composite at `path` failed."""
     agent = state.agents.get(path)
     return (agent.problem if agent else '') or str(event.data.get('error') or f'{path} failed')
 
 
 def _bare(event: Event) -> Event:
-    """A consequence as journaled: the data of its cause is in the previous step."""
+    """Return a consequence as journaled: without the data of its cause, which is in the previous step."""
     data = {'error': event.data['error']} if event.name == 'failed' else {}
     return Event(name=event.name, at=event.at, data=data)
 
@@ -244,8 +250,7 @@ class _Transition(NestedTransition):
         cursor: DecisionContext = event_data.model
         scope = list(event_data.machine.prefix_path)
         source = _join(scope, self.source)
-        # The library asks every region, even those that an earlier region's transition has left along with
-        # all of them.
+        # The library tries every region, even if an earlier region's transition has left all of them.
         if not _is_addressed(cursor.event, source) or not is_active(StatePath(source), tuple(cursor.active)):
             return False
         cursor.here = parent_of(source)
@@ -255,13 +260,13 @@ class _Transition(NestedTransition):
         return True
 
     def _final_check(self, *args: Any) -> tuple[list[Any], bool]:
-        # `_completed` decides what is done. The library's own check fails when a region continues after its
-        # last sibling has ended: it takes the child it saw last for the state of all of them.
+        # `_completions` decides what is done. The library's own check fails when a region continues after its
+        # last sibling has ended: it mistakes the state of the last child it saw for that of all.
         return [], False
 
 
 class _State(NestedState):
-    """A state that accepts our own keys; `shape_builder` reads them from the pattern's lists."""
+    """A state that accepts our additional keys; `shape_builder` reads them from the pattern's lists."""
 
     separator = '.'
 

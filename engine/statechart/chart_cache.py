@@ -1,4 +1,4 @@
-"""Builds charts, and finds the parameters a chart depends on: those its definition reads."""
+"""Chart builder: builds charts, and finds the parameters a chart depends on: those its definition reads."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def build_chart(workflow: Pattern) -> tuple[Chart, frozenset[str]]:
-    """The validated chart of a pattern, and the parameter fields it depends on.
+    """Return the validated chart of a pattern, and the parameter fields it depends on.
 
-    Patterns with equal values in these fields have equal charts. A chart that keeps the pattern or its
-    parameters may read any of them later, so it depends on all.
+    Patterns with equal values in these fields have equal charts. A chart that holds on to the
+    pattern or its parameters may read any of them later, so it depends on all.
 
     Raises:
         PatternError: a mistake in its states or transitions.
@@ -40,7 +40,7 @@ def build_chart(workflow: Pattern) -> tuple[Chart, frozenset[str]]:
 
 
 def _watch(parameters: BaseModel, names: set[str]) -> BaseModel:
-    """A copy of `parameters` that adds the name of every field read to `names`."""
+    """Return a copy of `parameters` that adds the name of every field read to `names`."""
     model = type(parameters)
     fields = model.model_fields.keys()
     more = bool(model.__private_attributes__) or model.model_config.get('extra') == 'allow'

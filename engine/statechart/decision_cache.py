@@ -1,4 +1,4 @@
-"""Caches decisions as trees: which callbacks are asked, and where each answer leads."""
+"""Decision cache: decisions as trees of the callbacks to call, branching on their answers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CallbackContext:
-    """A callback's place in the chart, and the run's data: for functions shared by several states.
+    """A callback's place in the chart, and the run's data; for functions that several states share.
 
     A plain function is called like a pattern's method without `self`: `(memory, event)`, or for work
-    `(memory, activity)`. One whose first parameter is annotated with this class gets it in place of memory.
+    `(memory, activity)`. If its first parameter is annotated with this class, it gets this instead of memory.
     """
 
     pattern: Pattern
@@ -30,10 +30,10 @@ class CallbackContext:
 
 
 def needs_context(function: Callable[..., Any]) -> bool:
-    """Whether a plain function asks for a `CallbackContext` in place of memory."""
+    """Whether a plain function expects a `CallbackContext` instead of memory."""
     try:
         first = next(iter(inspect.signature(function).parameters.values()), None)
-    except ValueError:  # Built in: it has no signature.
+    except ValueError:  # A built-in without a signature.
         return False
     return first is not None and first.annotation in (CallbackContext, CallbackContext.__name__)
 
@@ -46,7 +46,7 @@ class CallbackRef:
     call: Callable[[Any, Event], Any] | None
     """A plain function; None for the pattern's method `name`."""
     in_context: bool
-    """Whether the function gets a `CallbackContext` in place of memory."""
+    """Whether the function gets a `CallbackContext` instead of memory."""
     path: StatePath
     source: StatePath = StatePath('')
     dest: str = ''
@@ -66,10 +66,10 @@ class DecisionOutcome:
 
 @dataclass(slots=True)
 class DecisionNode:
-    """A decision tree: what is asked next, and where each answer leads.
+    """A decision tree: the next callback, and a branch for each answer.
 
-    The library's resolution of nested states depends only on the active states, the event and the guards'
-    answers. So the library finds each path once; from then on it is followed here.
+    How the library resolves nested states depends only on the active states, the event and the guards'
+    answers. So the library finds each path only once; after that it is followed here.
     """
 
     callback_ref: CallbackRef | None = None
@@ -77,7 +77,7 @@ class DecisionNode:
     end: DecisionOutcome | None = None
 
     def follow(self, cursor: DecisionContext) -> DecisionOutcome | None:
-        """Follow the known path; None if it is not known to the end."""
+        """Follow the known path; return None if it is not known to its end."""
         node = self
         while node.end is None:
             if node.callback_ref is None:
@@ -98,7 +98,7 @@ class DecisionNode:
 
 
 def _leaves(state: Any) -> Iterator[StatePath]:
-    """The library's states, which are nested lists for nested parallel states."""
+    """Flatten the library's states: nested lists for nested parallel states."""
     if isinstance(state, list):
         for item in state:
             yield from _leaves(item)
@@ -107,7 +107,7 @@ def _leaves(state: Any) -> Iterator[StatePath]:
 
 
 class DecisionContext:
-    """The library's model: the state of one decision, and the callbacks it met."""
+    """The library's model: the state of one decision, and the callbacks it has reached."""
 
     def __init__(self, state: RunState, event: Event, active: tuple[StatePath, ...]) -> None:
         self.run_state, self.event = state, event
@@ -117,7 +117,7 @@ class DecisionContext:
         """The state whose callbacks are being called; for a transition, the one that contains its source."""
         self.answers: list[tuple[CallbackRef, bool]] = []
         self.replay = 0
-        """How many steps were already taken and must not be repeated."""
+        """How many callbacks have already been called and must not be called again."""
         self._replayed = 0
         self.left: list[StatePath] = []
         self.entered: list[StatePath] = []
@@ -130,7 +130,7 @@ class DecisionContext:
         return list(_leaves(self.state))
 
     def ask(self, callback: CallbackRef) -> bool:
-        """Evaluate a guard or run an action; during a replay, repeat its earlier answer."""
+        """Evaluate a guard or run an action; during a replay, return its earlier answer."""
         if self._replayed < self.replay:
             self._replayed += 1
             return self.answers[self._replayed - 1][1]

@@ -1,4 +1,4 @@
-"""PatternDefinition: a pattern class's declarations, from which its chart is checked and drawn."""
+"""PatternDefinition: a pattern class's declarations, from which its chart is validated and drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds edges and final states, as mappings for `transitions`."""
+"""Edges and final states, as mappings for `transitions`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def edge(  # noqa: PLR0913  (all but three have defaults)
     before: Any = None,
     after: Any = None,
 ) -> dict[str, Any]:
-    """An edge, without keys that are not given; one with no `dest` is internal."""
+    """Return an edge, without the keys not given; one without a `dest` is internal."""
     more = {'conditions': conditions, 'unless': unless, 'before': before, 'after': after}
     return {
         'trigger': trigger,
@@ -34,5 +34,5 @@ def edge(  # noqa: PLR0913  (all but three have defaults)
 def failure_edges(
     source: str | list[str], dest: str, *, before: Any = None, after: Any = None
 ) -> list[dict[str, Any]]:
-    """The edges for work that failed and for work that timed out."""
+    """Return the edges for work that failed and for work that timed out."""
     return [edge(trigger, source, dest, before=before, after=after) for trigger in ('failed', 'expired')]

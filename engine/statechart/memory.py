@@ -1,4 +1,4 @@
-"""Memory that logs its own changes, so that a step costs what it changes and not what it holds."""
+"""Memory: logs its own changes, so that the cost of a step depends on the changes, not on the size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.records import Change
 from engine.records.json_pointer import escape_token
 
 Capture = Callable[[Any], Callable[[], Any]]
-"""Returns a function that later copies the value as it is now."""
+"""Returns a function that copies the value later, as it is now."""
 
 
 class MemoryMisuse(TypeError):
@@ -25,7 +25,7 @@ class MemoryMisuse(TypeError):
 
 
 class ChangeLog:
-    """Collects the changes to one run's data while open; refuses them otherwise."""
+    """Collects the changes to one run's data while open; rejects them otherwise."""
 
     __slots__ = ('changes', 'open')
 
@@ -40,7 +40,7 @@ class ChangeLog:
         self.changes.append(Change(op=op, path=path, value=to_jsonable_python(value)))
 
     def drain(self) -> tuple[Change, ...]:
-        """The changes since the last call."""
+        """Return the changes since the last call."""
         changes, self.changes = tuple(self.changes), []
         return changes
 
@@ -59,13 +59,13 @@ class ChangeSink(Protocol):
 class Memory(BaseModel):
     """Base class of a run's memory.
 
-    Fields hold scalars, frozen records, tuples of these, pydantic models (other `Memory` objects are such),
-    and lists and dicts of all of these. Mutable values are copied when put into memory: change them there.
+    Fields hold scalars, frozen records, tuples of these, pydantic models (including other `Memory` objects),
+    and lists and dicts of all of these. Mutable values are copied when put into memory: change the copies.
     """
 
     model_config = ConfigDict(extra='forbid', validate_assignment=True)
 
-    # Unannotated, so that tools that read annotations as fields (LangGraph does) find only the fields.
+    # Not annotated, so that tools that treat annotations as fields (such as LangGraph) find only the fields.
     _log = PrivateAttr(None)
     _at = PrivateAttr('')
 
@@ -76,7 +76,7 @@ class Memory(BaseModel):
         self._log, self._at = log, at
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # Not by name: pydantic takes 40 times as long to look these up.
+        # Not `self._log`: pydantic takes 40 times as long to look it up.
         private = self.__pydantic_private__
         log: ChangeSink | None = private['_log'] if private else None
         if private is None or log is None or name in ('_log', '_at'):
@@ -99,14 +99,14 @@ class Memory(BaseModel):
         super().__delattr__(name)
 
     def detached_copy(self) -> Self:
-        """A copy independent of any run: writes to it affect nothing else."""
+        """Return a copy independent of any run: writes to it affect nothing else."""
         return type(self).model_validate(to_jsonable_python(self))
 
 
 def track(value: Any, log: ChangeSink, path: str) -> Any:
     """Make changes to `value` appear in `log` and return it. Raises `MemoryMisuse`."""
     if isinstance(value, Memory):
-        # A value stored in two places would report the changes of both as those of one.
+        # A value stored in two places would log the changes of both under one path.
         value = value if value._log is None else value.detached_copy()
         value.attach(log, path)
         return value
@@ -122,7 +122,7 @@ def track(value: Any, log: ChangeSink, path: str) -> Any:
 
 
 def _tracked_copy(value: BaseModel) -> Memory:
-    """A copy of a plain model that can be attached."""
+    """Return a copy of a plain model that can be attached."""
     cls = _tracked_class(type(value))
     made = cls.__new__(cls)
     object.__setattr__(made, '__dict__', dict(value.__dict__))
@@ -135,11 +135,11 @@ def _tracked_copy(value: BaseModel) -> Memory:
 
 @lru_cache(maxsize=1_000)
 def _tracked_class(cls: type[BaseModel]) -> type[Memory]:
-    """A subclass of a plain model whose instances log their changes."""
+    """Return a subclass of a plain model whose instances log their changes."""
     config = ConfigDict(**{**cls.model_config, 'validate_assignment': True})
 
     def equal(one: BaseModel, other: object) -> bool:
-        """As for the plain class: equal fields of equal classes."""
+        """Compare as the plain class does: equal fields of equal classes."""
         return isinstance(other, BaseModel) and (
             (_plain_class(one), one.__dict__) == (_plain_class(other), other.__dict__)
         )
@@ -178,7 +178,7 @@ def _changeable(value: Any) -> bool:
 
 
 class Shared:
-    """A list or dict that was handed out: the live one for as long as it only grows."""
+    """A list or dict shared with copies: the live one as long as it only grows."""
 
     __slots__ = ('__weakref__', 'items')
 
@@ -191,7 +191,7 @@ def _changes_inside(value: Any) -> bool:
 
 
 class _ElementSink:
-    """The log of a mutable element of a list: adds the index that the element has when it changes."""
+    """The log of a mutable list element; adds the index that the element has at the time of a change."""
 
     __slots__ = ('_index', '_owner', 'element')
 
@@ -229,7 +229,7 @@ class TrackedList(list[Any]):
             super().append(self._own(item))
 
     def _own(self, item: Any) -> Any:
-        """The item as an element: a tracked copy, if it is mutable."""
+        """Return the item as an element: a tracked copy if it is mutable."""
         if not isinstance(item, (list, dict, BaseModel)) or not _changeable(item):
             return require_frozen(item, self.path)
         log = _ElementSink(self)
@@ -238,7 +238,7 @@ class TrackedList(list[Any]):
         return log.element
 
     def share(self, capture: Capture) -> Callable[[], list[Any]]:
-        """A function that later copies this list as it is now.
+        """Return a function that copies this list later, as it is now.
 
         Nothing is copied until it is called or the list changes, except for mutable elements.
         """
@@ -253,7 +253,7 @@ class TrackedList(list[Any]):
         return lambda: list(islice(shared.items, length))
 
     def _part(self) -> None:
-        """Detach those who were handed this list: it is about to change elsewhere than at its end."""
+        """Give those who share this list a copy: it is about to change in other ways than growing."""
         if self._shared and (shared := self._shared()):
             shared.items = list(self)
         self._shared = None
@@ -266,7 +266,7 @@ class TrackedList(list[Any]):
 
     def extend(self, items: Iterable[Any]) -> None:
         """Append several elements."""
-        for item in list(items):  # A copy: a list may be extended by itself.
+        for item in list(items):  # A copy: a list may be extended with itself.
             self.append(item)
 
     def insert(self, index: SupportsIndex, item: Any) -> None:
@@ -350,7 +350,7 @@ class TrackedDict(dict[Any, Any]):
         self._shared: ref[Shared] | None = None
 
     def share(self, capture: Capture) -> Callable[[], dict[Any, Any]]:
-        """A function that later copies this dict as it is now; mutable values inside are captured now."""
+        """Return a function that copies this dict later, as it is now; captures mutable values now."""
         if self._deep:
             parts = {key: capture(value) for key, value in self.items()}
             return lambda: {key: copy() for key, copy in parts.items()}
@@ -362,7 +362,7 @@ class TrackedDict(dict[Any, Any]):
         return lambda: dict(islice(shared.items.items(), length))
 
     def _part(self) -> None:
-        """Detach those who were handed this dict."""
+        """Give those who share this dict a copy."""
         if self._shared and (shared := self._shared()):
             shared.items = dict(self)
         self._shared = None
@@ -389,7 +389,7 @@ class TrackedDict(dict[Any, Any]):
             self[key] = value
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        """The value of `key`, set to `default` if there was none."""
+        """Return the value of `key`, set to `default` if there was none."""
         if key not in self:
             self[key] = default
         return self[key]

@@ -1,4 +1,4 @@
-"""Lazy copies of memory for activities: a snapshot of the present, copied part by part on access."""
+"""Lazy copies of memory for activities: a snapshot whose parts are copied on first access."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from engine.statechart.memory import Memory, TrackedDict, TrackedList
 
 M = TypeVar('M', bound=Memory)
 FIELDS: Any = BaseModel.__dict__['__dict__']
-"""Access to a model's field values, bypassing a class with a `__dict__` attribute of its own."""
+"""Accesses a model's field values, even if its class overrides `__dict__`."""
 LATER = '_later'
 
 
 def lazy_copy(memory: M) -> M:
-    """A copy of memory independent of any run: writes to it affect nothing else.
+    """Return a copy of memory independent of any run: writes to it affect nothing else.
 
-    Its cost grows with the number of fields, not with their contents: a list or dict is copied on first
-    access, and looks as it did when handed out.
+    Its cost depends on the number of fields, not on their size: a list or dict is copied on first access, as
+    it was when this copy was made.
     """
     now: dict[str, Any] = {}
     later: dict[str, Callable[[], Any]] = {}
@@ -40,7 +40,7 @@ def lazy_copy(memory: M) -> M:
 
 
 def _capture(value: Any) -> Callable[[], Any]:
-    """Capture a value in a list or dict, to be copied later as it is now."""
+    """Capture a value in a list or dict, to be copied later, as it is now."""
     if isinstance(value, (TrackedList, TrackedDict)):
         return value.share(_capture)
     kept = lazy_copy(value) if isinstance(value, Memory) else value
@@ -48,7 +48,7 @@ def _capture(value: Any) -> Callable[[], Any]:
 
 
 def _whole(made: Any) -> None:
-    """Copy all parts not accessed yet: from now on it is an ordinary object of its class."""
+    """Copy all parts not accessed yet, and turn the copy into an ordinary object of its class."""
     later = made.__pydantic_private__.pop(LATER)
     now, cls = FIELDS.__get__(made), type(made).__mro__[1]
     fields: Any = getattr(cls, 'model_fields')  # noqa: B009
@@ -86,12 +86,12 @@ LAZY: dict[str, Any] = {
         for name in ('__setattr__', '__delattr__', '__eq__', '__copy__', '__deepcopy__', '__reduce_ex__')
     },
 }
-"""Additional attributes of a memory class while parts of the copy have not been accessed."""
+"""Additional attributes of a copy's class until all of its parts have been copied."""
 
 
 @lru_cache(maxsize=1_000)
 def _lazy(cls: type[M]) -> type[M]:
-    """A class that looks like `cls`. Not a model of its own: it shares all that pydantic built for `cls`."""
+    """Return a class that looks like `cls`, but is no model: it shares what pydantic built for `cls`."""
     meta: Any = type(cls)
     named = {'__module__': cls.__module__, '__qualname__': cls.__qualname__, '__hash__': cls.__hash__}
     # Bypasses pydantic's metaclass, which would build a schema.

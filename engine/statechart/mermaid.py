@@ -1,4 +1,4 @@
-"""Writes a Shape as a Mermaid state diagram (`stateDiagram-v2`)."""
+"""Mermaid writer: writes a Shape as a state diagram (`stateDiagram-v2`)."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ WORDS = """state note end as direction class classdef style default click href h
 RESERVED = frozenset(WORDS.split())
 """Mermaid's own keywords, which cannot name states."""
 ESCAPED = {ord(sign): f'#{ord(sign)};' for sign in '"#;:<>{}%`&\\'}
-"""Characters with a meaning in Mermaid, as numeric escapes."""
+"""Characters that are special in Mermaid, as numeric escapes."""
 INDENT = '    '
 
 
 def mermaid(shape: Shape, *, folded: bool | Collection[str] = False) -> str:
-    """The chart as Mermaid text, with guards as labels.
-
-    Args:
-        shape: the chart.
-        folded: which states to collapse: all agents, none, or the states at these paths.
+    """Return the chart as Mermaid text, with guards as labels.
 
     Nested states are written inside their parents, the regions of a parallel state with `--` between them. An
     agent nested deeper in a region is always collapsed: Mermaid (11) misreads edges to composites there and
     cannot lay them out. Edges triggered only by the end of a state's work are labelled with their guards
     alone.
+
+    Args:
+        shape: the chart.
+        folded: which states to collapse: all agents, none, or the states at these paths.
     """
     return '\n'.join(['stateDiagram-v2', *_Writer(shape, folded).lines('', INDENT)]) + '\n'
 
 
 def edge_label(edge: EdgeShape) -> str:
-    """The label of an edge: its event, unless that is an end or a start, and its guards."""
+    """Return the label of an edge: its event, unless that is an end or a start, and its guards."""
     guards = ', '.join([*(name.replace('_', ' ') for name in edge.conditions), *map(_negate, edge.unless)])
     if edge.trigger in ('done', 'always', 'start'):
         return guards
@@ -42,7 +42,7 @@ def edge_label(edge: EdgeShape) -> str:
 
 
 NEGATIONS = {'is': 'not', 'has': 'no', 'can': 'cannot', 'may': 'may not', 'must': 'need not'}
-"""What people say instead of a guard's first word if it must not hold."""
+"""The negation of a guard's first word, for guards that must not be met."""
 
 
 def _negate(guard: str) -> str:
@@ -75,7 +75,7 @@ class _Writer:
         self._initial = {'': (shape.initial,)} | {state.path: state.initial for state in seen}
 
     def _between_seen(self, edge: EdgeShape) -> EdgeShape | None:
-        """The edge between the visible states at its ends; None if inside one of them, or the start."""
+        """Return the edge between the visible states at its ends; None if inside one, or the start."""
         source, dest = self._standing_for(edge.source), self._standing_for(edge.dest)
         if not source or (source != edge.source and dest in ('', source)):
             return None
@@ -87,7 +87,7 @@ class _Writer:
         return path
 
     def _home(self, edge: EdgeShape) -> str:
-        """The state in whose block an edge is written: Mermaid requires both ends in the same block."""
+        """Return the state in whose block an edge is written: Mermaid requires both ends in one block."""
         source = self._parents[edge.source]
         within = source == self._parents[edge.dest or edge.source] and source not in self._parallel
         return source if within else ''
@@ -119,7 +119,7 @@ class _Writer:
 
 
 def _ids(paths: Iterable[str]) -> dict[str, str]:
-    """A unique identifier for each state: letters, digits and underscores."""
+    """Return a unique identifier for each state: letters, digits and underscores."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for path in paths:
@@ -133,5 +133,5 @@ def _ids(paths: Iterable[str]) -> dict[str, str]:
 
 def _text(text: str) -> str:
     found = ' '.join(text.split()).translate(ESCAPED)
-    # Mermaid takes any line with these words for a layout direction.
+    # Mermaid mistakes any line with these words for a layout direction.
     return re.sub(r'\b(direction) (?=tb|bt|lr|rl)', r'\1#160;', found, flags=re.I)

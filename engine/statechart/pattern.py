@@ -1,4 +1,4 @@
-"""Pattern: parameters, memory, states and transitions of a workflow; one class in one file."""
+"""Pattern: a workflow's parameters, memory, states and transitions, in one class in one file."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class Pattern(PatternDefinition):
             `outcome`, `waits`, and those made by `agent()`). May be methods if they depend on the parameters.
         answer: the memory field with the result, or ''.
         caveat: the memory field that says in a few words how the result falls short ("2 of 5 tasks failed"),
-            or ''. While it is empty, a completed run is a full success. For a failed run it is the reason.
-        projects: the parameters that name a project or tests: those must be there when a run starts.
-        inputs: for a trigger sent by people, the record its data must fit; a form can be drawn from it. The
-            event then carries the record, defaults included.
+            or ''. If it is empty, a completed run is a full success. For a failed run it is the reason.
+        projects: the parameters that name a project or tests, which must exist when a run starts.
+        inputs: for triggers sent by people, the record that validates their data and from which a form can be
+            drawn. The event then carries the record, defaults included.
         title, summary: derived from the class's name and docstring if not given.
-        aliases: other names under which the pattern is found.
+        aliases: other names for the pattern.
         family: the heading under which the pattern is listed, or ''.
         panels: which panels of the run page show which memory field, as `{'plan': 'steps'}`; a panel
-            that shows several has a mapping by part. May be a method, like `states`. The window's own are
+            that shows several has a mapping by part. May be a method, like `states`. The built-in panels are
             `plan` (a list of `PlanItem`s, drawn as a checklist),
-            `messages` (between agents in order of time; the list only grows),
+            `messages` (between agents, in chronological order; the list only grows),
             `report` (Markdown for people, on a page of its own),
             `time` (the time of each phase, drawn as a burn-down),
             `supervision` (parts `verdicts`, `interventions`, `level` and `issues`),
@@ -54,8 +54,8 @@ class Pattern(PatternDefinition):
     A method named by `within` is a guard that returns seconds from now, or None for no limit. It is evaluated
     on entry to the state and after each step, so that a timeout can follow memory.
     A method named by `invoke` is an activity, `async (self, memory, activity)`: it gets a copy of memory and
-    returns its result. `prompt_<agent>(self, memory, event)` gives an agent its task; it may leave
-    out the event that led there.
+    returns its result. `prompt_<agent>(self, memory, event)` returns an agent's task; it may omit `event`,
+    which is the one that led there.
     """
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
@@ -119,35 +119,35 @@ class Pattern(PatternDefinition):
             raise InvalidInput(validation_problems(error)) from None
 
     def remember(self) -> BaseMemory:
-        """The memory a run starts with."""
+        """Return the memory a run starts with."""
         shared = type(self.parameters).model_fields.keys() & self.Memory.model_fields.keys()
         return self.Memory.model_validate({name: getattr(self.parameters, name) for name in shared})
 
     def start_problems(self) -> Mapping[str, str]:
-        """Why a new run with these parameters cannot start here, by parameter; not asked of recorded runs."""
+        """Return why a new run cannot start here, by parameter; not called for recorded runs."""
         return missing_projects({name: getattr(self.parameters, name) for name in self.projects})
 
     @classmethod
     def unavailable(cls) -> Mapping[str, str]:
-        """Parameters that can only keep their defaults on this machine, and why."""
+        """Return the parameters that must keep their defaults on this machine, and why."""
         return {}
 
     def on_retry(self, memory: Any, event: Event) -> None:
-        """Action for when an attempt failed and is to be repeated: `event` has `error` and `delay`."""
+        """Run as an action when a failed attempt is to be repeated: `event` has `error` and `delay`."""
 
     async def field_notes(self) -> Mapping[str, str]:
-        """What the launch form adds to its fields: what these parameters lead to here, by parameter."""
+        """Return notes for the launch form: the effect of these parameters on this machine, by parameter."""
         return {}
 
     def facts(self, memory: Any) -> Mapping[str, Any]:
-        """What the tools of this pattern's agents may know of memory; they get a copy, as JSON values."""
+        """Return the part of memory that the agents' tools may read; they get a copy, as JSON values."""
         return {}
 
     @property
     def task(self) -> str:
-        """What a run is about, in someone's own words: the longest text of several lines, else of one.
+        """The run's task in someone's own words: the longest multi-line text, else the longest of one line.
 
-        A text field has several lines if its JSON schema says `multiline`; so a long path is no task.
+        A text field has several lines if its JSON schema has `multiline`, so that a long path is not a task.
         """
         fields = type(self.parameters).model_fields
         texts = [
@@ -161,10 +161,10 @@ class Pattern(PatternDefinition):
 
     @classmethod
     def sample(cls, values: Mapping[str, Any] | None = None) -> Pattern:
-        """An instance to inspect the chart of; parameters not given get their defaults or are left out.
+        """Return an instance for inspecting the chart; missing parameters get their defaults or are left out.
 
         Raises:
-            InvalidInput: a value does not fit; names each field.
+            InvalidInput: a value is invalid; names each field.
         """
         given = dict(values or {})
         required = {name for name, field in cls.Parameters.model_fields.items() if field.is_required()}
@@ -183,7 +183,7 @@ class Pattern(PatternDefinition):
 
 
 def validation_problems(error: ValidationError) -> dict[str, str]:
-    """The problems in a validation error, by field name."""
+    """Return the problems in a validation error, by field name."""
     return {
         '.'.join(map(str, item['loc'])) or 'parameters': 'there is no such field'
         if item['type'] == 'extra_forbidden'
@@ -194,7 +194,7 @@ def validation_problems(error: ValidationError) -> dict[str, str]:
 
 @cache
 def _strict(record: type[BaseModel]) -> type[BaseModel]:
-    """The record without unknown fields, so that a misspelt one is an error; unless it asks for any."""
+    """Return a record that rejects unknown (misspelt) fields, unless it has its own rule for them."""
     if record.model_config.get('extra'):
         return record
     return create_model(record.__name__, __base__=record, __cls_kwargs__={'extra': 'forbid'})

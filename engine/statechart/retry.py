@@ -19,18 +19,18 @@ class Retry:
     jitter: float = 0.5
     """The fraction of a delay that is random, so that many runs do not all retry at once."""
     patience: float = 60.0
-    """The longest wait in seconds that the other side may ask for; beyond that there is no retry."""
+    """The longest wait in seconds that the remote side may ask for; beyond that there is no retry."""
 
     def after(self, attempt: int, *, seed: str, asked: float | None = None) -> float:
-        """Seconds to wait after `attempt` failed; `asked` is the wait the other side asked for."""
+        """Return the seconds to wait after `attempt` failed; `asked` is what the remote side asked for."""
         delay = min(self.longest, self.delay * 2.0 ** min(attempt - 1, 60))
         chance = random.Random(f'{seed}:{attempt}').random()
         return max(asked or 0.0, delay * (1 - self.jitter * chance))
 
     def should_retry(self, attempt: int, error: BaseException) -> bool:
-        """Whether to retry after `attempt`: our errors say so; unforeseen errors may be transient.
+        """Whether to retry after `attempt`: our errors state it; unforeseen errors may be transient.
 
-        An error may carry its own number of attempts and its own patience: those of a model's endpoint.
+        An error may carry its own number of attempts and its own patience, as configured for the endpoint.
         """
         unforeseen = isinstance(error, Exception) and not isinstance(
             error, EngineError | MemoryError | ValueError

@@ -1,4 +1,4 @@
-"""The live data of one run: the pattern's memory, the agents' conversations, their changes."""
+"""RunState: the live data of one run: memory, the agents' conversations, and the log of changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _nothing(value: object) -> bool:
-    """Left out of the journal: a state without the field reads as it did before the field existed."""
+    """Whether to omit a field from the journal: states without it then look as before the field existed."""
     return not value
 
 
@@ -41,23 +41,23 @@ class AgentState(Memory):
     visits: int = 1
     """How often the agent's state has been entered in this run."""
     repairs: int = 0
-    """How often an answer that does not fit the schema was sent back, this visit."""
+    """How often an answer that does not fit the schema was sent back during this visit."""
     input_tokens: int = 0
     output_tokens: int = 0
     store: dict[str, str] = Field(default_factory=dict)
-    """What the agent's tools store for it (its notes)."""
+    """Data that its tools store for it (its notes)."""
     allowed: tuple[str, ...] = ()
     """Tools that a person has allowed for the rest of the run."""
     problem: str = ''
     """Why it failed, if it did."""
     artifacts: dict[str, Artifact] = Field(default_factory=dict, exclude_if=_nothing)
-    """What its tools produced, by name."""
+    """What its tools have produced, by name."""
     criteria: tuple[Criterion, ...] = Field((), exclude_if=_nothing)
-    """Which completion criteria hold, after its latest reply or batch of tool calls."""
+    """Which completion criteria are met, as of its latest reply or batch of tool calls."""
     batch: OpenBatch | None = Field(None, exclude_if=_nothing)
     """The current batch of tool calls, once a server has asked a person something."""
     reminders: int = Field(0, exclude_if=_nothing)
-    """How often it was reminded of what is missing, this visit."""
+    """How often it was reminded of unmet completion criteria during this visit."""
     seconds: float = Field(0.0, exclude_if=_nothing)
     """Seconds its model and tools took."""
     cost: float = Field(0.0, exclude_if=_nothing)
@@ -65,7 +65,7 @@ class AgentState(Memory):
     unpriced: int = Field(0, exclude_if=_nothing)
     """Model calls of unknown cost."""
     session: dict[str, Any] = Field(default_factory=dict, exclude_if=_nothing)
-    """The session of the external agent that plays it: its run, its id, whether it can be resumed."""
+    """The session of the external agent that plays it: its run and id, and whether it can be resumed."""
     plan: tuple[PlanEntry, ...] = Field((), exclude_if=_nothing)
     """The plan of the external agent that plays it."""
 
@@ -83,9 +83,9 @@ class RunState:
         self.pattern = pattern
         self.log = ChangeLog()
         self.notices: tuple[str, ...] = ()
-        """What each agent is to be told once, before its next model call."""
+        """Notices that each agent is to get once, before its next model call."""
         self.kept: Mapping[str, int] = {}
-        """By field of memory: the items of a long list that are as in the snapshot it was loaded from."""
+        """By memory field: how many leading items of a long list are as in the snapshot last loaded."""
         self.memory = memory
         self.data = _Agents(agents=dict(agents or {}), told=dict(told or {}))
         self.memory.attach(self.log, '/memory')
@@ -93,11 +93,11 @@ class RunState:
 
     @property
     def agents(self) -> dict[str, AgentState]:
-        """The conversations by agent path."""
+        """The agents' conversations by path."""
         return self.data.agents
 
     def answer_problems(self, event: Event) -> dict[str, str]:
-        """What is wrong with a person's answer to the questions of servers that it addresses, by field."""
+        """Return the problems with a person's answer to the servers' questions it addresses, by field."""
         found: dict[str, str] = {}
         for path, agent in self.agents.items():
             question = agent.batch.question if agent.batch else None
@@ -106,7 +106,7 @@ class RunState:
         return found
 
     def tell(self, path: str, *, anew: bool = False) -> None:
-        """Add notices to an agent's conversation that it has not been told yet. Writes, like an action.
+        """Add the notices that an agent has not seen to its conversation. Writes, like an action.
 
         Args:
             path: the agent.
@@ -122,21 +122,21 @@ class RunState:
 
     @classmethod
     def load(cls, pattern: Pattern, document: Mapping[str, Any]) -> RunState:
-        """Rebuild from a fold's document. Raises pydantic's `ValidationError` if it does not fit."""
+        """Rebuild it from a fold's document. Raises pydantic's `ValidationError` if that is invalid."""
         agents = {path: AgentState.model_validate(data) for path, data in document['agents'].items()}
         memory = pattern.Memory.model_validate(dict(document['memory']))
         return cls(pattern, memory, agents, document.get('told'))
 
     def copy_memory(self) -> Memory:
-        """A copy of memory for an activity: writes to it affect nothing else."""
+        """Return a copy of memory for an activity: writes to it affect nothing else."""
         return lazy_copy(self.memory)
 
     def writing(self) -> AbstractContextManager[None]:
-        """While active, memory may be written, as in an action."""
+        """Allow writing memory, as in an action."""
         return self._access(write=True)
 
     def reading(self) -> AbstractContextManager[None]:
-        """While active, an action's code may read memory but not write it."""
+        """Let code read memory but not write it, even within an action."""
         return self._access(write=False)
 
     @contextmanager
@@ -148,14 +148,14 @@ class RunState:
             self.log.open = was
 
     def dump(self) -> dict[str, Any]:
-        """The whole document as JSON values."""
+        """Return the whole document as JSON values."""
         return self._dump(to_jsonable_python(self.memory))
 
     def dump_tails(self, kept: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, tuple[int, list[Any]]]]:
-        """The document without the items of long lists, and the ends of these lists.
+        """Return the document without the items of long lists, and the tails of these lists.
 
         Args:
-            kept: by field of memory, how many items of a long list are not asked for.
+            kept: by memory field, how many leading items of a long list to leave out.
         """
         starts = {
             name: kept.get(name, 0)
@@ -182,4 +182,4 @@ class RunState:
 class _Agents(Memory):
     agents: dict[str, AgentState] = Field(default_factory=dict)
     told: dict[str, int] = Field(default_factory=dict)
-    """By agent: how many of the run's notices it has been told."""
+    """By agent: how many of the run's notices it has seen."""

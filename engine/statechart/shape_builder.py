@@ -1,4 +1,4 @@
-"""Builds a Shape from a pattern's states and transitions: plain data that needs no pattern."""
+"""Shape builder: builds a Shape, plain data, from a pattern's states and transitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'aft
 
 
 def build_shape(pattern: PatternDefinition) -> Shape:
-    """The shape of a pattern with its parameters."""
+    """Return the shape of a pattern with its parameters."""
     listed = list(walk(pattern.chart_states()))
     states: list[StateShape] = []
     start = EdgeShape(trigger='start', source=START, dest=pattern.initial)
@@ -56,7 +56,7 @@ def build_shape(pattern: PatternDefinition) -> Shape:
 
 
 def panel_fields(pattern: PatternDefinition) -> tuple[PanelField, ...]:
-    """The memory fields that a pattern's panels show."""
+    """Return the memory fields that a pattern's panels show."""
     return tuple(
         PanelField(panel=panel, part=part, field=field)
         for panel, shown in pattern.chart_panels().items()
@@ -67,10 +67,10 @@ def panel_fields(pattern: PatternDefinition) -> tuple[PanelField, ...]:
 def declared_edges(
     pattern: PatternDefinition, states: Iterable[tuple[StatePath, StatePath, Mapping[str, Any]]]
 ) -> Iterator[tuple[EdgeShape, Mapping[str, Any]]]:
-    """All edges of a pattern but the initial one, in chart order, each with its declaration.
+    """Yield all edges of a pattern but the initial one, in chart order, each with its declaration.
 
     Args:
-        pattern: whose edges.
+        pattern: the pattern.
         states: all of its states, as yielded by `walk`.
     """
     top = []
@@ -85,7 +85,7 @@ def declared_edges(
 def walk(
     states: Sequence[str | Mapping[str, Any]], parent: str = ''
 ) -> Iterator[tuple[StatePath, StatePath, Mapping[str, Any]]]:
-    """All states of nested lists, outermost first: path, parent's path and declaration."""
+    """Yield all states of nested lists, outermost first: path, parent's path and declaration."""
     for item in states:
         state = {'name': item} if isinstance(item, str) else item
         path = StatePath(f'{parent}.{state["name"]}' if parent else state['name'])
@@ -94,23 +94,23 @@ def walk(
 
 
 def children_of(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The children of a state, under whichever key `transitions` allows."""
+    """Return the children of a state, under any of the keys that `transitions` allows."""
     found = state.get('parallel') or state.get('children') or state.get('states') or ()
     return [{'name': item} if isinstance(item, str) else item for item in found]
 
 
 def edge_of(item: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
-    """A transition as a mapping, whether written as a mapping or as a list."""
+    """Return a transition as a mapping, whether written as a mapping or as a list."""
     return dict(item) if isinstance(item, Mapping) else dict(zip(EDGE_KEYS, item, strict=False))
 
 
 def callback_names(value: Any) -> tuple[str, ...]:
-    """The names of callbacks, which may be single or a list, names or functions."""
+    """Return the names of callbacks: one or a list of them, as names or functions."""
     return tuple(map(callback_name, listify(value)))
 
 
 def callback_name(callback: Any) -> str:
-    """A callback's name: itself, or its function's name."""
+    """Return a callback's name: itself, or its function's name."""
     return callback if isinstance(callback, str) else getattr(callback, 'func', callback).__name__
 
 

@@ -1,4 +1,4 @@
-"""Checks every name a pattern uses when its class is created, and says where a mistake is."""
+"""Pattern validation: checks every name a pattern uses when its class is created; locates mistakes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STATE_KEYS = frozenset(
     | {'invoke', 'within', 'retry', 'outcome', 'waits', 'agent'}
 )
 MEMORY_IS_ENOUGH = ('prompt', 'cast')
-"""What may leave out the second argument that methods take besides `self`."""
+"""The keys whose methods may omit the second argument after `self`."""
 
 States = list[tuple[str, str, Mapping[str, Any]]]
 
@@ -68,14 +68,14 @@ def validate_pattern(pattern: PatternDefinition) -> None:
 
 
 def _display_fields(pattern: PatternDefinition) -> Iterator[tuple[str, str]]:
-    """Check what the class declares for screens, and the memory fields it names."""
+    """Yield the declarations for display, each with the memory field it names."""
     yield from (('answer', pattern.answer), ('caveat', pattern.caveat))
     for shown in panel_fields(pattern):
         yield '.'.join(filter(None, ('panels', shown.panel, shown.part))), shown.field
 
 
 def _check_form(pattern: PatternDefinition, states: Any, inside: str = '') -> None:
-    """Check what everything else relies on: lists of names and of mappings that have one."""
+    """Check the form all other checks rely on: lists of names and of mappings with a name."""
     where = f'state {inside!r}' if inside else 'states'
     if isinstance(states, (str, Mapping)) or not isinstance(states, Sequence):
         raise PatternError(pattern.name, 'it must be a list of states', where=where)
@@ -174,8 +174,8 @@ def accepts_arguments(method: Any, count: int) -> bool:
         return accepts_arguments(method.func, count + len(method.args))
     bound = inspect.ismethod(method)
     if not inspect.isfunction(function := method.__func__ if bound else method) or vars(function):
-        return _binds(method, count)  # What decorators leave may say that its signature is another.
-    # The same answer in a tenth of the time: each program that loads the patterns asks it of 1,600 callbacks.
+        return _binds(method, count)  # A decorator may have declared a different signature.
+    # The same result in a tenth of the time: every start that loads the patterns checks 1,600 callbacks.
     code, count = function.__code__, count + bound
     defaults, keywords = function.__defaults__ or (), function.__kwdefaults__ or {}
     named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]

@@ -1,4 +1,4 @@
-"""Chart builder: builds charts, and finds the parameters a chart depends on: those its definition reads."""
+"""Chart builder: builds charts, and finds the parameters that their definitions read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Artifacts: named results of tools, kept in their agent's state and read by other tools."""
+"""Artifacts: named results of tools, stored in their agent's state and read by other tools."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from engine.workspace.workspace import Workspace
 
 MAX_JOURNALED = 50_000
-"""Maximum characters of an artifact in the journal; longer ones are stored whole with the run's files."""
+"""Maximum characters of an artifact in the journal; longer ones are stored in full in the run's files."""
 MARK = re.compile(r'^\s*(?:[-*+]|\d+[.)])\s+')
-"""The mark of a list entry."""
+"""The marker of a list item."""
 MAX_NAMES = 100
 """Maximum number of artifacts per agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutput:
-    """What a tool returns."""
+    """The output of a tool."""
 
     text: str
-    """For the model."""
+    """The text for the model."""
     artifacts: Mapping[str, Any] = field(default_factory=dict)
-    """Texts or JSON values by name; each replaces any artifact of that name."""
+    """Texts or JSON values by name; each replaces any artifact with that name."""
     adds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Entries to add to mapping artifacts: several calls can add to the same one. An entry that two calls of
-    one batch add is kept twice, the second time as `name (2)`."""
+    """Entries to add to mapping artifacts; several calls can add to the same one. If two calls in a batch add
+    the same entry, both are stored, the second as `name (2)`."""
     drops: tuple[str, ...] = ()
-    """Artifacts that are no longer valid: test results, once a file has changed."""
+    """Artifacts that are no longer valid, such as test results once a file has changed."""
     images: tuple[Image, ...] = ()
     """For models that accept images."""
     ok: bool = True
@@ -44,14 +44,14 @@ class ToolOutput:
 
 
 def bullet(text: str) -> str:
-    """A Markdown list entry. Its further lines stay inside, and a mark of its own is not repeated."""
+    """Format a Markdown list item. Further lines are indented, and an existing marker is not repeated."""
     first, *others = MARK.sub('', text.strip()).splitlines() or ['']
     inside = (line if line.startswith('  ') else f'  {line}'.rstrip() for line in others)
     return '\n'.join([f'- {first}', *inside])
 
 
 def number_name(name: str, number: int) -> str:
-    """The key of an entry whose name occurs several times."""
+    """Return the key of an entry whose name occurs several times."""
     return f'{name} ({number})' if number > 1 else name
 
 
@@ -61,11 +61,11 @@ class ArtifactStore:
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self.values: dict[str, Any] = dict(values or {})
         self.changed: dict[str, str] = {}
-        """Those made in this batch, and by which tool."""
+        """The artifacts changed in this batch, with the tool that changed each."""
         self._added: set[tuple[str, str]] = set()
 
     def take(self, tool: str, made: ToolOutput) -> None:
-        """Store the artifacts that a tool has made."""
+        """Apply a tool's output to the artifacts."""
         for name in made.drops:
             if name in self.values:
                 del self.values[name]
@@ -87,7 +87,7 @@ class ArtifactStore:
             self.changed[name] = tool
 
     async def record(self, workspace: Workspace) -> dict[str, Any]:
-        """The changes as journaled, with None for dropped artifacts.
+        """Return the changes to journal, with None for dropped artifacts.
 
         Artifacts that are too long are stored in the workspace.
         """
@@ -100,7 +100,7 @@ class ArtifactStore:
 
 
 async def make_artifact(value: Any, by: str, workspace: Workspace) -> Artifact:
-    """Make an artifact of a text or a JSON value."""
+    """Make an artifact from a text or a JSON value."""
     text = as_text(value)
     if len(text) <= MAX_JOURNALED:
         return Artifact(value=value, by=by, size=len(text))
@@ -111,7 +111,7 @@ async def make_artifact(value: Any, by: str, workspace: Workspace) -> Artifact:
 async def load_artifacts(
     artifacts: Mapping[str, Artifact], names: Iterable[str], workspace: Workspace
 ) -> ArtifactStore:
-    """Load a store with these artifacts, each in full."""
+    """Load a store with these artifacts, those in `names` in full."""
     shelf = ArtifactStore({name: found.value for name, found in artifacts.items()})
     for name in names:
         if name in artifacts and artifacts[name].kept:
@@ -120,5 +120,5 @@ async def load_artifacts(
 
 
 def as_text(value: Any) -> str:
-    """Text unchanged, anything else as JSON."""
+    """Return text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)

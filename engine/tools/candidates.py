@@ -1,4 +1,4 @@
-"""Candidates as tools see them: the versions of each, from the memory a pattern exposes."""
+"""Candidates for tools: the versions of each, from the memory that a pattern exposes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from engine.tools.protocol import ToolContext
 
 
 def candidate_versions(context: ToolContext, candidate: str) -> list[str]:
-    """The snapshots of a candidate's versions, oldest first.
+    """Return the snapshots of a candidate's versions, oldest first.
 
     Raises:
         ToolError: there are no candidates here, or none of that name.

@@ -1,4 +1,4 @@
-"""Images that tools find, for models that see."""
+"""Images from tools, for models that accept images."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ STARTS = (
     (b'GIF87a', 'image/gif'),
     (b'GIF89a', 'image/gif'),
 )
-"""The first bytes of the formats that every provider accepts, besides WebP."""
+"""The first bytes of the formats that every provider accepts, except WebP."""
 MAX_BYTES = 3_750_000
-"""Bytes. Base64 adds a third, and Anthropic accepts 5 MB."""
+"""Maximum bytes: Base64 adds a third, and Anthropic accepts 5 MB."""
 MAX_SIDE = 8_000
-"""Pixels; a provider that is sent a larger image refuses the whole request."""
+"""Maximum pixels per side: providers reject a whole request that contains a larger image."""
 
 MAX_PARTS = 10_000
-"""More than images have, and fewer than keep the server busy."""
+"""Maximum parts to scan: more than images have, and few enough not to block the server."""
 
 
 def image_type(data: bytes) -> str:
-    """The media type of an image by its first bytes; '' if models do not accept it."""
+    """Return the media type of an image by its first bytes; '' if models do not accept it."""
     if data[:4] == b'RIFF' and data[8:12] == b'WEBP':
         return 'image/webp'
     return next((kind for start, kind in STARTS if data.startswith(start)), '')
 
 
 def image_problem(data: bytes) -> str:
-    """Why models do not accept an image, or ''. It is not decoded: a few bytes can claim many pixels."""
+    """Return why models do not accept an image, or ''. Not decoded: a few bytes can claim many pixels."""
     if len(data) > MAX_BYTES:
         return f'it is too large for a model: at most {MAX_BYTES:,} bytes'
     measure = {'image/png': _png, 'image/jpeg': _jpeg, 'image/gif': _gif, 'image/webp': _webp}
@@ -45,7 +45,7 @@ def image_problem(data: bytes) -> str:
 
 
 async def keep_image(data: bytes, workspace: Workspace) -> Image | None:
-    """Store an image apart from the run's files; None if models do not accept it."""
+    """Store an image separately from the run's files; None if models do not accept it."""
     kind = image_type(data)
     if not kind or image_problem(data):
         return None
@@ -80,7 +80,7 @@ def _jpeg(data: bytes) -> Size:
         if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):
             height, width = struct.unpack_from('>HH', data, at + 5)
             size = (width, height)
-        elif kind == 0xDA:  # The pixels; the end mark cannot be among them.
+        elif kind == 0xDA:  # The pixels, which cannot contain the end marker.
             return size if data.find(b'\xff\xd9', at) > 0 else None
         alone = kind == 0x01 or 0xD0 <= kind <= 0xD7
         at += 2 if alone else 2 + struct.unpack_from('>H', data, at + 2)[0]

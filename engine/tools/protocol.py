@@ -1,4 +1,4 @@
-"""Tools: typed async functions, each with a schema made from its signature and docstring."""
+"""Tools: typed async functions, each with a schema derived from its signature and docstring."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_TEXT = 20_000
 """Maximum characters of a result returned to the model; the middle is cut, with a note."""
 SECONDS = 60.0
 GRACE = 5.0
-"""Seconds a tool has to clean up after a timeout; then the agent continues without it."""
+"""Seconds a tool has to clean up after a timeout before the agent continues without it."""
 
 
 Need = Literal['sandbox', 'model']
@@ -34,8 +34,8 @@ class AnswerNeeded(Exception):
     """A call cannot continue until a person has answered.
 
     Attributes:
-        question: what is asked.
-        results: of the calls of the batch that have ended.
+        question: the open question.
+        results: the results of the batch's calls that have ended.
     """
 
     def __init__(self, question: Question, results: Sequence[ToolResult] = ()) -> None:
@@ -52,32 +52,32 @@ class Ask(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class ToolContext:
-    """What a tool gets besides its arguments."""
+    """The context passed to a tool in addition to its arguments."""
 
     key: str
-    """Identical when this call is repeated after a crash, so that an outside system can do it once."""
+    """Idempotency key: the same when this call is repeated after a crash."""
     store: dict[str, str] = field(default_factory=dict)
-    """Short texts the agent keeps between calls; what a tool writes is journaled with its result."""
+    """Short texts that the agent stores between calls; a tool's changes are journaled with its result."""
     workspace: Workspace | None = None
     """The agent's own folder in this run."""
     sandbox: Sandbox | None = None
     """Runs commands in that folder."""
     private_addresses: bool = False
-    """Whether pages on this machine and its own network may be fetched."""
+    """Whether pages on this machine and in private networks may be fetched."""
     now: float = 0.0
-    """When the batch began: seconds since the epoch."""
+    """Start of the batch, in seconds since the epoch."""
     shelf: ArtifactStore = field(default_factory=ArtifactStore)
     """The agent's artifacts; a tool adds some by returning them."""
     images: list[Image] = field(default_factory=list)
-    """The images that the batch's tools return, in the order of their calls."""
+    """The images returned by the batch's tools, in call order."""
     questions: Sequence[Question] | None = None
-    """What this call has asked a person before, with the answers; None if nobody can be asked."""
+    """Questions that this call has asked a person so far, with the answers; None if nobody can be asked."""
     model: Ask | None = None
-    """Asks the agent's own model; usage is counted with the batch."""
+    """Asks the agent's model; usage counts towards the batch."""
 
     @property
     def artifacts(self) -> Mapping[str, Any]:
-        """The artifacts that this tool consumes and the agent has: texts and JSON values, by name."""
+        """The agent's artifacts that this tool consumes: texts and JSON values, by name."""
         return self.shelf.values
 
     @property
@@ -88,7 +88,7 @@ class ToolContext:
         return self.model
 
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What the run's pattern exposes of its memory to tools (`Pattern.facts`), as JSON values: a copy."""
+    """A copy of the memory that the run's pattern exposes to tools (`Pattern.facts`), as JSON values."""
 
     @property
     def files(self) -> Workspace:
@@ -116,24 +116,24 @@ class Tool:
     category: str = 'general'
     """Its category: `files`, `commands`, `web` ..."""
     side_effects: bool = False
-    """Whether it has side effects. Such calls of one reply run one after another, in order."""
+    """Whether it has side effects. Such calls in the same reply run one after another, in order."""
     approval: bool = False
     """Whether each call needs approval."""
     seconds: float = SECONDS
-    """Time limit of a call; when it expires, the call and all it has started are ended."""
+    """Time limit of a call; when it expires, the call and everything it has started are stopped."""
     most_text: int = MAX_TEXT
     """Maximum characters of a result returned to the model."""
     required: bool = False
-    """Whether an agent that has it should use it for every task, not only where it helps."""
+    """Whether an agent should use it for every task, not only where it helps."""
     hint: str = ''
     """When to use it, as a sentence for the model."""
     consumes: tuple[str, ...] = ()
     """Artifacts it reads, if they exist."""
     produces: tuple[str, ...] = ()
-    """Artifacts it makes."""
+    """Artifacts it produces."""
     needs: tuple[Need, ...] = ()
     missing: Callable[[], str] = lambda: ''
-    """Returns what has to be configured first; '' if it can be used."""
+    """Returns the missing configuration; '' if the tool can be used."""
 
     @property
     def spec(self) -> ToolSpec:
@@ -146,7 +146,7 @@ class Tool:
         )
 
     async def run(self, arguments: str, context: ToolContext) -> str:
-        """Only the text that `give` returns."""
+        """Run the tool; return only the text."""
         return (await self.give(arguments, context)).text
 
     async def give(self, arguments: str, context: ToolContext) -> ToolOutput:
@@ -167,7 +167,7 @@ class Tool:
         return await self.run_limited(self.call(context, **given), context)
 
     def _drop_nulls(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Drop nulls for optional arguments: strict providers have no other way to omit them."""
+        """Drop nulls for optional arguments: with strict schemas, models cannot omit them otherwise."""
         fields = self.arguments.model_fields
         return {
             name: value
@@ -176,7 +176,7 @@ class Tool:
         }
 
     async def run_limited(self, call: Awaitable[str | ToolOutput], context: ToolContext) -> ToolOutput:
-        """The result of a call within its time and length limits. Raises `ToolError`."""
+        """Await a call within its time limit, and limit its result's length. Raises `ToolError`."""
         result = await self._in_time(call)
         made = ToolOutput(text=result) if isinstance(result, str) else result
         if not isinstance(made, ToolOutput):
@@ -194,7 +194,7 @@ class Tool:
                 return await call
             except asyncio.CancelledError:
                 raise
-            except BaseException as error:  # A `SystemExit` that escapes a task ends the process.
+            except BaseException as error:  # A `SystemExit` that escapes from a task ends the process.
                 return error
 
         task = asyncio.ensure_future(catch())
@@ -237,22 +237,22 @@ def tool(  # noqa: PLR0913  (all have defaults)
     needs: Sequence[Need] = (),
     missing: Callable[[], str] = lambda: '',
 ) -> Callable[[Callable[..., Awaitable[str | ToolOutput]]], Tool]:
-    """Make a tool of `async def name(context: ToolContext, ...) -> str`; models read its docstring.
+    """Make a tool from `async def name(context: ToolContext, ...) -> str`; models see its docstring.
 
-    It may return a `ToolOutput` instead: a text with artifacts.
+    The function may also return a `ToolOutput`: text with artifacts.
 
     Args:
-        category: its category, by which tools are listed.
+        category: the category under which it is listed.
         side_effects: whether it has side effects; such calls run one after another.
         approval: whether each call needs approval.
         seconds: the time limit of a call.
-        most_text: the most characters of a result returned to the model; a longer one is stored whole.
+        most_text: maximum characters of a result returned to the model; longer results are stored in full.
         required: whether it should be used for every task.
         hint: when to use it.
         consumes: artifacts it reads, if they exist.
-        produces: artifacts it makes; it can make no others.
+        produces: artifacts it produces; all others are rejected.
         needs: its requirements: `sandbox`, `model`.
-        missing: returns what has to be configured first, or ''.
+        missing: returns the missing configuration, or ''.
     """
 
     def make(call: Callable[..., Awaitable[str | ToolOutput]]) -> Tool:

@@ -1,4 +1,4 @@
-"""Question: what a tool's server asks a person in the middle of a call, and the answer."""
+"""Question: a tool server's question to a person in the middle of a call, and the answer."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from engine.records.frozen import FrozenModel
 from engine.records.message import Image, ToolResult
 
 Action = Literal['accept', 'decline', 'cancel']
-"""How a person answers: with the requested values, with a refusal, or with neither."""
+"""A person's kind of answer: the requested values, a refusal, or neither."""
 MAX_FIELDS = 50
-"""Maximum fields of a question."""
+"""Maximum number of fields in a question."""
 MAX_SIZE = 2**31
-"""Lengths from here on are no bounds."""
+"""Length bounds from here on are ignored."""
 SIMPLE: dict[str, Any] = {'string': str, 'integer': int, 'number': float, 'boolean': bool}
 
 
 def _email(value: str) -> str:
     if not re.fullmatch(r'[^@\s]+@[^@\s]+\.[^@\s]+', value):
-        raise PydanticCustomError('email', 'This is no e-mail address')
+        raise PydanticCustomError('email', 'This is not an email address')
     return value
 
 
@@ -49,7 +49,7 @@ BOUNDS: Mapping[str, tuple[str, str]] = {
     'string': ('minLength', 'maxLength'),
     'array': ('minItems', 'maxItems'),
 }
-"""The bounds of each type: the lower, the upper."""
+"""The lower and upper bound of each type."""
 
 
 class Question(FrozenModel):
@@ -60,16 +60,16 @@ class Question(FrozenModel):
     server: str
     message: str
     fields: Mapping[str, Any] = {}
-    """JSON Schema of an object of simple values: what is asked for."""
+    """JSON Schema of the requested values: an object with simple fields."""
     url: str = ''
-    """The page to visit, in place of fields."""
+    """The page to visit, instead of fields."""
     action: Action | None = None
     """How it was answered; None while it is open."""
     content: Mapping[str, Any] | None = None
-    """The values, if it was accepted and asked for some."""
+    """The values, if the question asked for some and was accepted."""
 
     def is_same(self, other: Question) -> bool:
-        """Whether the other asks the same in the same call; a page's address may differ each time."""
+        """Whether both ask the same in the same call; a page's URL may differ each time."""
         one, two = (
             (asked.call, asked.server, asked.message, asked.fields, bool(asked.url))
             for asked in (self, other)
@@ -77,7 +77,7 @@ class Question(FrozenModel):
         return one == two
 
     def with_answer(self, data: Mapping[str, Any]) -> Question:
-        """This question with a person's answer. Raises pydantic's `ValidationError` if it does not fit."""
+        """Return this question with a person's answer. Raises pydantic's `ValidationError` if invalid."""
         given, content = Answer.model_validate(dict(data)), None
         if given.action == 'accept' and not self.url:
             found = answer_model(self.fields).model_validate(given.content)
@@ -85,7 +85,7 @@ class Question(FrozenModel):
         return self.model_copy(update={'action': given.action, 'content': content})
 
     def problems(self, data: Mapping[str, Any]) -> dict[str, str]:
-        """What is wrong with a person's answer, by field; {} if it fits."""
+        """Return the problems with a person's answer by field; {} if it is valid."""
         try:
             self.with_answer(data)
         except ValidationError as error:
@@ -95,13 +95,13 @@ class Question(FrozenModel):
 
 
 class OpenBatch(FrozenModel):
-    """A batch of tool calls in which a server has asked a person something."""
+    """A batch of tool calls in which a server has asked a person a question."""
 
     results: tuple[ToolResult, ...] = ()
-    """Those of the calls that have ended."""
+    """The results of the calls that have ended."""
     images: tuple[Image, ...] = ()
     questions: tuple[Question, ...] = ()
-    """What has been asked, in order; only the last one may be open."""
+    """The questions asked so far, in order; only the last one may be open."""
 
     @property
     def question(self) -> Question | None:
@@ -109,7 +109,7 @@ class OpenBatch(FrozenModel):
         return self.questions[-1] if self.questions and self.questions[-1].action is None else None
 
     def with_question(self, data: Mapping[str, Any]) -> OpenBatch:
-        """This batch after the data of an `asked` event."""
+        """Return this batch updated with the data of an `asked` event."""
         question = Question.model_validate(data['question'])
         more = {'results': data['finished'], 'images': data.get('images', ())}
         ended = OpenBatch.model_validate(more)
@@ -120,23 +120,23 @@ class OpenBatch(FrozenModel):
         )
 
     def with_answer(self, data: Mapping[str, Any]) -> OpenBatch:
-        """This batch after the data of an `answer` event."""
+        """Return this batch updated with the data of an `answer` event."""
         *before, last = self.questions
         return self.model_copy(update={'questions': (*before, last.with_answer(data))})
 
 
 class Answer(BaseModel):
-    """Answer what the server of a tool asks: with the values of `content`, or decline, or cancel."""
+    """Answer a tool server's question: accept with the values in `content`, decline, or cancel."""
 
     model_config = ConfigDict(extra='forbid')
 
     action: Action = 'accept'
     content: dict[str, Any] = {}
-    """The values that are asked for."""
+    """The requested values."""
 
 
 def answer_model(schema: Mapping[str, Any]) -> type[BaseModel]:
-    """The record that a question's fields ask for; what is not simple is taken as text."""
+    """Build the model for a question's fields; fields of other than simple types become text."""
     properties, required = schema.get('properties'), schema.get('required')
     listed = list(properties.items())[:MAX_FIELDS] if isinstance(properties, Mapping) else []
     made: dict[str, Any] = {
@@ -182,7 +182,7 @@ def _simple(schema: Mapping[str, Any]) -> Any:
 
 
 def _choices(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The values to choose from, each with its label."""
+    """Yield the values to choose from, each with its label."""
     values, names = schema.get('enum'), schema.get('enumNames')
     if isinstance(values, list):
         labels = names if isinstance(names, list) and len(names) == len(values) else values
@@ -208,7 +208,7 @@ def _bounds(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_bound(value: object, kind: str) -> bool:
-    """Whether a server's bound can be held; others are left out, and the server has the last word."""
+    """Whether a server's bound can be enforced here; otherwise only the server checks it."""
     if isinstance(value, bool):
         return False
     if kind == 'number':

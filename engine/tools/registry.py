@@ -1,4 +1,4 @@
-"""ToolRegistry: the tools available here, by category, and their descriptions for agents."""
+"""ToolRegistry: the available tools by category, and their descriptions for agents."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class ToolRegistry(Mapping[str, Tool]):
     """Tools by name.
 
     Args:
-        tools: in the order in which each category lists them to agents.
-        off: tools that cannot be used here, and why.
+        tools: the tools, in the order in which each category lists them to agents.
+        off: unavailable tools, with the reasons.
     """
 
     def __init__(self, tools: Iterable[Tool] = (), off: Mapping[str, str] | None = None) -> None:
@@ -38,7 +38,7 @@ class ToolRegistry(Mapping[str, Tool]):
             raise EngineError(f'there is already a tool {tool.name!r}')
 
     def only(self, names: Iterable[str] | None = None, *, category: str = '') -> ToolRegistry:
-        """The tools of these names, in this order, or of one category."""
+        """Return the tools with these names, in this order, or those in one category."""
         chosen = self if names is None else [name for name in names if name in self]
         tools = (self[name] for name in chosen)
         kept = [tool for tool in tools if not category or tool.category == category]
@@ -50,7 +50,7 @@ class ToolRegistry(Mapping[str, Tool]):
         return tuple(dict.fromkeys(tool.category for tool in self.values()))
 
     async def available(self, sandbox: Sandbox | None, *, model: bool = True) -> Self:
-        """The tools that can be used here; the others are in `off`.
+        """Return the tools that can be used here; the others are in `off`.
 
         Args:
             sandbox: runs commands, if available.
@@ -64,11 +64,11 @@ class ToolRegistry(Mapping[str, Tool]):
         return type(self)((tool for tool in self.values() if tool.name not in off), off)
 
     def without(self, off: Mapping[str, str]) -> ToolRegistry:
-        """A registry without these tools, which cannot be used for the given reason."""
+        """Return a registry without these tools, which are unavailable for the given reasons."""
         return ToolRegistry((tool for tool in self.values() if tool.name not in off), {**self.off, **off})
 
     def warnings(self, given: Iterable[str] = ()) -> list[str]:
-        """Inconsistencies: tools that read an artifact that no tool makes.
+        """Return warnings about tools that read an artifact that no tool produces.
 
         Args:
             given: artifacts that exist from the start.
@@ -82,7 +82,7 @@ class ToolRegistry(Mapping[str, Tool]):
         ]
 
     def section(self) -> str:
-        """The tools as a prompt section in Markdown: a heading per category, an entry per tool."""
+        """Format the tools as a prompt section in Markdown: a heading per category, an item per tool."""
         order = {category: number for number, category in enumerate(self.categories)}
         tools = sorted(self.values(), key=lambda tool: order[tool.category])
         parts = []
@@ -93,7 +93,7 @@ class ToolRegistry(Mapping[str, Tool]):
 
 
 async def missing_requirement(tool: Tool, sandbox: Sandbox | None, model: bool = True) -> str:
-    """Why a tool cannot be used here; '' if it can."""
+    """Return why a tool cannot be used here; '' if it can."""
     if 'sandbox' in tool.needs:
         problem = 'commands cannot be run here' if sandbox is None else await sandbox.problem()
         if problem and not (sandbox and sandbox.unsafe):

@@ -1,4 +1,4 @@
-"""Detects whether a command has changed files, which invalidates results based on them."""
+"""Staleness: detects whether a command has changed files, which invalidates results based on them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from engine.tools.protocol import ToolContext
 from engine.workspace.workspace import Workspace
 
 OUTDATED = 'test_result'
-"""The artifact that depends on files."""
+"""The artifact that depends on the files."""
 PASSING = ('.git/', '__pycache__/', '.pytest_cache/')
 """Folders whose files do not affect tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class StalenessCheck:
-    """An agent's files before a command; only read if some artifact depends on them."""
+    """An agent's files before a command; read only if an artifact depends on them."""
 
     workspace: Workspace | None
     files: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     async def before(cls, context: ToolContext) -> Self:
-        """Take the current state of the files."""
+        """Record the current state of the files."""
         if OUTDATED not in context.artifacts:
             return cls(None)
         return cls(context.files, await _files(context.files))
 
     async def output(self, text: str) -> ToolOutput:
-        """The command's result, dropping artifacts that depend on files it has changed."""
+        """Return the command's result, dropping artifacts that depend on files it has changed."""
         changed = self.workspace is not None and await _files(self.workspace) != self.files
         return ToolOutput(text=text, drops=(OUTDATED,) if changed else ())
 
@@ -40,7 +40,7 @@ async def _files(workspace: Workspace) -> frozenset[tuple[str, str]]:
     try:
         snapshot = await workspace.snapshot()
     except WorkspaceOverLimit:
-        return frozenset()  # Running a command is how that gets fixed.
+        return frozenset()  # Not an error: running a command is the way to get below the limit.
     listed = await workspace.snapshot_files(snapshot)
     return frozenset(
         (file.path, file.digest) for file in listed if not any(part in file.path for part in PASSING)

@@ -1,4 +1,4 @@
-"""Prompt templates: files users can read and edit, rendered without executing what they wrote."""
+"""Prompt templates: files that users can read and edit, rendered without executing their code."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from engine.workspace.workspaces import default_root
 
 FOLDER = Path(__file__).parents[3] / 'assets' / 'prompts'
 SETTING = 'HEMICYCLE_PROMPTS'
-"""Names the folder of the user's templates; by default `prompts` next to the workspaces."""
+"""The variable for the folder of the user's templates; by default `prompts` next to the workspaces."""
 
 
 def folders() -> list[Path]:
-    """Where to look for templates, in order."""
+    """Return the folders to search for templates, in order."""
     named = os.environ.get(SETTING, '').strip()
     own = Path(named).expanduser() if named else default_root().parent / 'prompts'
     return [own, FOLDER]
@@ -28,12 +28,12 @@ def folders() -> list[Path]:
 def fill(name: str, values: Mapping[str, Any]) -> str:
     """Render a template with values.
 
-    The values are data: template syntax in them is plain text, and the filter `data` marks where a user's
-    text begins and ends, so that a model can tell it from its instructions.
+    The values are data: template syntax in them is plain text. The filter `data` marks the start and end of a
+    user's text, so that a model can distinguish it from its instructions.
 
     Args:
         name: the file's name without `.md`.
-        values: the variables of the template; an undefined one is an error.
+        values: the template's variables; undefined ones are errors.
 
     Raises:
         EngineError: the template does not exist or is invalid; names the file and the line.
@@ -58,6 +58,6 @@ def fill(name: str, values: Mapping[str, Any]) -> str:
 
 
 def as_data(text: object, tag: str = 'data') -> str:
-    """Enclose text in marks it cannot break out of: closing marks inside it lose their bracket."""
+    """Enclose text in tags that it cannot break out of: the same tags inside it lose their bracket."""
     inside = str(text).replace(f'</{tag}', f'(/{tag}').replace(f'<{tag}', f'({tag}')
     return f'<{tag}>\n{inside}\n</{tag}>'

@@ -1,1 +1,1 @@
-"""MCP: tools of other programs over the Model Context Protocol."""
+"""MCP: other programs' tools over the Model Context Protocol."""

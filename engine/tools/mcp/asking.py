@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from mcp import types
 
 CURRENT: ContextVar[AskingCall] = ContextVar('CURRENT')
-"""The current call: newer servers ask in their response to it."""
+"""The current call: newer servers ask their question in the response to it."""
 MAX_QUESTION = 4_000
 """Maximum characters of a question."""
 LEAVE = 5.0
-"""Seconds an abandoned call has to end."""
+"""Seconds that an abandoned call has to end."""
 WEB = ('https://', 'http://')
 
 
@@ -34,15 +34,15 @@ class Connection(Protocol):
 
 
 class AskingCall:
-    """One tool call, whose server may ask a person in the middle of it.
+    """One tool call during which the server may ask a person a question.
 
-    It runs alongside the agent's work: when the server asks, `result` raises `AnswerNeeded` and the call
-    is suspended; once the person has answered, the next `result` continues it.
+    It runs in its own task. When the server asks, the call is suspended and `result` raises `AnswerNeeded`.
+    Once the person has answered, the next `result` continues it.
 
     Args:
-        session: the connection it is made over.
+        session: the connection that it uses.
         call: the id of the tool call.
-        run: the run that it belongs to.
+        run: the id of its run.
         hide: removes secrets from a text.
     """
 
@@ -55,12 +55,12 @@ class AskingCall:
         self._answer: asyncio.Future[Question] | None = None
         self.question: Question | None = None
         self.answered = 0
-        """How often a person has answered."""
+        """Number of answers by a person."""
         self._task: asyncio.Task[types.CallToolResult] | None = None
         self._limit: asyncio.Timeout | None = None
 
     def start(self, work: Callable[[], Awaitable[types.CallToolResult]]) -> None:
-        """Begin the call."""
+        """Start the call."""
 
         async def begin() -> types.CallToolResult:
             CURRENT.set(self)
@@ -78,11 +78,11 @@ class AskingCall:
         """Wait for the call to end. Cancelling the wait ends the call.
 
         Args:
-            questions: what this call has asked before, with the answers; None if nobody can be asked.
+            questions: the call's questions so far, with the answers; None if nobody can be asked.
             limit: the time limit of the wait.
 
         Raises:
-            AnswerNeeded: the server asks something new.
+            AnswerNeeded: the server asks a new question.
         """
         assert self._task is not None
         self._may_ask, self._limit = questions is not None, limit
@@ -106,7 +106,7 @@ class AskingCall:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it waits for a person."""
+        """Whether it is waiting for a person."""
         return self.question is not None
 
     def extend(self, seconds: float) -> None:
@@ -121,10 +121,10 @@ class AskingCall:
             await asyncio.wait({self._task}, timeout=LEAVE)
 
     async def answer(self, asked: types.ElicitRequestParams) -> types.ElicitResult:
-        """What a person answers to the server's question; `cancel` where nobody can be asked."""
+        """Return a person's answer to the server's question; `cancel` if nobody can be asked."""
         from mcp import types
 
-        async with self._turn:  # One question after another.
+        async with self._turn:  # One question at a time.
             question = self._question(asked)
             if question is None or not self._may_ask:
                 return types.ElicitResult(action='cancel')
@@ -142,12 +142,12 @@ class AskingCall:
         return next((known for known in self._answers if known.is_same(question)), None)
 
     def _question(self, asked: types.ElicitRequestParams) -> Question | None:
-        """The question as a person gets it; None if it cannot be asked."""
+        """Return the question as shown to a person; None if it cannot be asked."""
         url = str(getattr(asked, 'url', ''))
         fields = dict(getattr(asked, 'requested_schema', {}))
         try:
             answer_model(fields)
-        except Exception:  # Any of pydantic's errors about a schema that is not one.
+        except Exception:  # Any of pydantic's errors about an invalid schema.
             return None
         if url and not url.startswith(WEB):
             return None

@@ -12,32 +12,32 @@ from engine.models.secret_filter import SecretFilter, secret_filter
 from engine.records.run_info import Approvals
 
 MAX_BYTES = 32 * 1024 * 1024
-"""Maximum bytes of one message of a server: an answer, or an event of its stream."""
+"""Maximum bytes of one message from a server: a response, or an event of its stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuth:
-    """How to sign in to a server."""
+    """The settings for signing in to a server."""
 
     file: Path
-    """Where tokens are kept."""
+    """The file that stores the tokens."""
     client_id: str = ''
-    """The client, if it is registered beforehand; else it registers itself."""
+    """The client, if registered in advance; otherwise it registers itself."""
     client_secret: str = field(default='', repr=False)
     scope: str = ''
     port: int = 0
-    """The port of this machine that the browser is sent back to; 0 means any."""
+    """The local port to which the browser is redirected; 0 means any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServer:
-    """A tool server: a program started here, or one at a URL. Hides its secrets."""
+    """A tool server: a program to start, or a URL. Hides its secrets."""
 
     name: str
     command: str = ''
     args: tuple[str, ...] = field(default=(), repr=False)
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Added to the few variables any program needs; nothing else of the environment is passed on."""
+    """Added to the few variables that every program needs; the rest of the environment is not passed on."""
     folder: str | None = None
     """Its working directory."""
     url: str = ''
@@ -45,9 +45,9 @@ class McpServer:
     tools: tuple[str, ...] = ('*',)
     """The tools to use; `*` matches any part of a name."""
     approvals: Approvals = 'marked'
-    """The tools that need approval; `marked`: all except those it declares non-destructive."""
+    """The tools that need approval; `marked` means all except those declared non-destructive."""
     start: float = 30.0
-    """Seconds within which it must list its tools."""
+    """Time limit for listing its tools, in seconds."""
     seconds: float = 120.0
     """Time limit of a call in seconds."""
     task_seconds: float = 3_600.0
@@ -82,7 +82,7 @@ class ServerHealth:
     tools: tuple[str, ...] = ()
     """Tool names as agents use them."""
     problem: str = ''
-    """What is wrong with it, or ''."""
+    """The problem with it, or ''."""
     connected: bool = False
     oauth: bool = False
     """Whether a person signs in to it."""
@@ -123,7 +123,7 @@ class McpSection(BaseModel):
     off: bool = False
 
     def wrong(self) -> str:
-        """What is wrong with it, or ''."""
+        """Return the problem with it, or ''."""
         if bool(self.command) == bool(self.url):
             return 'it needs either command or url'
         if self.command and self.oauth:

@@ -1,4 +1,4 @@
-"""The HTTP client of MCP connections: a request that fails is answered, and breaks no other."""
+"""The HTTP client of MCP connections: a failed request gets an error response and affects no other."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from engine.records.jsonable import describe_error
 from engine.tools.mcp.config import MAX_BYTES
 
 BROKEN_OFF = -32097
-"""The code of the error that answers a request which was broken off."""
+"""The error code for a request that was interrupted."""
 REFUSED, NOT_FOUND = -32603, -32601
-"""The codes of a request that was refused or not sent, as the package has them."""
+"""The package's error codes for a request that was refused or not sent."""
 HINTS = {
     401: ': it needs a key, refuses the one in `headers`, or needs `oauth = true`',
     403: ': the key in `headers` does not allow this',
@@ -25,10 +25,10 @@ CODING = ('content-encoding', 'content-length', 'transfer-encoding')
 
 
 class BoundedClient(httpx2.AsyncClient):
-    """Reads of an answer only what it needs, and no more than memory holds.
+    """Reads only the parts of a response that are needed, up to a size limit.
 
     Args:
-        headers: sent with each request.
+        headers: headers sent with each request.
         auth: signs requests.
     """
 
@@ -51,9 +51,9 @@ class BoundedClient(httpx2.AsyncClient):
 
 
 class HttpClient(BoundedClient):
-    """Answers requests that fail with an error of the protocol.
+    """Turns failed requests into protocol errors.
 
-    The package would end the connection instead, and with it all calls that are made over it.
+    The package would close the connection instead, and with it all calls in progress.
     """
 
     async def send(self, request: httpx2.Request, **ways: Any) -> httpx2.Response:
@@ -64,13 +64,13 @@ class HttpClient(BoundedClient):
             response = await super().send(request, **ways)
         except httpx2.HTTPError as error:
             asked = error.request if isinstance(error, httpx2.RequestError) else request
-            if asked is not request and asked.url.host:  # Of the sign-in: the call itself was not sent.
+            if asked is not request and asked.url.host:  # Signing in failed: the call itself was not sent.
                 problem = f'{asked.url.host} did not answer while signing in: {describe_error(error)}'
                 return _error(request, problem, REFUSED)
             return _error(request, describe_error(error))
         except Exception as error:  # Signing in has failed: the package's errors, or ours.
             return _error(request, describe_error(error), REFUSED)
-        # The package knows a 404 as the end of a session, and names no other status.
+        # The package treats a 404 as the end of a session, and reports no other status.
         ended = response.status_code == 404 and 'mcp-session-id' in request.headers
         if response.status_code < 400 or ended or _is_explained(response):
             return response
@@ -81,7 +81,7 @@ class HttpClient(BoundedClient):
 
 
 async def _leave_unread(response: httpx2.Response) -> None:
-    """Drop the body of an answer of which only the head counts: it may be endless."""
+    """Drop the body of a response if only its headers matter: the body may be endless."""
     if response.has_redirect_location or response.request.method == 'DELETE':
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         await response.stream.aclose()
@@ -106,7 +106,7 @@ async def _whole(response: httpx2.Response) -> httpx2.Response:
 
 
 def _is_explained(response: httpx2.Response) -> bool:
-    """Whether an answer is an error of the protocol."""
+    """Whether a response is a protocol error."""
     if not response.is_closed:
         return False
     try:

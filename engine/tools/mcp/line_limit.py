@@ -1,4 +1,4 @@
-"""A limit for the lines of an MCP server: the package would keep one without an end in memory."""
+"""A limit for the lines of an MCP server: the package would buffer an endless line in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOO_DEEP_SAID = 'recursion limit exceeded'
 
 
 class LineLimiter(codecs.IncrementalDecoder):
-    """Decodes UTF-8 line by line, for the package would join the pieces of a line again and again."""
+    """Decodes UTF-8 line by line, because the package would re-join the pieces of a line with every read."""
 
     def __init__(self, errors: str = 'strict') -> None:
         super().__init__(errors)
@@ -29,7 +29,7 @@ class LineLimiter(codecs.IncrementalDecoder):
         self._start()
 
     def decode(self, data: Buffer, final: bool = False) -> str:
-        """The lines that have ended, and a sign for one that is too long; its rest is dropped."""
+        """Return complete lines, and `CUT` for a line that is too long; the rest of that line is dropped."""
         first, *others = self._decoder.decode(data, final).split('\n')
         events = [self._add(first)]
         for piece in others:
@@ -57,7 +57,7 @@ class LineLimiter(codecs.IncrementalDecoder):
 
 
 def line_problem(message: object) -> str:
-    """What is wrong with a line the package cannot parse, if calls would wait for it in vain; or ''."""
+    """Return why the package cannot parse a line, if calls would wait in vain for it; otherwise ''."""
     if not isinstance(message, ValidationError):
         return ''
     error = message.errors()[0]

@@ -1,4 +1,4 @@
-"""What is lost of an MCP server: a connection, a session, or a call of which nobody knows the end."""
+"""Errors for the loss of an MCP connection or session, or of a call whose outcome is unknown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = 'whether the call was carried out is not known'
 CLOSED, CLOSED_SAID = -32000, 'Connection closed'
-"""The package's code and words for a closed connection."""
+"""The package's error code and message for a closed connection."""
 SESSION_ENDED = 'Session terminated'
 
 
@@ -22,9 +22,9 @@ class ConnectionLost(ToolError):
 
 
 class SessionEnded(ConnectionLost):
-    """The server has ended the session, and has not carried out the call."""
+    """The server has ended the session without carrying out the call."""
 
 
 def is_closed(error: MCPError) -> bool:
-    """Whether the connection is gone: servers use the code for any error of theirs."""
+    """Whether the connection is closed. The code alone does not tell: servers use it for other errors."""
     return error.code == CLOSED and error.message == CLOSED_SAID

@@ -1,4 +1,4 @@
-"""OAuth for MCP servers: tokens that are kept and renewed, and signing in with a browser."""
+"""OAuth for MCP servers: stores and renews tokens, and signs in with a browser."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ PATH = '/callback'
 PAGE = b'<!doctype html><title>Hemicycle</title><p>%s You can close this page.'
 SIGN_IN = 'you have to sign in to it: on the settings page, or with `hemicycle sign-in %s`'
 
-NO_TOKEN = 'its authorization server answered with something else than a token'
+NO_TOKEN = 'its authorization server did not answer with a token'
 MAX_DOCUMENT = 500_000
 """Maximum bytes of an authorization server's response."""
 EXCHANGE_SECONDS = 30.0
-"""Seconds an authorization server may stay silent."""
+"""Timeout in seconds for requests to an authorization server."""
 MAX_REASON = 500
 """Maximum characters of the reason for a failure."""
 
 
 class StoredSignIn(OAuthClientProvider):
-    """The package's OAuth flow, with everything that a renewal needs kept in a file.
+    """The package's OAuth flow, with everything needed for a renewal stored in a file.
 
     Args:
         server: its configuration, with `oauth`.
-        file: what was kept.
-        port: the port of this machine that the browser is sent back to.
-        show: gets the address at which to sign in.
-        back: returns what the browser brings back.
+        file: the stored tokens and registration.
+        port: the local port to which the browser is redirected.
+        show: called with the URL at which to sign in.
+        back: returns the result that the browser delivers.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class StoredSignIn(OAuthClientProvider):
         self._file, self._wanted, self._uris = file, wanted, metadata.redirect_uris
         self._secrets = [wanted.client_secret]
         self.asking = ''
-        """The host of the authorization server while it is asked for something."""
+        """The host of the authorization server during a request to it."""
 
         async def check_and_show(url: str) -> None:
             found = self.context.oauth_metadata
@@ -94,12 +94,12 @@ class StoredSignIn(OAuthClientProvider):
         except UnicodeDecodeError:
             raise ToolError(NO_TOKEN) from None
         except OAuthTokenError as error:
-            if isinstance(error.__context__, ValidationError):  # It quotes the answer, and a token with it.
+            if isinstance(error.__context__, ValidationError):  # It quotes the response, including a token.
                 raise ToolError(NO_TOKEN) from None
             raise
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """The package's flow: a server decides where it leads, so addresses, sizes and times are bounded."""
+        """Run the package's flow with limits on addresses, sizes and times, since the server directs it."""
         flow = super()._auth_flow(request)
         try:
             asked = await anext(flow)
@@ -115,7 +115,9 @@ class StoredSignIn(OAuthClientProvider):
                 if asked is not request and coding != 'identity':
                     raise ToolError(f'{asked.url.host} answers compressed, which was not requested')
                 if asked is not request or response.status_code in (401, 403):
-                    response.headers.pop('content-encoding', None)  # Nobody reads it: it stays compressed.
+                    response.headers.pop(
+                        'content-encoding', None
+                    )  # Nobody reads the body: keep it compressed.
                     assert isinstance(response.stream, httpx2.AsyncByteStream)
                     response.stream = _Bounded(response.stream)
                 asked = await flow.asend(response)
@@ -125,12 +127,12 @@ class StoredSignIn(OAuthClientProvider):
             await flow.aclose()
 
     async def get_tokens(self) -> OAuthToken | None:
-        """The kept tokens."""
+        """Return the stored tokens."""
         found = self._file.read().get('tokens')
         return OAuthToken.model_validate(found) if found else None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep tokens, and where they are renewed."""
+        """Store tokens, and the metadata for renewing them."""
         context = self.context
         metadata, resource = context.oauth_metadata, context.protected_resource_metadata
         self._file.write(
@@ -142,7 +144,7 @@ class StoredSignIn(OAuthClientProvider):
         )
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """The configured client, or the one that was registered."""
+        """Return the configured client, or the registered one."""
         if self._wanted.client_id:
             secret = self._wanted.client_secret
             return OAuthClientInformationFull(
@@ -155,11 +157,11 @@ class StoredSignIn(OAuthClientProvider):
         return OAuthClientInformationFull.model_validate(found) if found else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep the registered client."""
+        """Store the registered client."""
         self._file.write(client=client_info.model_dump(mode='json', exclude_none=True))
 
     async def _initialize(self) -> None:
-        """Load what a renewal needs as well: the package itself loads only tokens and client."""
+        """Also load the data needed for a renewal: the package loads only tokens and client."""
         await super()._initialize()
         kept, context = self._file.read(), self.context
         context.token_expiry_time = kept.get('expires')
@@ -171,7 +173,7 @@ class StoredSignIn(OAuthClientProvider):
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body up to a limit."""
+    """A response body with a size limit."""
 
     def __init__(self, body: httpx2.AsyncByteStream) -> None:
         self._body, self._read = body, 0
@@ -188,7 +190,7 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 async def address_problem(server: str, asked: str) -> str:
-    """Why a server at one address must not lead its client to another, or ''."""
+    """Return why a server at one URL must not direct its client to another, or ''."""
     here, there = urlsplit(server), urlsplit(asked)
     if here.scheme == 'https' and there.scheme != 'https':
         return f'it leads to {there.hostname}, which is not encrypted'
@@ -197,7 +199,7 @@ async def address_problem(server: str, asked: str) -> str:
     try:
         own, others = await resolve(here.hostname, 443), await resolve(there.hostname, 443)
     except (OSError, UnicodeError):
-        return ''  # It cannot be connected to, either.
+        return ''  # Then connecting fails, too.
     if all(map(is_public, own)) and not all(map(is_public, others)):
         return f'it leads to {there.hostname}, which is on this machine or in a private network'
     return ''
@@ -209,7 +211,7 @@ async def _check_address(server: str, asked: str) -> None:
 
 
 def stored_sign_in(server: McpServer, file: TokenFile) -> StoredSignIn:
-    """Authentication with the stored tokens; fails with a request to sign in if they are not enough."""
+    """Authenticate with the stored tokens; fails with a request to sign in if they are not sufficient."""
 
     async def show(url: str) -> None:
         raise ToolError(SIGN_IN % server.name)
@@ -224,10 +226,10 @@ def stored_sign_in(server: McpServer, file: TokenFile) -> StoredSignIn:
 async def browser_sign_in(
     server: McpServer, file: TokenFile, show: Callable[[str], Awaitable[None]]
 ) -> AsyncIterator[StoredSignIn]:
-    """Authentication through a new sign-in; `show` gets the address to open in a browser.
+    """Authenticate through a new sign-in; `show` is called with the URL to open in a browser.
 
     Raises:
-        ToolError: the port that the browser is sent back to is taken.
+        ToolError: the port for the browser's redirect is in use.
     """
     came: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
     state = ''
@@ -249,7 +251,7 @@ async def browser_sign_in(
             line = (await reader.readuntil(b'\r\n\r\n')).split(b'\r\n')[0].decode('latin-1')
             url = urlsplit(line.split(' ')[1])
             given = {name: values[0] for name, values in parse_qs(url.query).items()}
-            # Any page in the browser can send it here; only who was shown the address knows the state.
+            # Any page in the browser can send this request; only the one who saw the URL knows the state.
             known = bool(state) and secrets.compare_digest(given.get('state', '').encode(), state.encode())
             taken = url.path == PATH and known and not came.done()
             body = b'You are signed in.' if taken and 'code' in given else b'Signing in has failed.'
@@ -279,7 +281,7 @@ async def browser_sign_in(
 
 
 def _take(came: asyncio.Future[AuthorizationCodeResult], given: dict[str, str]) -> None:
-    """What the browser has brought back: a code, or why there is none."""
+    """Resolve the future with the browser's result: a code, or the reason why there is none."""
     if 'code' in given:
         came.set_result(
             AuthorizationCodeResult(code=given['code'], state=given.get('state'), iss=given.get('iss'))

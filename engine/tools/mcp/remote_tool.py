@@ -1,4 +1,4 @@
-"""Wraps an MCP server's tool as an ordinary tool, and converts its results to text."""
+"""RemoteTool: wraps an MCP server's tool as an ordinary tool, and converts its results to text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TYPES: dict[str, Any] = {
 MAX_DESCRIBED = 4_000
 """Maximum characters of a description given to a model."""
 MAX_SCHEMA, MAX_NESTED, MAX_FIELDS = 100_000, 64, 500
-"""Maximum characters, levels and arguments of a schema given to a model."""
+"""Maximum characters, nesting levels and arguments of a schema given to a model."""
 NO_SCHEMA = 'The schema of its arguments is too large to be given.'
 
 
@@ -46,7 +46,7 @@ class RemoteTool(Tool):
     origin: str
     """The server's own name for it."""
     task_seconds: float = 0.0
-    """Time limit of a call that becomes a task; `seconds` holds until then."""
+    """Time limit of a call that becomes a task; until then, `seconds` applies."""
 
     @property
     def spec(self) -> ToolSpec:
@@ -58,7 +58,7 @@ class RemoteTool(Tool):
         whole = replace(self, seconds=max(self.seconds, self.task_seconds))
         values = parse_arguments(arguments)
         try:
-            # What cannot be sent would end the connection, which other runs use, too.
+            # A value that cannot be sent would end the connection, which other runs share.
             sent = to_jsonable({'params': {'arguments': values}})['params']['arguments']
         except (ValueError, RecursionError) as error:
             raise ToolError(f'the arguments cannot be sent: {error}') from None
@@ -66,12 +66,12 @@ class RemoteTool(Tool):
 
 
 def remote(server: McpServer, name: str, tool: types.Tool, call: Any) -> RemoteTool:
-    """Build the tool under this name.
+    """Build the tool.
 
     Args:
         server: the tool's server.
         name: the name that models use.
-        tool: as the server lists it.
+        tool: the tool as listed by the server.
         call: `async (context, arguments) -> str`.
     """
     hints = tool.annotations
@@ -97,10 +97,10 @@ def remote(server: McpServer, name: str, tool: types.Tool, call: Any) -> RemoteT
 
 
 async def output_of(result: types.CallToolResult, context: ToolContext) -> ToolOutput:
-    """A result as text and images; what is neither becomes an artifact.
+    """Convert a result to text and images; other content is stored as an artifact.
 
     Raises:
-        ToolError: it is an error result.
+        ToolError: the result is an error.
     """
     parts = [await _part(block, context) for block in result.content]
     images = [await _image(block.data, context) for block in result.content if block.type == 'image']
@@ -147,7 +147,7 @@ async def _keep(what: str, data: str, context: ToolContext) -> str:
 
 
 def _is_vast(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema is larger than anybody uses: it would occupy a request, or this process."""
+    """Whether a schema is unreasonably large: it would fill a request, or block this process."""
     level: list[Any] = [schema]
     for _ in range(MAX_NESTED):
         values = [value for item in level for value in (item.values() if isinstance(item, dict) else item)]
@@ -158,7 +158,7 @@ def _is_vast(schema: Mapping[str, Any]) -> bool:
 
 
 def _form(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
-    """A model with the schema's simple fields, from which to draw a form."""
+    """Build a model with the schema's simple fields, for a form."""
     properties = schema.get('properties')
     required = required if isinstance(required := schema.get('required'), list) else []
     fields: dict[str, Any] = {}

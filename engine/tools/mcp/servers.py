@@ -1,4 +1,4 @@
-"""The configured MCP servers: their tools join the others and are looked up when needed."""
+"""The configured MCP servers: their tools are looked up when needed and added to the others."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from mcp import Client, types
 
 MAX_NAME = 64
-"""The characters every provider accepts: letters, digits, `_` and `-`."""
+"""Maximum characters of a name. Every provider accepts letters, digits, `_` and `-`."""
 WILDCARD = 'mcp:'
 """`mcp:<server>` means all tools of a server."""
 FRESH = 60.0
-"""Seconds after which a server is asked for its tools again, even without a change notification."""
+"""Seconds after which a server's tools are listed again, even without a change notification."""
 SIGN_IN_SECONDS = 300.0
-"""How long a person has to sign in."""
+"""Time limit for signing in."""
 MAX_PAGES = 50
 MAX_TOOLS = 1_000
 MAX_WILDCARD = 120
-"""Maximum tools a wildcard may give an agent: some providers accept 128 in all."""
+"""Maximum tools that a wildcard may give an agent: some providers accept 128 in total."""
 
 
 class McpServers:
-    """Keeps a connection to each server, and its tools in `tools`.
+    """Maintains a connection to each server, and its tools in `tools`.
 
     Args:
-        settings: by name.
-        tools: the mapping to which servers' tools are added, and from which they are removed.
+        settings: the servers by name.
+        tools: the mapping to which servers' tools are added and from which they are removed.
         missing: why configured servers cannot be used, by name.
     """
 
@@ -62,7 +62,7 @@ class McpServers:
         self._ending: set[asyncio.Task[None]] = set()
 
     def configure(self, settings: Mapping[str, McpServer], missing: Mapping[str, str]) -> None:
-        """Use another configuration; servers that are as they were stay connected."""
+        """Apply a new configuration; unchanged servers stay connected."""
         known, self._known = self._known, {}
         self._missing = dict(missing)
         for name, server in settings.items():
@@ -78,7 +78,7 @@ class McpServers:
         return self._server(name) is not None
 
     async def find(self, names: Iterable[str]) -> dict[str, Tool]:
-        """The available tools of these names, in order; wildcards are expanded.
+        """Return the available tools with these names, in order; wildcards are expanded.
 
         Raises:
             ToolError: a named server is unreachable, or has more tools than any model accepts.
@@ -118,7 +118,7 @@ class McpServers:
                     async with asyncio.timeout(known.server.start):
                         self._take(known, await known.session.use(_list, again=True))
                 except TimeoutError:
-                    if not known.session.calls:  # These may still be answered.
+                    if not known.session.calls:  # Calls in progress may still be answered.
                         await known.session.close()
                     seconds = f'{known.server.start:g} seconds'
                     raise known.session.connection_error(
@@ -127,7 +127,7 @@ class McpServers:
                 known.listed = loop.time()
 
     async def test(self, name: str) -> ServerHealth:
-        """Check a server's health and report what is wrong with it."""
+        """Check a server's health."""
         if name not in self._known:
             problem = self._missing.get(name, 'there is no such MCP server')
             return ServerHealth(server=name, where='', problem=problem)
@@ -143,7 +143,7 @@ class McpServers:
 
         Args:
             name: a server with `oauth`.
-            show: gets the address to open.
+            show: called with the URL to open.
         """
         known = self._known.get(name)
         if known is None or known.tokens is None:
@@ -162,14 +162,14 @@ class McpServers:
                 await open_once(known.server, auth)
         except TimeoutError:
             return self._health(name, f'nobody signed in within {SIGN_IN_SECONDS:g} seconds')
-        except Exception as error:  # The package's, the server's, or a refusal.
+        except Exception as error:  # An error of the package or the server, or a refusal.
             if auth and auth.asking:
-                timeout = (
+                problem = (
                     f'{auth.asking} did not answer within {oauth.EXCHANGE_SECONDS:g} seconds, or broke off'
                 )
-                return self._health(name, timeout)
-            timeout = known.server.hide(describe(error))
-            return self._health(name, auth.hide(timeout) if auth else timeout)
+                return self._health(name, problem)
+            problem = known.server.hide(describe(error))
+            return self._health(name, auth.hide(problem) if auth else problem)
         return await self.test(name)
 
     @property
@@ -198,7 +198,7 @@ class McpServers:
         ]
 
     def forget(self, run: RunId) -> None:
-        """Drop what a run has left behind: calls that wait for a person, and connections of its own."""
+        """Drop a run's leftovers: calls that wait for a person, and its own connections."""
         for known in self._known.values():
             left = [key for key in known.standing if key.startswith(f'{run}:')]
             own = known.own.pop(run, None)
@@ -303,12 +303,12 @@ class _Known:
         self.lock = asyncio.Lock()
         self.listed, self.stale = 0.0, True
         self.standing: dict[str, AskingCall] = {}
-        """The calls that wait for a person, by key."""
+        """Calls that are waiting for a person, by key."""
         self.own: dict[str, McpSession] = {}
-        """Connections of single runs, for servers whose questions do not name the call."""
+        """Connections for single runs, for servers whose questions do not name the call."""
 
     def session_of(self, run: str) -> McpSession:
-        """The connection for a run's calls."""
+        """Return the connection for a run's calls."""
         if not self.session.confused:
             return self.session
         if run not in self.own:
@@ -321,7 +321,7 @@ class _Known:
         await asyncio.gather(*(session.close() for session in sessions))
 
     def hide(self, text: str) -> str:
-        """Remove its secrets and tokens from a text."""
+        """Remove the server's secrets and tokens from a text."""
         hidden = self.server.hide(text)
         return self.tokens.secret_filter.text(hidden) if self.tokens else hidden
 
@@ -342,7 +342,7 @@ async def _list(client: Client) -> list[types.Tool]:
 
 
 def sanitize(server: str, tool: str, taken: Container[str] = ()) -> str:
-    """A name every provider accepts: server, tool, and a digest if it had to be changed."""
+    """Return a name that every provider accepts: server, tool, and a digest if it had to be changed."""
     plain = re.sub(r'[^A-Za-z0-9_-]', '_', f'{server}_{tool}')
     if len(plain) <= MAX_NAME and plain not in taken and plain == f'{server}_{tool}':
         return plain

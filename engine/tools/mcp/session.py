@@ -1,4 +1,4 @@
-"""A connection to an MCP server: opened when needed, kept, and reopened after it is lost."""
+"""A connection to an MCP server: opened when needed, kept open, and reopened if lost."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 T = TypeVar('T')
 AGAIN = 1.0
-"""Seconds before listening for changes again."""
+"""Seconds between attempts to listen for changes."""
 LEAVE = 8.0
-"""Seconds that a server has to exit; after that it is abandoned, killed or not."""
+"""Seconds that a server has to exit; after that, it is abandoned even if still alive."""
 MAX_STDERR = 600
 """Maximum characters shown of a program's standard error."""
 MAX_ERROR = 4_000
@@ -38,14 +38,14 @@ MAX_ERROR = 4_000
 
 
 class McpSession:
-    """One server's connection.
+    """The connection to one server.
 
-    The package requires a connection to be closed by the task that opened it, so each has its own task.
+    The package requires that a connection is closed by the task that opened it, so each has its own task.
 
     Args:
         server: its configuration.
         changed: called when the server reports that its tools have changed.
-        tokens: those from signing in, if it is signed in to.
+        tokens: the tokens from signing in, if the server requires it.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class McpSession:
         self.calls: list[AskingCall] = []
         """Calls in progress."""
         self.confused = False
-        """Whether a question could have belonged to calls of several runs."""
+        """Whether there was a question that could have come from calls of several runs."""
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
         self._lock = asyncio.Lock()
         self._errors = ''
         self._broken = ''
-        """Why the connection was closed, if that is known."""
+        """Why the connection was closed, if known."""
 
     @property
     def name(self) -> str:
@@ -74,11 +74,11 @@ class McpSession:
         return bool(self._task and not self._task.done() and self._ready and self._ready.done())
 
     async def client(self) -> Client:
-        """The open connection. Raises `ConnectionLost`."""
+        """Return the open connection, opening it if necessary. Raises `ConnectionLost`."""
         async with self._lock:
             if self._task is None or self._task.done() or self._ready is None:
                 self._ready = asyncio.get_running_loop().create_future()
-                name = f'mcp:{self._server.name}'  # A context of its own: it outlives the call that opens it.
+                name = f'mcp:{self._server.name}'  # Own context: it outlives the call that opens it.
                 self._task = asyncio.create_task(self._hold(self._ready), name=name, context=Context())
             ready = self._ready
             try:
@@ -90,19 +90,19 @@ class McpSession:
                     f'it did not answer within {self._server.start:g} seconds'
                 ) from None
             except BaseException:
-                if not ready.done():  # The caller that wanted it was cancelled: the next one starts over.
+                if not ready.done():  # The caller was cancelled: the next one starts over.
                     await self.close()
                 raise
 
     async def use(self, what: Callable[[Client], Awaitable[T]], *, again: bool) -> T:
-        """Use the connection; if it turns out to be broken, the next use opens another.
+        """Use the connection; if it is broken, the next use opens a new one.
 
         Args:
             what: the operation.
-            again: whether it may be repeated if the connection breaks meanwhile.
+            again: whether the operation may be repeated if the connection breaks meanwhile.
 
         Raises:
-            ToolError: what the server answered; `ConnectionLost` if the connection broke.
+            ToolError: the server's error; `ConnectionLost` if the connection broke.
         """
         client = await self.client()
         try:
@@ -113,7 +113,7 @@ class McpSession:
         return await self._use(await self.client(), what)
 
     async def _use(self, client: Client, what: Callable[[Client], Awaitable[T]]) -> T:
-        """Use a connection. Only what is wrong with the connection itself closes it: others use it, too."""
+        """Use a connection. Only errors of the connection itself close it, because it is shared."""
         from mcp.shared.exceptions import MCPError
 
         from engine.tools.mcp.http_client import BROKEN_OFF
@@ -143,7 +143,7 @@ class McpSession:
         await self._close(self._task)
 
     async def _close(self, task: asyncio.Task[None] | None) -> None:
-        """Close a connection, unless it has been replaced by another."""
+        """Close a connection, unless it has already been replaced."""
         if task is not self._task:
             return
         self._task = self._ready = None
@@ -175,7 +175,7 @@ class McpSession:
                 raise
 
     async def _open(self, stack: AsyncExitStack) -> Client:
-        # This takes a while, during which the event loop must keep running.
+        # Importing takes a while, and must not block the event loop.
         await asyncio.to_thread(importlib.import_module, 'mcp')
         from mcp import Client
         from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -196,7 +196,7 @@ class McpSession:
                 env=dict(server.env),
                 cwd=server.folder,
                 encoding=ENCODING,
-                encoding_error_handler='replace',  # Else one wrong byte ends the connection.
+                encoding_error_handler='replace',  # Otherwise one invalid byte ends the connection.
             )
             errors = await stack.enter_async_context(self._listening())
             transport = stdio_client(parameters, errlog=errors)
@@ -213,7 +213,7 @@ class McpSession:
     async def _ask(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult:
-        """Put a question to the person behind its call; older servers do not say which call it is."""
+        """Pass a question to its call; older servers do not say which call it belongs to."""
         from mcp import types
 
         call = CURRENT.get(None)
@@ -235,7 +235,7 @@ class McpSession:
         return stored_sign_in(self._server, self._tokens)
 
     async def _listen(self, client: Client) -> None:
-        """Wait for changes of the tools; returns when the connection is known to be gone."""
+        """Wait for changes to the tools; return when the connection is known to be closed."""
         from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
         from mcp.shared.exceptions import MCPError
 
@@ -253,7 +253,7 @@ class McpSession:
                     return
                 break
             await asyncio.sleep(AGAIN)
-        await asyncio.Event().wait()  # An older server, which sends notifications.
+        await asyncio.Event().wait()  # An older server: it sends notifications instead.
 
     async def _on_message(self, message: Any) -> None:
         if getattr(message, 'method', '') == 'notifications/tools/list_changed':
@@ -264,7 +264,7 @@ class McpSession:
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[TextIO]:
-        """A file for a program's standard error, of which the end is kept."""
+        """Yield a file for a program's standard error; the end of the output is kept."""
         loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
         reading, writing = os.pipe()
         transport, _ = await loop.connect_read_pipe(
@@ -286,7 +286,7 @@ class McpSession:
             self._errors = (self._errors + piece.decode('utf-8', 'replace'))[-MAX_STDERR:]
 
     def connection_error(self, problem: str) -> ConnectionLost:
-        """The error, with the server's name and the last output of its program."""
+        """Return the error, with the server's name and the last output of its program."""
         errors = self._errors.strip()
         return ConnectionLost(self._name_server(f'{problem}; it wrote: {errors}' if errors else problem))
 
@@ -298,7 +298,7 @@ class McpSession:
 
 
 async def open_once(server: McpServer, auth: StoredSignIn) -> None:
-    """Connect to a server once, which signs in."""
+    """Connect to a server once in order to sign in."""
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
@@ -315,10 +315,10 @@ async def open_once(server: McpServer, auth: StoredSignIn) -> None:
 
 
 def describe(error: BaseException) -> str:
-    """The innermost error of a group in words; the first of several."""
-    return describe_error(unwrap_error(error)).removeprefix('MCPError: ')  # The package's, and no help.
+    """Describe the innermost error of a group; the first of several."""
+    return describe_error(unwrap_error(error)).removeprefix('MCPError: ')  # Added by the package.
 
 
 WANTED = 'you have to sign in to it'
 STREAM_ENDED = 'SSE stream'
-"""How the package begins to tell that one answer was broken off."""
+"""The start of the package's message for an interrupted response."""

@@ -1,4 +1,4 @@
-"""Long calls of MCP servers: tasks of either protocol, polled until they have ended."""
+"""Long calls to MCP servers: tasks of either protocol, polled until they have ended."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from engine.tools.mcp.lost import SESSION_ENDED, UNKNOWN, ConnectionLost, is_clo
 
 R = TypeVar('R', bound=types.Result)
 POLLS = 4
-"""How often in a row a poll may break off."""
+"""Maximum consecutive attempts at a poll that is interrupted."""
 POLL_SECONDS = 1.0
-"""Seconds between polls of a task, unless the server says otherwise."""
+"""Seconds between polls of a task, unless the server requests another interval."""
 MIN_SECONDS, MAX_SECONDS = 0.05, 60.0
-"""Bounds for what a server may ask for."""
+"""Bounds for the interval that a server requests."""
 MAX_STATUS = 4_000
 """Maximum characters of a task's status message."""
 RELATED = 'io.modelcontextprotocol/related-task'
 LEAVE = 5.0
-"""Seconds to tell a server that a task is no longer wanted."""
+"""Seconds to wait for a server to receive a cancellation."""
 
 
 class TaskHandle(types.Result):
-    """A server's response to a call that takes long."""
+    """A server's response to a long call."""
 
     result_type: Literal['task'] = 'task'
     task_id: str
@@ -52,7 +52,7 @@ class TaskState(types.Result):
 
 
 class TaskParams(types.RequestParams):
-    """Which task."""
+    """Parameters that identify a task."""
 
     task_id: str
 
@@ -72,20 +72,20 @@ class CancelTask(types.Request[TaskParams, Literal['tasks/cancel']]):
 
 
 class UpdateParams(TaskParams):
-    """A person's answers, by the key of the question."""
+    """A person's answers, by question key."""
 
     input_responses: dict[str, types.ElicitResult]
 
 
 class UpdateTask(types.Request[UpdateParams, Literal['tasks/update']]):
-    """Gives a task the input it has asked for."""
+    """Sends a task the input it has requested."""
 
     method: Literal['tasks/update'] = 'tasks/update'
     params: UpdateParams
 
 
 class Tasks(ClientExtension):
-    """Lets a server answer a call with a task.
+    """Lets a server respond to a call with a task.
 
     Args:
         seconds: the time limit of a task.
@@ -97,11 +97,11 @@ class Tasks(ClientExtension):
         self._seconds = seconds
 
     def claims(self) -> Sequence[ResultClaim[Any]]:
-        """The results that are tasks."""
+        """Return the results that are tasks."""
         return [ResultClaim(result_type='task', model=TaskHandle, resolve=self._follow)]
 
     async def _follow(self, task: TaskHandle, context: ClaimContext) -> types.CallToolResult:
-        """Wait until a task has ended; abandoning the call cancels it."""
+        """Wait until a task has ended; abandoning the call cancels the task."""
         if call := CURRENT.get(None):
             call.extend(self._seconds)
         params = TaskParams(task_id=task.task_id)
@@ -116,7 +116,7 @@ class Tasks(ClientExtension):
                     answers = {key: await call.answer(one.params) for key, one in asked.items()}
                     update = UpdateParams(task_id=task.task_id, input_responses=answers)
                     await _ask(context.session, UpdateTask(params=update), types.EmptyResult)
-                    if call.answered > before:  # A person took their time.
+                    if call.answered > before:  # Do not count the time a person took.
                         call.extend(self._seconds)
                 elif state.status != 'working':
                     return _result_of(state)
@@ -129,7 +129,7 @@ class Tasks(ClientExtension):
 
 
 def becomes_task(client: Client, tool: types.Tool) -> bool:
-    """Whether a call of the tool should be a task, in the protocol of 2025-11-25."""
+    """Whether a call to the tool should be a task, in the protocol version 2025-11-25."""
     support = tool.execution.task_support if tool.execution else None
     tasks = client.server_capabilities.tasks
     calls = tasks.requests.tools if tasks and tasks.requests else None
@@ -139,10 +139,10 @@ def becomes_task(client: Client, tool: types.Tool) -> bool:
 async def call_as_task(
     session: ClientSession, name: str, arguments: dict[str, Any], meta: Any, seconds: float
 ) -> types.CallToolResult:
-    """Call a tool as a task, in the protocol of 2025-11-25; abandoning the call cancels it."""
+    """Call a tool as a task, in the protocol version 2025-11-25; abandoning the call cancels the task."""
     ttl = types.TaskMetadata(ttl=int(seconds * 1000))
     params = types.CallToolRequestParams(name=name, arguments=arguments, task=ttl, _meta=meta)
-    # The package knows these messages, but its session refuses a task as the answer to a call.
+    # The package knows these messages, but its session rejects a task as the result of a call.
     given = params.model_dump(by_alias=True, mode='json', exclude_none=True)
     raw = await session._dispatcher.send_raw_request('tools/call', given, {})
     if 'task' not in raw:
@@ -160,7 +160,7 @@ async def call_as_task(
         if task.status == 'cancelled':
             reason = task.status_message or 'it does not say why'
             raise ToolError(f'its task is cancelled: {reason[:MAX_STATUS]}')
-        # The call's result or error. A server that needs input asks while this waits.
+        # Fetch the call's result or error. A server that needs input asks during this wait.
         payload = types.GetTaskPayloadRequestParams(task_id=task.task_id)
         ended = await _ask(session, types.GetTaskPayloadRequest(params=payload), types.CallToolResult)
         related = (ended.meta or {}).get(RELATED)
@@ -172,11 +172,11 @@ async def call_as_task(
 
 
 class TaskEnded(ToolError):
-    """The task is over, and was not completed."""
+    """The task ended without being completed."""
 
 
 async def _poll(session: ClientSession, asked: types.Request[Any, Any], kind: type[R]) -> R:
-    """Ask for a task's state, again if that breaks off. Raises `ConnectionLost` if the task is not known."""
+    """Get a task's state, retrying if interrupted. Raises `ConnectionLost` if the task is unknown."""
     for left in reversed(range(POLLS)):
         try:
             return await session.send_request(asked, kind)
@@ -190,7 +190,7 @@ async def _poll(session: ClientSession, asked: types.Request[Any, Any], kind: ty
 
 
 async def _ask(session: ClientSession, asked: types.Request[Any, Any], kind: type[R]) -> R:
-    """Ask for something else of a task. Raises `ConnectionLost` if the session has ended, and it with it."""
+    """Send another request about a task. Raises `ConnectionLost` if session and task have ended."""
     try:
         return await session.send_request(asked, kind)
     except MCPError as error:
@@ -209,7 +209,7 @@ def _seconds(pause: int | None) -> float:
 
 
 def _refuse_others(answered: object, wanted: str) -> None:
-    """Raise `ToolError` if an answer names another task."""
+    """Raise `ToolError` if a response names another task."""
     if answered is not None and answered != wanted:
         raise ToolError(f'it answered for the task {str(answered)[:100]!r}, not {wanted[:100]!r}')
 
@@ -224,9 +224,9 @@ def _result_of(state: TaskState) -> types.CallToolResult:
 
 
 async def _cancel(session: ClientSession, params: TaskParams) -> None:
-    """Try to cancel a task; nobody waits for it any more."""
+    """Try to cancel a task that nobody waits for any more."""
     sending = asyncio.ensure_future(session.send_request(CancelTask(params=params), types.EmptyResult))
     sending.add_done_callback(lambda sent: sent.cancelled() or sent.exception())
     await asyncio.wait({sending}, timeout=LEAVE)
-    if not sending.done():  # Nobody listens any more.
+    if not sending.done():  # The server does not respond.
         sending.cancel()

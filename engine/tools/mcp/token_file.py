@@ -1,4 +1,4 @@
-"""The tokens and the registration from signing in to an MCP server, in a file only its owner can read."""
+"""TokenFile: tokens and registration from signing in to an MCP server; only its owner can read it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TokenFile:
         self._values: dict[str, Any] | None = None
 
     def read(self) -> dict[str, Any]:
-        """Everything known; empty if nobody has signed in, or the file cannot be read."""
+        """Return all values; empty if nobody has signed in, or the file cannot be read."""
         if self._values is None:
             try:
                 found = json.loads(self._path.read_text('utf-8'))

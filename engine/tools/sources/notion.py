@@ -1,4 +1,4 @@
-"""Notion over HTTP: creates a page of a database, and each only once."""
+"""Notion over HTTP: creates pages in a database, each only once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from engine.tools.sources.notion_blocks import blocks_of, rich_text
 ADDRESS = 'https://api.notion.com/v1'
 VERSION = '2022-06-28'
 MAX_BLOCKS = 100
-"""Notion's maximum blocks of a request."""
+"""Notion's maximum number of blocks per request."""
 ATTEMPTS, MAX_WAIT = 3, 10.0
 KEY = 'Key'
-"""An optional text property of the database that holds a page's key; without it, the first line does."""
+"""An optional text property of the database for a page's key; without it, the first line has the key."""
 
 
 class Notion:
-    """One database.
+    """A client for one database.
 
     Args:
         http: the client, with base URL and headers set.
@@ -33,7 +33,7 @@ class Notion:
 
     @staticmethod
     def client(token: str, address: str = ADDRESS) -> httpx.AsyncClient:
-        """An HTTP client for Notion."""
+        """Create an HTTP client for Notion."""
         headers = {'Authorization': f'Bearer {token}', 'Notion-Version': VERSION}
         return httpx.AsyncClient(base_url=address, headers=headers, timeout=30, trust_env=False)
 
@@ -74,13 +74,13 @@ class Notion:
         return str(made.get('url', '')), True
 
     async def _find_keyed(self, key: str) -> str:
-        """The URL of the page with this key; '' if there is none."""
+        """Return the URL of the page with this key; '' if there is none."""
         for page in await self._query({'property': KEY, 'rich_text': {'equals': key}}):
             return str(page.get('url', ''))
         return ''
 
     async def _find_marked(self, name: str, title: str, mark: str) -> str:
-        """The URL of the page with this title whose first line is the mark; '' if there is none."""
+        """Return the URL of the page with this title and the mark as its first line; '' if there is none."""
         for page in await self._query({'property': name, 'title': {'equals': title}}):
             children = await self._call('GET', f'blocks/{page["id"]}/children?page_size=1')
             for block in children.get('results', ())[:1]:
@@ -90,7 +90,7 @@ class Notion:
         return ''
 
     async def _query(self, wanted: dict[str, Any]) -> list[dict[str, Any]]:
-        """All pages of the database that match."""
+        """Return all matching pages of the database."""
         found: list[dict[str, Any]] = []
         more: dict[str, Any] = {}
         while True:

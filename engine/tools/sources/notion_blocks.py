@@ -1,4 +1,4 @@
-"""Markdown as Notion blocks: headings, lists, tables, quotations, code, and styled text with links."""
+"""Markdown to Notion blocks: headings, lists, tables, quotations, code, and styled text with links."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
 MAX_TEXT = 2_000
-"""Notion's maximum characters of a piece of text."""
+"""Notion's maximum characters per piece of text."""
 MAX_PIECES = 100
-"""Notion's maximum pieces of text in a block, and of blocks in another."""
+"""Notion's maximum number of text pieces or child blocks per block."""
 STYLES = {'strong': 'bold', 'em': 'italic', 's': 'strikethrough'}
 LISTS = {'bullet_list': 'bulleted_list_item', 'ordered_list': 'numbered_list_item'}
 LANGUAGES = {
@@ -22,16 +22,16 @@ LANGUAGES = {
     'c': 'c',
     'cpp': 'c++', 'diff': 'diff', 'toml': 'toml', 'markdown': 'markdown', 'md': 'markdown',
 }  # fmt: skip
-"""Names of languages in Markdown, and Notion's; others are plain text."""
+"""Notion's names of languages by their names in Markdown; others become plain text."""
 Run = tuple[str, str, dict[str, bool]]
 """A text with its link and its styles."""
 MAX_DEPTH = 2
-"""Levels of nested lists that one request may create."""
+"""Maximum levels of nested lists that one request may create."""
 
 
 def blocks_of(markdown: str) -> list[dict[str, Any]]:
-    """The blocks of a text."""
-    # Slow to import, and each program loads all tools.
+    """Convert a text to blocks."""
+    # Imported here because it is slow, and every program loads all tools.
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
 
@@ -40,7 +40,7 @@ def blocks_of(markdown: str) -> list[dict[str, Any]]:
 
 
 def rich_text(text: str, **styles: bool) -> list[dict[str, Any]]:
-    """Plain text in pieces of the length that Notion accepts."""
+    """Split plain text into pieces of a length that Notion accepts."""
     return _pieces(text, '', styles)
 
 
@@ -68,7 +68,7 @@ def _blocks(node: SyntaxTreeNode, depth: int) -> Iterator[dict[str, Any]]:
 
 
 def _item(kind: str, item: SyntaxTreeNode, depth: int) -> Iterator[dict[str, Any]]:
-    """A list entry; what is nested too deeply for one request follows it."""
+    """Yield a list item; content nested too deeply for one request follows it."""
     first, *others = item.children or (None,)
     leads = first is not None and first.type == 'paragraph'
     inner = [block for node in (others if leads else item.children) for block in _blocks(node, depth + 1)]
@@ -84,7 +84,7 @@ def _item(kind: str, item: SyntaxTreeNode, depth: int) -> Iterator[dict[str, Any
 
 
 def _tables(table: SyntaxTreeNode) -> Iterator[dict[str, Any]]:
-    """A table; a long one continues in further ones, each with the header."""
+    """Yield a table; a long one is split into several, each with the header."""
     header, *rows = [row for part in table.children for row in part.children]
     width = len(header.children)
     shape = {'table_width': width, 'has_column_header': True, 'has_row_header': False}
@@ -99,7 +99,7 @@ def _row(row: SyntaxTreeNode) -> dict[str, Any]:
 
 
 def _join_paragraphs(node: SyntaxTreeNode) -> list[dict[str, Any]]:
-    """The paragraphs of a quotation as one text."""
+    """Join the paragraphs of a quotation into one text."""
     found: list[dict[str, Any]] = []
     for child in node.children:
         if found:
@@ -146,7 +146,7 @@ def _pieces(text: str, link: str, styles: dict[str, bool]) -> list[dict[str, Any
 
 
 def _with_text(kind: str, text: list[dict[str, Any]], **more: Any) -> Iterator[dict[str, Any]]:
-    """A block with a text, or several if it has too many pieces for one."""
+    """Yield a block with a text, or several if the text has too many pieces for one."""
     for first in range(0, max(len(text), 1), MAX_PIECES):
         content = {'rich_text': text[first : first + MAX_PIECES], **more}
         yield {'object': 'block', 'type': kind, kind: content}

@@ -26,7 +26,7 @@ class PageReader(HTMLParser):
         self._link = ''
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Break the line before a block and mark its kind."""
+        """Start a new line before a block and mark its kind."""
         if tag == 'title':
             self._in_title = True
         elif tag in SILENT:
@@ -43,7 +43,7 @@ class PageReader(HTMLParser):
             self._link = dict(attrs).get('href') or ''
 
     def handle_endtag(self, tag: str) -> None:
-        """Break the line after a block; append a link's target."""
+        """Start a new line after a block; append a link's target."""
         if tag == 'title':
             self._in_title = False
         elif tag in self._silent:
@@ -64,13 +64,13 @@ class PageReader(HTMLParser):
 
     @property
     def text(self) -> str:
-        """The page's text, with at most one empty line in a row."""
+        """The page's text, with no consecutive empty lines."""
         lines = (line.strip() for line in ''.join(self._pieces).split('\n'))
         return re.sub(r'\n{3,}', '\n\n', '\n'.join(lines)).strip()
 
 
 def extract_text(html: str) -> tuple[str, str]:
-    """The title and text of a page."""
+    """Return the title and text of a page."""
     reader = PageReader()
     reader.feed(html)
     reader.close()

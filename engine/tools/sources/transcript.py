@@ -19,7 +19,7 @@ LABEL = re.compile(
 )
 """A speaker label before speech, with an optional time: `Anna:`, `Speaker 1:`, `von der Leyen (00:10):`."""
 DASH = re.compile(r'^\s*(?:[-\u2010\u2013\u2014]|>>)\s*(?=[^\s>-])')
-"""How subtitles mark a change of speaker."""
+"""Marks of a change of speaker in subtitles."""
 PARTICLES = frozenset({
     'af', 'al', 'ap', 'av', 'da', 'de', 'del', 'den', 'der', 'di', 'do', 'dos', 'du', 'e', 'el', 'la', 'las',
     'le', 'los', 'of', 'ten', 'ter', 'the', 'und', 'van', 'von', 'y', 'zu', 'zum', 'zur',
@@ -27,7 +27,7 @@ PARTICLES = frozenset({
 """Words in a name that may begin with a lowercase letter."""
 MAX_LABEL = 50
 WORDS_A_SECOND = 2.5
-"""Typical speaking rate, for plain texts without times."""
+"""Typical speaking rate, for plain text without times."""
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, 'utf-8-sig'),
     (codecs.BOM_UTF32_LE, 'utf-32'),
@@ -39,9 +39,9 @@ ENCODINGS = [
     'cp1252', 'cp1250', 'cp1251', 'koi8_r', 'cp1253', 'cp1254',
     'shift_jis', 'euc_jp', 'gb18030', 'big5', 'euc_kr',
 ]  # fmt: skip
-"""Common encodings of transcripts that are not Unicode, commonest first."""
+"""Common non-Unicode encodings of transcripts, most common first."""
 MAX_BINARY_SHARE = 0.01
-"""The share of non-text characters from which a file no longer counts as text."""
+"""Maximum share of non-text characters in a file that counts as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +58,11 @@ class Cue:
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """Decode a file; returns its text and encoding. Raises `ValueError` if it is not text."""
+    """Decode a file; return its text and encoding. Raises `ValueError` if it is not text."""
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return _readable(data.decode(encoding, 'replace')), encoding.removesuffix('-sig')
-    if b'\0' in data[:4_000]:  # Asked before UTF-8, which Cyrillic in UTF-16 can happen to be.
+    if b'\0' in data[:4_000]:  # Checked before UTF-8: Cyrillic in UTF-16 can be valid UTF-8.
         little = data[1::2].count(0) > data[::2].count(0)
         encoding = 'utf-16-le' if little else 'utf-16-be'
         return _readable(data.decode(encoding, 'replace')), encoding
@@ -74,7 +74,7 @@ def decode(data: bytes) -> tuple[str, str]:
     damaged = text.count('\ufffd')
     if sum(ord(character) > 127 for character in text) > 10 * damaged:
         return _readable(text), 'utf-8'
-    import charset_normalizer  # Slow to import, and each program loads all tools.
+    import charset_normalizer  # Imported here because it is slow, and every program loads all tools.
 
     matches = charset_normalizer.from_bytes(data, cp_isolation=ENCODINGS)
     if not matches:
@@ -106,7 +106,7 @@ def format_time(seconds: float, *, estimated: bool = False) -> str:
 
 
 def parse_time(text: str) -> float:
-    """Parse a time as people write it, also an estimate, as seconds. Raises `ValueError`."""
+    """Parse a time as people write it, or an estimate, to seconds. Raises `ValueError`."""
     plain = text.strip().removeprefix('≈').strip()
     if not re.fullmatch(r'(\d{1,3}:){0,2}\d{1,6}([.,]\d+)?', plain):
         raise ValueError(f'{text!r} is not a time')
@@ -117,7 +117,7 @@ def parse_time(text: str) -> float:
 
 
 def _readable(text: str) -> str:
-    """The text unchanged. Raises `ValueError` if too much of it is control or invalid characters."""
+    """Return the text unchanged. Raises `ValueError` for too many control or invalid characters."""
     odd = sum(
         unicodedata.category(character) in ('Cc', 'Cn', 'Co') or character == '\ufffd'
         for character in text
@@ -146,14 +146,14 @@ def _subtitles(text: str, kind: str) -> list[Cue]:
 
 
 def _lines(body: str) -> Iterator[str]:
-    """A cue's lines without markup; a WebVTT voice counts as a speaker."""
+    """Yield a cue's lines without markup; a WebVTT voice counts as a speaker."""
     body = re.sub(r'<v(?:\.[\w.-]+)?\s+([^>]+)>', r'\n\1: ', body)
     for line in re.sub(r'<[^>]*>|\{\\[^}]*\}', '', body).split('\n'):
         yield ' '.join(unescape(line).split())
 
 
 def _split_turns(turns: list[tuple[str, str]], start: float, end: float) -> list[Cue]:
-    """Split what several people say in one cue; all but the first get estimated starts."""
+    """Split a cue in which several people speak; all but the first get estimated start times."""
     total = sum(len(text.split()) for _, text in turns)
     cues, before = [], 0
     for speaker, text in turns:
@@ -171,7 +171,7 @@ def _split_turns(turns: list[tuple[str, str]], start: float, end: float) -> list
 
 
 def _plain(text: str) -> list[Cue]:
-    """Cues of a plain text: one per paragraph, time or speaker."""
+    """Split plain text into cues: one per paragraph, time or speaker."""
     cues: list[Cue] = []
     now, given = 0.0, True
     for paragraph in re.split(r'\n\s*\n', text):
@@ -189,7 +189,7 @@ def _plain(text: str) -> list[Cue]:
 
 
 def _group_by_time(lines: list[str]) -> Iterator[tuple[float | None, list[str]]]:
-    """Group a paragraph's lines by the time each group begins with. Anything not a time is text."""
+    """Group a paragraph's lines by the time at the start of each group. Anything but a time is text."""
     time: float | None = None
     group: list[str] = []
     for line in lines:
@@ -207,7 +207,7 @@ def _group_by_time(lines: list[str]) -> Iterator[tuple[float | None, list[str]]]
 
 
 def _turns(lines: list[str] | Iterator[str], before: str) -> list[tuple[str, str]]:
-    """Who says what in some lines; lines without a name continue the previous speaker."""
+    """Return the speakers and texts in some lines; lines without a name continue the previous speaker."""
     turns: list[tuple[str, list[str]]] = [(before, [])]
     for line in lines:
         dash = DASH.match(line)
@@ -224,7 +224,7 @@ def _turns(lines: list[str] | Iterator[str], before: str) -> list[tuple[str, str
 
 
 def _is_name(label: str) -> bool:
-    """Whether words before a colon are a name: all but particles start with a capital or digit."""
+    """Whether the words before a colon are a name: all but particles start with a capital or digit."""
     words = label.replace('(', '').replace(')', '').split()
     names = [word for word in words if word.lower() not in PARTICLES]
     return (
@@ -235,6 +235,6 @@ def _is_name(label: str) -> bool:
 
 
 def _seconds(time: str) -> float:
-    """A timing line's time in seconds; no range checks."""
+    """Convert a timing line's time to seconds, without range checks."""
     parts = [float(part) for part in time.replace(',', '.').split(':')]
     return sum(part * float(60**power) for power, part in enumerate(reversed(parts)))

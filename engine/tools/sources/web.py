@@ -1,4 +1,4 @@
-"""Fetches pages from the public network; connects only to the address that was checked."""
+"""Web: fetches pages from the public network, connecting only to the address that was checked."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MAX_BYTES = 4 << 20
 MAX_HOPS = 5
 SECONDS = 30.0
 WRAPPED = ('64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/32', '::/96', '::ffff:0:0:0/96')
-"""IPv6 networks that embed an IPv4 address, which has to be checked too."""
+"""IPv6 networks that embed an IPv4 address, which must be checked too."""
 LOCAL = ('168.63.129.16/32', '192.0.0.0/24', '192.88.99.0/24', '3fff::/20')
-"""What Python takes for public, all or some versions: Azure's own services to its machines, and networks for
-protocols, relays and documentation."""
+"""Networks that some or all Python versions consider public: Azure's internal services for its machines, and
+networks for protocols, relays and documentation."""
 HEADERS = {
     'User-Agent': 'Hemicycle',
     'Accept': 'text/html, text/*;q=0.9, application/json;q=0.8, */*;q=0.1',
@@ -56,7 +56,7 @@ def is_public(address: Address) -> bool:
             return is_public(address.ipv4_mapped)
         if any(address in ipaddress.ip_network(network) for network in WRAPPED) or address.scope_id:
             return False
-        if address.is_site_local:  # the private addresses of before `fc00::/7`
+        if address.is_site_local:  # private addresses that predate `fc00::/7`
             return False
     return address.is_global and not address.is_multicast and not address.is_reserved
 
@@ -75,17 +75,17 @@ async def fetch(
     most_bytes: int = MAX_BYTES,
     seconds: float = SECONDS,
 ) -> Fetched:
-    """Fetch a page, following redirects; each is checked like the first URL.
+    """Fetch a page, following redirects; every redirect is checked like the first URL.
 
     Args:
         url: an HTTP or HTTPS URL.
-        may: whether an address may be connected to.
+        may: whether connecting to an address is allowed.
         look_up: resolves a host and port to addresses.
         most_bytes: the maximum size of the response.
-        seconds: the time limit for everything.
+        seconds: the time limit for the whole operation.
 
     Raises:
-        ToolError: it may not be, or could not be, fetched.
+        ToolError: fetching it is not allowed, or failed.
     """
     try:
         async with (
@@ -108,7 +108,7 @@ async def get(url: str, *, private: bool) -> Fetched:
     """Fetch a page that exists; `private` also allows this machine and private networks.
 
     Raises:
-        ToolError: it may not be, or could not be, fetched, or the response is an error.
+        ToolError: fetching it is not allowed or failed, or the response is an error.
     """
     found = await fetch(url, may=(lambda address: True) if private else is_public)
     if found.status >= 400:
@@ -123,12 +123,12 @@ async def _once(
     look_up: Callable[[str, int], Awaitable[list[Address]]],
     most_bytes: int,
 ) -> Fetched | str:
-    """One request: the response, or the URL it redirects to."""
+    """Send one request; return the response, or the URL it redirects to."""
     host, port = url.host, url.port or (443 if url.scheme == 'https' else 80)
     allowed = [address for address in await look_up(host, port) if may(address)]
     if not allowed:
         raise ToolError(f'{host} is on this machine or in a private network, where nothing may be fetched')
-    # Connect by address, since a second lookup may differ; the certificate is checked for the name.
+    # Connect by address: a second lookup may differ. The certificate is still checked against the name.
     request = client.build_request(
         'GET',
         url.copy_with(host=str(allowed[0])),

@@ -116,7 +116,7 @@ async def test_a_token_in_an_unreadable_answer_is_not_shown(tmp_path: Path) -> N
     async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.token = {'accessToken': TOKEN}
         problem = (await servers.sign_in('far', browse)).problem
-        assert problem == 'its authorization server answered with something else than a token'
+        assert problem == 'its authorization server did not answer with a token'
 
 
 async def test_a_token_endpoint_that_hangs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

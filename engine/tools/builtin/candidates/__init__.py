@@ -1,1 +1,1 @@
-"""Tools for reviewers: testing and comparing candidates, whose copies lie in the reviewer's folder."""
+"""Tools for reviewers: test and compare candidates, whose copies are in the reviewer's folder."""

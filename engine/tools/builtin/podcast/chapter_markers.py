@@ -1,4 +1,4 @@
-"""chapter_markers: the chapters of a show, also as a file for podcast players."""
+"""chapter_markers: the chapters of a show, and a file with them for podcast players."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = 'chapters.json'
 VERSION = '1.2.0'
 """The version of the podcast namespace's JSON Chapters Format."""
 MIN_CHAPTER = 60.0
-"""Length of a chapter in seconds when no starts are given."""
+"""Minimum length of a chapter in seconds when no start times are given."""
 MAX_CHAPTERS = 12
 """Maximum number of chapters to place at pauses."""
 
@@ -62,7 +62,7 @@ async def chapter_markers(
 
 
 def chapter_list(chapters: Sequence[Mapping[str, Any]], before: str = '') -> str:
-    """Chapters with their times, one per line."""
+    """Format chapters with their times, one per line."""
     return '\n'.join(
         f'{before}{format_time(item["startTime"], estimated=bool(item.get("estimated")))} {item["title"]}'
         for item in chapters
@@ -70,7 +70,7 @@ def chapter_list(chapters: Sequence[Mapping[str, Any]], before: str = '') -> str
 
 
 def _check_chapters(chapters: Sequence[Chapter], duration: float) -> tuple[list[dict[str, Any]], list[str]]:
-    """The chapters with usable times, and what is wrong with others. Raises `ToolError` if none is left."""
+    """Return the valid chapters and notes on the others. Raises `ToolError` if none is valid."""
     found: list[dict[str, Any]] = []
     wrong: list[str] = []
     for number, chapter in enumerate(chapters):
@@ -96,7 +96,7 @@ def _check_chapters(chapters: Sequence[Chapter], duration: float) -> tuple[list[
 
 
 def _at_pauses(cues: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Chapters of similar length: each begins after the longest pause near its ideal place."""
+    """Return chapters of similar length, each starting after the longest pause near its ideal place."""
     end = max(float(cue['end']) for cue in cues)
     count = max(1, min(MAX_CHAPTERS, int(end // (3 * MIN_CHAPTER))))
     length = end / count

@@ -15,7 +15,7 @@ from engine.tools.builtin.prompt_templates import as_data
 from engine.tools.protocol import ToolContext, tool
 
 MAX_CHARACTERS = 200_000
-"""Characters of a transcript given to the model at once; longer ones are read in parts."""
+"""Maximum characters of a transcript in one model call; longer ones are processed in parts."""
 WRITE = 'Write show notes for this episode'
 JOIN = 'Put the show notes of the parts of an episode together'
 

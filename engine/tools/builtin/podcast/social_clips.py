@@ -65,14 +65,14 @@ async def social_clips(
 
 
 def _shares(count: int, parts: int) -> list[int]:
-    """How many clips to take from each part; at least one."""
+    """Return the number of clips to take from each part, at least one."""
     return [max(1, count // parts + (number < count % parts)) for number in range(parts)]
 
 
 def _check_clips(
     clips: Sequence[Clip], cues: Sequence[Mapping[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Clips with their times, and the quotations not found in the transcript."""
+    """Return the clips with their times, and the quotations not found in the transcript."""
     found: list[dict[str, Any]] = []
     invented: list[str] = []
     for clip in clips:
@@ -91,7 +91,7 @@ def _span(clip: Mapping[str, Any]) -> str:
 
 
 def _place(quote: str, cues: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
-    """The cues that a quotation spans."""
+    """Return the cues that a quotation spans; None if it is not found."""
     starts: list[int] = []
     spoken_words = ''
     for cue in cues:

@@ -1,4 +1,4 @@
-"""transcript_processor: reads the transcript of a show: who said what, and when."""
+"""transcript_processor: reads the transcript of a show, with speakers and times."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from engine.tools.sources import transcript
 FILE = 'transcript.txt'
 """A file in the agent's folder, in any supported format."""
 MAX_SHOWN = 55_000
-"""Maximum characters of one answer; longer transcripts are continued from a time."""
+"""Maximum characters of one result; a longer transcript is read on from a given time."""
 
 
 def transcript_of(context: ToolContext) -> Mapping[str, Any]:
-    """The transcript made by this tool. Raises `ToolError` if there is none yet."""
+    """Return the transcript made by this tool. Raises `ToolError` if there is none yet."""
     found: Mapping[str, Any] | None = context.artifacts.get('transcript')
     if not found:
         raise ToolError('there is no transcript yet; use transcript_processor first')
@@ -29,12 +29,12 @@ def transcript_of(context: ToolContext) -> Mapping[str, Any]:
 
 
 def transcript_lines(found: Mapping[str, Any]) -> list[str]:
-    """Each cue as a line with its time and speaker."""
+    """Format each cue as a line with its time and speaker."""
     return [f'[{_time(cue)}] {cue["speaker"]}: {cue["text"]}'.replace('] : ', '] ') for cue in found['cues']]
 
 
 def transcript_parts(found: Mapping[str, Any], most: int) -> list[str]:
-    """Split a transcript into as few texts as possible, none over the given number of characters."""
+    """Split a transcript into as few parts as possible, each within the given number of characters."""
     parts: list[str] = []
     for line in transcript_lines(found):
         if parts and len(parts[-1]) + len(line) < most:
@@ -92,7 +92,7 @@ async def transcript_processor(
 
 
 def _page(found: Mapping[str, Any], begin: float) -> str:
-    """The lines from a time on that fit one answer, and where to continue."""
+    """Return the lines from a time on that fit into one result, and the time to continue at."""
     lines = transcript_lines(found)
     first = next((place for place, cue in enumerate(found['cues']) if cue['start'] >= begin), len(lines))
     size = 0

@@ -1,4 +1,4 @@
-"""navigate: where a symbol is defined and used, and a file's outline."""
+"""navigate: finds definitions and usages of a symbol, and outlines files."""
 
 from __future__ import annotations
 

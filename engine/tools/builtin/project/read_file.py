@@ -1,4 +1,4 @@
-"""read_file: reads a text file in the agent's folder, whole or some of its lines."""
+"""read_file: reads a text file, or some of its lines, in the agent's folder."""
 
 from __future__ import annotations
 

@@ -54,6 +54,6 @@ async def run_tests(
             ' put those that were there back as they were.'
         )
     made: dict[str, object] = {'test_report': text}
-    if not (options and tested.passed):  # Passing some of the tests says nothing about the rest.
+    if not (options and tested.passed):  # A passing subset proves nothing about the rest.
         made['test_result'] = tested.passed and not changed
     return ToolOutput(text=text, artifacts=made, ok=tested.passed and not changed)

@@ -31,7 +31,7 @@ async def search(
     """Find the lines in your files that match; each is shown with its file and its number."""
     place = '/'.join(split_path(path)) or '.'
     if await context.commands.problem() and not context.commands.unsafe:
-        # A regular expression that never finishes could not be stopped in this process.
+        # A regular expression that never finishes could not be interrupted in this process.
         if not literal:
             raise ToolError(
                 f'only plain text can be searched for here (literal). {await context.commands.problem()}'
@@ -57,7 +57,7 @@ def _report(lines: list[str]) -> str:
 
 
 async def _search_files(files: Workspace, text: str, place: str) -> list[str]:
-    """Search without a sandbox: for plain text, in files that decode as text."""
+    """Search for plain text, without a sandbox."""
     try:
         paths = [entry.path for entry in await files.entries(place) if entry.kind == 'a file']
     except ToolError:

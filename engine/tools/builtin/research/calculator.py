@@ -1,4 +1,4 @@
-"""calculator: arithmetic, evaluated from its syntax tree and never as code."""
+"""calculator: arithmetic, evaluated from its syntax tree and never executed as code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.USub: operator.neg,
 }
 MAX_BITS = 2_048
-"""Maximum bits of an integer: larger ones are slow to compute, and nobody reads them."""
+"""Maximum bits of an integer: larger ones are slow to compute and too long to read."""
 
 
 @tool(category='mathematics')

@@ -62,7 +62,7 @@ async def _data(context: ToolContext, source: str) -> bytes:
 
 
 def _events(data: bytes, first: dt.date, end: dt.date) -> list[dict[str, Any]]:
-    # Slow to import, and each program loads all tools.
+    # Imported here because they are slow, and every program loads all tools.
     import icalendar
     import recurring_ical_events
 

@@ -1,4 +1,4 @@
-"""get_previous: lets a worker read what its teammates have delivered, by role."""
+"""get_previous: lets a worker read its teammates' results, by role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""notes: short notes an agent writes and reads again in later turns and visits."""
+"""notes: short notes that an agent writes, and reads in later turns and visits."""
 
 from __future__ import annotations
 

@@ -45,11 +45,11 @@ async def rss_feed(
 
 
 def _parse_entries(found: web.Fetched) -> list[dict[str, Any]]:
-    import feedparser  # Slow to import, and each program loads all tools.
+    import feedparser  # Imported here because it is slow, and every program loads all tools.
 
     kind = found.kind or 'application/xml'
     header = f'{kind}; charset={found.charset}' if found.charset else kind
-    # As a stream: the parser could take a string for a URL or a file name.
+    # Passed as a stream: the parser could interpret a string as a URL or a file name.
     feed = feedparser.parse(io.BytesIO(found.body), response_headers={'content-type': header})
     if not feed.get('version'):
         raise ToolError(f'{found.url} is not an RSS or Atom feed')

@@ -1,4 +1,4 @@
-"""analyze_prompt: what a writing request asks for: topic, readers, sections, research."""
+"""analyze_prompt: analyzes a writing request: topic, readers, sections, research."""
 
 from __future__ import annotations
 

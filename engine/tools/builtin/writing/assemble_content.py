@@ -1,4 +1,4 @@
-"""assemble_content: puts the sections of a text together."""
+"""assemble_content: assembles a text from its sections."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.tools.protocol import ToolContext, tool
 
 
 def content_of(context: ToolContext) -> str:
-    """The content made by this tool. Raises `ToolError` if there is none yet."""
+    """Return the content made by this tool. Raises `ToolError` if there is none yet."""
     found = context.artifacts.get('content', '')
     if not found:
         raise ToolError('content: there is none yet; write it first or pass it')

@@ -44,7 +44,7 @@ async def blog_notion(
     text = content or content_of(context)
     address = os.environ.get(ELSEWHERE, '').strip() or ADDRESS
     async with Notion.client(os.environ[TOKEN].strip(), address) as http:
-        # The run's key, not the call's: a second try in the same run finds the first one's draft.
+        # The run's key, not the call's: a second attempt in the same run finds the first draft.
         key = context.key.partition(':')[0]
         url, made = await Notion(http, os.environ[DATABASE].strip()).publish(title, text, key)
     summary = f'Published as a draft: {url}' if made else f'This draft is there already: {url}'

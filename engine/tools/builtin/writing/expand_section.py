@@ -52,7 +52,7 @@ async def expand_section(
 
 
 def _section_before(title: str, outline: Any) -> str:
-    """The title of the section before this one; '' if it is the first, or not in the outline just once."""
+    """Return the preceding section's title; '' for the first, and one not in the outline exactly once."""
     sections = outline.get('sections', ()) if isinstance(outline, Mapping) else ()
     titles = [section['title'] for section in sections]
     return titles[titles.index(title) - 1] if title in titles[1:] and titles.count(title) == 1 else ''

@@ -1,4 +1,4 @@
-"""generate_outline: the sections of a text and what each of them says."""
+"""generate_outline: the sections of a text, with the points of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.tools.protocol import ToolContext, tool
 Material = Annotated[
     str, BeforeValidator(lambda value: as_text(value) if value else ''), Field(max_length=200_000)
 ]
-"""Text to work in; objects become JSON. An open object in its place would keep tools from being strict."""
+"""Text to work in; objects become JSON. An open object type would rule out strict schemas."""
 
 
 class OutlineSection(FrozenModel):

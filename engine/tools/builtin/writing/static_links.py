@@ -1,4 +1,4 @@
-"""static_links: the links a blog or show puts under everything, as its owner configured them."""
+"""static_links: the configured links that a blog or show puts under everything."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.tools.artifacts import ToolOutput
 from engine.tools.protocol import ToolContext, tool
 
 SETTING = 'HEMICYCLE_LINKS'
-"""Lines or a semicolon-separated list of `Name: address`, for runs without links of their own."""
+"""The variable for default links: lines or a semicolon-separated list of `Name: address`."""
 FILE = 'links.txt'
 """A file in the agent's folder."""
 
@@ -34,7 +34,7 @@ async def static_links(context: ToolContext) -> ToolOutput:
 
 
 def configured_links() -> str:
-    """The default links, for runs without links of their own."""
+    """Return the default links, for runs without their own."""
     return os.environ.get(SETTING, '').strip().replace(';', '\n')
 
 

@@ -1,7 +1,7 @@
-// The slider of a run with its marks. The thumb moves at once; positions are requested as fast as they are answered.
-const MARK_WIDTH = 17; // pixels: closer marks are drawn as one
-const MAX_PENDING = 2; // requests: one is read while another is drawn
-const TIMEOUT = 1500; // milliseconds after which an answer is no longer expected
+// The slider of a run with its marks. The thumb moves immediately; positions are requested as fast as they are answered.
+const MARK_WIDTH = 17; // pixels; closer marks are merged
+const MAX_PENDING = 2; // requests in flight: one is read while another is drawn
+const TIMEOUT = 1500; // milliseconds after which pending requests are given up
 
 export default {
   template: `<div class="track">
@@ -77,12 +77,12 @@ export default {
       this.requested = at === (this.pending.at(-1) ?? this.shown.at) ? null : at;
       this.sendRequest();
     },
-    announceStep(at) { // elements that know all steps show it at once; the server follows
+    announceStep(at) { // elements that have all steps show it immediately; the server follows
       if (!this.dragging) return document.dispatchEvent(new CustomEvent("step-dragged", { detail: null }));
       this.showPosition(at, this.shown.head, "");
       document.dispatchEvent(new CustomEvent("step-dragged", { detail: at }));
     },
-    sendRequest() { // the newest only: those in between are skipped
+    sendRequest() { // only the newest; intermediate ones are skipped
       if (this.requested === null) return;
       const now = performance.now();
       if (this.pending.length && now - this.lastSent > TIMEOUT) this.pending = [];
@@ -129,7 +129,7 @@ export default {
       if (buttons.length) (buttons[Math.max(focused, 0)] || buttons[0]).tabIndex = 0;
       if (focused >= 0) buttons[focused]?.focus();
     },
-    onMarkKey(event) { // a single Tab stop; the arrow keys go from mark to mark
+    onMarkKey(event) { // a single tab stop; the arrow keys move between marks
       const all = [...this.$refs.marks.children], here = all.indexOf(document.activeElement);
       const next = { ArrowLeft: here - 1, ArrowRight: here + 1, Home: 0, End: all.length - 1 }[event.key];
       if (event.key === "Enter" || event.key === " ") event.stopPropagation();

@@ -29,7 +29,7 @@ export default {
     try {
       JSON.parse(localStorage.getItem(`hemicycle-${this.keep}`) || "[]").forEach((size, i) =>
         document.documentElement.style.setProperty(`--${this.keep}-c${i + 1}`, `${Number(size) || 1}fr`));
-    } catch { /* not ours */ }
+    } catch { /* not saved by this code */ }
   },
   methods: {
     grid() { return this.$el.parentElement; },

@@ -1,10 +1,10 @@
-// An agent's conversation: finished blocks, and the text being streamed. Only what is new is sent.
+// An agent's conversation: finished blocks and the streamed text. The server sends only changes.
 import { render, Stream } from "/hemicycle/conversation/markdown.js";
 import { JsonText } from "/hemicycle/conversation/json_text.js";
 import { isAtEnd } from "/hemicycle/conversation/scrolling.js";
 import { renderToolCall, updateToolCall } from "/hemicycle/conversation/tool_call.js";
 
-const MAX_STALE = 200; // old blocks kept while somebody reads them
+const MAX_STALE = 200; // old blocks retained while a person reads them
 const SETTLING = 2000; // milliseconds during which an opening page may still size its panes
 const changed = new Set(); // conversations with changes since the last frame
 
@@ -16,13 +16,13 @@ function updateAll() { // measures all before changing any: interleaved, each me
   all.forEach((one, i) => one.restoreScroll(scrolls[i]));
 }
 
-function schedule(conversation, change) { // for the next frame; a hidden page has none
+function schedule(conversation, change) { // in the next frame; a hidden page has no frames
   if (!changed.size) (document.hidden ? setTimeout : requestAnimationFrame)(updateAll);
   conversation.changes.push(change);
   changed.add(conversation);
 }
 
-function isRead(box) { // a selection or the focus is in its texts
+function isRead(box) { // whether a selection or the focus is in its text
   const selection = getSelection(), focused = document.activeElement;
   return (!selection.isCollapsed && box.contains(selection.anchorNode)) || (box.contains(focused) && !!focused.closest(".talk"));
 }
@@ -32,7 +32,7 @@ export default {
   props: { blocks: Array, label: String, follow: { type: Boolean, default: true } },
   mounted() {
     this.elements = [];
-    this.stale = 0; // how many of the first go once nobody reads them
+    this.stale = 0; // number of leading blocks to remove once nobody reads them
     this.parts = {};
     this.changes = []; // changes since the last frame, in order
     const scroll = this.rememberScroll();
@@ -85,7 +85,7 @@ export default {
       };
       pane.onscroll = () => this.hideUnread();
     },
-    hideUnread() { // at the end, however it got there: scrolled to, or since there is less text
+    hideUnread() { // once the end is in view, by scrolling or because the text got shorter
       if (!this.unread || !isAtEnd(this.unread.parentElement)) return;
       this.unread.parentElement.onscroll = null;
       this.unread.remove();
@@ -99,10 +99,10 @@ export default {
       for (const change of this.changes.splice(0)) change();
       this.flush();
     },
-    showBlocks(keep, blocks) { // the first `keep` stay, these follow
+    showBlocks(keep, blocks) { // keeps the first `keep` blocks and appends these
       this.flush();
       if (keep === 0) this.stale = 0;
-      let updated = 0; // tool calls that stay in place
+      let updated = 0; // tool calls updated in place
       while (updated < blocks.length && updateToolCall(this.elements[keep + this.stale + updated], blocks[updated])) updated += 1;
       while (this.elements.length > keep + this.stale + updated) this.elements.pop().remove();
       if (keep === 0 || updated) this.dropStream();
@@ -137,7 +137,7 @@ export default {
       return element;
     },
     addPiece(kind, text) { // streamed; rendered at most once a frame
-      if (kind === "call") { // of a tool: its arguments follow
+      if (kind === "call") { // a tool call; its arguments follow
         for (const name of text.split("\n").filter(Boolean)) this.startPart(`call-${Object.keys(this.parts).length}`, { kind: "text", title: name, note: "is being written", text: "" }, new JsonText({ code: true }));
         return;
       }
@@ -171,7 +171,7 @@ export default {
       part.stream.settle();
       return part.element;
     },
-    dropStream() { // it was discarded, or is finished
+    dropStream() { // when it was discarded or is finished
       for (const part of Object.values(this.parts)) part.element.remove();
       this.parts = {};
     },

@@ -1,7 +1,7 @@
 // Streamed JSON as readable Markdown: each piece returns the Markdown that it adds.
 const LITERALS = { true: "yes", false: "no", null: "none" };
 const FENCE = "~~~~~~~~";
-const LONG = new Set(["text", "content", "code", "patch", "diff", "old", "new", "change"]); // arguments of tools that hold files or parts of them
+const LONG = new Set(["text", "content", "code", "patch", "diff", "old", "new", "change"]); // tool arguments that contain files or parts of files
 
 export class JsonText {
   constructor({ code = false } = {}) {

@@ -35,7 +35,7 @@ const marked = new Marked({
 
 const TOP = 3; // levels 1 and 2 belong to the page
 
-// Moves headings below those of the page without skipping a level; `depth-N` keeps their looks.
+// Moves headings below those of the page without skipping a level; `depth-N` preserves their appearance.
 function outline(box, above) {
   for (const heading of box.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
     const depth = Number(heading.tagName[1]);
@@ -66,7 +66,7 @@ function fill(box, text, above) {
   for (const cell of box.querySelectorAll("th, td")) breakable(cell);
   for (const item of box.querySelectorAll("li")) if (/^[☐☑] /.test(item.textContent)) item.className = "task-item";
   for (const block of box.querySelectorAll(":scope > :not(pre)")) block.dir = "auto"; // right-to-left text starts at the right
-  for (const cell of box.querySelectorAll("th:empty")) cell.replaceWith(document.createElement("td")); // an empty header is no header
+  for (const cell of box.querySelectorAll("th:empty")) cell.replaceWith(document.createElement("td")); // an empty header cell describes nothing
 }
 
 export function render(element, text) {
@@ -74,7 +74,7 @@ export function render(element, text) {
   addExtras(element);
 }
 
-export class Stream { // growing text: finished blocks are rendered once, only the last one again
+export class Stream { // growing text: finished blocks are rendered once, the last one repeatedly
   constructor(element) {
     this.element = element;
     this.text = ""; // all of it
@@ -97,7 +97,7 @@ export class Stream { // growing text: finished blocks are rendered once, only t
     }
     this.put(this.open);
   }
-  settle() { // nothing follows
+  settle() { // the text is complete
     const last = document.createElement("div");
     last.append(...[...this.element.childNodes].slice(this.settled));
     addExtras(last);
@@ -106,7 +106,7 @@ export class Stream { // growing text: finished blocks are rendered once, only t
   put(text, settled = false) {
     const box = document.createElement("div");
     fill(box, text, settled ? this.above : [...this.above]);
-    if (settled) addExtras(box); // not on each piece
+    if (settled) addExtras(box); // not for every piece
     this.element.append(...box.childNodes);
   }
 }

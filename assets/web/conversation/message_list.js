@@ -15,7 +15,7 @@ const make = (tag, name, text) => {
   return element;
 };
 
-// Gives a box these children in this order. Existing ones are not replaced: a click on one would be lost.
+// Sets the children of a box, in this order. Existing ones are not replaced, because a click on one would be lost.
 function setChildren(box, wanted) {
   const known = new Set(wanted);
   for (const old of [...box.children]) if (!known.has(old)) old.remove();
@@ -37,7 +37,7 @@ export default {
   },
   unmounted() { this.resizeObserver?.disconnect(); },
   methods: {
-    splice(keep, rows, parties) { // the first `keep` stay, these follow
+    splice(keep, rows, parties) { // keeps the first `keep` messages and appends these
       const box = this.$refs.scroll, ends = isAtEnd(box) && !this.selected;
       this.messages = [...this.messages.slice(0, keep), ...rows];
       this.people = parties;
@@ -55,7 +55,7 @@ export default {
       const room = scroll.clientWidth - GUTTER - MARGIN;
       this.column = Math.max(COLUMN, Math.floor(room / Math.max(1, this.people.length)));
       const columns = drawn ? JSON.stringify([this.column, this.people]) : "";
-      if (columns !== this.columns) this.drawn = new Map(); // drawn elements by key; other columns need new ones
+      if (columns !== this.columns) this.drawn = new Map(); // drawn elements by key; changed columns need new ones
       this.columns = columns;
       const width = drawn ? `${GUTTER + this.people.length * this.column + MARGIN}px` : "";
       heads.style.width = lines.style.width = width;
@@ -85,7 +85,7 @@ export default {
       if (active >= from && active < to) scroll.setAttribute("aria-activedescendant", `${this.idPrefix}-${this.selected}`);
       else scroll.removeAttribute("aria-activedescendant");
     },
-    reuse(name, of, make) { // the drawn element of a key, unless it is of something else
+    reuse(name, of, make) { // the drawn element of a key, or a new one if it was drawn for something else
       const old = this.previous.get(name), element = old?.of === of ? old.element : make();
       this.drawn.set(name, { of, element });
       return element;

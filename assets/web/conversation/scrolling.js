@@ -1,4 +1,4 @@
-// How far a box is scrolled.
+// The scroll position of a box.
 export const END = 60; // pixels from the end that count as the end
 
 export function spaceBelow(box) { // pixels that are out of view

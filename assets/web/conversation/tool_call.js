@@ -1,6 +1,6 @@
 // A tool call: arguments as fields, code or a table; result; state. All of it is untrusted text.
 const GLYPHS = { asked: "○", waiting: "◆", running: "◐", ok: "✓", failed: "✗", denied: "⊘", dropped: "–" };
-const INLINE = 90; // characters of a value beside its name
+const INLINE = 90; // characters of a value next to its name
 const FOLD = 14; // lines before "Show all"
 
 const make = (tag, name, text) => {
@@ -14,7 +14,7 @@ const flat = (value) => value !== null && typeof value === "object" && !Array.is
   Object.values(value).every((cell) => cell === null || typeof cell !== "object");
 const tabular = (value) => Array.isArray(value) && value.length > 0 && value.length <= 500 && value.every(flat);
 
-// A value as people write it; "" if only JSON can express it.
+// A value in plain words; "" if only JSON can express it.
 function words(content) {
   if (content === null) return "none";
   if (typeof content === "boolean") return content ? "yes" : "no";
@@ -124,7 +124,7 @@ export function renderToolCall(block) {
   return element;
 }
 
-// Updates the element of the same call in place, so that what is open or selected in its arguments stays; false if it is of another.
+// Updates the element of the same call in place, to preserve what is open or selected in its arguments; false for another call.
 export function updateToolCall(element, block) {
   const called = ({ kind, title, tags, arguments: given, raw }) => JSON.stringify([kind, title, tags, given, raw]);
   if (!element?.call || called(element.call) !== called(block)) return false;

@@ -3,8 +3,8 @@ import { render } from "/hemicycle/conversation/markdown.js";
 import { END, spaceBelow } from "/hemicycle/conversation/scrolling.js";
 
 const NEAR = "1200px"; // from the viewport: messages that are rendered
-const GROUP = 20; // messages that are laid out or skipped together
-const BUDGET = 8; // milliseconds of rendering a frame
+const GROUP = 20; // messages laid out or skipped together
+const BUDGET = 8; // milliseconds of rendering per frame
 const guessHeight = (text) => 46 + 21 * text.split("\n").reduce((lines, line) => lines + 1 + Math.floor(line.length / 70), 0);
 
 export default {
@@ -42,7 +42,7 @@ export default {
       this.$refs.inner.prepend(...groups);
       this.items = [...made, ...this.items];
       this.updateShown();
-      if (!this.atEnd && top === 0) list.scrollTop = list.scrollHeight - height; // elsewhere the browser anchors the scroll
+      if (!this.atEnd && top === 0) list.scrollTop = list.scrollHeight - height; // at other positions the browser anchors the scroll
     },
     append(blocks) {
       const made = blocks.map(this.make);

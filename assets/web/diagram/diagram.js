@@ -101,7 +101,7 @@ export default {
       this.applyHighlights();
       this.updateView();
     },
-    applyHighlights() { // touches only what differs: a dragged slider passes many steps a second
+    applyHighlights() { // touches only differences, since a dragged slider passes many steps a second
       if (!this.root) return;
       const lit = this.current || this.lit || {}, wanted = new Map();
       const mark = (at, name) => { if (at) wanted.set(at, (wanted.get(at) || new Set()).add(name)); };

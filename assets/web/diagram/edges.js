@@ -4,7 +4,7 @@ const EDGES = `.edge[id^="e:"]`; // not the invisible ones that keep regions in 
 const OPEN = 250, CLOSE = 350; // milliseconds
 const spell = (path) => path.replace("[*]", "the beginning").replaceAll(".", " › ").replaceAll("_", " ");
 
-// Gives each edge a role and a wide invisible line to hit.
+// Gives each edge a role and a wide invisible hit area.
 export function prepareEdges(root) {
   root.querySelectorAll(EDGES).forEach((edge, at) => {
     const line = edge.querySelector("path");
@@ -52,10 +52,10 @@ export const edgeMethods = {
     this.bringIntoView(edge);
     this.emitEdge(edge, "focus");
   },
-  onFocusOut({ target, relatedTarget }) { // not to another edge or to the popover
+  onFocusOut({ target, relatedTarget }) { // unless the focus moves to another edge or the popover
     if (target.closest?.(EDGES) && !relatedTarget?.closest?.(`.why, ${EDGES}`)) this.scheduleLeave();
   },
-  handleEdgeKey(event) { // whether it was one
+  handleEdgeKey(event) { // returns whether the key was handled
     const edge = event.target.closest?.(EDGES), all = [...(this.root?.querySelectorAll(EDGES) || [])];
     if (edge && (event.key === "Enter" || event.key === " ")) this.emitEdge(edge, "press");
     else if (edge && event.key === "Escape") this.$emit("edge", ["", "close"]);
@@ -67,7 +67,7 @@ export const edgeMethods = {
     event.stopPropagation();
     return true;
   },
-  placePopover(id, name, into, tries = 40) { // beside its edge and inside the window, once it is drawn
+  placePopover(id, name, into, tries = 40) { // next to its edge and inside the window, once it is drawn
     setTimeout(() => {
       const pop = document.getElementById(id), line = this.findEdge(name)?.querySelector("path");
       if (tries && !pop?.offsetWidth) return this.placePopover(id, name, into, tries - 1);

@@ -1,13 +1,13 @@
-// A small map of a diagram that does not fit its panel: the active states, and a frame around what is in view.
+// A small map of a diagram that does not fit its panel: the active states, and a frame around the visible part.
 import { points } from "/hemicycle/diagram/overlays.js";
 
-export const MIN_SCALE = 11.1 / 12; // pixels per unit: text of 12 units is at least 11 pixels high, after rounding too
+export const MIN_SCALE = 11.1 / 12; // pixels per unit: text of 12 units is at least 11 pixels high, even after rounding
 const MAX_SIZE = [112, 150]; // pixels
 const MAX_SHARE = [0.24, 0.42]; // of the panel
 const INSET = 12; // pixels from the edge of the panel
 const BORDER = 4; // units of a region that count as its border
 const SCALES = [1, 0.8, 0.6];
-const SHRINKING = 0.1; // cost of a square unit it gives up, against one it hides
+const SHRINKING = 0.1; // cost of a square unit the minimap loses, relative to one it hides
 const CORNERS = ["bottom right", "bottom left", "top right", "top left"];
 const PLACES = SCALES.flatMap((scale) => CORNERS.map((name) => [name, scale]));
 const LIT = ["inside", "active", "waiting", "broken"];
@@ -20,7 +20,7 @@ export const minimapMethods = {
     const [x, y, w, h] = this.drawing;
     this.minimap = this.$refs.box.appendChild(document.createElement("div"));
     this.minimap.className = "minimap";
-    this.minimap.setAttribute("aria-hidden", "true"); // keys move the diagram itself
+    this.minimap.setAttribute("aria-hidden", "true"); // the keyboard moves the diagram itself
     const graph = this.root.querySelector(".graph")?.transform.baseVal.consolidate()?.matrix, [dx, dy] = [graph?.e || 0, graph?.f || 0];
     this.minimapStates = new Map();
     this.stateBoxes = [];
@@ -47,7 +47,7 @@ export const minimapMethods = {
     const [left, top, width, height] = this.drawing, part = (value, all) => `${(100 * value) / all}%`;
     Object.assign(one.style, { left: part(x - left, width), top: part(y - top, height), width: part(w, width), height: part(h, height) });
   },
-  chooseCorner() { // and a size; both stay until the panel is resized or a person zooms
+  chooseCorner() { // and a size; both are fixed until the panel is resized or a person zooms
     const view = this.viewBox(), size = this.size.map((pixels) => pixels / MIN_SCALE), zoomed = this.byHand && Math.abs(view[2] - size[0]) > 1;
     const panel = String([this.size, zoomed && view.slice(2)]), drawing = String([panel, this.drawing]);
     if (!this.size[0] || drawing === this.settledFor) return;
@@ -65,7 +65,7 @@ export const minimapMethods = {
     const scale = part * Math.min(MAX_SIZE[0] / width, MAX_SIZE[1] / height, (MAX_SHARE[0] * across) / width, (MAX_SHARE[1] * down) / height);
     return [width * scale, height * scale];
   },
-  hiddenBox([x, y, w, h], [name, part] = this.corner) { // left, top, right and bottom of what the minimap hides of a view, in units
+  hiddenBox([x, y, w, h], [name, part] = this.corner) { // left, top, right and bottom of the part of a view that the minimap hides, in units
     const [wide, high] = this.minimapSize(part).map((pixels, axis) => ((pixels + INSET) * [w, h][axis]) / this.size[axis]);
     const left = name.includes("left") ? x : x + w - wide, top = name.includes("top") ? y : y + h - high;
     return [left, top, left + wide, top + high];
@@ -88,7 +88,7 @@ export const minimapMethods = {
     const one = this.minimapStates?.get(state);
     if (one) one.className = LIT.filter((name) => state.classList.contains(name)).join(" ");
   },
-  drawFrame([x, y, w, h]) { // around what is in view
+  drawFrame([x, y, w, h]) { // around the visible part
     if (!this.minimap) return;
     this.chooseCorner();
     if (!this.corner) return;
@@ -97,7 +97,7 @@ export const minimapMethods = {
     this.minimap.dataset.corner = this.corner[0];
     Object.assign(this.minimap.style, { width: `${wide}px`, height: `${high}px` });
     this.minimap.classList.toggle("on", x > left + 2 || y > top + 2 || x + w < left + width - 2 || y + h < top + height - 2);
-    // By a transform, so that a moving frame is not a layout shift.
+    // With a transform, so that moving the frame is not a layout shift.
     const place = { transform: `translate(${(x - left) * scale}px, ${(y - top) * scale}px)`, width: `${w * scale}px`, height: `${h * scale}px` };
     Object.assign(this.frameMark.style, place);
   },

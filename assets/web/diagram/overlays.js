@@ -8,7 +8,7 @@ const make = (name, attributes, parent, text = "") => {
   return made;
 };
 
-// From the attributes, not measured: available while the diagram is hidden, too.
+// From the attributes, not measured, since a hidden diagram has no measurements.
 export const points = (shape) => {
   const numbers = ((shape.getAttribute("d") || shape.getAttribute("points") || "").match(/-?[\d.]+/g) || []).map(Number);
   return numbers.reduce((found, value, at) => (at % 2 ? found : [...found, [value, numbers[at + 1]]]), []);
@@ -56,7 +56,7 @@ function badge(layer, root, place, text, classes, title, centred) {
   place[0] = centred ? place[0] + width + 2 : left - 2; // where the next layer's badge goes
 }
 
-// Replaces all overlays by these layers; `find` and `edge` return the element of a state or an edge.
+// Replaces all overlays with these layers; `find` and `edge` return the element of a state or an edge.
 export function drawOverlays(root, layers, find, edge) {
   for (const old of root.querySelectorAll(".spot, .spotted > title")) old.remove();
   for (const old of root.querySelectorAll(".spotted")) {

@@ -1,9 +1,9 @@
-// What part of a diagram is in view: all of it; where that is too small to read, the active states; or where a person moved it.
+// The visible part of a diagram: all of it, the active states if that is too small to read, or wherever a person moved it.
 import { MIN_SCALE } from "/hemicycle/diagram/minimap.js";
 
 const MAX_SCALE = 1.3; // of a small drawing
 const DEBOUNCE = 150; // milliseconds before a new size is reported
-const MARGIN = 14; // units around what is in view
+const MARGIN = 14; // units around the elements brought into view
 const DURATION = 180; // milliseconds of a movement
 
 const numbers = (root) => root.getAttribute("viewBox").split(/\s+/).map(Number);
@@ -60,7 +60,7 @@ export const viewportMethods = {
   },
   updateView(anew) { // moves only if the active states are out of view, or `anew`
     if (!this.root || this.byHand) return;
-    if (!anew && this.root.querySelector(".edge:focus-visible")) return; // a person looks at it
+    if (!anew && this.root.querySelector(".edge:focus-visible")) return; // a person is looking at it
     const lit = !this.showAll && this.isTooSmall() && this.activeBounds();
     if (!lit) return this.moveTo(this.wholeBox(), anew);
     const [width, height] = this.size;
@@ -121,7 +121,7 @@ export const viewportMethods = {
     else if (this.isTooSmall()) this.showAll = !this.showAll;
     this.updateView(true);
   },
-  bringIntoView(edge) { // it got the focus
+  bringIntoView(edge) { // when it gets the focus
     const lit = this.bounds([edge]), now = this.viewBox();
     if (lit && !holds(now, lit)) this.moveTo(this.frameAround(lit, now.slice(2)), true);
   },
@@ -141,7 +141,7 @@ export const viewportMethods = {
     this.moveByHand([x + (right * w) / 8, y + (down * h) / 8, w, h]);
   },
   startDrag(event) { this.dragStart = { x: event.clientX, y: event.clientY, box: this.viewBox(), moved: false }; },
-  drag(event) { // only a transform: repainting for each move is slow
+  drag(event) { // only a transform, since repainting on each move is slow
     if (!this.dragStart || !this.root) return;
     const dx = event.clientX - this.dragStart.x, dy = event.clientY - this.dragStart.y;
     if (!this.dragStart.moved && Math.abs(dx) + Math.abs(dy) < 5) return;

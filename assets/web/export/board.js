@@ -1,4 +1,4 @@
-// The debate board: rounds as columns, reviewers as rows, from what memory holds at a step. Texts are put in as text.
+// The debate board: rounds as columns, reviewers as rows, from memory at a step. Texts are inserted as plain text.
 const VERDICTS = { APPROVE: "Approve", REVISE_BEST: "Revise the best", REVISE_ALL: "Revise all", UNDECIDED: "Undecided" };
 const speaker = (name) => { const text = String(name ?? "").replaceAll("_", " ").replace(/(\D)(\d+)$/, "$1 $2"); return text.charAt(0).toUpperCase() + text.slice(1); };
 const stance = (position) => `${VERDICTS[position.verdict] || position.verdict}${position.best ? `: ${position.best}` : ""}`;

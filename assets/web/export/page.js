@@ -1,4 +1,4 @@
-// Plays a recorded run from this file alone. Texts of models are put in as text, or as Markdown made of nodes: never as HTML.
+// Plays a recorded run from this file alone. Model output is inserted as text or as Markdown built from nodes, never as HTML.
 const $ = (id) => document.getElementById(id);
 const make = (tag, classes = "", text = "") => {
   const element = document.createElement(tag);
@@ -6,8 +6,8 @@ const make = (tag, classes = "", text = "") => {
   if (text !== "") element.textContent = text;
   return element;
 };
-const LONGEST_PAUSE = 1500; // milliseconds that a wait of the recording takes at most
-const EVERY = 100; // steps between two states of memory that are kept to go on from
+const LONGEST_PAUSE = 1500; // milliseconds; longer waits in the recording are shortened
+const EVERY = 100; // steps between snapshots of memory
 const KEPT = 40;
 
 const packed = Uint8Array.from(atob(JSON.parse($("data").textContent)), (c) => c.charCodeAt(0));
@@ -49,11 +49,11 @@ function node(token) {
       return table;
     }
     case "text": return token.tokens ? inner(make("span"), token) : plain(token.text);
-    default: return document.createTextNode(token.raw ?? token.text ?? ""); // HTML and images are shown as they were written
+    default: return document.createTextNode(token.raw ?? token.text ?? ""); // HTML and images are shown as source
   }
 }
 
-// Memory: changes are JSON Patches, carried out on a copy of the nearest state that was kept
+// Memory: changes are JSON Patches, applied to a copy of the nearest snapshot
 const kept = new Map([[0, { memory: {}, agents: {}, told: {} }]]);
 let current = { at: 0, document: structuredClone(kept.get(0)) };
 const parts = (path) => path.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
@@ -93,7 +93,7 @@ const find = (path) => {
   return null;
 };
 const edge = (name) => document.getElementById(`e:${name}`) || document.getElementById(`e:${name.split(">").map((path) => find(path)?.id.slice(2) ?? path).join(">")}`);
-const seen = new Map(), walked = new Map(); // states and edges, and the first step that came to them
+const seen = new Map(), walked = new Map(); // states and edges, with the first step that reached them
 steps.forEach((step, i) => {
   for (const path of step.entered || []) if (!seen.has(path)) seen.set(path, i + 1);
   for (const name of step.lit?.taken || []) if (!walked.has(name)) walked.set(name, i + 1);
@@ -137,7 +137,7 @@ if (svg) {
   svg.onpointerleave = () => { from = null; };
 }
 
-// The transcript: text is rendered when it comes near
+// The transcript: text is rendered when it gets near the viewport
 const said = [];
 const near = new IntersectionObserver((found) => {
   for (const one of found) if (one.isIntersecting && one.target.text !== undefined) {
@@ -176,7 +176,7 @@ function speak(at) {
   pin();
 }
 const pin = () => { $("scroller").scrollTop = $("scroller").scrollHeight; };
-let atEnd = true; // text that is rendered grows; what is read does not move
+let atEnd = true; // rendering makes text grow, which must not move what a person reads
 $("scroller").onscroll = () => { const box = $("scroller"); atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60 || (atEnd && box.dataset.height !== String(box.scrollHeight)); box.dataset.height = box.scrollHeight; };
 new ResizeObserver(() => { if (atEnd) pin(); }).observe($("talk"));
 
@@ -217,7 +217,7 @@ function open(name) {
 }
 const isScalar = (value) => value === null || typeof value !== "object";
 const constants = new Map(Object.entries(run.constants));
-function inWords(value) { // a value as people write it, where that says all of it
+function inWords(value) { // a value in plain words, or JSON if it is nested
   if (typeof value === "string") return constants.get(value) ?? value;
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(6)));
@@ -276,7 +276,7 @@ function stepPane(at) {
 function labelled(element, label) { element.setAttribute("role", "group"); element.setAttribute("aria-label", label); return element; }
 const branches = Object.assign({ $el: make("div", "tree") }, tree.methods, { open: new Set(["", "/memory"]) });
 panes.Memory.append(branches.$el);
-const nows = []; // what is said of the run as a whole at each step
+const nows = []; // facts about the whole run at each step
 steps.reduce((before, step) => { const now = { ...before, ...step.now }; nows.push(now); return now; }, {});
 function spendingPane(at) {
   const now = nows[at - 1] || {}, box = make("div", "step");
@@ -392,7 +392,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === " " && !event.target.matches("button, a, summary")) { event.preventDefault(); return toggle(); }
   const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!act) return;
-  event.preventDefault(); // the slider would move besides
+  event.preventDefault(); // otherwise the slider would move too
   act();
 });
 const wanted = () => Number(/step=(\d+)/.exec(location.hash)?.[1]);

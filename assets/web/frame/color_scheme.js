@@ -1,4 +1,4 @@
-// Light or dark. NiceGUI's own element sets it with every update, and each time the browser restyles the whole page.
+// Light or dark mode. NiceGUI's own element sets it on every update, which makes the browser restyle the whole page.
 export default {
   props: { value: Boolean },
   mounted() { setDark(this.value); },

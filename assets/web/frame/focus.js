@@ -1,5 +1,5 @@
-// The focused element may go away: a button by its own press, as Pause and Allow do, with the progress of a run, or as its part
-// of the page is redrawn (`data-redrawn`). The focus then goes to its replacement or to its surroundings, never to `body`.
+// The focused element may disappear: when a button such as Pause or Allow is pressed, when the run progresses, or when its part
+// of the page is redrawn (`data-redrawn`). The focus then moves to its replacement or its surroundings, never to `body`.
 (() => {
   let last = null, below = null; // last focus; last focus before an overlay opened
   const lost = () => document.activeElement === document.body;
@@ -31,7 +31,7 @@
     const parents = [], inOverlay = Boolean(target.closest(OVERLAY)), part = target.closest("[data-redrawn]");
     for (let parent = target.parentElement; parent; parent = parent.parentElement) parents.push(parent);
     if (inOverlay && !last?.inOverlay) below = last;
-    const replaced = last && !last.inOverlay && !isShown(last.element) ? last.element : null; // made way for this one, and may come back
+    const replaced = last && !last.inOverlay && !isShown(last.element) ? last.element : null; // replaced by this one, but may come back
     last = { element: target, parents, inOverlay, replaced, part, name: part && name(target) };
     if (!part) return;
     last.index = namesakes(last).indexOf(target);
@@ -40,13 +40,13 @@
   document.addEventListener("focusout", () => setTimeout(() => { // a click elsewhere, or into the address bar
     if (lost() && last && isShown(last.element)) { last.left = !last.inOverlay; redrawing.disconnect(); }
   }));
-  let open = false; // a dialog that closes before it has taken the focus returns it, too
+  let open = false; // a dialog that closes before it has taken the focus also returns it
   const restore = () => {
     const was = open;
     open = lost() && Boolean(document.querySelector(OVERLAY));
     if (last && lost() && (last.inOverlay || !open) && ((was && !open) || (!last.left && !isShown(last.element)))) substitute(last)?.focus({ preventScroll: true });
   };
-  let due = false; // what is hidden or disabled loses the focus when the page is next drawn, and no event says so
+  let due = false; // a hidden or disabled element loses the focus at the next paint, without an event
   const soon = () => {
     if (due) return;
     due = true;

@@ -1,5 +1,5 @@
-// The browser's own notifications of what waits for a person: each question once, whichever page is open, and
-// only where the person has asked for them in this browser.
+// Browser notifications of questions that wait for a person: each question once, whichever page is open, and
+// only if the person has turned them on in this browser.
 (() => {
   const WANTED = "hemicycle-notify", SEEN = "hemicycle-asks";
   let current = [];
@@ -28,7 +28,7 @@
     if (wanted()) localStorage.removeItem(WANTED);
     else if ((await Notification.requestPermission()) === "granted") {
       localStorage.setItem(WANTED, "on");
-      remember(current.map(([id]) => id)); // what is shown already is no news
+      remember(current.map(([id]) => id)); // questions already shown are not new
     }
     say();
   };

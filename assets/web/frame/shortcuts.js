@@ -1,7 +1,7 @@
-const OVERLAY = ".q-dialog, .q-menu, dialog[open]"; // opened over the page; focus.js uses it, too
+const OVERLAY = ".q-dialog, .q-menu, dialog[open]"; // opened over the page; also used by focus.js
 const FIELD = "input, select, textarea, [contenteditable], dialog, [role=dialog]";
 
-// Ctrl+Enter and Cmd+Enter send a form. A focused checkbox would take any Enter for itself: the key passes it by.
+// Ctrl+Enter and Cmd+Enter submit a form. A focused checkbox would consume any Enter, so its parent gets the key instead.
 (() => {
   const boxes = ".q-checkbox, .q-toggle, .q-radio";
   let withModifier = false; // it may be released before Enter
@@ -30,8 +30,8 @@ document.addEventListener("keydown", (event) => {
   keys.showModal();
 });
 
-// On the page of a run, Home, End and the space bar do one thing: they press or scroll what has the focus where that is possible,
-// and otherwise go through the run.
+// On the page of a run, Home, End and the space bar have a single effect: they press or scroll the focused element if possible,
+// and otherwise control the player.
 (() => {
   const PRESSED = "a, button, summary, [role=button], [role=tab]";
   const scrolls = (element) => element !== document.body && element !== document.documentElement &&
@@ -48,7 +48,7 @@ document.addEventListener("keydown", (event) => {
 // A field that gets the focus as a dialog opens is selected, as if reached by Tab.
 document.addEventListener("focusin", ({ target }) => { if (target.matches("input:is([autofocus], [data-autofocus])")) target.select(); });
 
-// Enter in a single-line field of a dialog or a question sends it. An overlay keeps its keys: Home in a menu does not move the
+// Enter in a single-line field of a dialog or a question submits it. An overlay keeps its keys: Home in a menu does not move the
 // run. Escape passes, because Quasar listens for it on the window.
 document.addEventListener("keydown", (event) => {
   const field = event.target.closest?.(".q-dialog input:not([type=checkbox]), [aria-label=Question] input:not([type=checkbox])");

@@ -12,7 +12,7 @@ export default {
   mounted() { this.resizeObserver = new ResizeObserver(() => this.draw()); this.resizeObserver.observe(this.$el); },
   unmounted() { this.resizeObserver.disconnect(); },
   methods: {
-    show(rows, texts, at) { // a row: kind, step of A, step of B, indices of its texts, remark, whether the other run may still get there
+    show(rows, texts, at) { // a row: kind, step of A, step of B, indices of its texts, remark, whether the other run may still reach it
       [this.rows, this.texts, this.selected] = [rows, texts, at];
       this.$el.firstElementChild.style.height = `${rows.length * ROW_HEIGHT}px`;
       this.drawn = "";

@@ -1,4 +1,4 @@
-// One side of a text comparison, with what the other side lacks marked. Always plain text, never HTML.
+// One side of a text comparison, with the parts that the other side lacks marked. Always plain text, never HTML.
 export default {
   template: `<div class="pieces"></div>`,
   props: { pieces: Array, side: String },

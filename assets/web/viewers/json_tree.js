@@ -1,5 +1,5 @@
-// A JSON document as a tree. Open branches stay open; what the last step changed is marked.
-const brief = (value) => // six digits of a fraction are enough for people
+// A JSON document as a tree. Open branches stay open; changes of the last step are marked.
+const brief = (value) => // six significant digits are enough for reading
   typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value);
 
 export default {

@@ -1,4 +1,4 @@
-"""Meter: how much of its budget a run has used, and what followed, as read from its journal."""
+"""Meter: how much of its budget a run has used, and the consequences, as read from its journal."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ KEPT = ('running', 'unpriced', 'warned', 'notices', 'exhausted', 'reason', 'clos
 
 
 class Meter:
-    """The budget part of a `RunProjection`. `take` applies one control event or `exhausted`."""
+    """The budget part of a `RunProjection`. `apply` applies one control event or `exhausted`."""
 
     def __init__(self) -> None:
         self.budget: Budget | None = None
         self.inherited = self.uncounted = Usage()
-        """What the parent of a fork had used; and the usage that budgets ignore. During replay all usage
+        """What the parent of a fork had used; and the usage that budgets ignore. During a replay all usage
         counts, as it did originally."""
         self.playing = False
         self.running = 0.0
         """Seconds of running up to the last step (in a fork: since the fork)."""
         self.warned: dict[str, str] = {}
-        """Warnings given, with their sentences, by limit; `unpriced` is for calls with unknown prices."""
+        """Warnings given, as sentences, by limit; `unpriced` is for calls with unknown prices."""
         self.notices: tuple[str, ...] = ()
-        """What each agent is to be told, in order; '' marks a notice that was superseded."""
+        """Notices for each agent, in order; '' marks one that was superseded."""
         self.unpriced = ''
         """Chosen models whose price is unknown."""
         self.exhausted = self.reason = ''
-        """The limit that was reached, and the sentence about it."""
+        """The limit that was reached, and the reason as a sentence."""
         self.closing = 0
-        """The step at which the pattern was told: states entered from then on belong to its shutdown."""
+        """The step at which the chart received `exhausted`: states entered since belong to its shutdown."""
         self.until = 0.0
         """When the grace period ends, in seconds of running."""
 
@@ -68,7 +68,7 @@ class Meter:
                 self._extend(_budget(data) or self.budget, usage)
 
     def _restart(self, budget: Budget | None, usage: Usage) -> None:
-        """A fork starts with its whole budget, whatever its parent has used or was warned about."""
+        """Start a fork with its whole budget, whatever its parent used or was warned about."""
         count, without_price = len(self.notices), self.unpriced
         self.__dict__.update(Meter().__dict__)
         self.unpriced = without_price
@@ -89,11 +89,11 @@ class Meter:
                 del self.warned[kind]
             self.notices = (*('' for _ in self.notices), f'{NOTICE} it has been raised; go on as planned.')
         if self.exhausted:
-            # Any other limit already reached is found right after this step.
+            # Other limits that are already reached are found right after this step.
             self.exhausted, self.closing = '', 0
 
     def measure(self, usage: Usage, more: float = 0.0) -> dict[str, float]:
-        """Usage that counts, by kind; `more` is seconds of running since the last step."""
+        """Return the usage that counts, by kind; `more` is seconds of running since the last step."""
         return {
             'tokens': usage.total - self.uncounted.total,
             'cost': usage.dollars - self.uncounted.dollars,
@@ -101,7 +101,7 @@ class Meter:
         }
 
     def gauges(self, usage: Usage) -> dict[str, Gauge]:
-        """Each limit, and how much of it is used."""
+        """Return each limit, and how much of it is used."""
         if self.budget is None:
             return {}
         used = self.measure(usage)
@@ -117,7 +117,7 @@ class Meter:
         }
 
     def due(self, usage: Usage, more: float = 0.0) -> list[Event]:
-        """The control events now due: warnings, then the limit that is reached."""
+        """Return the control events now due: warnings, or the limit that is reached after them."""
         if self.budget is None or self.exhausted:
             return []
         used, found, spent = self.measure(usage, more), [], ''
@@ -133,7 +133,7 @@ class Meter:
         return [*found, _exhaustion(spent, used[spent], self.budget.limits()[spent])] if spent else found
 
     def next(self) -> float | None:
-        """Seconds of running at which the next event is due; None if time alone triggers nothing."""
+        """Return the seconds of running at which the next event is due; None if none is due by time alone."""
         if self.budget is None:
             return None
         if self.exhausted:
@@ -151,7 +151,7 @@ class Meter:
         return not self.exhausted or 0 < self.closing <= entered
 
     def raise_limits(self, more: Mapping[str, Any], usage: Usage) -> Budget:
-        """The budget raised by these amounts. Raises `InvalidInput`, naming the field."""
+        """Return the budget raised by these amounts. Raises `InvalidInput`, naming the field."""
         problems: dict[str, str] = {}
         asked = {kind: amount for kind, amount in more.items() if amount is not None}
         limits = self.budget.limits() if self.budget else {}
@@ -176,7 +176,7 @@ class Meter:
         return wider
 
     def dump(self) -> dict[str, Any]:
-        """The complete state as JSON values."""
+        """Return the complete state as JSON values."""
         budget = asdict(self.budget) if self.budget else None
         kept = {name: getattr(self, name) for name in KEPT}
         usages = {name: asdict(getattr(self, name)) for name in ('inherited', 'uncounted')}
@@ -193,7 +193,7 @@ class Meter:
 
 
 def resets_budget(data: Mapping[str, Any]) -> bool:
-    """Whether a `recover` starts a run's own usage: in a fork, or once its replay has run out."""
+    """Whether a `recover` restarts the run's usage: in a fork, or when its replay has run out."""
     return ('forked' in data and not data.get('playing')) or 'left' in data
 
 
@@ -205,7 +205,7 @@ def describe_amount(kind: str, amount: float) -> str:
 
 
 def _price_warning(what: str, limit: float) -> Event:
-    """The warning that a cost budget cannot be enforced."""
+    """Return the warning that a cost budget cannot be enforced."""
     amount = describe_amount('cost', limit)
     problem = f'the price of {what} is not known: its budget of {amount} cannot count those calls'
     return Event(name='warn', data={'budget': UNPRICED, 'limit': limit, 'reason': problem})

@@ -1,4 +1,4 @@
-"""Reads a run from its journal: the fold at a step, starting at the nearest snapshot."""
+"""Fold reader: reads a run from its journal, as the fold at a step, from the nearest snapshot on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.journal.protocol import Journal
 from engine.records import RunId
 
 FOLD_IN_PLACE = 1_000
-"""The most steps to fold on the event loop; longer histories go to a thread."""
+"""Maximum number of steps to fold on the event loop; longer histories are folded in a thread."""
 
 
 async def read_fold(journal: Journal, run: RunId, at: int | None = None) -> Fold:

@@ -1,4 +1,4 @@
-"""Checks that a history is complete and estimates its size, for a journal that serializes nothing."""
+"""History checks for a journal that serializes nothing: completeness and estimated size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def split_history(
 
 
 def estimate_size(steps: Iterable[Transition], snapshots: Iterable[Snapshot]) -> int:
-    """Their approximate size in bytes; serializing for an exact figure would cost more than all the rest."""
+    """Return the approximate size in bytes; serializing for the exact one would cost more than all else."""
     return sum(map(_step, steps)) + sum(_size(snapshot.state) for snapshot in snapshots)
 
 
@@ -35,7 +35,7 @@ def _step(transition: Transition) -> int:
 
 
 def _size(value: Any) -> int:
-    """The approximate size of a JSON value in bytes."""
+    """Return the approximate size of a JSON value in bytes."""
     if isinstance(value, Mapping):
         return sum(len(key) + _size(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""MemoryJournal: the in-memory journal, for tests and throwaway runs."""
+"""MemoryJournal: an in-memory journal, for tests and throwaway runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEPT = ('title', 'tags', 'note', 'owner', 'starred', 'pinned', 'author', 'privat
 
 
 class MemoryJournal:
-    """Keeps everything in dictionaries: for tests and throwaway runs."""
+    """Stores everything in dictionaries, for tests and throwaway runs."""
 
     def __init__(self) -> None:
         self._infos: dict[RunId, RunInfo] = {}
@@ -200,7 +200,7 @@ class MemoryJournal:
         self._trails.pop(run, None)
 
     async def due(self, query: RunQuery) -> list[RunId]:
-        """Matching runs that have progressed since their path statistics were stored."""
+        """Return matching runs that have progressed since their path statistics were stored."""
         asked = replace(query, edges=(), state='')
         return [info.id for info in self._matches(asked) if self._trail_step(info.id) < info.seq]
 
@@ -298,7 +298,7 @@ class MemoryJournal:
         return in_order(found, query)
 
     def _trail_step(self, run: RunId) -> int:
-        """The step up to which its path statistics are stored."""
+        """Return the step up to which a run's path statistics are stored."""
         trail = self._trails.get(run)
         return trail.seq if trail and trail.rules == RULES else 0
 

@@ -1,4 +1,4 @@
-"""Aggregates path statistics into traffic, for journals without a database."""
+"""Path aggregation: turns path statistics into traffic, for journals without a database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.records.state_path import StatePath
 
 
 def aggregate(runs: Iterable[tuple[str, Shape, PathStats | None]], inherited: Sequence[int] = ()) -> Traffic:
-    """The traffic of runs.
+    """Return the traffic of runs.
 
     Args:
         runs: newest first, each with status, chart and, if stored, path statistics.

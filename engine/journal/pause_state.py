@@ -1,4 +1,4 @@
-"""PauseState: what of a run is held and why, its breakpoints, and pending steps, from its journal."""
+"""PauseState: a run's held regions, breakpoints and pending steps, as read from its journal."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from engine.records.breakpoint import Breakpoint, dump_breakpoints, load_breakpo
 from engine.records.state_path import StatePath, is_active, parent_of, within
 
 MAX_REASONS = 300
-"""Characters of existing reasons beyond which no further one is appended."""
+"""Length of the existing reasons, in characters, from which on no more are appended."""
 StepMode = Literal['in', 'over', 'out']
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingStep:
-    """A step in progress in a region: it continues until something has happened there."""
+    """A step over or out in progress in a region."""
 
     how: StepMode
     until: str = ''
@@ -28,8 +28,8 @@ class PendingStep:
 class PauseState:
     """The debugger part of a `RunProjection`.
 
-    What is set for a region applies to everything inside it, unless a region further in has its own setting.
-    A region is named by its path; '' is the whole run.
+    A region's setting applies to everything inside it, unless a nested region has its own. A region is named
+    by its path; '' is the whole run.
 
     Args:
         ends: the paths of final states.
@@ -38,7 +38,7 @@ class PauseState:
     def __init__(self, ends: Collection[str] = ()) -> None:
         self._ends = ends
         self.overrides: dict[str, bool] = {}
-        """By region: True if held, False if it runs although its surroundings are held."""
+        """By region: True if held, False if it runs although the region around it is held."""
         self.why: dict[str, str] = {}
         """By held region: the reason as a sentence, unless a person held it."""
         self.pending_steps: dict[str, PendingStep] = {}
@@ -49,7 +49,7 @@ class PauseState:
 
     @property
     def held(self) -> dict[StatePath, str]:
-        """The regions held on their own, and why; '' if a person did it."""
+        """The regions held individually, and why; '' if a person did it."""
         return {
             StatePath(path): self.why.get(path, '') for path, held in self.overrides.items() if path and held
         }
@@ -61,7 +61,7 @@ class PauseState:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with the conditions of breakpoints."""
+        """The problems with the conditions of breakpoints."""
         return tuple(f'breakpoint {item.id}: {item.problem}' for item in self.breakpoints if item.problem)
 
     def holds(self, path: str) -> bool:
@@ -92,7 +92,7 @@ class PauseState:
                 self.breakpoints = _parse_breakpoints(data.get('breakpoints'))
                 self.overrides = {'': True} if data.get('paused') else {}
             case 'recover' if resets_budget(data):
-                # A fork is a run of its own: to stop it, set breakpoints on it.
+                # A fork does not inherit breakpoints: they are set on each run.
                 self.overrides = {'': True} if data.get('paused') else {}
                 self.why, self.pending_steps, self.breakpoints = {}, {}, ()
             case 'recover' if data.get('paused') and not self.overrides.get(''):
@@ -117,7 +117,7 @@ class PauseState:
     def move(
         self, entered: Sequence[StatePath], left: Sequence[StatePath], active: Sequence[StatePath]
     ) -> None:
-        """Apply a step of the chart: settings of a region last as long as the region."""
+        """Apply a step of the chart; the settings of a region end with the region."""
         for path in entered:
             self.visits[path] = self.visits.get(path, 0) + 1
         if left and self.overrides:
@@ -147,7 +147,7 @@ class PauseState:
         )
 
     def _free(self, at: str, active: Sequence[StatePath]) -> None:
-        """Release a region. What is held further in stays held, unless nothing could proceed then."""
+        """Release a region. Nested regions that are held stay held, unless nothing could proceed then."""
         was = self.holds(at)
         self._forget(at)
         self.overrides = {path: held for path, held in self.overrides.items() if held or not within(path, at)}
@@ -176,7 +176,7 @@ class PauseState:
         )
 
     def dump(self) -> dict[str, Any]:
-        """The complete state as JSON values."""
+        """Return the complete state as JSON values."""
         return {
             'says': dict(self.overrides),
             'why': dict(self.why),
@@ -193,12 +193,12 @@ class PauseState:
 
 
 def _in(path: str, at: str) -> bool:
-    """Whether it is strictly inside."""
+    """Whether `path` is strictly inside `at`."""
     return path != at and within(path, at)
 
 
 def _parse_breakpoints(recorded: Any) -> tuple[Breakpoint, ...]:
-    """Read journaled breakpoints; skip those of a later version that this one cannot read."""
+    """Read journaled breakpoints; none if a later version wrote them and this one cannot read them."""
     try:
         return load_breakpoints(recorded or ())
     except InvalidInput:

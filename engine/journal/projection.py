@@ -1,4 +1,4 @@
-"""Folds transitions into what a screen shows; runs no pattern code, so old runs keep opening."""
+"""Projection: folds transitions into a run's state without pattern code, so old runs can be opened."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from engine.records.usage import SOURCES
 from engine.workspace.object_store import DIGEST
 
 MAX_KEYS = 100
-"""Events of a run whose repetition is known: whoever got no answer repeats soon."""
+"""Number of a run's latest event keys to remember: a sender without an answer retries soon."""
 
 
 class RunProjection:
-    """A run's derived state, without its memory: kept by live runs and by every fold."""
+    """A run's derived state, without its memory; part of live runs and of every fold."""
 
     def __init__(self, shape: Shape) -> None:
         self._waits = {state.path: state.waits for state in shape.states if state.waits}
@@ -57,7 +57,7 @@ class RunProjection:
         ends = {state.path for state in shape.states if state.kind == 'final'}
         self._rest = ends | set(self._waits)
         self.pauses = PauseState(ends)
-        """What is held, where the run stops, and pending steps."""
+        """The debugger's state: held regions, breakpoints and pending steps."""
         self._finals = {
             state.path: state.outcome for state in shape.states if state.kind == 'final' and not state.parent
         }
@@ -65,7 +65,7 @@ class RunProjection:
         self.time = self.started = self.ran = 0.0
         """The times of the last and the first step, and the seconds of running, pauses excluded."""
         self.inherited_ran = self.paused_since = 0.0
-        """How much of that a fork has from its parent; and the time of the step that paused the run, or 0."""
+        """The part of `ran` inherited from a fork's parent; when the run was paused, by its step, or 0."""
         self.active: tuple[StatePath, ...] = ()
         self.entered: dict[str, tuple[int, float]] = {}
         self.attempts: dict[str, int] = {}
@@ -75,7 +75,7 @@ class RunProjection:
         self.files: dict[str, str] = {}
         """By agent path: the latest snapshot of its folder."""
         self.meter = Meter()
-        """The budget's."""
+        """The budget's state."""
         self.keys: tuple[str, ...] = ()
         """The keys of the latest events that have one."""
         self.cancelled = self.aborted = False
@@ -110,7 +110,7 @@ class RunProjection:
 
     def _count_time(self, transition: Transition) -> None:
         event = transition.event
-        if event.name != 'recover':  # for most of the time before one, no process had the run
+        if event.name != 'recover':  # For most of the time before one, no process had the run.
             self.ran = self.ran_at(transition.time)
             if self.status is Status.RUNNING and self.seq:
                 self.meter.running += transition.time - self.time
@@ -132,7 +132,7 @@ class RunProjection:
         home = parent_of(event.at)
         path = home if home in self._agents else event.at
         self.usage = reduce(add, used.values(), self.usage)
-        if event.played:  # Its parent used it.
+        if event.played:  # The parent paid for it.
             self.meter.inherit(reduce(add, used.values(), Usage()))
         origin = 'replayed' if event.played and origin_of(event.data) == 'live' else origin_of(event.data)
         spent = add_spending(self.spending.get(path, Spending()), used, origin)
@@ -144,11 +144,11 @@ class RunProjection:
             self.usage = replace(self.usage, source=max(sources, key=SOURCES.index))
 
     def ran_at(self, time: float) -> float:
-        """Seconds of running at `time`, if nothing happens until then."""
+        """Return the seconds of running at `time`, if nothing happens until then."""
         return self.ran + (time - self.time if self.started and not self.paused else 0.0)
 
     def _keep_files(self, snapshots: Any) -> None:
-        # A pattern's own activity may return something else under this name.
+        # A pattern's own activity may use this name for something else.
         if isinstance(snapshots, Mapping):
             found = {str(agent): str(snapshot) for agent, snapshot in snapshots.items()}
             self.files = self.files | {
@@ -192,11 +192,11 @@ class RunProjection:
         self.outcome = self._finals.get(self.active[0], '') if len(self.active) == 1 else ''
         """The outcome of the final state the run is in, or ''."""
         self.waiting = next((self._waits[path] for path in self.active if path in self._waits), '')
-        """What a person is asked for, or ''."""
+        """What the run is waiting for a person to do, or ''."""
         self.paused = self.pauses.hold_all(self.active)
         """Whether everything that could proceed is held."""
         self.status = self._status()
-        """What the run is doing."""
+        """The run's status."""
 
     def _status(self) -> Status:
         if self.cancelled:
@@ -213,14 +213,14 @@ class RunProjection:
 
 
 class Fold:
-    """A run read up to some step. `take` applies the next; documents handed out stay unchanged."""
+    """A run as of some step. `apply` applies the next one; documents returned earlier stay unchanged."""
 
     def __init__(self, run: RunId, shape: Shape) -> None:
         self.run, self.shape = run, shape
         self.projection = RunProjection(shape)
         self._document: dict[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
         self._defers = False
-        """Whether the document may have long lists that were not read."""
+        """Whether the document may have long lists that have not been read."""
 
     def apply(self, transition: Transition) -> Self:
         """Apply one step."""
@@ -239,18 +239,18 @@ class Fold:
 
     @property
     def memory(self) -> Mapping[str, Any]:
-        """The run's memory; a long list in it may be read when it is asked for."""
+        """The run's memory; long lists may be read only on access."""
         memory: dict[str, Any] = self._document['memory']
         return LongMemory(memory) if self._defers else memory
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """The run's memory, agents, and what these were told."""
+        """The run's memory, its agents, and the number of notices each has seen."""
         return {**self._document, 'memory': self.memory} if self._defers else self._document
 
     @property
     def kept(self) -> dict[str, int]:
-        """By field of memory: the items of a long list that are as the latest snapshot has them."""
+        """By memory field: how many leading items of a long list are as in the latest snapshot."""
         found = self._document['memory'].items() if self._defers else ()
         return {name: value.kept for name, value in found if isinstance(value, LongList)}
 
@@ -258,7 +258,7 @@ class Fold:
     def view(self) -> View:
         """The run at this step; valid until the next `apply`.
 
-        All but memory and agents are shared with the fold.
+        Everything but memory and agents is shared with the fold.
         """
         projection = self.projection
         return View(
@@ -291,14 +291,14 @@ class Fold:
         )
 
     def snapshot(self) -> Snapshot:
-        """The complete fold state as JSON values, with long lists as the fold has them."""
+        """Return the complete fold state as JSON values, with long lists as the fold has them."""
         return snapshot_of(self.run, self.projection, self._document)
 
     @classmethod
     def load(cls, snapshot: Snapshot, shape: Shape) -> Self:
         """Restore a fold from a snapshot."""
         fold = cls(snapshot.run, shape)
-        # The journal may return its own objects: copy what is modified in place; documents are not.
+        # The journal may return its own objects: copy those modified in place, which documents are not.
         state = deep_copy(
             {name: value for name, value in snapshot.state.items() if name not in ('document', TAILS)}
         )
@@ -325,7 +325,7 @@ class Fold:
 
 
 def _load_pauses(fold: Fold, state: dict[str, Any]) -> None:
-    """Restore what is held; old snapshots only know the whole run's pause and the visits of agents."""
+    """Restore pauses; old snapshots have only the whole run's pause and the agents' visits."""
     paused, pauses = state.pop('paused', False), state.pop('halts', None)
     if pauses:
         fold.projection.pauses.load(pauses)
@@ -347,13 +347,13 @@ def snapshot_of(
     document: Mapping[str, Any],
     tails: Mapping[str, tuple[int, list[Any]]] | None = None,
 ) -> Snapshot:
-    """A projection and a document as one snapshot, unaffected by later changes to them.
+    """Return a projection and a document as one snapshot, unaffected by later changes to them.
 
     Args:
-        run: whose they are.
+        run: the run.
         projection: the derived state.
         document: the run's data.
-        tails: of the long lists that are not in the document, by field of memory: see `records.document`.
+        tails: of the long lists that are not in the document, by memory field; see `records.document`.
     """
     state = {name: deep_copy(getattr(projection, name)) for name in KEPT}
     return Snapshot(
@@ -372,7 +372,7 @@ def snapshot_of(
 
 
 def fold(run: RunId, shape: Shape, transitions: Iterable[Transition]) -> View:
-    """The view after `transitions`, which start at the run's first."""
+    """Return the view after `transitions`, which start at the run's first."""
     return Fold(run, shape).apply_all(transitions).view
 
 

@@ -1,4 +1,4 @@
-"""The Journal protocol: stores runs, their transitions and people's annotations."""
+"""The Journal protocol: storage of runs, their transitions and people's annotations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from engine.records import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeRun:
-    """A run with its complete history, from elsewhere."""
+    """A run with its complete history, to be imported."""
 
     info: RunInfo
     """`bytes` is computed by the journal."""
@@ -40,24 +40,24 @@ KEPT_FOR = 7 * 86_400.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """A request that creates something and may be repeated, made before anything is created."""
+    """The key of a request that creates something and may be retried, stored before anything is created."""
 
     key: str
     digest: str
-    """Of its contents: the same key with other contents is a mistake."""
+    """Of the request's contents: the same key with other contents is a mistake."""
     run: RunId
-    """The id of the run it creates, so that a repetition after a crash creates no second one."""
+    """The id of the run it creates, so that a retry after a crash creates no second one."""
     created: float
     reply: str = ''
-    """What was answered; '' until then."""
+    """The reply to the request; '' until there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A small document that programs around the engine keep with the runs; the engine reads none.
+    """A small document that programs around the engine store with the runs; the engine does not read it.
 
-    The key is unique within its kind. `version` counts the writes, so that of two writers who read the same
-    version one is refused.
+    The key is unique within its kind. `version` counts the writes, so that if two writers have read the same
+    version, the second write is rejected.
     """
 
     kind: str
@@ -65,11 +65,11 @@ class Entry:
     body: Mapping[str, Any] = field(default_factory=dict)
     """JSON values."""
     state: str = ''
-    """To select by."""
+    """A value to select by."""
     rank: float = 0.0
-    """To sort by."""
+    """A value to sort by."""
     about: str = ''
-    """To select by, too: the run it is about, for example. It need not exist."""
+    """Another value to select by, such as the run it is about, which need not exist."""
     version: int = 0
     """0 while it is not stored."""
 
@@ -82,7 +82,7 @@ class EntryQuery:
     state: str = ''
     about: str = ''
     until: float | None = None
-    """Only those of this rank or a lower one."""
+    """Only entries of this rank or a lower one."""
     newest: bool = False
     """Whether the highest ranks come first."""
     limit: int | None = None
@@ -108,7 +108,7 @@ class Journal(Protocol):
         """Make `owner` the run's only writer: sets the owner and increments the epoch.
 
         Raises:
-            UnknownRun: no run of that id.
+            UnknownRun: no run with that id.
         """
 
     async def append(
@@ -117,8 +117,8 @@ class Journal(Protocol):
         """Store transitions, the run's new summary and optionally a snapshot, atomically.
 
         Of `info`, only status, updated, seq, usage, budget, error and waiting are stored; the journal counts
-        bytes itself, and all else stays as stored. The transitions' values must not change until this
-        returns.
+        bytes itself, and all other fields keep their stored values. The transitions' values must not change
+        until this returns.
 
         Returns:
             The bytes that the transitions and the snapshot take.
@@ -126,7 +126,7 @@ class Journal(Protocol):
         Raises:
             StaleOwner: `info.epoch` is not the stored one; nothing was written.
             JournalConflict: a transition's (run, seq) exists; nothing was written.
-            JournalUnavailable: nothing was written, and trying again may help.
+            JournalUnavailable: nothing was written; a retry may help.
         """
 
     async def info(self, run: RunId) -> RunInfo:
@@ -181,7 +181,7 @@ class Journal(Protocol):
         """Delete a run, its history and its notes. Raises `UnknownRun`."""
 
     async def due(self, query: RunQuery) -> list[RunId]:
-        """All matching runs whose path statistics are missing or out of date, newest first.
+        """Return all matching runs whose path statistics are missing or stale, newest first.
 
         The query's page and path criteria are ignored.
         """
@@ -190,16 +190,16 @@ class Journal(Protocol):
         """The stored path statistics of a run."""
 
     async def keep_trails(self, given: Mapping[RunId, PathStats]) -> None:
-        """Store path statistics, except of deleted runs and where longer ones are stored already."""
+        """Store path statistics, except of deleted runs and where later ones are already stored."""
 
     async def traffic(self, query: RunQuery) -> Traffic:
-        """The traffic of all matching runs, by their stored path statistics; the page is ignored."""
+        """Return the traffic of all matching runs, from stored path statistics; the page is ignored."""
 
     async def reserve(self, asked: Reservation) -> Reservation:
-        """Store a reservation, unless its key is in use; returns the stored one. Old ones are forgotten."""
+        """Store a reservation unless its key is in use; return the stored one. Old ones are dropped."""
 
     async def settle(self, key: str, reply: str | None) -> None:
-        """Store the reply to a reserved request; None frees the key, for nothing was created."""
+        """Store the reply to a reserved request; None frees the key, since nothing was created."""
 
     async def entry(self, kind: str, key: str) -> Entry | None:
         """An entry by its key."""
@@ -208,7 +208,7 @@ class Journal(Protocol):
         """The entries that match."""
 
     async def write_entries(self, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
-        """Write and delete entries, all or none; each stored version becomes the given one and 1 more.
+        """Write and delete entries, all or none; the version of each one written goes up by 1.
 
         Raises:
             EntryChanged: an entry's stored version is not the given one; nothing was written.
@@ -218,11 +218,11 @@ class Journal(Protocol):
         """Delete all entries that match, and return how many; the query's order and limit are ignored."""
 
     async def runs_beyond(self, kind: str, since: float) -> list[RunId]:
-        """Runs, also deleted ones, updated `since` a moment, whose last step is beyond an entry's rank.
+        """Return runs updated since a time whose last step is beyond the rank of their entry.
 
-        The entry is the one of this kind whose key is the run's id; a run without one counts if it has any
-        step. The least recently updated come first.
+        A run's entry is the one of this kind whose key is the run's id; a run without one counts if it has
+        any steps. Deleted runs are included. The least recently updated come first.
         """
 
     async def close(self) -> None:
-        """Flush what is queued, and close."""
+        """Flush queued writes, and close."""

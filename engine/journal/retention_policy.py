@@ -22,12 +22,11 @@ class Retention:
     days: float | None = None
     """Runs that ended more days ago than this are deleted."""
     runs: int | None = None
-    """How many runs of each pattern to keep, the newest; per pattern, so that a busy one does not displace
-    others."""
+    """How many of the newest runs to keep per pattern, so that a busy pattern does not displace others."""
     size: int | None = None
-    """The most bytes for all runs together; those that ended first are deleted first."""
+    """Maximum size of all runs together, in bytes; those that ended first are deleted first."""
     trash_days: float = 7.0
-    """Days that a deleted run can be restored."""
+    """Number of days for which a deleted run can be restored."""
 
     @property
     def idle(self) -> bool:
@@ -45,7 +44,7 @@ class ExpiredRun:
 
 
 def expired_runs(policy: Retention, runs: Sequence[tuple[RunInfo, int]], now: float) -> list[ExpiredRun]:
-    """The runs the policy deletes now, oldest first.
+    """Return the runs the policy deletes now, oldest first.
 
     Args:
         policy: the limits.
@@ -93,7 +92,7 @@ def _by_count(policy: Retention, candidates: Iterable[RunInfo]) -> dict[RunId, s
 
 
 def _spare_parents(reasons: dict[RunId, str], everything: Iterable[RunInfo]) -> None:
-    """Spare those with a surviving descendant."""
+    """Spare runs with a surviving descendant."""
     parents = {info.id: info.parent for info in everything}
     for run in [run for run in parents if run not in reasons]:
         parent = parents[run]

@@ -1,4 +1,4 @@
-"""Filters and sorts runs by a query, for journals without a database."""
+"""Run filter: filters and sorts runs by a query, for journals without a database."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def matches(info: RunInfo, query: RunQuery, notes: Sequence[str]) -> bool:
 
 
 def rank(info: RunInfo, query: RunQuery) -> tuple[bool, float, float, str]:
-    """The sort key of a list by age, highest first."""
+    """Return the sort key of a list by age, highest first."""
     deleted = info.deleted if query.place == 'trash' else 0.0
     return query.pins_first and info.pinned, deleted, info.created, info.id
 
 
 def in_order(runs: Iterable[RunInfo], query: RunQuery) -> list[RunInfo]:
-    """The runs as the query sorts them."""
+    """Return the runs in the query's order."""
     newest = sorted(runs, key=lambda info: rank(info, query), reverse=not query.ascending)
     if query.sort == 'created':
         return newest
@@ -52,7 +52,7 @@ ORDERS: Mapping[RunOrder, Callable[[RunInfo], Any]] = {
 
 
 def place_of(info: RunInfo) -> str:
-    """The `place` of a query that a run belongs to."""
+    """Return the `place` of a query that a run belongs to."""
     return 'trash' if info.deleted > 0 else 'purging' if info.deleted else 'list'
 
 

@@ -1,4 +1,4 @@
-"""Converts usage to and from the form journaled with replies and failed attempts."""
+"""Usage records: converts usage to and from the form journaled with replies and failed attempts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from engine.records.usage import SOURCES, Origin, Spending, Usage
 ORIGINS: tuple[Origin, ...] = ('live', 'simulated', 'replayed')
 COUNTS = ('input', 'output', 'calls', 'cached', 'written', 'reasoning')
 MAX_COUNT = 10**12
-"""A larger count of one step is nonsense, and sums of such fit no database."""
+"""Maximum count in one step; larger ones are nonsense, and their sums would not fit a database."""
 
 
 def usage_to_dict(usage: Usage) -> dict[str, Any]:
-    """Usage as JSON; zero and default values are left out."""
+    """Return usage as JSON; zero and default values are left out."""
     names = ('cached', 'written', 'reasoning', 'dollars', 'unpriced')
     kept = {name: value for name in names if (value := getattr(usage, name))}
     source = {} if usage.source == SOURCES[0] else {'source': usage.source}
@@ -23,15 +23,15 @@ def usage_to_dict(usage: Usage) -> dict[str, Any]:
 
 
 def by_model(spent: Mapping[str, Usage]) -> dict[str, Any]:
-    """Usage by model as JSON, for failed attempts and fallbacks."""
+    """Return usage by model as JSON, for failed attempts and fallbacks."""
     return {model: usage_to_dict(usage) | {'dollars': usage.dollars} for model, usage in spent.items()}
 
 
 def usage_from_dict(data: Mapping[str, Any]) -> dict[str, Usage]:
-    """The usage an event records, by model; {} if none.
+    """Return the usage an event records, by model; {} if none.
 
-    A pattern's own activity may return something else under these names. Old journals have neither `dollars`
-    nor `unpriced`: the cost of a live call is then in the reply's `cost`, or unknown.
+    A pattern's own activity may use these names for something else. Old journals have neither `dollars` nor
+    `unpriced`: the cost of a live call is then in the reply's `cost`, or unknown.
     """
     spent = data.get('spent')
     if isinstance(spent, Mapping):
@@ -41,7 +41,7 @@ def usage_from_dict(data: Mapping[str, Any]) -> dict[str, Usage]:
 
 
 def add_spending(known: Spending, used: Mapping[str, Usage], origin: Origin | None) -> Spending:
-    """An agent's spending after further usage."""
+    """Return an agent's spending after further usage."""
     models = dict(known.models)
     for model, usage in used.items():
         models[model] = models.get(model, Usage()) + usage
@@ -50,7 +50,7 @@ def add_spending(known: Spending, used: Mapping[str, Usage], origin: Origin | No
 
 
 def settle_estimates(known: Spending, used: Mapping[str, Usage]) -> Spending:
-    """An agent's spending after a report that holds for what was estimated meanwhile."""
+    """Return an agent's spending after a report that supersedes its estimates."""
     settled = {model: replace(known.models[model], source=SOURCES[0]) for model in used}
     return replace(known, models={**known.models, **settled})
 
@@ -58,7 +58,7 @@ def settle_estimates(known: Spending, used: Mapping[str, Usage]) -> Spending:
 def load_spending(
     recorded: Mapping[str, Any] | None, agents: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Spending]:
-    """Spending from a snapshot; an old one has only each agent's tokens, in its conversation."""
+    """Return spending from a snapshot; an old one has only each agent's tokens, in its conversation."""
     if recorded is None:
         return {
             path: Spending(
@@ -80,7 +80,7 @@ def load_spending(
 
 
 def origin_of(data: Mapping[str, Any]) -> Origin | None:
-    """Where a reply comes from; None for an event that is no reply."""
+    """Return the origin of a reply; None for an event that is not a reply."""
     source = data.get('source')
     if source in ORIGINS:
         return ORIGINS[ORIGINS.index(source)]

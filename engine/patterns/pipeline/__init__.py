@@ -1,4 +1,4 @@
-"""The pipeline: research, analyze, review, with a revision loop; its stages, and its orchestrator."""
+"""The pipeline: research, analyze and review in a revision loop, with its stages and orchestrator."""
 
 from engine.patterns.pipeline.orchestrator import AgentOrchestrator
 from engine.patterns.pipeline.pattern import Pipeline

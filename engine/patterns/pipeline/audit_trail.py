@@ -1,4 +1,4 @@
-"""The entries an agent of a stage leaves in the history: calls, tools, approvals, failures."""
+"""The audit trail of a stage's agent: history entries for calls, tools, approvals and failures."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Entry = tuple[str, str, str, str]
 
 
 def with_audit_trail(state: dict[str, Any]) -> dict[str, Any]:
-    """An agent's state in which each transition first records what the agent did."""
+    """Make each transition of an agent's state first record what the agent did."""
     edges = [{**edge, 'after': [note_action, *listify(edge.get('after'))]} for edge in state['transitions']]
     return {**state, 'transitions': edges}
 
 
 def audit_trail(transitions: Iterable[Transition]) -> list[AgentMessage]:
-    """A pipeline's messages with the time and step of each, from the run's journal.
+    """Return a pipeline's messages, each with its time and step, from the run's journal.
 
     Args:
         transitions: all steps of the run, in order.

@@ -24,11 +24,11 @@ async."""
 
 
 class Processor(Protocol):
-    """An agent by the contract alone: an object with a `process`, which takes the state and returns it."""
+    """A custom agent: an object whose `process` takes the state and returns it."""
 
     @property
     def process(self) -> Process:
-        """What is called."""
+        """The callable of the stage."""
         ...
 
 
@@ -37,14 +37,14 @@ ORCHESTRATOR_FIELDS = frozenset({'task', 'status', 'iteration', 'max_iterations'
 
 
 def callable_of(work: Process | Processor) -> Process:
-    """What is called: `process` of an agent that cannot be called itself, otherwise `work`."""
+    """Return the callable of a stage: `work` itself, or its `process` if it cannot be called."""
     if isinstance(work, type) or callable(work) or _is_runnable(work):
         return cast(Process, work)
     return cast(Process, getattr(work, 'process', work))
 
 
 def refuse_callable(name: str, work: Any) -> None:
-    """Raise `PatternError` if `work` cannot be called with a state, and at most a `config`."""
+    """Raise `PatternError` unless `work` can be called with a state and, optionally, a `config`."""
     problem = '' if _is_runnable(work) else _kind_problem(work) or _signature_problem(work)
     if problem:
         raise PatternError('pipeline', problem, where=f'stage {name!r}')
@@ -78,12 +78,12 @@ def _signature_problem(work: Any) -> str:
 
 
 def _is_runnable(work: Any) -> bool:
-    """Whether it is called as LangChain's Runnables and LangGraph's compiled graphs are."""
+    """Whether it has the interface of LangChain's Runnables and LangGraph's compiled graphs."""
     return not isinstance(work, type) and hasattr(work, 'ainvoke')
 
 
 def _parameters(work: Any) -> list[inspect.Parameter] | None:
-    """What it takes; None if that cannot be known."""
+    """Return its parameters; None if they cannot be determined."""
     try:
         return list(inspect.signature(work).parameters.values())
     except (TypeError, ValueError):
@@ -98,11 +98,11 @@ async def call_stage(work: Process, scope: CallbackContext, activity: Activity) 
     """Call a stage with a copy of the state.
 
     Returns:
-        `changes` (fields), `messages` (added to the history) and, if built-in stages ran inside it, what
-        they spent.
+        `changes` (fields), `messages` (added to the history) and, if built-in stages ran inside it,
+        their usage.
 
     Raises:
-        EngineError: it returned something else, or changed what is not its own.
+        EngineError: it returned another type, changed earlier messages, or tried to choose the next stage.
     """
     state = scope.state.copy_memory()
     assert isinstance(state, TaskState)
@@ -115,7 +115,7 @@ async def call_stage(work: Process, scope: CallbackContext, activity: Activity) 
         after = type(state).from_dict({**before, **_as_update(result, before)}).to_dict()
     else:
         raise EngineError(f'a stage must return the state or a mapping, not {type(result).__name__}')
-    # Stages may not change what only the orchestrator decides.
+    # Changes to the orchestrator's fields are ignored.
     changes = {
         name: value
         for name, value in after.items()
@@ -134,15 +134,15 @@ def apply_changes(scope: CallbackContext, event: Event) -> None:
         setattr(memory, name, getattr(given, name))
     for message in event.data.get('messages', ()):  # Absent from journals that predate append-only history.
         noted = AgentMessage.model_validate(message)
-        if memory.is_detailed:  # Those of a stage that ran inside belong to a run of their own.
+        if memory.is_detailed:  # A nested stage stamped them with its own run.
             noted = noted.model_copy(update={'time': 0.0, 'seq': 0, 'iteration': memory.iteration})
         memory.messages.append(noted)
 
 
 async def _result(work: Any, state: TaskState, name: str) -> Any:
-    """The result of a callable, or of a LangGraph node in any form."""
+    """Call a function, or a LangGraph node in any form, and return its result."""
     if _is_runnable(work):
-        # A graph reads its channels from a mapping; a node takes the state as graphs give it.
+        # A graph reads its channels from a mapping; a node takes the state itself.
         is_graph = hasattr(work, 'get_graph') and hasattr(work, 'channels')
         result = await work.ainvoke(state.to_dict() if is_graph else state)
     else:
@@ -154,7 +154,7 @@ async def _result(work: Any, state: TaskState, name: str) -> Any:
 
 
 def _command_update(command: Any, name: str) -> Mapping[str, Any]:
-    """The update in a LangGraph `Command`. Raises `EngineError` if it also says where to go."""
+    """Return the update in a LangGraph `Command`. Raises `EngineError` if it also chooses the next node."""
     if getattr(command, 'goto', None) or getattr(command, 'graph', None):
         raise EngineError(
             f'{name} returned a Command with `goto` or `graph`: the orchestrator decides what follows'
@@ -170,7 +170,7 @@ def _takes_config(work: Any) -> bool:
 
 
 def _as_update(result: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """A mapping's fields; messages that do not continue the earlier ones are appended to them."""
+    """Return a mapping's fields; messages that do not begin with the earlier ones are appended to them."""
     found = dict(result)
     if 'messages' in found:
         earlier, given = before['messages'], to_jsonable_python(list(found['messages']))
@@ -181,7 +181,7 @@ def _as_update(result: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str
 def _added_entries(
     before: list[Any], after: list[Any], path: str, changes: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """What a stage added to the history, or a note that it ran. Raises `EngineError` if it removed any."""
+    """Return a stage's new messages, or a note that it ran. Raises `EngineError` if earlier ones changed."""
     if after[: len(before)] != before:
         raise EngineError('a stage may add to `messages`, and not change or remove what is there')
     if len(after) > len(before):
@@ -194,7 +194,7 @@ def _added_entries(
 def _call(work: Process, state: TaskState) -> Any:
     try:
         return work(state)
-    except StopIteration as error:  # A future cannot carry it: the caller would wait forever.
+    except StopIteration as error:  # A future cannot raise it: the caller would wait forever.
         raise RuntimeError(f'StopIteration: {error}') from error
 
 

@@ -1,4 +1,4 @@
-"""AgentOrchestrator: takes a task through a pipeline's stages, as one call."""
+"""AgentOrchestrator: runs a task through a pipeline's stages in one call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENDED = frozenset({TaskStatus.COMPLETE, TaskStatus.FAILED})
 class AgentOrchestrator:
     """Drives every transition of a task; the agents never call each other.
 
-    Its runs are in memory only. To keep, watch and steer one, start the pipeline with a `Conductor`.
+    Its runs are in memory only. To store, watch or steer one, start the pipeline with a `Conductor`.
 
     Args:
         pipeline: the stages; Hemicycle's own three by default.
@@ -40,12 +40,12 @@ class AgentOrchestrator:
     def process(self, state: TaskState) -> TaskState:
         """Work on a task until it is COMPLETE or FAILED; `state` is unchanged.
 
-        It continues from the status of `state`: PENDING begins, a stage's repeats that stage, and a task
-        that has ended is returned as it is. In asynchronous code use `aprocess`.
+        It continues from the status of `state`: PENDING starts at the beginning, a stage's status
+        repeats that stage, and a task that has ended is returned as is. In asynchronous code use `aprocess`.
 
         Raises:
             InvalidInput: the state has no task, or no stage has its status.
-            EngineError: the work ended without reaching an end of the pipeline.
+            EngineError: the run ended before the task was COMPLETE or FAILED.
         """
         return run_blocking(self.aprocess(state))
 
@@ -56,7 +56,7 @@ class AgentOrchestrator:
             return given
 
         class Resumed(self.pipeline):  # type: ignore[misc, name-defined]
-            """The pipeline, begun at the status of a task."""
+            """The pipeline, started at a task's status."""
 
             name = self.pipeline.name
             initial = self._initial(given)
@@ -70,7 +70,7 @@ class AgentOrchestrator:
         return result
 
     def _initial(self, state: TaskState) -> str:
-        """The chart's state for a task's status. Raises `InvalidInput`."""
+        """Return the chart's state for a task's status. Raises `InvalidInput`."""
         known = {status_of(one): str(one['name']) for one in self.pipeline.sample().chart_states()}
         if state.status not in known:
             problem = f'no stage has the status {str(state.status)!r}; available: {", ".join(known)}'

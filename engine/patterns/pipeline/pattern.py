@@ -22,7 +22,7 @@ def pipeline_states(
     analyzing: Stage | Process | Processor,
     reviewing: Stage | Process | Processor,
 ) -> tuple[dict[str, Any], ...]:
-    """The states of a pipeline with these stages."""
+    """Return the states of a pipeline with these stages."""
     return (
         {'name': 'pending'},
         stage('researching', researching),
@@ -37,7 +37,7 @@ class Pipeline(Pattern):
     """A researcher, an analyzer and a reviewer in turn; the reviewer can send the draft back."""
 
     class Parameters(Form):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         task: str = task_field(
             'Task',
@@ -82,7 +82,7 @@ class Pipeline(Pattern):
         analyzing: Stage | Process | Processor | None = None,
         reviewing: Stage | Process | Processor | None = None,
     ) -> type[Self]:
-        """A named pipeline in which other callables replace built-in agents."""
+        """Return a named pipeline in which other callables replace built-in agents."""
         states = pipeline_states(
             researching or ResearchAgent(), analyzing or AnalyzerAgent(), reviewing or ReviewerAgent()
         )
@@ -107,7 +107,7 @@ class Pipeline(Pattern):
         memory.iteration += 1
 
     def deliver(self, memory: TaskState, event: Event) -> None:
-        """End the work, approved or not."""
+        """Complete the task, approved or not."""
         memory.status = TaskStatus.COMPLETE
         verdict = 'approved' if memory.approved else f'not approved within {memory.max_iterations} revisions'
         if shortfall := _shortfall(memory):
@@ -115,13 +115,13 @@ class Pipeline(Pattern):
         memory.note('orchestrator', 'user', 'result', f'Draft {len(memory.drafts)} is delivered: {verdict}.')
 
     def on_retry(self, memory: TaskState, event: Event) -> None:
-        """Record that an agent's attempt failed and is repeated."""
+        """Record that an agent's attempt failed and is retried."""
         if memory.is_detailed:
             again = f'attempt {event.attempt - 1} failed, again in {event.data["delay"]:g} s'
             memory.note(self._agent(event.at), 'orchestrator', 'retry', f'{again}: {event.data["error"]}')
 
     def give_up(self, memory: TaskState, event: Event) -> None:
-        """Record that the work failed, and whose."""
+        """Record which agent failed, and why."""
         memory.status = TaskStatus.FAILED
         memory.error = str(event.data.get('error') or event.data.get('unfit') or f'{event.at} {event.name}')
         if memory.is_detailed:
@@ -129,14 +129,14 @@ class Pipeline(Pattern):
         memory.note('orchestrator', 'user', 'error', memory.error)
 
     def _agent(self, path: str) -> str:
-        """Who works in a state: the role of an agent, or the stage's name."""
+        """Return who works in a state: an agent's role, or the stage's name."""
         top = path.partition('.')[0]
         specs = (state.get('agent') for state in self.chart_states() if state['name'] == top)
         return next((str(spec.role) for spec in specs if spec), top)
 
 
 def _shortfall(memory: TaskState) -> str:
-    """How a delivered result falls short of the task; '' if it does not."""
+    """Return how a delivered result falls short of the task, or ''."""
     if not memory.analysis.strip():
         return 'the analysis is empty'
     if not memory.approved:

@@ -1,4 +1,4 @@
-"""ResearchAgent: gathers what is known about a task, with sources."""
+"""ResearchAgent: gathers facts about a task, with sources."""
 
 from __future__ import annotations
 

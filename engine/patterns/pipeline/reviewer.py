@@ -26,7 +26,7 @@ class ReviewerAgent(Stage):
     output = Review
 
     def prompt(self, state: TaskState) -> str:
-        """The draft, with what it must address."""
+        """The draft, with the task and the findings it must address."""
         return (
             f'Task:\n{state.task}\n\nFindings:\n{state.research}\n\n'
             f'Draft {len(state.drafts)}:\n{state.analysis}\n\nReview it.'

@@ -1,4 +1,4 @@
-"""Runs part of a pipeline by itself: on the models of the run it is called in, or on a catalog's."""
+"""Runs part of a pipeline alone, on the models of the enclosing run or of a catalog."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ State = TypeVar('State', bound=TaskState)
 
 @dataclass(kw_only=True)
 class HostRun:
-    """The run in which a callable is a stage: built-in stages that it calls play that run's models."""
+    """The run in which a callable is a stage; built-in stages that it calls use that run's models."""
 
     activity: Activity
     loop: asyncio.AbstractEventLoop
@@ -41,7 +41,7 @@ class HostRun:
     @classmethod
     @contextmanager
     def of(cls, activity: Activity) -> Iterator[HostRun]:
-        """Make an activity's run the host of what is called inside the block."""
+        """Make an activity's run the host of stages that are called inside the block."""
         host = cls(activity=activity, loop=asyncio.get_running_loop())
         token = _host.set(host)
         try:
@@ -51,21 +51,21 @@ class HostRun:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What is journaled with the callable's result; empty if no model was asked."""
+        """Data journaled with the callable's result; empty if no model was called."""
         if not self.spent:
             return {}
         usage = usage_to_dict(reduce(add, self.spent.values()))
         return {'usage': usage, 'spent': by_model(self.spent), 'source': self.source}
 
     def count(self, spending: Mapping[str, Spending]) -> None:
-        """Add what a run inside this one spent."""
+        """Add the usage of a nested run."""
         for spent in spending.values():
             for model, usage in spent.models.items():
                 self.spent[model] = self.spent.get(model, Usage()) + usage
             self.source = next(reversed(spent.origins), self.source)
 
     def catalog(self, wanted: Iterable[str]) -> Catalog:
-        """The run's models and tools, for a run inside it; `wanted` are models, as runs name them."""
+        """Return the models and tools for a nested run; `wanted` holds model names, or lists such as `a,b`."""
         from engine.catalog import Catalog
 
         services = self.activity.services
@@ -109,14 +109,14 @@ async def run_single(
     catalog: Catalog | None = None,
     models: Mapping[str, str] | None = None,
 ) -> tuple[Outcome, State]:
-    """Run a pattern on a copy of `state`, in memory only; return how it ended, and the state it ended in.
+    """Run a pattern on a copy of `state`, in memory only; return the outcome and the final state.
 
     Args:
-        pattern: its memory is a `TaskState`.
-        state: what it starts from.
+        pattern: a pattern whose memory is a `TaskState`.
+        state: the initial state.
         parameters: values for the pattern's parameters.
         catalog: models and tools; by default those of the host run, or the engine's own.
-        models: model name per role; those not given are the host run's.
+        models: model name per role; other roles use those of the host run.
     """
     from engine.catalog import Catalog  # The conductor imports the whole runtime, which patterns do not need.
     from engine.conductor import Conductor
@@ -125,7 +125,7 @@ async def run_single(
     given = {**(host.activity.run.models if host else {}), **(models or {})}
 
     class Single(pattern):  # type: ignore[misc, valid-type]
-        """The pattern, begun from a given state."""
+        """The pattern, started from a given state."""
 
         name = pattern.name
         Memory = type(state)
@@ -147,14 +147,14 @@ async def run_single(
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end from synchronous code. Raises what it raises."""
+    """Run a coroutine to completion from synchronous code; its exceptions propagate."""
     host = _host.get()
     try:
         running = asyncio.get_running_loop()
     except RuntimeError:
         running = None
     if host and running is None:
-        # A stage in its own thread: the run's connections belong to the run's loop.
+        # Called from a stage's thread: the run's connections belong to the run's event loop.
         return asyncio.run_coroutine_threadsafe(_inside(host, work), host.loop).result()
     if running is None:
         return asyncio.run(work)

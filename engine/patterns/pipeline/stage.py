@@ -37,7 +37,7 @@ BUILT_IN = frozenset(status.value for status in TaskStatus)
 
 
 class Stage:
-    """A built-in stage: an agent that reads the task's state, and a way to store its answer there."""
+    """A built-in stage: an agent that reads the task's state and stores its answer there."""
 
     role: ClassVar[Role]
     output: ClassVar[type[BaseModel] | None] = None
@@ -57,9 +57,8 @@ class Stage:
 
         Args:
             state: what the stage reads.
-            catalog: models and tools. By default those of the run in whose stage this is called; elsewhere
-                the engine's own.
-            model: the agent's model; by default the one it has in that run; elsewhere the scripted one.
+            catalog: models and tools. By default those of the enclosing run; outside a run, the engine's own.
+            model: the agent's model. By default that of the enclosing run; outside a run, the scripted one.
 
         Raises:
             EngineError: the agent failed; the message says why.
@@ -139,7 +138,7 @@ def stage(
 
 
 def status_of(state: Mapping[str, Any]) -> str:
-    """The task's status in a state that `stage` made; the name, in capitals, of any other."""
+    """Return the task's status in a state made by `stage`; for any other state, its name in capitals."""
     for callback in listify(state.get('on_enter')):
         if isinstance(callback, partial) and callback.func is _set_status:
             return str(callback.args[0])

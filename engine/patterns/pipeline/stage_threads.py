@@ -1,4 +1,4 @@
-"""Threads for stages that block: they keep neither the run nor the process from ending."""
+"""Daemon threads for blocking stages, which keep neither the run nor the process from ending."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ T = TypeVar('T')
 
 
 class StageThreads(ThreadPoolExecutor):
-    """An event loop's default executor whose calls from inside a stage have a daemon thread each.
+    """A default executor that runs each call from inside a stage in its own daemon thread.
 
     Libraries that a stage uses (LangGraph for synchronous nodes) block in the loop's default executor,
-    whose threads Python waits for before it exits.
+    and Python waits for its threads before it exits.
     """
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Call in a daemon thread if a stage asks for it, otherwise as usual."""
+        """Call in a daemon thread if inside a stage, otherwise as usual."""
         if not _in_stage.get():
             return super().submit(fn, *args, **kwargs)
         future: Future[T] = Future()
@@ -47,7 +47,7 @@ _prepared: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 @contextmanager
 def stage_threads() -> Iterator[None]:
-    """What blocks inside this block, by way of the running loop, does not keep the process from ending."""
+    """Prevent calls in the running loop's executor from delaying the end of the process."""
     loop = asyncio.get_running_loop()
     if loop not in _prepared:
         loop.set_default_executor(StageThreads())

@@ -19,7 +19,7 @@ RULES = 2
 
 
 def _absent(value: object) -> bool:
-    """Left out of the journal: older messages do not have the field."""
+    """Exclude empty fields from the journal, since older messages lack them."""
     return not value
 
 
@@ -35,7 +35,7 @@ class TaskStatus(StrEnum):
 
 
 class AgentMessage(FrozenModel):
-    """One action of one agent, as the history keeps it."""
+    """One action of one agent, as stored in the history."""
 
     sender: str
     recipient: str
@@ -44,9 +44,9 @@ class AgentMessage(FrozenModel):
     content: str
     iteration: int = 0
     time: float = Field(0.0, exclude_if=_absent)
-    """When, in seconds since 1970; 0 in a run's memory, which does not depend on time: see `audit_trail`."""
+    """Unix timestamp in seconds; 0 in a run's memory, which must not depend on time (see `audit_trail`)."""
     seq: int = Field(0, exclude_if=_absent)
-    """The step of the run, likewise."""
+    """The step of the run; 0 in a run's memory."""
 
 
 class Review(FrozenModel):
@@ -59,7 +59,7 @@ class Review(FrozenModel):
 
 
 class Draft(FrozenModel):
-    """One version of the analysis, and what the reviewer said of it."""
+    """One version of the analysis, and the comments it addresses."""
 
     version: int
     text: str
@@ -87,7 +87,7 @@ class TaskState(Memory):
     caveat: str = ''
     """How a delivered result falls short; for a failed task, who failed and why."""
     rules: int = 1
-    """Version of the pipeline's rules when the run began. Under 1, only results, verdicts and errors were
+    """Version of the pipeline's rules when the run began. In 1, only results, verdicts and errors were
     recorded, and only built-in stages had a status."""
 
     @property

@@ -67,7 +67,7 @@ def _assemble(memory: Any, made: Mapping[str, Any]) -> Any:
 
 
 def _list_unmentioned(made: Mapping[str, Any]) -> str:
-    """The dates, earlier posts and links that no section mentions, as lists for the end of the post."""
+    """List the dates, earlier posts and links that no section mentions, for the end of the post."""
     written = '\n'.join(made['section_content'].values())
     events = [
         f'- {item["start"]}: {", ".join(filter(None, (item["title"], item["place"])))}'
@@ -99,7 +99,7 @@ class Blog(DynamicAgent):
     """Create blog content with optional research and publishing."""
 
     class Parameters(Form):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         request: str = task_field(
             'Request',
@@ -197,7 +197,7 @@ class Blog(DynamicAgent):
         return (await workspace.snapshot() if wanted.links or wanted.calendar else ''), given
 
     def unusable_tools(self) -> Mapping[str, str]:
-        """Research tools without anything to research."""
+        """Research tools without a source, and publishing unless it was requested."""
         wanted = self.parameters
         return {
             name: f'no {what} was given with the run'
@@ -215,11 +215,11 @@ class Blog(DynamicAgent):
         return {'publish': problem} if problem else {}
 
     def start_problems(self) -> Mapping[str, str]:
-        """Publishing must be configured."""
+        """Return missing configuration if publishing was requested."""
         return self.unavailable() if self.parameters.publish else {}
 
     def shortfall(self, worker: AgentState, memory: DynamicAgent.Memory) -> str:
-        """Also if nothing was published although the form asked for it."""
+        """Add that nothing was published although it was requested."""
         short = super().shortfall(worker, memory)
         wanted = self.parameters.publish and memory.revision > 2
         unpublished = 'it was not published' if wanted and 'published' not in worker.artifacts else ''

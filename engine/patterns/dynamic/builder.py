@@ -11,7 +11,7 @@ class Builder(CodingAgent):
     """Build new features autonomously."""
 
     class Parameters(CodingForm):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         request: str = task_field(
             'Feature',

@@ -20,7 +20,7 @@ from engine.tools.artifacts import bullet
 from engine.workspace.project import check_file, sample_file
 
 PATCH = '.git/change.patch'
-"""Kept away from the files under review."""
+"""Stored outside the files under review."""
 
 
 class Finding(FrozenModel):
@@ -48,7 +48,7 @@ class CodeReviewer(CodingAgent):
     aliases = ('reviewer',)
 
     class Parameters(CodingForm):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         request: str = task_field(
             'Request',

@@ -45,7 +45,7 @@ UNTIL_TESTS_PASS = Criteria(
 
 
 class PreparationMessage(FrozenModel):
-    """Something that was done to a project before the agent got it."""
+    """A step in preparing a project for the agent."""
 
     kind: str
     """`installed` or `left_out`."""
@@ -57,7 +57,7 @@ class PreparationMessage(FrozenModel):
 
 
 class CodingForm(Form):
-    """What the launch form of every agent asks for that works on a project."""
+    """Launch form parameters of every agent that works on a project."""
 
     request: str = task_field('Request', 'What the agent should do', 'Look after this project')
     project: str = project_field('sample:spans')
@@ -90,23 +90,23 @@ class CodingAgent(DynamicAgent, abstract=True):
     """Works on a copy of a project, which is a git repository with one commit."""
 
     class Parameters(CodingForm):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
     class Memory(DynamicAgent.Memory):
-        """What a run remembers besides the agent's own state."""
+        """A run's memory, in addition to the agent's own state."""
 
         messages: list[PreparationMessage] = Field(default_factory=list)
-        """What was done to the project before the agent got it."""
+        """The steps that prepared the project for the agent."""
 
     result = 'summary'
     projects = ('project',)
 
     def panels(self) -> Mapping[str, str]:
-        """What was done before the agent started."""
+        """Add the messages about the project's preparation."""
         return {**super().panels(), 'messages': 'messages'}
 
     async def prepare(self, memory: DynamicAgent.Memory, activity: Activity) -> dict[str, Any]:
-        """Prepare like any dynamic agent. Raises `EngineError` at once if nothing can be run."""
+        """Prepare like any dynamic agent. Raises `EngineError` immediately if nothing can be run."""
         sandbox = activity.services.sandbox
         if not sandbox.unsafe and (problem := await sandbox.problem()):
             raise EngineError(problem)
@@ -132,13 +132,13 @@ class CodingAgent(DynamicAgent, abstract=True):
         return snapshot, found
 
     async def _install_command(self) -> str:
-        """The command that installs dependencies; '' if none are to be installed, or none are missing."""
+        """Return the command that installs dependencies; '' if not requested, or if none are missing."""
         if not self.parameters.install:
             return ''
         return self.parameters.install_command or (await detect_tests(self.parameters.project)).install
 
     def keep_prepared(self, memory: DynamicAgent.Memory, event: Event) -> None:
-        """Store what was prepared; what was done to the project is a message to the agent."""
+        """Store the prepared values; the project's preparation steps become messages."""
         super().keep_prepared(memory, event)
         assert isinstance(memory, CodingAgent.Memory)
         for kind in ('left_out', 'installed'):
@@ -148,7 +148,7 @@ class CodingAgent(DynamicAgent, abstract=True):
                 )
 
     async def field_notes(self) -> Mapping[str, str]:
-        """How the project's tests will run, unless the form says so, and what they lack."""
+        """Note the detected commands for fields left empty, and the files that are not copied."""
         try:
             found, others = (
                 await detect_tests(self.parameters.project),
@@ -166,7 +166,7 @@ class CodingAgent(DynamicAgent, abstract=True):
         return {name: note for name, note in notes.items() if note}
 
     def facts(self, memory: DynamicAgent.Memory) -> Mapping[str, Any]:
-        """How to run the project's tests, and which snapshot holds the original ones."""
+        """Facts for the tools: how to run the project's tests, and the snapshot with the original ones."""
         given = memory.given
         kept = given.get('snapshot', '') if self.keeps_tests else ''
         tests = {'command': given.get('test_command', ''), 'project': given.get('project', ''), 'keep': kept}

@@ -13,7 +13,7 @@ class Debugger(CodingAgent):
     """Debug and fix issues autonomously."""
 
     class Parameters(CodingForm):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         request: str = task_field(
             'Symptom',

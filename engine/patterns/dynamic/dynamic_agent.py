@@ -43,7 +43,7 @@ MODE: Any = Field(
 
 
 def _side(mode: str, pattern: DynamicAgent) -> dict[str, Any]:
-    """One side of a comparison: it ends normally even if its agent failed, since the other continues."""
+    """Return one side of a comparison; it ends normally even if its agent fails, as the other continues."""
     return {
         'name': mode,
         'initial': 'working',
@@ -53,7 +53,7 @@ def _side(mode: str, pattern: DynamicAgent) -> dict[str, Any]:
 
 
 def _keep_answer(result: str, context: CallbackContext, event: Event) -> None:
-    """Make the result artifact the answer, still noting any shortfall."""
+    """Make the result artifact the answer, and note any shortfall."""
     pattern: Any = context.pattern
     memory: Any = context.state.memory
     worker = context.state.agents[context.path]
@@ -77,20 +77,20 @@ def _keep_unfinished(result: str, context: CallbackContext, event: Event) -> Non
 
 
 def list_mark(memory: DynamicAgent.Memory) -> ListMark:
-    """How a run's answer marks list entries."""
+    """Return how a run's answer marks list entries."""
     return bullet if memory.revision > 2 else '- {}'.format
 
 
 class DynamicAgent(Pattern, abstract=True):
-    """An agent that works out by itself which of its tools a request needs.
+    """An agent that decides which of its tools a request needs.
 
-    A subclass in a file of its own is a new agent. Class attributes, in addition to those of `Pattern`:
-        role: who it is, with its tools.
-        until: when its work is complete.
-        template: the file of `assets/prompts`, without `.md`, that its task is made from.
-        result: the artifact that the run's answer is.
-        output: the record its last reply must be, if it is one.
-        phases: the fixed sequence, for those that have one; then `Parameters` has a field `mode`.
+    Each subclass in its own file is a new agent. Class attributes, in addition to those of `Pattern`:
+        role: its identity and tools.
+        until: its completion criteria.
+        template: the file in `assets/prompts`, without `.md`, for its task.
+        result: the artifact that becomes the run's answer.
+        output: the record that its last reply must be, if any.
+        phases: the fixed sequence, if it has one; `Parameters` then has a field `mode`.
     """
 
     role: ClassVar[Role] = Role(name='agent', title='Agent', instructions='')
@@ -101,27 +101,27 @@ class DynamicAgent(Pattern, abstract=True):
     phases: ClassVar[tuple[Phase, ...]] = ()
 
     class Parameters(Form):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         request: str = task_field(
             'Request',
-            'What the agent is to do, in a sentence or a page',
+            'What the agent should do, in a sentence or a page',
             'Write a short post about why small tools last',
         )
 
     class Memory(BaseMemory):
-        """What a run remembers besides the agent's own state."""
+        """A run's memory, in addition to the agent's own state."""
 
         request: str = ''
         prompt: str = ''
         """The agent's task, rendered from its template."""
         tools: tuple[str, ...] = ()
-        """Tools usable here."""
+        """Usable tools."""
         off: dict[str, str] = Field(default_factory=dict)
         """Unusable tools, and why."""
         warnings: tuple[str, ...] = ()
         given: dict[str, str] = Field(default_factory=dict)
-        """What the phases need from the prepared folder."""
+        """Values from the prepared folder that the phases need."""
         answer: str = ''
         comparison: tuple[ModeResult, ...] = ()
         """Results of both modes, if they were compared."""
@@ -129,9 +129,9 @@ class DynamicAgent(Pattern, abstract=True):
         caveat: str = ''
         """How the answer falls short although the work is done."""
         revision: int = 1
-        """Version of this pattern's rules when the run began. Under 2, the signal was always required, text
-        with tool calls was not content, and a failed run had no answer; under 3, the reason for a failure
-        did not quote the agent, and a list entry of several lines broke its list."""
+        """Version of this pattern's rules when the run began. Before 2, the signal was always required,
+        text with tool calls was not content, and a failed run had no answer; before 3, the reason for a
+        failure did not quote the agent, and a list entry of several lines broke its list."""
 
     caveat = 'caveat'
     family = 'Single agent with tools'
@@ -149,7 +149,7 @@ class DynamicAgent(Pattern, abstract=True):
 
     @property
     def task(self) -> str:
-        """The request; another parameter may be a longer text."""
+        """The request, even if another parameter is a longer text."""
         return str(getattr(self.parameters, 'request', ''))
 
     def states(self) -> Sequence[Any]:
@@ -190,14 +190,14 @@ class DynamicAgent(Pattern, abstract=True):
         return memory
 
     def shortfall(self, worker: AgentState, memory: Memory) -> str:
-        """How finished work falls short of the criteria; '' if it does not."""
+        """Return how finished work falls short of the criteria, or ''."""
         signal = self.until.signal_name
         checks = {check.name: check.missing for check in self.until.all if check.name != signal}
         short = [checks[item.name] for item in worker.criteria if item.name in checks and not item.holds]
         return f'there is missing: {"; ".join(short)}' if short else ''
 
     async def prepare(self, memory: Memory, activity: Activity) -> dict[str, Any]:
-        """Find the usable tools, lay out what they work on, and build the prompt."""
+        """Find the usable tools, prepare the folders they work in, and build the prompt."""
         known = ToolRegistry((await activity.services.toolset(self.role.tools)).values())
         registry = (await known.available(activity.services.sandbox)).without(self.unusable_tools())
         snapshots: dict[str, str] = {}
@@ -216,7 +216,7 @@ class DynamicAgent(Pattern, abstract=True):
         }
 
     async def lay_out(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
-        """Put what the agent works on into its folder.
+        """Put the agent's material into its folder.
 
         Returns:
             The folder's snapshot id, or '' if it has none, and texts for the prompt and the phases.
@@ -224,11 +224,11 @@ class DynamicAgent(Pattern, abstract=True):
         return '', {}
 
     def render(self, value: Any, mark: ListMark = bullet) -> str:
-        """The result artifact as the answer for people to read; `mark` makes a list entry of a text."""
+        """Render the result artifact as an answer for people; `mark` turns a text into a list entry."""
         return as_text(value)
 
     def unusable_tools(self) -> Mapping[str, str]:
-        """Tools that this run's parameters give nothing to do, and why."""
+        """Return the tools that are of no use with this run's parameters, and why."""
         return {}
 
     @property
@@ -241,13 +241,13 @@ class DynamicAgent(Pattern, abstract=True):
         return memory.prompt
 
     def keep_prepared(self, memory: Memory, event: Event) -> None:
-        """Store what was prepared."""
+        """Store the prepared values."""
         memory.prompt, memory.tools = event.data['prompt'], tuple(event.data['tools'])
         memory.warnings = tuple(event.data['warnings'])
         memory.off, memory.given = dict(event.data['off']), dict(event.data['given'])
 
     def keep_comparison(self, memory: Memory, event: Event) -> None:
-        """Store both sides' results; the answer is the dynamic side's, if it has one."""
+        """Store both sides' results; the answer is the dynamic side's or, if it failed, the fixed one's."""
         memory.comparison = tuple(ModeResult.model_validate(side) for side in event.data['sides'])
         done = [side for side in memory.comparison if side.done]
         memory.answer = done[0].output if done else ''
@@ -278,6 +278,6 @@ class DynamicAgent(Pattern, abstract=True):
         )
         if mode != 'fixed':
             return dynamic
-        # Nobody is there to signal completion.
+        # In fixed phases, no model signals completion.
         spec: AgentSpec = replace(dynamic['agent'], until=replace(self.until, signal=''))
         return phase_sequence('working', spec, self.phases, partial(_keep_answer, self.result))

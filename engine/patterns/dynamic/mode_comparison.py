@@ -12,7 +12,7 @@ from engine.tools.artifacts import as_text
 
 
 class ModeResult(FrozenModel):
-    """How one of them did."""
+    """The result of one mode."""
 
     way: str
     """`dynamic` or `fixed`."""
@@ -32,7 +32,7 @@ class ModeResult(FrozenModel):
 
 
 async def compare_modes(answer: str, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
-    """An activity: compare the sides of a run whose agents are at `both.<way>.working`."""
+    """Compare the sides of a run whose agents are at `both.<way>.working` (an activity)."""
     found = []
     for path, agent in sorted(scope.state.agents.items()):
         first, _, rest = path.partition('.')

@@ -1,4 +1,4 @@
-"""Phases: a fixed sequence of tool calls in place of a dynamic agent; no model decides."""
+"""Phases: a fixed sequence of tool calls, instead of a model that decides."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from engine.statechart.run_state import AgentState
 from engine.tools.artifacts import load_artifacts
 
 Calls = Sequence[tuple[str, Mapping[str, Any]]]
-"""Tools with their arguments."""
+"""Tool names with their arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ def phase_sequence(
         phases: the phases, in order.
         then: the action after the last phase.
 
-    It ends in `done`, or in `failed` if a tool of a phase fails.
+    It ends in `done`, or in `failed` if a tool of a phase that is not optional fails.
     """
     noted = partial(completion.note, spec)
     edges: list[dict[str, Any]] = []
@@ -108,10 +108,10 @@ def phase_sequence(
 async def propose_calls(
     spec: AgentSpec, phase: Phase, last: Phase, scope: CallbackContext, activity: Activity
 ) -> dict[str, Any]:
-    """Propose a phase's tool calls. What the last one publishes or promotes must meet the criteria.
+    """Propose a phase's tool calls. The last one publishes or promotes, so the criteria must hold before it.
 
     Returns:
-        `message`, as if an agent had made the calls, and `approval`, those that need a person's approval.
+        `message`, as if an agent had made the calls, and `approval`, the calls that need a person's approval.
 
     Raises:
         EngineError: a criterion does not hold before the last phase.
@@ -148,7 +148,7 @@ def begin_phases(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
 
 
 def keep_calls(scope: CallbackContext, event: Event) -> None:
-    """Add a phase's calls to the conversation; they use up no model turn."""
+    """Add a phase's calls to the conversation; they do not count as a model's turn."""
     scope.state.agents[scope.path].messages.append(message_of(event.data['message']))
 
 
@@ -163,7 +163,7 @@ def broke(scope: CallbackContext, event: Event) -> bool:
 
 
 def _after(name: str, number: int) -> Callable[[CallbackContext, Event], bool]:
-    """A guard: phase `number` is the latest. Each phase adds one message."""
+    """Return a guard: phase `number` is the latest, since each phase adds one assistant message."""
 
     def after(scope: CallbackContext, event: Event) -> bool:
         messages = scope.state.agents[scope.path].messages

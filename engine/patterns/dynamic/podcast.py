@@ -34,7 +34,7 @@ class Podcast(DynamicAgent):
     """Process podcast transcripts and generate show content."""
 
     class Parameters(Form):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         request: str = task_field(
             'Request',
@@ -113,5 +113,5 @@ class Podcast(DynamicAgent):
 
 
 def _is_path(text: str) -> bool:
-    """Whether a text is the path of a transcript, not a transcript."""
+    """Whether a text is the path of a transcript rather than a transcript."""
     return '\n' not in text and text.lower().endswith(('.srt', '.vtt', '.txt', '.md'))

@@ -1,4 +1,4 @@
-"""Jobs: an agent's work as a handle to watch, cancel and read; a thin view of runs."""
+"""Agents as objects: start a run and get a handle to watch, cancel and read it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.runtime.run_factory import Options
 
 
 class Agent:
-    """A pattern as an agent: takes an input and returns a job at once.
+    """A pattern as an agent: accepts an input and returns a run's handle immediately.
 
     Args:
         conductor: runs the pattern.
@@ -26,7 +26,7 @@ class Agent:
     async def execute(
         self, input: Mapping[str, Any], *, models: Mapping[str, str] | None = None, **options: Unpack[Options]
     ) -> RunHandle:
-        """Start the work. It is journaled when this returns, and continues in the background.
+        """Start a run. It is journaled when this returns, and continues in the background.
 
         Args:
             input: values for the pattern's parameters.
@@ -39,7 +39,7 @@ class Agent:
         return await self.conductor.start(self.name, input, models=models, **options)
 
     async def jobs(self) -> list[RunHandle]:
-        """Its latest jobs, newest first."""
+        """Return its latest runs, newest first."""
         page = await self.conductor.runs(RunQuery(pattern=self.name))
         return [RunHandle(info.id, self.conductor) for info in page.runs]
 

@@ -32,7 +32,7 @@ class Triager(CodingAgent):
     """Diagnose and triage issues without fixing them."""
 
     class Parameters(CodingForm):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         request: str = task_field(
             'Symptom',

@@ -65,7 +65,7 @@ class HostRun:
             self.source = next(reversed(spent.origins), self.source)
 
     def catalog(self, wanted: Iterable[str]) -> Catalog:
-        """Return the models and tools for a nested run; `wanted` holds model names, or lists such as `a,b`."""
+        """Return the models and tools for a nested run; `wanted` holds model names, or lists like `a,b`."""
         from engine.catalog import Catalog
 
         services = self.activity.services

@@ -1,4 +1,4 @@
-"""The supervisor: one agent plans, workers carry out the tasks, one combines the results."""
+"""The supervisor: one agent plans, workers carry out the tasks, another combines the results."""
 
 from engine.patterns.supervisor.pattern import Supervisor
 

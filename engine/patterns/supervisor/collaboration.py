@@ -22,7 +22,7 @@ def _normalize_name(text: str) -> str:
 
 
 class _Record(FrozenModel):
-    # Models may number their tasks in place of naming them.
+    # Models may number their tasks instead of naming them.
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
 
@@ -61,7 +61,7 @@ class WorkerAnswer(_Record):
 
     @classmethod
     def from_prose(cls, text: str) -> Self:
-        """Prose counts as the answer if the worker, asked again, still gives no record."""
+        """Use prose as the answer if the worker, asked again, still gives no record."""
         return cls(success=True, output=text)
 
     success: bool = Field(description='Whether the task is done')
@@ -71,7 +71,7 @@ class WorkerAnswer(_Record):
 
 
 class TaskResult(_Record):
-    """What came of one task."""
+    """The result of one task."""
 
     task_id: str
     agent_role: str
@@ -80,7 +80,7 @@ class TaskResult(_Record):
 
 
 class CollaborationResult(_Record):
-    """What came of the whole."""
+    """The result of the whole collaboration."""
 
     objective: str
     success: bool
@@ -94,16 +94,16 @@ class CollaborationResult(_Record):
 
     @property
     def simulated(self) -> bool:
-        """Whether the scripted model wrote any part of it; what it wrote may be filler."""
+        """Whether the scripted model wrote any part of it, which may be filler."""
         return 'simulated' in self.origins
 
 
 def order_tasks(tasks: Iterable[DelegatedTask], ended: Collection[str] = ()) -> list[DelegatedTask]:
-    """Tasks ordered after their dependencies, most urgent first among those ready.
+    """Order tasks after their dependencies, most urgent first among those ready.
 
     Args:
         tasks: the tasks as planned.
-        ended: ids of finished tasks, which nothing has to wait for.
+        ended: ids of finished tasks, which count as satisfied dependencies.
 
     Raises:
         ValueError: duplicate ids, unknown dependencies, or a dependency cycle.
@@ -128,13 +128,13 @@ def order_tasks(tasks: Iterable[DelegatedTask], ended: Collection[str] = ()) -> 
 
 
 class CollaborationState(Memory):
-    """What a collaboration remembers."""
+    """The memory of a collaboration."""
 
     objective: str = ''
     max_tasks: int = 4
     plan: SupervisorPlan | None = None
     pending_tasks: list[DelegatedTask] = Field(default_factory=list)
-    """Unfinished tasks, in the order in which they are taken."""
+    """Unfinished tasks, in the order in which they are assigned."""
     under_way: dict[str, str] = Field(default_factory=dict)
     """By worker, the id of its current task."""
     completed_results: list[TaskResult] = Field(default_factory=list)
@@ -149,7 +149,7 @@ class CollaborationState(Memory):
     origins: tuple[Origin, ...] = ()
     """Where the models' replies came from; filled in by calls that return a state."""
     revision: int = 1
-    """Version of the pattern's rules when the run began; under 1, failed tasks were not mentioned."""
+    """Version of the pattern's rules when the run began; in 1, failed tasks were not mentioned."""
 
     @property
     def current_task(self) -> DelegatedTask | None:
@@ -181,7 +181,7 @@ class CollaborationState(Memory):
         )
 
     def task_of(self, worker: str) -> DelegatedTask:
-        """A worker's current task. Raises `LookupError`."""
+        """Return a worker's current task. Raises `LookupError`."""
         wanted = self.under_way[worker]
         for task in self.pending_tasks:
             if task.task_id == wanted:

@@ -1,4 +1,4 @@
-"""Supervisor: one agent plans, workers with roles do the tasks, one combines the results."""
+"""Supervisor: one agent plans, workers with roles do the tasks, another combines the results."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ async def _synthesize(
 
 
 class Supervisor(Pattern):
-    """A supervisor divides an objective, workers carry the tasks out, and their results become one answer."""
+    """A supervisor divides an objective, workers carry out the tasks, and their results become one answer."""
 
     roles: ClassVar[tuple[Role, ...]] = WORKERS
     """The workers' roles; subclasses may define others."""
 
     class Parameters(Form):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         objective: str = task_field(
             'Objective',
@@ -125,7 +125,7 @@ class Supervisor(Pattern):
 
     @staticmethod
     def _synthesizing() -> dict[str, Any]:
-        """An agent that is skipped if no task succeeded, and must not answer with nothing."""
+        """Return the synthesizing agent, which fails if no task succeeded or if its answer is empty."""
         state = agent('synthesizing', SYNTHESIZER, then='deliver')
         thinking = state['children'][0]
         thinking['invoke'] = partial(_synthesize, thinking['invoke'])
@@ -164,7 +164,7 @@ class Supervisor(Pattern):
         return {parse_role(line).name for line in event.data['tasks']} <= known
 
     def has_pending_tasks(self, memory: CollaborationState, event: Event) -> bool:
-        """A task has not ended."""
+        """At least one task has not ended."""
         return bool(memory.pending_tasks)
 
     def next_task_is_ready(self, memory: CollaborationState, event: Event) -> bool:
@@ -182,7 +182,7 @@ class Supervisor(Pattern):
         return not memory.free_tasks
 
     def facts(self, memory: CollaborationState) -> Mapping[str, Any]:
-        """What workers may read: the results so far."""
+        """Facts for the workers: the results so far."""
         return {'results': memory.completed_results}
 
     def prompt_planning(self, memory: CollaborationState) -> str:

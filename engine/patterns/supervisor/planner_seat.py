@@ -17,7 +17,7 @@ from engine.statechart.decision_cache import CallbackContext
 
 
 class SeatInput(BaseModel):
-    """Whose seat a person takes or hands back."""
+    """The seat that a person takes or hands back."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -25,7 +25,7 @@ class SeatInput(BaseModel):
 
 
 class PlanInput(Form):
-    """The plan that the supervisor is asked for, by a person in its seat."""
+    """A person's plan, from the supervisor's seat."""
 
     approach: str = Field(
         '',
@@ -57,7 +57,7 @@ INPUTS: dict[str, type[BaseModel]] = {'take_seat': SeatInput, 'hand_back': SeatI
 
 
 def planner_seat(state: dict[str, Any]) -> dict[str, Any]:
-    """The state of the planning agent, with a seat for a person."""
+    """Add a seat for a person to the planning agent's state."""
     return build_seat(
         state,
         SUPERVISOR.name,
@@ -85,7 +85,7 @@ def stand_up(scope: CallbackContext, event: Event) -> None:
 
 
 def take_plan(scope: CallbackContext, event: Event) -> None:
-    """Handle a person's plan as the agent's."""
+    """Handle a person's plan as if it were the agent's."""
     plan = parse_plan(event.data)
     record_answer(scope, plan.model_dump_json())
     given = {**event.data, 'output': plan.model_dump(mode='json')}
@@ -93,7 +93,7 @@ def take_plan(scope: CallbackContext, event: Event) -> None:
 
 
 def parse_plan(data: Mapping[str, Any]) -> SupervisorPlan:
-    """A person's plan, its tasks numbered. Raises `ValueError`."""
+    """Parse a person's plan and number its tasks. Raises `ValueError`."""
     given = PlanInput.model_validate(dict(data))
     tasks = []
     for number, line in enumerate(given.tasks, start=1):

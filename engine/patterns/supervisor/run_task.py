@@ -25,15 +25,15 @@ async def run_collaborative_task(
     models: Mapping[str, str] | None = None,
     **parameters: Any,
 ) -> CollaborationResult:
-    """Have a team work on an objective. The run is in memory only, and gone when this returns.
+    """Have a team work on an objective, in a run that is kept in memory only and discarded on return.
 
     Args:
-        objective: what the team is to achieve.
+        objective: what the team should achieve.
         max_tasks: maximum number of tasks, from 1 to 20.
         catalog: patterns, models and tools; by default the engine's own, with the endpoints that are
             configured on this machine.
         models: model name per role, such as `{'': 'openai/gpt-5'}`; the key '' is the default. A role
-            without a model is played by the scripted one, and the result says that it is `simulated`.
+            without a model uses the scripted one, and the result is marked as `simulated`.
         parameters: other parameters of the `supervisor` pattern, such as `execution`.
 
     Raises:
@@ -60,7 +60,7 @@ async def execute_plan(
         parameters: parameters of the `supervisor` pattern, such as `execution`.
 
     Returns:
-        The resulting state; its `result` says whether it is simulated.
+        The resulting state; its `result` shows whether it is simulated.
 
     Raises:
         InvalidInput: a parameter is invalid.
@@ -74,7 +74,7 @@ async def execute_plan(
     made: type[Pattern] = catalog.pattern(PATTERN)
 
     class Planned(made):  # type: ignore[misc, valid-type]
-        """The supervisor, once there is a plan."""
+        """The supervisor, started from an existing plan."""
 
         name = PATTERN
         initial = 'executing' if ready.pending_tasks else 'synthesizing'
@@ -94,7 +94,7 @@ def _load_catalog() -> Catalog:
 async def _run(
     catalog: Catalog, pattern: str, parameters: Mapping[str, Any], models: Mapping[str, str]
 ) -> CollaborationState:
-    """The final state, which says where the models' replies came from."""
+    """Run a pattern; return its final state, including where the models' replies came from."""
     async with Conductor(catalog=catalog) as conductor:
         run = await conductor.start(pattern, parameters, models=models)
         outcome = await conductor.result(run.id)

@@ -51,14 +51,14 @@ def worker_chart(name: str, roles: Sequence[Role], *, again: bool) -> dict[str, 
 
 
 def assign_role(worker: str, memory: CollaborationState) -> RoleAssignment:
-    """A worker's role: that of its task, and which worker with that role it is in the plan."""
+    """Return the role for a worker's task, and the task's number among those with that role."""
     task = memory.task_of(worker)
     same = [step.id for step in memory.steps if step.role == task.assigned_to]
     return RoleAssignment(task.assigned_to, same.index(task.task_id) + 1 if task.task_id in same else 1)
 
 
 def task_prompt(worker: str, memory: CollaborationState) -> str:
-    """A worker's task, with the results it can build on."""
+    """Return a worker's task, with the results it can build on."""
     task = memory.task_of(worker)
     found = '\n'.join(
         f'- {result.agent_role} (task {result.task_id}{"" if result.success else ", failed"})'

@@ -81,10 +81,10 @@ class Efforts(RoleFields[EffortControl]):
 
     def _notify(self) -> None:
         self._judge_left()
-        self._tell()
+        self._summarize()
         self._on_change()
 
-    def _tell(self) -> None:
+    def _summarize(self) -> None:
         chosen = self.chosen
         roles = count(len(chosen) - ('' in chosen), 'role')
         named = f'{roles} set' if chosen.keys() - {''} else ''

@@ -105,7 +105,7 @@ class LaunchForm:
         set_attributes(self._size, aria_pressed=str(self._large).lower())
         self._size.update()
 
-    def _say_models(self) -> None:
+    def _show_models(self) -> None:
         live, words = (False, REPLAYED) if self._replay.run else self._models.describe(known=self._is_known())
         if live:
             limits, _ = self._limits.parse()
@@ -132,7 +132,7 @@ class LaunchForm:
             await self._draw(self._shape)
         self._typical = await typical_use(self._backend(), self._made.name)
         await self._offer()
-        self._say_models()
+        self._show_models()
         await self._note()
         self._ready = True
         ui.timer(0.1, self._models.look, once=True)
@@ -185,14 +185,14 @@ class LaunchForm:
                 picker('Recordings', 'replay', kept)
         self._picks.set_visibility(bool(ready or before))
 
-    def _take(self, parameters: Mapping[str, Any]) -> None:
+    def _fill_parameters(self, parameters: Mapping[str, Any]) -> None:
         self._replay.take(None)
         self._form.set(parameters)
         self._form.check()
 
     def _sample(self, sample: Sample) -> None:
         """Fill in a sample and its models."""
-        self._take(sample.parameters)
+        self._fill_parameters(sample.parameters)
         self._update_roles()
         self._models.again(sample.models)
         self._models.check()
@@ -200,7 +200,7 @@ class LaunchForm:
 
     def _again(self, info: RunInfo, **more: Any) -> None:
         """Fill in everything an earlier run was started with."""
-        self._take(info.parameters)
+        self._fill_parameters(info.parameters)
         kept = {name: info.options[name] for name in ('approvals', 'record') if name in info.options}
         self._options.set({'seed': info.seed, **kept, **more})
         self._limits.set(budget_values(info.budget))
@@ -232,7 +232,7 @@ class LaunchForm:
             self._settle.activate()
 
     def _touch_models(self) -> None:
-        self._say_models()
+        self._show_models()
         self._touch()
 
     async def _on_settled(self) -> None:
@@ -247,7 +247,7 @@ class LaunchForm:
                 'debugging': self._debugging.raw,
             }
         )
-        self._say_models()
+        self._show_models()
         if shape := self._update_roles():
             await self._draw(shape)
         await self._note()

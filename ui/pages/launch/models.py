@@ -120,7 +120,7 @@ class Models(RoleFields[ModelControl]):
 
     def _notify(self) -> None:
         self.check_gently()
-        self._tell()
+        self._summarize()
         self._on_change()
 
     def describe(self, *, known: bool = True) -> tuple[bool, str]:
@@ -156,7 +156,7 @@ class Models(RoleFields[ModelControl]):
     def _is_live(self, name: str) -> bool:
         return is_live(self._registry, name)
 
-    def _tell(self) -> None:
+    def _summarize(self) -> None:
         chosen = self.chosen
         names = list(dict.fromkeys(_names(', '.join(chosen.values())))) or [PLAYED]
         more = f' and {count(len(names) - 1, "other")}' if len(names) > 1 else ''

@@ -29,7 +29,7 @@ class RoleFields(Generic[ControlT]):
             with ui.element('div').classes('form'):
                 self._draw_fixed()
                 self._place = ui.element('div').classes('role-models')
-        self._tell()
+        self._summarize()
 
     @abstractmethod
     def _draw_fixed(self) -> None:
@@ -40,7 +40,7 @@ class RoleFields(Generic[ControlT]):
         """Draw the field of a role."""
 
     @abstractmethod
-    def _tell(self) -> None:
+    def _summarize(self) -> None:
         """Update the summary of the choices."""
 
     @property
@@ -68,7 +68,7 @@ class RoleFields(Generic[ControlT]):
         """Restore the content of `raw`; fields it does not name are cleared."""
         for name, control in self._controls.items():
             control.put(str(raw.get(name, '')))
-        self._tell()
+        self._summarize()
 
     def refuse(self, problems: Mapping[str, str]) -> None:
         """Show problems found when starting the run, by role or '' for all roles."""

@@ -81,7 +81,7 @@ class Review:
                     on_take=partial(self._take, path, agent),
                     on_line=partial(self._pick_line, agent),
                 )
-        self._tell()
+        self._show_count()
 
     def _about(self, agent: str) -> str:
         tests = self._found.tests.get(agent, '')
@@ -96,10 +96,10 @@ class Review:
             del self._taken[path]
         if before and before[0] != agent:
             self._show()  # a file is taken from only one agent
-        self._tell()
+        self._show_count()
         self._result.change()
 
-    def _tell(self) -> None:
+    def _show_count(self) -> None:
         total = len(self._by_path)
         self._told.show(f'{count(len(self._taken), "file")} of {total} selected')
 

@@ -129,9 +129,9 @@ class RunList:
                 self.narrow(replace(asked, page=-(-page.total // self._size)))
         else:
             self._show(page)
-            await self._weigh(page)
+            await self._show_sizes(page)
 
-    async def _weigh(self, page: RunPage) -> None:
+    async def _show_sizes(self, page: RunPage) -> None:
         weights = await self._backend().disk_usage(page.runs)
         if not self._card.is_deleted:
             for run, row in self._rows.items():
@@ -165,13 +165,13 @@ class RunList:
             page.total,
             bool(page.runs),
         ):
-            self._say_none(page)
+            self._show_empty(page)
         self._bar.offer_tags(tag for info in page.runs for tag in info.tags)
         self._head.add_up(page)
-        self._say_range(page)
+        self._show_range(page)
         self._shown = page
 
-    def _say_none(self, page: RunPage) -> None:
+    def _show_empty(self, page: RunPage) -> None:
         self._none.clear()
         self._bar.show(bool(page.total or self.filters.narrowing))
         self._head.element.set_visibility(bool(page.runs))
@@ -189,7 +189,7 @@ class RunList:
                 with ui.element('div').classes('empty-action'), link('/#patterns', 'btn'):
                     Text('span', 'Choose a pattern')
 
-    def _say_range(self, page: RunPage) -> None:
+    def _show_range(self, page: RunPage) -> None:
         first = (self.filters.page - 1) * self._size
         self._pager.set_visibility(page.total > self._size)
         self._range.show(f'{first + 1}–{first + len(page.runs)} of {page.total:,}')
@@ -226,10 +226,10 @@ class RunList:
         """Link to the traffic of the pattern, if one is chosen."""
         with ui.element('p').classes('small to-traffic'), link('') as found:
             Text('span', 'Traffic: these runs on one diagram')
-        self._lead(found)
+        self._link_traffic(found)
         return found
 
-    def _lead(self, found: Element) -> None:
+    def _link_traffic(self, found: Element) -> None:
         set_attributes(found, href=self.filters.all.address(traffic_path(self.filters.pattern)))
         found.set_visibility(self.filters.pattern in self._titles)
 
@@ -245,7 +245,7 @@ class RunList:
         """Show the runs that match these filters."""
         self.filters = filters
         if self._heat:
-            self._lead(self._heat)
+            self._link_traffic(self._heat)
         ui.navigate.history.replace(filters.address(self._path))
         create_page_task(self._card, self.look(), 'list runs')
 

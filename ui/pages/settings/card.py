@@ -60,7 +60,7 @@ class TestCard(Generic[T]):
                 self._count = Text('summary', '')
                 self._listed = ui.element('ul').classes('models').props('tabindex="0"')
         if problem:
-            self._tell('Unavailable', 'failed', problem)
+            self._show_status('Unavailable', 'failed', problem)
 
     _task: asyncio.Task[Any] | None
 
@@ -92,7 +92,7 @@ class TestCard(Generic[T]):
             asking.close()
             return
         self._button.props('disabled').classes('busy')
-        self._tell('Testing', 'running', meanwhile)
+        self._show_status('Testing', 'running', meanwhile)
         started = time.monotonic()
         self._task = create_page_task(self._root, asking, f'test {self.name}')
         try:
@@ -104,7 +104,7 @@ class TestCard(Generic[T]):
         judged, passed = self.judge(found), short_duration(time.monotonic() - started)
         text = clip(' '.join(judged.detail.split()).rstrip('.'), MAX_PROBLEM)
         words, kind = ('Works', 'done') if judged.ok else ('Failed', 'failed')
-        self._tell(words, kind, ' '.join(filter(None, [f'{text}.', judged.hint, f'({passed})'])))
+        self._show_status(words, kind, ' '.join(filter(None, [f'{text}.', judged.hint, f'({passed})'])))
 
     def list(self, title: str, names: Sequence[str]) -> None:
         """Show what it offers."""
@@ -117,7 +117,7 @@ class TestCard(Generic[T]):
             if len(names) > MAX_LISTED:
                 Text('li', f'and {len(names) - MAX_LISTED} more', 'muted')
 
-    def _tell(self, word: str, kind: str, text: str) -> None:
+    def _show_status(self, word: str, kind: str, text: str) -> None:
         self._pill.show(word)
         self._pill.classes(replace=f'pill {kind}')
         first = text.partition(' ')[0]

@@ -52,7 +52,7 @@ class TryTool:
             if off:
                 with notice('wait', 'block'):
                     Text('p', f'Unavailable here: {off.rstrip(".")}.')
-            self._say_what_it_does()
+            self._draw_notices()
             self._form = Form(tool.arguments, on_change=lambda: None)
             self._model = self._draw_model() if 'model' in tool.needs else None
             with ui.element('div').classes('launch-actions'):
@@ -78,7 +78,7 @@ class TryTool:
         if self._model:
             await self._offer_models(self._model)
 
-    def _say_what_it_does(self) -> None:
+    def _draw_notices(self) -> None:
         tool = self._tool
         if tool.approval:
             with notice('wait', 'front_hand'):
@@ -92,13 +92,13 @@ class TryTool:
             Text('p', 'It runs as it would for an agent, in your scratch folder.', 'muted')
 
     def _draw_model(self) -> ModelControl:
-        control = ModelControl(MODEL, on_change=self._say_cost, on_leave=self._say_cost)
+        control = ModelControl(MODEL, on_change=self._show_cost, on_leave=self._show_cost)
         set_attributes(control.box, placeholder=PLAYED)
         control.box.offer(model_groups(self._registry, busy=False), '')
         self._cost = Text('p', SIMULATED, 'muted small', role='status')
         return control
 
-    def _say_cost(self) -> None:
+    def _show_cost(self) -> None:
         named = self._named_model()
         live = is_live(self._registry, named)
         self._cost.show(f'Live: {cost_of_calls(self._registry, [named])}' if live else SIMULATED)

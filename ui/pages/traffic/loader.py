@@ -65,7 +65,7 @@ class TrafficLoader:
 
     async def _load(self, query: RunQuery) -> None:
         try:
-            found = await self._backend().traffic(query, self._tell)
+            found = await self._backend().traffic(query, self._show_progress)
         except EngineError as error:
             self._complain(f'Traffic cannot be loaded: {error}.')
             return
@@ -73,7 +73,7 @@ class TrafficLoader:
         self._complain('')
         await self._on_found(found)
 
-    def _tell(self, done: int, of: int) -> None:
+    def _show_progress(self, done: int, of: int) -> None:
         self._words.show(f'{done:,} of {of:,} runs read.')
         self._bar.props(f'value={done} max={of} aria-label="Runs read"')
         self._stop.set_visibility(True)

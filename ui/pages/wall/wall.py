@@ -50,7 +50,7 @@ class Wall:
     async def load(self) -> None:
         """Load the runs and start polling."""
         await self._look()
-        ui.timer(0, self._take_when_due, immediate=False)
+        ui.timer(0, self._update_when_due, immediate=False)
         ui.timer(1.0, self._tick, immediate=False)
         ui.timer(EVERY, self._look, immediate=False)
 
@@ -107,11 +107,11 @@ class Wall:
         await self._look()
         self._pace.hear()
 
-    async def _take_when_due(self) -> None:
+    async def _update_when_due(self) -> None:
         await self._pace.wait()
-        self._take()
+        self._update()
 
-    def _take(self) -> None:
+    def _update(self) -> None:
         found = False
         with one_message():
             for run in list(self._runs.values()):

@@ -1,4 +1,4 @@
-"""Models: one file, one provider. The scripted one is the default and needs no key."""
+"""Models: providers behind HTTP endpoints, and the scripted model, the default, which needs no key."""
 
 from engine.models.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
 from engine.models.http.call_hooks import CallTiming

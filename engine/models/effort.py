@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 EFFORT_LEVELS = ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')
-"""Providers' words; each model takes some of them."""
+"""Providers' names for levels; each model accepts some of them."""
 MIN_TOKENS = 1_024
-"""Tokens; no provider takes a smaller thinking budget."""
+"""Minimum thinking budget; no provider accepts a smaller one."""
 EFFORT_SYNTAX = (
     f'must be one of {", ".join(EFFORT_LEVELS)}, or a number of thinking tokens from {MIN_TOKENS:,}'
 )
 
 
 def thinking_tokens(effort: str) -> int | None:
-    """The number of tokens if the effort is one; None if it is a level."""
+    """Return the number of tokens if the effort is one; None if it is a level."""
     return int(effort) if effort.isdecimal() else None
 
 
@@ -25,5 +25,5 @@ def is_effort(text: str) -> bool:
 
 
 def role_effort(efforts: Mapping[str, str], role: str) -> str:
-    """A role's effort among those by role, where '' is for all others; '' leaves it to the model."""
+    """Return a role's effort; the key '' is for all other roles, and the result '' leaves it to the model."""
     return efforts.get(role) or efforts.get('', '')

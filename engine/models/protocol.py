@@ -32,13 +32,13 @@ class ToolSpec:
 
 @lru_cache(maxsize=1_000)
 def schema_of(record: type[BaseModel]) -> Mapping[str, Any]:
-    """A record's JSON schema, cached because every agent turn sends those of its tools."""
+    """Return a record's JSON schema, cached because every agent turn sends the schemas of its tools."""
     return record.model_json_schema()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints:
-    """Who is asking, for scripted models; real providers ignore it."""
+    """The caller's identity, for scripted models; real providers ignore it."""
 
     pattern: str = ''
     role: str = ''
@@ -55,14 +55,14 @@ class Timeouts:
     """Call timeouts in seconds; bytes that only keep a connection alive do not count as events."""
 
     first: float = 300.0
-    """Until the first event: a model on a slow machine may read a long request for minutes."""
+    """Until the first event; a model on a slow machine may take minutes to read a long request."""
     idle: float = 120.0
     """Between two events."""
     total: float = 3600.0
 
 
 class Carrier(Protocol):
-    """Carries a request to an endpoint: a recording."""
+    """Carries requests to an endpoint; implemented by recordings."""
 
     async def send(
         self, http: httpx.AsyncClient, request: httpx.Request, endpoint: Endpoint, model: str, name: str
@@ -85,9 +85,9 @@ class ModelRequest:
     """Reply limit in tokens; None means the endpoint's or provider's own."""
     temperature: float | None = None
     images: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The images of the messages in base64, by digest."""
+    """The images in the messages, in base64, by digest."""
     effort: str = ''
-    """How much to think: a level or a number of tokens, see `engine.models.effort`; '' leaves it open."""
+    """A level or a number of tokens, see `engine.models.effort`; '' means the endpoint's own."""
     seed: int | None = None
     """For providers that support reproducible output."""
     stop: tuple[str, ...] = ()
@@ -116,12 +116,12 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """The call has not been sent: a limit of its endpoint holds it back."""
+    """The call has not been sent yet, because of a limit of its endpoint."""
 
     reason: str
-    """The limit, as in `60 requests a minute`; '' means that the wait is over."""
+    """The limit, such as `60 requests a minute`; '' means that the wait is over."""
     seconds: float = 0.0
-    """How long it will wait, as far as is known; 0 means unknown."""
+    """The expected wait; 0 means unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +139,7 @@ class ReasoningPiece:
 
 
 MAX_NAME = 200
-"""Maximum characters of the name of a tool that is called."""
+"""Maximum characters of a called tool's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +152,7 @@ class CallStarted:
     """The provider's id; it may be empty or a duplicate."""
 
     def __post_init__(self) -> None:
-        """Cut the name that a model made up; no tool has a longer one."""
+        """Clip the name: no tool has a longer one, but a model may make one up."""
         object.__setattr__(self, 'name', clip(self.name, MAX_NAME))
 
 
@@ -210,9 +210,9 @@ ModelEvent = (
 class Model(Protocol):
     """A provider's model or a scripted one.
 
-    Models with a price also have `price(usage) -> float | None`: dollars, None if unknown. Those that may not
-    take every reasoning effort have `effort_problem(effort) -> str`, those whose provider caches prompts
-    `cache_saving(usage) -> float | None`.
+    Optional methods: `price(usage) -> float | None` returns dollars, None if unknown;
+    `effort_problem(effort) -> str` returns why the model rejects a reasoning effort, or '';
+    `cache_saving(usage) -> float | None` is for models whose provider caches prompts.
     """
 
     simulated: bool
@@ -222,6 +222,6 @@ class Model(Protocol):
 
 
 def candidate_models(models: Mapping[str, str], role: str) -> tuple[str, ...]:
-    """A role's models in order of preference; runs separate them with commas."""
+    """Return a role's models in order of preference; a run separates them with commas."""
     named = models.get(role) or models.get('') or 'scripted'
     return tuple(name.strip() for name in named.split(',') if name.strip())

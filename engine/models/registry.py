@@ -1,4 +1,4 @@
-"""The registry of models: loaded ones, and those behind endpoints as `endpoint/model`."""
+"""The model registry: loaded models, and those behind endpoints as `endpoint/model`."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ LOCAL_ENDPOINTS = {name: found.endpoint for name, found in KNOWN_PROVIDERS.items
 PROVIDERS = {name: found.key for name, found in KNOWN_PROVIDERS.items()}
 """The known providers, with the environment variables of their keys; '' for servers on this machine."""
 THIS_MACHINE, ASK_AGAIN_AFTER = '', 30.0
-"""The key for this machine in `refresh`, and the seconds before it is asked again."""
+"""The key for this machine in `refresh`, and the minimum seconds between two refreshes."""
 LOCAL_TIMEOUT = 0.5
 """Seconds a local server has to respond."""
 
 
 NO_LIST = ('not found', 'bad response', 'bad request')
-"""Error kinds of servers that may answer calls, but list no models."""
+"""Error kinds of servers that list no models but may answer calls."""
 UNREACHABLE = ('connection', 'timeout')
-"""Error kinds of servers that will not answer a call either. Others may: some keys permit calls only."""
+"""Error kinds after which a call would fail too. After others it may succeed: some keys permit only calls."""
 TEST_CALL = ModelRequest(
     model='',
     messages=(Message.of('user', 'Answer with the word OK.'),),
-    most_tokens=500,  # Enough to think a little: with fewer, reasoning models fail.
+    most_tokens=500,  # Leaves room for some thinking: with fewer, reasoning models fail.
     timeouts=Timeouts(first=30, idle=30, total=60),
 )
 
@@ -54,9 +54,9 @@ class EndpointHealth:
     url: str
     models: tuple[str, ...] = ()
     problem: str = ''
-    """What is wrong with it, or ''."""
+    """Why it does not work, or ''."""
     kind: str = ''
-    """The kind of error, as in `ModelError`; also '' if it could not even be asked."""
+    """The kind of error, as in `ModelError`; also '' if no request could be sent."""
     called: str = ''
     """The model that answered a test call, if one was made."""
 
@@ -70,13 +70,13 @@ class EndpointInfo:
     """Without user and password."""
     found: Literal['file', 'environment', 'this machine']
     key: str = ''
-    """Where its key is, `env:NAME` or `keyring:SERVICE/USER`; '' if it has none."""
+    """Where its key is stored: `env:NAME` or `keyring:SERVICE/USER`; '' if it has none."""
     models: tuple[str, ...] = ()
     """Known models; `test` asks the endpoint for its full list."""
     at_once: int = 0
-    """Calls in flight at a time; the limits per minute are None if there are none."""
+    """Maximum number of calls in flight; the limits per minute are None if there are none."""
     ca: str = ''
-    """The file of certificates it trusts, if not the system's; `certificate`: the one it shows."""
+    """The file of trusted certificates, if not the system's; `certificate`: the client certificate's."""
     certificate: str = ''
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
@@ -92,15 +92,15 @@ class EndpointInfo:
 class ModelRegistry(Mapping[str, Model]):
     """Models by name.
 
-    Loaded models are listed; a name such as `openai/gpt-5` resolves to its endpoint whether or not the
-    endpoint lists it; whether it exists shows when it is called.
+    Iteration yields the loaded models and those that endpoints list. A name such as `openai/gpt-5` resolves
+    even if its endpoint does not list it; if there is no such model, calling it fails.
 
     Args:
         loaded: models by name.
         settings: the endpoint configuration.
-        transport: per endpoint, carries requests in place of the network.
+        transport: returns the transport that replaces the network for an endpoint, or None.
         clock: measures pauses.
-        agents: external agents, under their own names; they are not listed among the models.
+        agents: external agents by name; iteration does not include them.
     """
 
     def __init__(
@@ -117,10 +117,10 @@ class ModelRegistry(Mapping[str, Model]):
         self._settings = settings or EndpointSettings()
         self._transport, self._clock = transport, clock
         self.hooks = CallHooks()
-        """Who measures the calls of all endpoints, and limits them beyond this process."""
+        """Measures the calls of all endpoints, and limits them across processes."""
         self._clients = {name: self._make_client(found) for name, found in self._settings.endpoints.items()}
         self._asked_at: dict[str, float] = {}
-        """When endpoints were asked in `refresh`, by the event loop's time."""
+        """When `refresh` last asked each endpoint, by the event loop's time."""
         self._listed: dict[str, tuple[str, ...]] = {
             name: client.endpoint.models for name, client in self._clients.items()
         }
@@ -146,7 +146,7 @@ class ModelRegistry(Mapping[str, Model]):
         return sum(1 for _ in self)
 
     def configure(self, settings: EndpointSettings) -> None:
-        """Use another configuration; calls under way end as they began."""
+        """Replace the configuration; calls in flight keep the old one."""
         self._settings = settings
         found = {
             name: client
@@ -170,7 +170,7 @@ class ModelRegistry(Mapping[str, Model]):
 
     @property
     def call_counts(self) -> dict[str, CallCounts]:
-        """The calls of each endpoint in use now, by its name."""
+        """The current calls of each endpoint in use, by its name."""
         return {name: client.counts for name, client in self._clients.items()}
 
     @property
@@ -179,7 +179,7 @@ class ModelRegistry(Mapping[str, Model]):
         return self.agents.keys()
 
     def cache_saving(self, used: Mapping[str, Usage]) -> float | None:
-        """Dollars that providers' caches have saved of this usage by model; None if a price is unknown.
+        """Return the dollars that providers' caches saved on this usage by model; None if a price is unknown.
 
         Blocks: it may read the price list.
         """
@@ -195,7 +195,7 @@ class ModelRegistry(Mapping[str, Model]):
         return saved
 
     def endpoint_infos(self) -> list[EndpointInfo]:
-        """All endpoints, including configured but unusable ones; asks none of them."""
+        """Return all endpoints, including configured but unusable ones, without contacting any."""
         sources = self._settings.sources
         found = [
             EndpointInfo(
@@ -232,15 +232,15 @@ class ModelRegistry(Mapping[str, Model]):
     async def discover(self) -> None:
         """Find unconfigured local servers at their usual ports."""
         local = [found for name, found in LOCAL_ENDPOINTS.items() if name not in self._listed]
-        with suppress(ValueError, OSError):  # of a file that the environment names: `_find` meets it again
-            # For 20 ms it reads whom to trust, once for all of them: not while everything else waits.
+        with suppress(ValueError, OSError):  # From a file named in the environment; `_find` handles it too.
+            # Loads the trusted certificates once for all of them: 20 ms that must not block the event loop.
             await asyncio.to_thread(tls_context, next(iter(LOCAL_ENDPOINTS.values())))
         await asyncio.gather(*(self._find(endpoint) for endpoint in local))
 
     async def refresh(self) -> None:
         """Ask all endpoints for their models, except those asked recently or already known.
 
-        Results are in `endpoint_infos`; unreachable endpoints are skipped, and `test` says why.
+        The results appear in `endpoint_infos`. Unreachable endpoints are skipped; `test` reports why.
         """
         now = asyncio.get_running_loop().time()
         asked = [
@@ -254,7 +254,7 @@ class ModelRegistry(Mapping[str, Model]):
         )
 
     async def test(self, endpoint: str) -> EndpointHealth:
-        """Ask an endpoint for its models and call a configured one; report what is wrong.
+        """Ask an endpoint for its models and call a configured one; report any problem.
 
         The call asks for one word and may cost a fraction of a cent. Servers that list no models are tested
         by the call alone.

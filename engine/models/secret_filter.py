@@ -1,4 +1,4 @@
-"""Removes known secrets from texts, in whatever form a server may repeat them."""
+"""Removes known secrets from texts, in any encoding in which a server may echo them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ HIDDEN = '[hidden]'
 MIN_LENGTH = 6
 """Minimum length of a secret in characters; shorter ones occur in texts by chance."""
 PART = 8
-"""Characters of a key's beginning or end that give it away in truncated text."""
+"""Characters of a key's beginning or end that identify it in truncated text."""
 CODED_PART = 16
-"""The same of a key in figures or in base64, which cannot be decoded without its beginning."""
+"""The same for the beginning of a key in hex, escapes or base64; base64 cannot be decoded without it."""
 CODED_REST = r'[\w+/=\\&#;%-]*'
 BESIDE = r'[\w-]{0,24}'
-"""What is left of a key beside the mask."""
+"""The part of a key that is visible next to the mask."""
 ENDS = 4
 """Characters left visible at each end of a masked key: `sk-a****6789`."""
 
 
 class SecretFilter:
-    """Removes secrets from texts: plain, URL-encoded or in base64, alone or inside something longer.
+    """Removes secrets from texts: plain, URL-encoded or in base64, alone or inside longer text.
 
     Args:
-        keys: secrets also recognized by a part, since truncated text may hold no more of one.
+        keys: secrets also recognized by their beginning or end, since text may be truncated.
         values: secrets recognized only as a whole, such as header values.
     """
 
@@ -40,7 +40,7 @@ class SecretFilter:
         passwords = [password for value in values if (password := _password(value))]
         plain = [key for key in dict.fromkeys((*keys, *passwords)) if len(key) >= MIN_LENGTH]
         forms = {form for secret in (*plain, *values) if len(secret) >= MIN_LENGTH for form in _forms(secret)}
-        forms |= {form.replace('\\', r'\\') for form in forms}  # As in JSON inside of JSON.
+        forms |= {form.replace('\\', r'\\') for form in forms}  # As in JSON inside JSON.
         self._forms = sorted(forms, key=len, reverse=True)
         self._keys = [_Key(key) for key in plain]
         coded = dict.fromkeys(form[:CODED_PART] for key in plain for form in _encode(key))
@@ -50,7 +50,7 @@ class SecretFilter:
         return bool(self._forms)
 
     def text(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text without secrets."""
         if len(text) < MIN_LENGTH:
             return text
         for form in self._forms:
@@ -64,13 +64,13 @@ class SecretFilter:
         return text
 
     def value(self, value: Any) -> Any:
-        """A JSON value without secrets, names included."""
+        """Return a JSON value without secrets, in names as well."""
         return map_texts(value, self.text)
 
 
 @lru_cache(maxsize=64)
 def secret_filter(keys: tuple[str, ...], values: tuple[str, ...]) -> SecretFilter:
-    """The filter for these secrets, cached."""
+    """Return the filter for these secrets, cached."""
     return SecretFilter(keys, values)
 
 
@@ -78,12 +78,13 @@ class _Key:
     def __init__(self, text: str) -> None:
         self.text = text
         start, end = re.escape(text[:ENDS]), re.escape(text[-ENDS:])
-        # Sought where it begins only, with little beside it: a long text may be made to take for ever.
+        # Matches only from the start of a mask, with bounded text around it: otherwise matching a crafted
+        # long text could take forever.
         mask = r'(?:(?<![*•●…])[*•●…]{2,}|(?<![xX])[xX]{4,}|[\[(<]?(?<!\.)\.{3,}[\])>]?)'
         self._masked = re.compile(rf'(?:{start}{BESIDE})?{mask}{BESIDE}{end}')
 
     def without_parts(self, text: str) -> str:
-        """The text without the beginning or end of a key."""
+        """Return the text without the key's beginning, end or masked form."""
         if self.text[:PART] in text:
             text = _without_starts(text, self.text)
         if self.text[-PART:] in text:
@@ -111,14 +112,14 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _encode(secret: str) -> Iterator[str]:
-    """A secret as it is written in figures and in base64."""
+    """Yield a secret in hex, in character escapes and in base64."""
     figures = secret.encode().hex()
     yield from (figures, figures.upper())
     for form in (r'\u{:04x}', r'\u{:04X}', '&#{};', '&#x{:x};', '%{:02x}', '%{:02X}'):
         yield ''.join(form.format(ord(char)) for char in secret)
     for offset in range(3):  # The secret may be encoded inside something longer, such as `user:secret`.
         coded = base64.b64encode(b'\0' * offset + secret.encode()).decode().rstrip('=')
-        # Leave out first and last characters that depend on their neighbours.
+        # Drop first and last characters that depend on the neighbouring bytes.
         coded = coded[-(-offset * 8 // 6) : len(coded) - bool((offset + len(secret.encode())) % 3)]
         yield from (coded, coded.translate(URL_SAFE))
 

@@ -13,7 +13,7 @@ CHARACTERS_A_TOKEN = 4
 other languages take more tokens, so the estimate is low for them."""
 
 IMAGE_TOKENS = 1_500
-"""About what Anthropic counts for an image of a million pixels."""
+"""Approximate tokens that Anthropic counts for an image of a million pixels."""
 
 
 def estimate_usage(request: ModelRequest, replied: int) -> Usage:
@@ -30,7 +30,7 @@ def estimate_usage(request: ModelRequest, replied: int) -> Usage:
 
 
 def message_length(message: Message) -> int:
-    """Length in characters of a message that a model reads or wrote."""
+    """Return the length of a message in characters."""
     return sum(map(_length, message.parts))
 
 

@@ -114,7 +114,7 @@ async def test_a_miss_shows_the_difference(tmp_path: Path) -> None:
     assert 'body.temperature: recorded None, asked 0.5' in problem[3]
     assert await collect(replaying, make_request('Say something about the weather'))
     (problem,) = await collect(replaying, make_request('Say something about the weather'))
-    assert 'all of it has been used' in problem[3]
+    assert 'all recorded answers have been used' in problem[3]
 
 
 def test_differences_are_shown_where_they_are() -> None:

@@ -319,7 +319,7 @@ async def test_an_endpoint_has_its_own_timeouts() -> None:
 
     async with serving(script) as server:
         line = EndpointClient(endpoint(url=server.url, first_seconds=0.05))
-        with pytest.raises(ModelError, match=r'it said nothing for 0\.05 s'):
+        with pytest.raises(ModelError, match=r'it sent nothing for 0\.05 s'):
             async for _ in line.stream('m', make_request(timeouts=None)):
                 pass
         await line.close()

@@ -146,7 +146,7 @@ async def test_a_stall_in_mid_stream(speech: Speech) -> None:
     found = await serve_and_read(speech, script, QUICK)
     assert found.error is not None
     assert (found.error.kind, found.error.retryable) == ('timeout', True)
-    assert 'said nothing more for 0.15 s' in str(found.error)
+    assert 'sent nothing more for 0.15 s' in str(found.error)
     assert time.monotonic() - began < 10
 
 
@@ -179,7 +179,7 @@ async def test_slow_headers_are_a_timeout(speech: Speech) -> None:
     found = await serve_and_read(speech, script, QUICK)
     assert found.error is not None
     assert (found.error.kind, found.error.retryable) == ('timeout', True)
-    assert 'said nothing for 0.15 s' in str(found.error)
+    assert 'sent nothing for 0.15 s' in str(found.error)
 
 
 async def test_the_whole_call_has_a_timeout(speech: Speech) -> None:

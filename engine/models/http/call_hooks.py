@@ -1,4 +1,4 @@
-"""What a process adds to the calls of its endpoints: a measurement, and limits shared with others."""
+"""Call hooks: measurement of a process's model calls, and limits shared with other processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.models.protocol import Waiting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTiming:
-    """How long an attempt at a call took, without its wait for the endpoint's limits."""
+    """How long one attempt at a call took, excluding its wait for the endpoint's limits."""
 
     model: str
     """With its endpoint, such as `openai/gpt-5`."""
@@ -23,31 +23,31 @@ class CallTiming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCounts:
-    """An endpoint's calls in this process, now."""
+    """An endpoint's current calls in this process."""
 
     waiting: int
-    """Those that wait for its limits."""
+    """Calls that wait for its limits."""
     running: int
 
 
 class SharedCall(Protocol):
-    """One call's way through limits that several processes share."""
+    """One call under limits shared by several processes."""
 
     def waits(self) -> AsyncGenerator[Waiting]:
         """Wait until the call may start, yielding each wait before it begins."""
 
     def settle(self, tokens: int) -> None:
-        """Report what the call used, in place of the estimate."""
+        """Replace the estimate with the tokens that the call used."""
 
     def end(self) -> None:
-        """The call is over, or its wait."""
+        """End the call, or its wait if it never started."""
 
 
 class SharedLimiter(Protocol):
-    """The limits of one endpoint that several processes share."""
+    """One endpoint's limits, shared by several processes."""
 
     def call(self, estimate: Callable[[], int]) -> SharedCall:
-        """A call, with an estimate of its tokens, which improves while it waits."""
+        """Return a new call; the estimate of its tokens may improve while it waits."""
 
     def pause(self, seconds: float) -> None:
         """Start no calls for this many seconds, in any of the processes."""
@@ -63,8 +63,8 @@ def _no_shared_limiter(endpoint: Endpoint) -> SharedLimiter | None:
 
 @dataclass(slots=True)
 class CallHooks:
-    """Who measures the calls, and who limits them beyond this process."""
+    """Callbacks that measure calls and limit them across processes."""
 
     measure: Callable[[CallTiming], None] = _measure_nothing
     share: Callable[[Endpoint], SharedLimiter | None] = _no_shared_limiter
-    """The limiter that holds beyond this process; None if there is none."""
+    """Returns the limiter shared with other processes; None if there is none."""

@@ -1,4 +1,4 @@
-"""Limits calls to an endpoint over all runs: in flight, per minute, and pauses after a 429."""
+"""Limits an endpoint's calls over all runs: in flight, per minute, and by pauses after a 429."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from engine.models.protocol import Waiting
 from engine.records import Usage
 
 MAX_PAUSE = 60.0
-"""Seconds. A call told to wait longer fails; the others find out for themselves."""
+"""Seconds. If a provider asks for a longer wait, that call fails and the others are not held back."""
 DEFAULT_PAUSE = 1.0
 """Seconds to pause when a provider limits the rate without saying for how long."""
 FIRST_OUTPUT = 500
-"""Tokens of output to reserve for a call while no call has ended."""
+"""Output tokens to reserve for a call before any call has completed."""
 MINUTE = 60.0
 
 
@@ -39,7 +39,7 @@ class CallLimiter:
         at_once: maximum number of calls in flight.
         clock: measures pauses and minutes.
         requests: maximum number of calls started within any minute; None means no limit.
-        tokens: maximum number of tokens they use, input and output; one call that needs more runs alone.
+        tokens: maximum number of tokens they use, input and output; a call that needs more runs alone.
     """
 
     def __init__(
@@ -56,27 +56,27 @@ class CallLimiter:
         self._until = 0.0
         self._started: deque[StartedCall] = deque()
         self._queue: list[Admission] = []
-        """The calls that have a slot and wait for a limit, in order of arrival."""
+        """Calls that have a slot and wait for a limit, in order of arrival."""
         self._mean_output: float | None = None
         self._settled = asyncio.Event()
-        """Set, and replaced, when a call has used something else than estimated."""
+        """Set, and replaced, when a call's actual tokens are known."""
         self.waiting = self.running = 0
-        """The calls that wait for a slot or a limit, and those that have started."""
+        """Calls that wait for a slot or a limit, and calls that have started."""
 
     @property
     def counts(self) -> CallCounts:
-        """The calls now."""
+        """The current calls."""
         return CallCounts(waiting=self.waiting, running=self.running)
 
     def admission(
         self, input_tokens: int = 0, most_output: int | None = None, shared: SharedLimiter | None = None
     ) -> Admission:
-        """An `async with` block around a call.
+        """Return an `async with` block around a call.
 
         Args:
             input_tokens: an estimate of its input; its output is estimated from earlier calls.
             most_output: maximum tokens of output; None means no limit.
-            shared: decides in place of this process's pauses and minutes.
+            shared: replaces this process's pauses and limits per minute.
         """
 
         def estimate() -> int:
@@ -94,23 +94,23 @@ class CallLimiter:
                 shared.pause(wished)
 
     def wait_for_slot(self) -> Waiting | None:
-        """The wait for a slot; None if one is free."""
+        """Return the wait for a slot; None if one is free."""
         return Waiting(reason=f'{self._at_once} calls at a time') if self._slots.locked() else None
 
     async def take_slot(self) -> None:
-        """Take a slot, as soon as one is free."""
+        """Wait for a free slot and take it."""
         await self._slots.acquire()
 
     def release_slot(self) -> None:
-        """Give a slot back."""
+        """Release a slot."""
         self._slots.release()
 
     def enqueue(self, call: Admission) -> None:
-        """Join the calls that wait for a limit."""
+        """Add a call to the queue for a limit."""
         self._queue.append(call)
 
     def leave(self, call: Admission) -> None:
-        """Leave the queue without starting."""
+        """Remove a call from the queue, if it is there."""
         if call in self._queue:
             self._queue.remove(call)
 
@@ -124,22 +124,22 @@ class CallLimiter:
         return made
 
     def settle(self, started: StartedCall, tokens: int) -> None:
-        """Replace the estimate for a call by what it used; those that wait may start earlier."""
+        """Replace a call's estimate with its actual tokens, and wake waiting calls: some may start early."""
         started.tokens = tokens
         self._settled.set()
         self._settled = asyncio.Event()
 
     def learn(self, output_tokens: int) -> None:
-        """Estimate the output of calls from that of one more."""
+        """Update the mean output with that of one more call."""
         mean = output_tokens if self._mean_output is None else self._mean_output
         self._mean_output = mean + (output_tokens - mean) * LEARNING
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep, at most until a call is settled."""
+        """Sleep, but wake early if a call is settled."""
         await self.clock.sleep_until(self._settled, seconds)
 
     def next_wait(self, call: Admission) -> Waiting | None:
-        """How long a queued call has to wait, calls ahead of it included, and why; None if not at all."""
+        """Return how long a queued call must wait behind those ahead of it, and why; None if it may start."""
         now = self.clock.now()
         while self._started and self._started[0].at <= now - MINUTE:
             self._started.popleft()
@@ -161,7 +161,7 @@ LEARNING = 0.2
 
 @dataclass
 class Window:
-    """The calls of the last minute, and of the next as planned."""
+    """The calls of the last minute, and those planned for the next."""
 
     requests: int | None
     tokens: int | None
@@ -174,7 +174,7 @@ class Window:
         self._sum = sum(call.tokens for call in self._calls)
 
     def earliest(self, at: float, tokens: int) -> tuple[float, str]:
-        """When a call may start, not before `at`, and which limit decides."""
+        """Return when a call may start, not before `at`, and the limit that decides it."""
         reason = ''
         while self._calls:
             if self._calls[0].at + MINUTE <= at:
@@ -195,7 +195,7 @@ class Window:
 
 
 class Admission:
-    """One call's way through the limits."""
+    """Admits one call as soon as the limits allow."""
 
     def __init__(
         self, limiter: CallLimiter, estimate: Callable[[], int], shared: SharedCall | None = None
@@ -230,22 +230,22 @@ class Admission:
         """Wait for the limits of this process."""
         limiter = self._limiter
         limiter.enqueue(self)
-        told: tuple[str, int] | None = None
+        previous: tuple[str, int] | None = None
         while wait := limiter.next_wait(self):
-            news = wait.reason, round(limiter.clock.now() + wait.seconds)
-            if news != told:
+            current = wait.reason, round(limiter.clock.now() + wait.seconds)
+            if current != previous:
                 yield wait
-            told = news
+            previous = current
             await limiter.sleep(wait.seconds)
 
     def complete(self, usage: Usage) -> None:
-        """Count what the call used in place of the estimate, and expect as much of others."""
+        """Replace the estimate with the actual usage, and learn from it for the estimates of other calls."""
         if usage.source != 'missing':
             self.settle(usage.total)
             self._limiter.learn(usage.output)
 
     def settle(self, tokens: int) -> None:
-        """Count these tokens in place of the estimate."""
+        """Replace the estimate with these tokens."""
         if self._started is not None:
             self._limiter.settle(self._started, tokens)
             if self._shared:

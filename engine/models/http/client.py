@@ -44,7 +44,7 @@ DIALECTS: dict[str, Dialect] = {
 STREAM_HEADERS = {'content-type': 'application/json', 'accept': 'text/event-stream'}
 LAST_PORT = 65_535
 MAX_BODY = 4_000_000
-"""Largest body in bytes that is not a stream; a long model list takes about one million."""
+"""Maximum bytes of a body that is not a stream; a long model list takes about one million."""
 
 
 async def call(
@@ -63,7 +63,7 @@ async def call(
     except ModelError as error:
         if error.code != FORGOTTEN or not endpoint.store:
             raise
-    # The provider has deleted what the request continues: send the whole conversation.
+    # The provider has deleted the response that the request continues: send the whole conversation.
     async with aclosing(_attempt(http, replace(endpoint, store=False), model, request)) as events:
         async for event in events:
             yield event
@@ -143,7 +143,7 @@ def _send_directly(http: httpx.AsyncClient) -> Send:
 
 
 def _send_through(http: httpx.AsyncClient, endpoint: Endpoint, model: str, request: ModelRequest) -> Send:
-    """How requests reach the endpoint: through the cassette, if there is one."""
+    """Return what sends requests to the endpoint: the request's carrier, or else the client itself."""
     carrier = request.carrier
     if carrier is None:
         return _send_directly(http)
@@ -172,7 +172,7 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
     """Send a request and wait for the response head."""
     try:
         url = httpx.URL(endpoint.url.rstrip('/') + path)
-        if (url.port or 0) > LAST_PORT:  # Some event loops only say that nothing can be reached.
+        if (url.port or 0) > LAST_PORT:  # Some event loops report it only as unreachable.
             problem = f'its address cannot be used: port must be 0-{LAST_PORT}'
             raise ModelError(problem, kind='bad request')
         request = http.build_request(
@@ -199,14 +199,14 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
 
 
 def _proxy(url: httpx.URL) -> str:
-    """The proxy that the environment names for an address, without its login; '' if there is none."""
+    """Return the environment's proxy for a URL, without its login; '' if there is none."""
     named = getproxies()
     proxy = named.get(url.scheme) or named.get('all') or ''
     return '' if not proxy or proxy_bypass(url.host) else re.split('@|://', proxy)[-1]
 
 
 async def _read_body(pieces: AsyncIterator[bytes], deadline: Deadline, *, whole: bool = False) -> bytes:
-    """Read a body, up to a limit. Raises `ModelError` if it must be whole and is not."""
+    """Read a body, up to a limit. Raises `ModelError` if it must be complete and is not."""
     body = bytearray()
     try:
         async with deadline.wait():
@@ -258,7 +258,7 @@ STREAM_TYPES = ('text/event-stream', 'application/octet-stream', 'text/plain')
 
 
 async def _head(pieces: AsyncIterator[bytes], deadline: Deadline) -> bytes:
-    """The leading bytes that identify the body, without byte order mark and leading white space."""
+    """Read the leading bytes that identify the body, without byte order mark and leading whitespace."""
     head = b''
     try:
         async with deadline.wait():
@@ -274,7 +274,7 @@ async def _head(pieces: AsyncIterator[bytes], deadline: Deadline) -> bytes:
 
 
 MIN_HEAD = 6
-"""Bytes; enough to tell `event:` from a word that merely starts the same."""
+"""Bytes; enough to distinguish `event:` from a word that starts the same."""
 
 
 async def _chain(head: bytes, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
@@ -284,7 +284,7 @@ async def _chain(head: bytes, pieces: AsyncIterator[bytes]) -> AsyncGenerator[by
 
 
 def _whole(body: bytes, kind: str, decoder: Decoder) -> list[ModelEvent]:
-    """The events of an answer that is JSON: one object, or a list of those of a stream.
+    """Decode an answer that is JSON: one object, or a list of a stream's events.
 
     Raises:
         ModelError: it is neither.

@@ -1,4 +1,4 @@
-"""Answers are asked for as they are: a few compressed bytes can become more than memory holds."""
+"""Asks for uncompressed answers: a few compressed bytes can expand to more than memory holds."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from engine.errors import ModelError
 
 ASKED = {'accept-encoding': 'identity'}
 TAKEN = ('', 'identity', 'gzip', 'deflate')
-"""Some servers compress what was not to be compressed; these, alone, make at most a thousand bytes of one."""
+"""Accepted codings, since some servers compress anyway; one alone makes at most a thousand bytes of one."""
 
 
 def coding_problem(headers: Mapping[str, str]) -> str:
-    """Why an answer with these headers must not be decompressed, or ''."""
+    """Return why an answer with these headers must not be decompressed, or ''."""
     coding = headers.get('content-encoding', '').strip().lower()
-    return '' if coding in TAKEN else f'it answers compressed by {coding[:MAX_NAME]}, which was not asked for'
+    if coding in TAKEN:
+        return ''
+    return f'its answer is compressed with {coding[:MAX_NAME]}, which was not requested'
 
 
 async def bound_body(response: httpx.Response) -> httpx.Response:
-    """A response, whose body is left out if it is compressed too well and it tells of an error.
+    """Return a response; without its body if it reports an error in a coding that is not accepted.
 
     Raises:
-        ModelError: it is an answer that is compressed too well.
+        ModelError: a successful answer has a coding that is not accepted.
     """
     problem = coding_problem(response.headers)
     if not problem:
@@ -36,4 +38,4 @@ async def bound_body(response: httpx.Response) -> httpx.Response:
 
 
 MAX_NAME = 100
-"""Maximum characters shown of how an answer is compressed."""
+"""Maximum characters shown of a coding."""

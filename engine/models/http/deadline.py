@@ -20,7 +20,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds until the call should be given up."""
+        """Seconds until the call should be aborted."""
         longest = self._timeouts.idle if self._events else self._timeouts.first
         whole = self._timeouts.total - (self._now() - self._started)
         return max(0.0, min(longest - self._waited, whole))
@@ -30,7 +30,7 @@ class Deadline:
         self._events, self._waited = True, 0.0
 
     def wait(self, longest: float | None = None) -> Wait:
-        """An `async with` block around a wait. Raises `ModelError` when time runs out."""
+        """Return an `async with` block around a wait; it raises `ModelError` when time runs out."""
         return Wait(self, self.left if longest is None else min(longest, self.left))
 
     def over(self) -> ModelError:
@@ -39,13 +39,13 @@ class Deadline:
         if self._now() - self._started >= timeouts.total:
             reason = f'it took more than {timeouts.total:g} s'
         elif self._events:
-            reason = f'it said nothing more for {timeouts.idle:g} s'
+            reason = f'it sent nothing more for {timeouts.idle:g} s'
         else:
-            reason = f'it said nothing for {timeouts.first:g} s'
+            reason = f'it sent nothing for {timeouts.first:g} s'
         return ModelError(reason, kind='timeout', retryable=True)
 
     def add_wait(self, seconds: float) -> None:
-        """Count seconds waited in vain."""
+        """Count seconds waited without an event."""
         self._waited += seconds
 
 

@@ -23,7 +23,7 @@ from engine.models.usage_estimate import estimate_usage
 from engine.records import Usage
 
 FIRST_REFUSAL = 400
-"""The lowest HTTP status of a call that was refused, and used no tokens."""
+"""The lowest HTTP status of a refused call, which used no tokens."""
 
 
 class EndpointClient:
@@ -31,10 +31,10 @@ class EndpointClient:
 
     Args:
         endpoint: its address and quirks.
-        prices: what its models cost.
-        transport: carries its requests in place of the network.
+        prices: the prices of its models.
+        transport: replaces the network.
         clock: measures its pauses.
-        hooks: who else measures and limits its calls.
+        hooks: measure its calls, and limit them across processes.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class EndpointClient:
 
     @property
     def http(self) -> httpx.AsyncClient:
-        """The HTTP client; another event loop's cannot be used. Raises `ModelError`."""
+        """The HTTP client, which works only in the event loop that created it. Raises `ModelError`."""
         loop = asyncio.get_running_loop()
         if self._http is None or self._loop is not loop:
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=self.endpoint.at_once)
@@ -80,7 +80,7 @@ class EndpointClient:
         return self._http
 
     def model(self, name: str) -> EndpointModel:
-        """One of its models; whether the model exists shows when it is called."""
+        """Return one of its models; if there is no such model, calling it fails."""
         return EndpointModel(self, name)
 
     async def stream(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
@@ -107,12 +107,12 @@ class EndpointClient:
                 raise
 
     def _estimate(self, request: ModelRequest) -> int:
-        """The input tokens of a request, if they are limited."""
+        """Estimate the input tokens of a request; 0 if tokens are not limited."""
         return estimate_usage(request, 0).input if self.endpoint.tokens_per_minute else 0
 
     @property
     def counts(self) -> CallCounts:
-        """Its calls now."""
+        """Its current calls."""
         return self._limiter.counts
 
     async def _time_call(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
@@ -158,7 +158,7 @@ class EndpointClient:
 
     @property
     def down(self) -> bool:
-        """Whether it was unreachable a short while ago and should not be tried again yet."""
+        """Whether it was unreachable recently and should not be tried again yet."""
         return self._clock.now() < self._down_until
 
     def mark_down(self) -> None:
@@ -166,7 +166,7 @@ class EndpointClient:
         self._down_until = self._clock.now() + self.endpoint.down_seconds
 
     async def models(self, within: float = 10.0) -> tuple[str, ...]:
-        """The models it lists.
+        """Return the models it lists.
 
         Args:
             within: timeout in seconds.
@@ -193,21 +193,21 @@ class EndpointModel:
         self.name = f'{client.endpoint.name}/{model}'
 
     def price(self, usage: Usage) -> float | None:
-        """Cost in dollars of this usage; None if the price is unknown."""
+        """Return the cost of this usage in dollars; None if the price is unknown."""
         return self._client.prices.cost(self._client.endpoint, self._model, usage)
 
     def cache_saving(self, usage: Usage) -> float | None:
-        """Dollars that the provider's cache has saved of this usage; None if the price is unknown."""
+        """Return the dollars that the provider's cache saved on this usage; None if the price is unknown."""
         return self._client.prices.cache_saving(self._client.endpoint, self._model, usage)
 
     def effort_problem(self, effort: str) -> str:
-        """Why it does not take a reasoning effort, or ''."""
+        """Return why it does not accept a reasoning effort, or ''."""
         endpoint = self._client.endpoint
         return DIALECTS[endpoint.dialect].effort_problem(self._model, effort, endpoint)
 
     @property
     def down(self) -> bool:
-        """Whether its endpoint was unreachable a short while ago."""
+        """Whether its endpoint was unreachable recently."""
         return self._client.down
 
     def mark_down(self) -> None:

@@ -31,7 +31,7 @@ FAILURES: dict[Kind, tuple[int, str]] = {
     'content filter': (400, 'content_filter'),
     'bad request': (400, 'invalid_request_error'),
 }
-"""How a provider reports these kinds; the other kinds are not reported but happen."""
+"""How a provider reports these kinds; the other kinds are simulated as broken connections or streams."""
 FINISH = {'stop': 'stop', 'tools': 'tool_calls', 'length': 'length', 'filter': 'content_filter'}
 Beat = Callable[[], Awaitable[None]]
 
@@ -39,13 +39,13 @@ Beat = Callable[[], Awaitable[None]]
 def fake_transport(
     model: str, events: Sequence[ModelEvent], beat: Beat, failure: ModelError | None = None
 ) -> httpx.AsyncBaseTransport:
-    """A transport that answers each request with these events.
+    """Return a transport that answers each request with these events.
 
     Args:
         model: the model's name.
         events: the answer.
-        beat: awaited before each of them, and once before the first.
-        failure: how the answer fails after them.
+        beat: awaited before the answer starts and before each event.
+        failure: how the answer fails after the events.
     """
 
     async def answer(request: httpx.Request) -> httpx.Response:
@@ -112,7 +112,7 @@ def _delta(**delta: Any) -> bytes:
 def _chunk(**chunk: Any) -> bytes:
     try:
         return b'data: ' + orjson.dumps(chunk) + b'\n\n'
-    except TypeError:  # A lone surrogate that the model was sent and repeats.
+    except TypeError:  # A lone surrogate, echoed from the request.
         return b'data: ' + json.dumps(chunk).encode() + b'\n\n'
 
 

@@ -25,7 +25,7 @@ class Price:
     """For input cached for an hour; defaults to `written`."""
 
     def of(self, usage: Usage, written_hour: int = 0) -> float:
-        """Cost in dollars."""
+        """Return the cost in dollars."""
         fresh = usage.input - usage.cached - usage.written
         cached = self.input if self.cached is None else self.cached
         written = self.input if self.written is None else self.written
@@ -51,15 +51,15 @@ class Prices:
         charged: float | None = None,
         written_hour: int | None = None,
     ) -> float | None:
-        """Cost in dollars; None if the price or the usage is unknown.
+        """Return the cost in dollars; None if the price or the usage is unknown.
 
         Args:
-            endpoint: whose model it is.
+            endpoint: the model's endpoint.
             model: its name there.
-            usage: what was used.
+            usage: the tokens used.
             charged: the cost in dollars that the provider reports; only the user's own prices override it.
-            written_hour: how many of the tokens written to the cache are kept for an hour; None means all,
-                if the endpoint is asked to keep them so long.
+            written_hour: tokens written to the cache for an hour; None means all that were written, if the
+                endpoint is set to cache for an hour.
         """
         if written_hour is None:
             written_hour = usage.written if endpoint.cache == '1h' else 0
@@ -71,12 +71,12 @@ class Prices:
         return _list_price(endpoint.url, model, usage, written_hour)
 
     def cache_saving(self, endpoint: Endpoint, model: str, usage: Usage) -> float | None:
-        """Dollars saved by the provider's cache, less the extra price of writing to it; None if unknown.
+        """Return the dollars saved by the provider's cache, less the extra price of writes; None if unknown.
 
         Args:
-            endpoint: whose model it is.
+            endpoint: the model's endpoint.
             model: its name there.
-            usage: what was used; writes are taken to be kept as long as the endpoint is asked to.
+            usage: the tokens used; the endpoint's cache setting decides the price of writes.
         """
         cost = self.cost(endpoint, model, usage)
         plain = self.cost(endpoint, model, replace(usage, cached=0, written=0))
@@ -84,7 +84,7 @@ class Prices:
 
 
 def _list_price(url: str, model: str, usage: Usage, written_hour: int) -> float | None:
-    """The cost by the bundled `genai-prices` list, loaded on demand and never downloaded."""
+    """Return the cost by the bundled `genai-prices` list, loaded on demand and never downloaded."""
     import genai_prices
 
     counts = genai_prices.Usage(

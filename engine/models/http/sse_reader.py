@@ -14,17 +14,17 @@ from engine.models.http.dialects.dialect import Decoder
 from engine.models.protocol import ModelEvent, Started, UsageReport
 
 GRACE = 5.0
-"""Seconds in which the rest (usage, the end mark) may come once the finish reason is known."""
+"""Seconds to wait for the rest (usage, the end marker) after the finish reason."""
 ERROR_GRACE = 1.0
-"""Seconds in which the rest (usage, a clearer error) may come after an error."""
+"""Seconds to wait for the rest (usage, a clearer error) after an error."""
 DRAIN = 0.1
 """Seconds to drain the response's end, so that its connection can be reused."""
 MAX_EVENT, MAX_ANSWER = 16_000_000, 200_000_000
-"""Bytes of one event and of all; anything larger is no answer and would fill memory."""
+"""Maximum bytes of one event and of all; anything larger is not an answer and would fill memory."""
 
 
 class PaddedStream(httpx.AsyncByteStream):
-    """A response's bytes followed by an empty line, which some servers omit after the end mark.
+    """A response's bytes followed by an empty line, which some servers omit after the end marker.
 
     Args:
         pieces: the bytes.
@@ -65,7 +65,7 @@ class SseReader:
         self._events = EventSource(httpx.Response(200, headers=headers, stream=self._bytes)).aiter_sse()
 
     async def next(self) -> list[ModelEvent]:
-        """The next events; empty at the end.
+        """Return the next events; empty at the end.
 
         Raises:
             ModelError: the provider stops early, sends unreadable data, or sends nothing for too long.
@@ -89,7 +89,7 @@ class SseReader:
         return []
 
     async def close(self) -> None:
-        """Read the rest if it arrives at once, then stop."""
+        """Read the rest if it arrives immediately, then stop."""
         try:
             async with self._deadline.wait(DRAIN):
                 while self._decoder.ended and await anext(self._events, None) is not None:

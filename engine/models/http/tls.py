@@ -1,4 +1,4 @@
-"""TLS for an endpoint: whom to trust, and the certificate to show."""
+"""TLS for an endpoint: the authorities it trusts, and the client certificate."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from engine.models.http.endpoint import Endpoint
 
 
 def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
-    """The endpoint's own context, or the one that all share that have nothing of their own.
+    """Return the endpoint's own context, or the shared one if it configures no certificates.
 
-    Blocks: it reads files, and certificates of authorities for 30 ms.
+    Blocks: it reads files; loading the authorities' certificates takes 30 ms.
 
     Raises:
-        ModelError: names the file that cannot be used.
+        ModelError: a file cannot be used; the error names it.
     """
     if not (endpoint.ca or endpoint.certificate):
         return _shared_context(os.environ.get('SSL_CERT_FILE', ''), os.environ.get('SSL_CERT_DIR', ''))
@@ -29,7 +29,7 @@ def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
     if endpoint.certificate:
         key, password = endpoint.certificate_key or None, endpoint.certificate_password
         try:
-            # The password is a function, for without one OpenSSL would ask at the terminal.
+            # The password is passed as a function: without one, OpenSSL would prompt at the terminal.
             context.load_cert_chain(endpoint.certificate, key, lambda: password)
         except (OSError, ValueError) as error:
             file = key if key and not isinstance(error, FileNotFoundError) else endpoint.certificate
@@ -39,7 +39,7 @@ def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
 
 @lru_cache
 def _shared_context(file: str, folder: str) -> ssl.SSLContext:
-    """A context that trusts what the environment says; `file` and `folder` are what it says."""
+    """Return a context that trusts the environment's authorities; `file` and `folder` are only cache keys."""
     return httpx.create_ssl_context()
 
 

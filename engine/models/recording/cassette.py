@@ -1,4 +1,4 @@
-"""Cassettes: a transport wrapper that records what endpoints answer and replays it offline."""
+"""Cassettes: a transport wrapper that records the answers of endpoints and replays them offline."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ KEPT_HEADERS = frozenset(
         'date',
     }
 )
-"""Response headers that clients read, beside those of rate limits; others identify accounts, and cookies
-are credentials."""
+"""Response headers that clients read, in addition to those of rate limits. Others may identify accounts, and
+cookies are credentials."""
 WRITE_LOCK = Lock()
 
 
@@ -65,7 +65,7 @@ class Cassette:
         self.path, self.mode, self.paced, self.name = path, mode, paced, name or path.name
         self._left = read_exchanges(path) if mode == 'replay' else []
         self.labels = {exchange.model: exchange for exchange in self._left if exchange.endpoint}
-        """Of each model, by its name in the run, an exchange of its: how it was reached."""
+        """One exchange per model, by its name in the run; it shows how the model was reached."""
 
     def wrap(
         self,
@@ -77,7 +77,7 @@ class Cassette:
 
         Args:
             transport: carries requests; unused in a replay.
-            hide: removes secrets from what is recorded.
+            hide: removes secrets from the recording.
             label: identifies the caller.
         """
         if self.mode == 'off':
@@ -88,7 +88,7 @@ class Cassette:
         return _ReplayingTransport(self, hide, made)
 
     def next_exchange(self, request: Exchange, state: str) -> Exchange:
-        """The next exchange for a request, preferring the same state's. Raises `CassetteMiss`."""
+        """Take the next exchange for a request, preferring the same state's. Raises `CassetteMiss`."""
         same = [exchange for exchange in self._left if exchange.key == request.key]
         if not same:
             candidates = [asdict(exchange) | {'body': number_ids(exchange.body)} for exchange in self._left]
@@ -140,7 +140,7 @@ class _RecordingTransport(httpx.AsyncBaseTransport):
             if name in KEPT_HEADERS or 'ratelimit' in name
         }
         exchange = replace(made, status=response.status_code, headers=headers)
-        # Record what came over the network; decompressing it is the client's job.
+        # The body is recorded decompressed, so `content-encoding` is not among the headers.
         body = _RecordedStream(self._cassette, exchange, response, began, self._hide)
         return httpx.Response(
             response.status_code, headers=headers, stream=body, extensions=response.extensions
@@ -208,11 +208,11 @@ class _ReplayedStream(httpx.AsyncByteStream):
         self._exchange, self._paced = exchange, paced
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        gone = 0.0
+        elapsed = 0.0
         for at, piece in self._exchange.pieces:
             if self._paced:
-                await asyncio.sleep(at - gone)
-                gone = at
+                await asyncio.sleep(at - elapsed)
+                elapsed = at
             yield unpack(piece)
         if self._exchange.end == 'left':
             raise httpx.ReadError('the recording was cut off here')

@@ -1,4 +1,4 @@
-"""Recorded exchanges: requests with their responses, and the key that finds a request again."""
+"""Recorded exchanges: requests with their responses, and the key by which a request is found."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from engine.errors import EngineError
 from engine.models.http.endpoint import Endpoint
 
 TLS = ('ca', 'certificate', 'certificate_key', 'certificate_password')
-"""Fields of an endpoint that say how to connect to it, which a replay does not."""
+"""Fields of an endpoint that are needed only to connect to it, which a replay does not do."""
 PACKED = 'base64:'
 IDS = frozenset({'id', 'call_id', 'tool_call_id', 'tool_use_id'})
-"""Fields of a request that hold call ids. Ours number the steps of a run, whose order differs each time when
-agents run in parallel."""
+"""Fields of a request that hold call ids. Our ids number the steps of a run, and the order of the steps
+varies when agents run in parallel."""
 AS_THEY_ARE = frozenset(
     {'input', 'tools', 'response_format', 'output_config', 'args', 'response', 'generationConfig'}
 )
-"""Parts of a request in which an `id` is not a call's; a list as `input` is a Responses conversation."""
+"""Parts of a request in which `id` is not a call id. Exception: an `input` that is a list is a Responses
+conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +54,13 @@ class Exchange(CallLabel):
     url: str
     """Without the query."""
     body: Any
-    """The request's JSON. Headers are not recorded, as they contain a key."""
+    """The request's JSON. Headers are not recorded, since they contain the API key."""
     status: int
     headers: Mapping[str, str]
     pieces: tuple[tuple[float, str], ...] = ()
     """Pairs of seconds since the request and data: text, or base64 after `base64:` if it is not text."""
     end: str = ''
-    """How the body ended: '' is a clean end, `left` that the reader stopped, else the connection error."""
+    """How the body ended: '' if cleanly, `left` if the reader stopped, otherwise the connection error."""
 
 
 def label_call(endpoint: Endpoint, wire: str, model: str, state: str, step: int) -> CallLabel:
@@ -80,7 +81,7 @@ def _bare(url: httpx.URL) -> str:
 
 
 async def describe_request(request: httpx.Request, hide: Callable[[str], str]) -> dict[str, Any]:
-    """What is recorded of a request: `method`, `url`, `body`, and the `key` to look it up."""
+    """Return the recorded parts of a request: `method`, `url`, `body`, and the `key` to look it up."""
     content = hide((await request.aread()).decode('utf-8', 'replace'))
     try:
         body = json.loads(content) if content else None
@@ -93,7 +94,7 @@ async def describe_request(request: httpx.Request, hide: Callable[[str], str]) -
 
 
 def number_ids(body: Any) -> Any:
-    """A request body with call ids replaced by numbers in order of first appearance."""
+    """Replace the call ids in a request body with numbers in order of first appearance."""
     known: dict[str, str] = {}
 
     def replace_ids(value: Any) -> Any:
@@ -114,7 +115,7 @@ def number_ids(body: Any) -> Any:
 
 
 def read_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """The whole lines of a recording, raw and parsed; an unfinished last line is ignored.
+    """Yield the complete lines of a recording, raw and parsed; an unfinished last line is ignored.
 
     Raises:
         EngineError: the recording cannot be read.
@@ -140,7 +141,7 @@ def read_exchanges(path: Path) -> list[Exchange]:
 
 
 def pack(pieces: Sequence[tuple[float, bytes]], hide: Callable[[str], str]) -> tuple[tuple[float, str], ...]:
-    """Encode pieces for storage, joined if they hold a secret, which may be split between pieces."""
+    """Encode pieces for storage; they are joined if they hold a secret, which may span pieces."""
     whole = b''.join(piece for _, piece in pieces).decode('utf-8', 'surrogateescape')
     if (hidden := hide(whole)) != whole:
         pieces = [(pieces[-1][0], hidden.encode('utf-8', 'surrogateescape'))]

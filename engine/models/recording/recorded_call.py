@@ -1,4 +1,4 @@
-"""Carries a model call through a cassette, between the client and its connections."""
+"""Recorded calls: a model call sent through a cassette, between the client and its connections."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RecordedCall:
         return await through.handle_async_request(request)
 
     def model(self, name: str) -> ReplayedModel | None:
-        """The recorded model of that name; None if nothing is being replayed."""
+        """Return the recorded model of that name; None if nothing is being replayed."""
         return ReplayedModel(self.cassette, name) if self.cassette.mode == 'replay' else None
 
 
@@ -63,7 +63,7 @@ class ReplayedModel:
 
 
 class _Through(httpx.AsyncBaseTransport):
-    """A client, with its proxies and connections, as the transport beneath a cassette."""
+    """Makes a client, with its proxies and connections, the transport beneath a cassette."""
 
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http

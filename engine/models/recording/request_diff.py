@@ -14,7 +14,7 @@ MAX_TEXT = 80
 def describe_nearest(asked: Mapping[str, Any], recorded: list[dict[str, Any]]) -> str:
     """Describe how a request differs from the nearest recorded one."""
     if not recorded:
-        return 'all of it has been used'
+        return 'all recorded answers have been used'
     wanted = {name: asked[name] for name in ('method', 'url', 'body')}
     found = min(
         (list(_differences({name: other[name] for name in wanted}, wanted, '')) for other in recorded),

@@ -1,4 +1,4 @@
-"""What the scripted model says: scenarios from files, else improvised answers."""
+"""The scripted model's answers: scenarios from files, otherwise improvised ones."""
 
 from engine.models.scripted.library import QuickLoader, Sample, has_scenario, scenarios
 

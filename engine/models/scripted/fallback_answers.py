@@ -1,4 +1,4 @@
-"""Improvised answers to tasks without a scenario, from their own words, for any role and schema."""
+"""Improvised answers to tasks without a scenario, built from their words, for any role and schema."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ UNFIT = 'Your answer does not fit'
 PLAN = 'Plan'
 CANDIDATE = r'\b(\w+)/ \(version \d+, '
 COUNTS = re.compile(r'(.+: \d+ .+) in [\d.]+ s')
-"""A candidate's test counts, without the time they took, which is never the same twice."""
+"""A candidate's test counts, without the duration, which differs each time."""
 
 
 def improvise(request: ModelRequest) -> Turn:
-    """One reply, deterministic for a request."""
+    """Improvise a reply; the same request gives the same reply."""
     hints = request.hints
     asked = _latest_request(request)
     subject = extract_topic(hints.task or _task(asked))
-    # A rejected answer is repaired by the schema alone: what was suggested may be what was wrong.
+    # A rejected answer is repaired from the schema alone: the suggestions may have caused the rejection.
     played = None if asked.startswith(UNFIT) else tool_agents.act(request, subject)
     if played:
         return played
@@ -42,19 +42,19 @@ def improvise(request: ModelRequest) -> Turn:
 
 
 def _latest_request(request: ModelRequest) -> str:
-    """The latest request."""
+    """Return the latest user message that is not a budget notice."""
     texts = (message.text for message in reversed(request.messages) if message.role == 'user')
     return next((text for text in texts if not text.startswith(NOTICE)), '')
 
 
 def _task(asked: str) -> str:
-    """The task inside a prompt, if no hint gives it."""
+    """Extract the task from a prompt, for requests without a task in their hints."""
     found = re.search(r'\btask:\s*(.+?)(?:\n\s*\n|\Z)', asked, flags=re.I | re.S)
     return (found.group(1) if found else asked.partition('\n\n')[0]).strip()
 
 
 def _calls(request: ModelRequest, subject: Topic) -> tuple[Call, ...]:
-    """Occasional tool calls: a note and a sum at the start, a look at the note on revisions."""
+    """Return tool calls for the first reply of a visit, depending on the tools offered."""
     offered = {spec.name for spec in request.tools}
     if {'write_file', 'run_tests'} <= offered and _title(request) == 'CodeOutput':
         files = software.files(subject, request.hints.visit)
@@ -88,7 +88,7 @@ def _calls(request: ModelRequest, subject: Topic) -> tuple[Call, ...]:
 
 
 def _tests(request: ModelRequest) -> tuple[Call, ...]:
-    """A reviewer's second look: the tests of each candidate that has some."""
+    """Return a reviewer's second calls: the tests of each candidate that has some."""
     if 'test_candidate' not in {spec.name for spec in request.tools}:
         return ()
     listed = '\n'.join(_results(request, 'list_files')[-1:])
@@ -106,7 +106,7 @@ def _results(request: ModelRequest, tool: str) -> list[str]:
 
 
 def _describe_results(request: ModelRequest, subject: Topic) -> str:
-    """A sentence about the results computed from the task's numbers, if any."""
+    """Return a sentence about the result computed from the task's numbers, if any."""
     results = _results(request, 'calculator')
     return subject.sum.says.format(f'{round(float(results[-1]), 2):,.10g}') if subject.sum and results else ''
 
@@ -129,7 +129,7 @@ def _title(request: ModelRequest) -> str:
 
 
 def _findings(message: Message) -> list[str]:
-    """The findings in a prompt: the list under that heading, without the open questions below it."""
+    """Return the findings in a prompt: the list under that heading, without the open questions below it."""
     found = re.search(r'Findings:\n(.*?)(?:\n\s*\n|\Z)', message.text, flags=re.S)
     return re.findall(r'^- (.+)$', found.group(1), flags=re.M) if found else []
 

@@ -16,9 +16,9 @@ from engine.records.fault import Fault
 
 FOLDER = Path(__file__).parents[3] / 'assets' / 'scenarios'
 ABOUT = ('project', 'transcript', 'change')
-"""Parameters that a task is about; a scenario's answers fit no others."""
+"""Parameters that a task is about; a scenario's answers fit only its own values of them."""
 QuickLoader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-"""The YAML loader: the C one if available, ten times as fast."""
+"""The YAML loader: if available the one in C, which is ten times as fast."""
 
 
 class ScenarioLoader(QuickLoader):  # type: ignore[misc]
@@ -48,7 +48,7 @@ class Sample:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Values for the pattern's `Parameters`, including the task."""
     models: Mapping[str, str] = field(default_factory=dict)
-    """Who plays its roles in place of the scripted model."""
+    """The models of its roles, in place of the scripted model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Library:
         )
 
     def find(self, pattern: str, task: str) -> Scenario | None:
-        """Find the scenario for a task; of several, the one with the most words to match."""
+        """Find the scenario for a task; of several, the one with the longest words to match."""
         fitting = [scenario for scenario in self.scenarios if scenario.fits(pattern, task)]
         return max(fitting, key=lambda found: len(''.join(found.match)), default=None)
 
@@ -80,7 +80,7 @@ def bundled_scenarios() -> Library:
 
 
 def scenarios(pattern: str) -> list[Sample]:
-    """A pattern's sample tasks, for a launch form."""
+    """Return a pattern's sample tasks, for a launch form."""
     return [
         Sample(
             name=found.name,

@@ -1,4 +1,4 @@
-"""scripted: needs no key and no network; plays scenarios, and improvises without one."""
+"""The scripted model: needs no key and no network; plays scenarios, and improvises without one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MIN_WAIT = 0.01
 PIECES_A_TURN = 16
 """Pieces sent before yielding to the event loop."""
 SLICE = 400
-"""Characters of a piece without a pace."""
+"""Characters of a piece if there is no pace."""
 ENDPOINT = Endpoint(name='', url='http://scripted.invalid/v1')
 """A placeholder: its name is never resolved."""
 PATIENT = Timeouts(first=1e9, idle=1e9, total=1e9)
@@ -53,7 +53,7 @@ PATIENT = Timeouts(first=1e9, idle=1e9, total=1e9)
 
 
 class Scripted:
-    """Plays its part: the same request gives the same events.
+    """The scripted model: the same request gives the same events.
 
     Args:
         pace: pieces per second; 0 means no delay; defaults to `HEMICYCLE_PACE`, or 80.
@@ -68,7 +68,7 @@ class Scripted:
         set_pace, faults = _setting()
         self.pace = set_pace if pace is None else pace
         self.faults: tuple[Fault, ...] = (*faults, *self._library.faults)
-        """What is wrong with scenario files and settings; everything else plays."""
+        """Errors in scenario files and settings; everything else works."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Stream the answer. Raises `ModelError` if the scenario says so.
@@ -83,7 +83,7 @@ class Scripted:
         if turn.seconds:
             yield Thinking(seconds=turn.seconds)
         failure = turn.failure(hints.attempt)
-        # Failures are placed by counting tokens; apart from them, without a pace nobody is reading along.
+        # A failure is placed by counting tokens. Otherwise, without a pace, nobody watches the text arrive.
         events = list(_events(turn, partial(_tokens, chance=chance) if self.pace or failure else _slices))
         if failure:
             events = events[: failure.after]

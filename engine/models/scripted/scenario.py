@@ -1,4 +1,4 @@
-"""Scenarios: what the scripted model says, role by role, visit by visit, turn by turn."""
+"""Scenarios: the scripted model's replies by role, visit and turn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Call(FrozenModel):
 
 
 class Failure(FrozenModel):
-    """How a model call breaks off."""
+    """How a model call fails."""
 
     kind: Kind
     message: str = Field(min_length=1)
@@ -83,14 +83,14 @@ class Turn(FrozenModel):
         return self
 
     def for_news(self, news: str) -> Turn:
-        """The turn to play for a model that got the message `news`."""
+        """Return the turn to play for a model that received the messages `news`."""
         for case in self.cases:
             if found := re.search(case.when, news, re.MULTILINE):
                 return case.fill(found.groupdict()).for_news(news)
         return self
 
     def fill(self, found: Mapping[str, str | None]) -> Turn:
-        """The turn with matched text in place of `<<name>>`."""
+        """Return the turn with matched text in place of `<<name>>`."""
         if not found:
             return self
         return Turn.model_validate(_fill(self.model_dump(exclude={'when'}), found))
@@ -101,7 +101,7 @@ class Turn(FrozenModel):
         return bool(self.calls) or any(case.may_call for case in self.cases)
 
     def failure(self, attempt: int) -> Failure | None:
-        """The failure of this attempt, if any."""
+        """Return the failure of this attempt, if any."""
         fails = self.fail is not None and (self.fail.attempts is None or attempt <= self.fail.attempts)
         return self.fail if fails else None
 
@@ -134,9 +134,9 @@ class Scenario(FrozenModel):
     parameters: dict[str, Any] = Field(default_factory=dict)
     """The sample run's other parameters."""
     models: dict[str, str] = Field(default_factory=dict)
-    """Who plays the sample's roles in place of the scripted model; '' stands for all of them."""
+    """The models of the sample's roles, in place of the scripted model; '' stands for all roles."""
     order: int = 10
-    """Its position among its pattern's samples; newcomers run the first."""
+    """Its position among its pattern's samples; new users run the first."""
     match: tuple[str, ...] = Field(min_length=1)
     """Words that must all occur in the task, ignoring case."""
     roles: dict[str, Annotated[tuple[Visit, ...], Field(min_length=1)]]
@@ -160,7 +160,7 @@ class Scenario(FrozenModel):
         return pattern == self.pattern and all(word.casefold() in text for word in self.match)
 
     def turn(self, state: str, role: str, visit: int, turn: int) -> Turn | None:
-        """The turn to play; past the end, the last visit and a visit's last turn repeat."""
+        """Return the turn to play; past the end, the last visit and a visit's last turn repeat."""
         visits = self.roles.get(state) or self.roles.get(role)
         if visits is None:
             return None

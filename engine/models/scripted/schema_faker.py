@@ -36,8 +36,8 @@ class SchemaFaker:
 
     Args:
         schema: the JSON schema, as pydantic writes it.
-        write: makes texts.
-        level: from 0 to 1, where numbers lie in their range.
+        write: writes the text of a field.
+        level: position of numbers in their range, from 0 to 1.
         yes: the value of booleans.
         suggested: values by field name, used wherever they fit.
     """

@@ -1,4 +1,4 @@
-"""Validates what the scripted model writes against the JSON schema that was asked for."""
+"""Validates the scripted model's answers against the requested JSON schema."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMATS = {
     'ipv6': r'[0-9a-fA-F:.]+$',
     'json-string': r'[\d\[{"tfn-]\S*$',
 }
-"""Enough to tell a string of the format from any other."""
+"""Enough to distinguish a string of the format from others."""
 
 
 def resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,11 +48,11 @@ def fits(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
 
 @cache
 def _validator() -> Any:
-    """The class of validators, made when it is needed: to import `jsonschema` would delay each start."""
+    """Return the validator class, created on demand: importing `jsonschema` would slow down every start."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # As pydantic reads JSON: 1.0 is no integer, and a tuple is written as an array.
+    # As in pydantic: 1.0 is not an integer, and a tuple becomes an array.
     types = Draft202012Validator.TYPE_CHECKER.redefine(
         'integer', lambda _, value: isinstance(value, int) and not isinstance(value, bool)
     ).redefine('array', lambda _, value: isinstance(value, list | tuple))
@@ -78,7 +78,7 @@ def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[
         if isinstance(value, str) and not re.search(pattern, value):
             yield ValidationError(f'{value!r} does not match {pattern!r}')
     except re.error:
-        return  # Of another dialect of regular expressions: left to the schema's author to check.
+        return  # From another dialect of regular expressions; the author of the schema has to check it.
 
 
 def _multiple(validator: Any, step: float, value: Any, schema: Any) -> Iterator[ValidationError]:

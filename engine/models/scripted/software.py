@@ -12,7 +12,7 @@ FILLER = 'Simulated filler: the scripted model knows no solution to this goal.'
 STUCK = 'Tests of this project fail that the scripted model cannot mend.'
 FAILING = re.compile(r'^The tests fail:|^Final tests:\n.*?\b[1-9]\d* failed', re.M)
 HOPELESS = re.compile(rf'{re.escape(STUCK)}|\bafter \d+ fix cycles?: ')
-"""What a planner or a supervisor of plans is told where tests could not be mended."""
+"""Matches the prompts of planners and their supervisors after tests could not be repaired."""
 VERDICTS = ('PlanVerdict', 'CodeVerdict', 'StepVerdict', 'GoalVerdict', 'Verdict')
 MODULE = '''"""{filler}"""
 
@@ -36,7 +36,7 @@ def test_nothing_is_found_in_nothing():
 
 
 def files(topic: Topic, visit: int) -> dict[str, str]:
-    """A module about the topic's words and its test, by path; each visit writes its own."""
+    """Return a module about the topic's words and its test, by path; each visit writes its own."""
     name = f'simulated_{visit}'
     terms = tuple(dict.fromkeys(topic.term(index) for index in range(visit + 1)))
     return {
@@ -46,7 +46,7 @@ def files(topic: Topic, visit: int) -> dict[str, str]:
 
 
 def suggestions(topic: Topic, title: str, visit: int, asked: str) -> Mapping[str, Any]:
-    """Suggested values for a record with this title, by what was asked; {} for other records."""
+    """Return suggested values for a record with this title, based on the request; {} for other records."""
     if title == 'PlanDraft':
         about = STUCK if HOPELESS.search(asked) else f'It is about {topic.subject}.'
         return {'analysis': f'{FILLER} {about}', 'steps': _steps(topic)}

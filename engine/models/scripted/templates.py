@@ -106,7 +106,7 @@ def first_draft(topic: Topic, findings: Sequence[str], worked_out: str) -> str:
 def revision(
     topic: Topic, findings: Sequence[str], comments: Sequence[str], visit: int, worked_out: str
 ) -> str:
-    """A later answer: says what became of each comment, and compares in a table."""
+    """A later answer: replies to each comment, and compares the choices in a table."""
     answered = '\n'.join(
         f'| {_cell(comment)} | {_reply(topic, number)} |' for number, comment in enumerate(comments)
     )
@@ -143,7 +143,7 @@ def section(topic: Topic, title: str, filler: str) -> str:
 
 
 def contribution(topic: Topic, role: str, visit: int, worked_out: str, variety: int = 0) -> str:
-    """What any other role says; `variety` distinguishes agents with the same role."""
+    """A contribution of any other role; `variety` distinguishes agents with the same role."""
     who = role.replace('_', ' ') or 'colleague'
     names = set(role.lower().split('_'))
     points = _for(topic) if names & FOR else _against(topic) if names & AGAINST else _neutral(topic)

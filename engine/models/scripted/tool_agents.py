@@ -1,7 +1,7 @@
 """Filler for agents that choose their tools: real tool calls, and results marked as filler.
 
-What can be done without understanding the request is done: tests are run, a transcript is read, a change is
-listed. What cannot be done is said in the last reply, with the reason.
+These agents do everything that does not require understanding the request: they run tests, read a transcript
+or list a change. Their last reply states what they could not do, and why.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIGNAL = re.compile(r'with a line that says (\w+) and nothing else')
 SPOKEN = re.compile(r'^\[[^\]\n]+\] (?:[^:\n]{1,60}: )?(.{1,200}?)\s*$', re.M)
 """A line of a transcript that can be quoted."""
 TELLING = 20
-"""Characters of a line from which on it is quoted before others."""
+"""Minimum characters of a line for it to be quoted in preference to others."""
 PLACE = re.compile(r'^(?:File ")?([\w./-]+\.\w+)"?(?::|, line )(\d+)', re.M)
 EPISODE_TOOLS = (('transcript_processor',), ('chapter_markers', 'show_notes'), ('social_clips',))
 """What the podcast agent calls, reply by reply."""
@@ -31,7 +31,7 @@ ADDED = re.compile(r'^\+\+\+ (?:b/)?(.+)$', re.M)
 
 
 def act(request: ModelRequest, topic: Topic) -> Turn | None:
-    """The next reply of an agent that this module can play, or of a tool it called; None for others."""
+    """Return the next reply of an agent this module can play, or of a tool it called; None for others."""
     agent, _, tool = request.hints.role.partition('.')
     if tool:
         return _answer_tool(tool, request, topic)
@@ -40,7 +40,7 @@ def act(request: ModelRequest, topic: Topic) -> Turn | None:
 
 
 def add_signal(request: ModelRequest, text: str) -> str:
-    """A last reply with the signal that the prompt asks for, if it asks for one."""
+    """Append the signal that the prompt asks for, if any, to a last reply."""
     asked = ' '.join(' '.join(message.text for message in request.messages if message.role == 'user').split())
     signal = SIGNAL.search(asked)
     return f'{text.rstrip()}\n\n{signal[1]}' if signal else text
@@ -195,7 +195,7 @@ def _show_notes(topic: Topic, asked: str) -> dict[str, Any]:
 
 
 def _quotable_lines(topic: Topic, asked: str) -> list[str]:
-    """Lines of the transcript to quote: those that tell something, or else all that there are."""
+    """Return lines of the transcript to quote: the longer ones or, if there are none, all of them."""
     lines = list(dict.fromkeys(SPOKEN.findall(asked)))
     return [line for line in lines if len(line) >= TELLING] or lines or [topic.subject]
 
@@ -236,7 +236,7 @@ def _stop(reason: str) -> Turn:
 
 
 def _failure(tested: ToolResult) -> tuple[str, str, int]:
-    """The failing test in a report, and its file and line as far as they are named."""
+    """Return the failing test in a report, with its file and line if they are named."""
     _, _, rest = tested.text.partition('\n\n')
     named = rest.strip().partition('\n')[0].strip() if not tested.ok else ''
     place = PLACE.search(rest) if not tested.ok else None

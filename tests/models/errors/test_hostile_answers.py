@@ -191,7 +191,7 @@ async def test_what_could_fill_memory_is_not_decompressed(coding: str, record: b
     headers = {**STREAM, 'content-encoding': coding}
     found = await replay(body, headers=headers, request=make_request(carrier=carrier))
     assert_plain(found.error)
-    assert f'it answers compressed by {coding[:100]}, which was not asked for' in str(found.error)
+    assert f'its answer is compressed with {coding[:100]}, which was not requested' in str(found.error)
     found = await replay(body, status=429, headers={**headers, 'retry-after': '7'})
     assert_plain(found.error)
     assert found.error is not None and (found.error.kind, found.error.retry_after) == ('rate limit', 7)

@@ -85,7 +85,7 @@ async def test_the_first_answer_after_a_sign_in_may_not_be_compressed_twice(tmp_
     async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.answers_coded = 'gzip, gzip'
         problem = (await servers.sign_in('far', browse)).problem
-        assert problem == 'it answers compressed by gzip, gzip, which was not asked for'
+        assert problem == 'its answer is compressed with gzip, gzip, which was not requested'
 
 
 async def test_the_body_of_a_redirect_is_not_waited_for(tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ async def far() -> AsyncIterator[tuple[Far, McpServer]]:
         yield server, McpServer(name='odd', url=f'http://127.0.0.1:{port}/mcp', start=60, seconds=20)
 
 
-TWICE = 'it answers compressed by gzip, gzip, which was not asked for'
+TWICE = 'its answer is compressed with gzip, gzip, which was not requested'
 BREAKS = {
     'hangs up': 'whether the call was carried out is not known',
     'half of its JSON': 'whether the call was carried out is not known',

@@ -67,7 +67,7 @@ class Anthropic(ListsData):
         return _build_body(model, request, endpoint, anthropic_thinking(model, effort))
 
     def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
-        """Why a model does not take a reasoning effort, or ''."""
+        """Return why a model does not accept a reasoning effort, or ''."""
         return anthropic_problem(model, effort)
 
     def decoder(self, endpoint: Endpoint) -> AnthropicDecoder:
@@ -103,7 +103,7 @@ class AnthropicDecoder(Decoder):
         self._blocks: dict[Any, Block] = {}
         self._calls = 0
         self._counted: dict[str, Any] = {}
-        """As reported up to now: the numbers are cumulative."""
+        """Usage as reported so far; the numbers are cumulative."""
 
     def feed(self, event: str, data: str) -> list[ModelEvent]:
         """Process the next event."""
@@ -207,7 +207,7 @@ class AnthropicDecoder(Decoder):
                 text = json.dumps(block.data['input'], ensure_ascii=False)
                 yield ArgumentPiece(index=block.place, text=text)
         elif block.kind == 'thinking':
-            # Its text is already in the message, like the reasoning before it.
+            # Its text is already in the message, as the reasoning part before this one.
             signature = ''.join([as_word(block.data.get('signature')), *block.signature])
             signed = {'type': 'thinking', 'signature': signature}
             yield OpaquePiece(provider=self.provider, data=signed)
@@ -218,7 +218,7 @@ class AnthropicDecoder(Decoder):
 
 
 def parse_usage(counted: Mapping[str, Any]) -> Usage:
-    """Token usage as Messages counts it: cache reads and writes are not part of the input.
+    """Parse usage as Messages counts it: the input excludes cache reads and writes.
 
     If a message took several iterations (for example, a compaction first), the totals cover only the last
     kind, but all iterations are charged.
@@ -296,10 +296,10 @@ def _cache_control(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _mark_repeated(made: dict[str, Any], control: dict[str, str]) -> None:
-    """Mark where repeated beginnings end: after tools and instructions, and after the last two user turns.
+    """Mark the ends of repeated prefixes: after tools and instructions, and after the last two user turns.
 
-    Tools come before the instructions, so that one mark covers both. The mark before the last is where the
-    previous request ended: the provider looks only 20 blocks back for what it has cached.
+    Tools come before the instructions, so one mark covers both. The second-to-last user turn is where the
+    previous request ended; it is marked because the provider looks only 20 blocks back for a cached prefix.
     """
     if 'system' in made:
         made['system'] = [{'type': 'text', 'text': made['system'], 'cache_control': control}]
@@ -322,7 +322,7 @@ def _turns(messages: tuple[Message, ...], endpoint: Endpoint, sight: Sight) -> l
     turns: list[dict[str, Any]] = []
     for message in messages:
         blocks = list(_blocks(message, endpoint, sight)) if message.role != 'system' else []
-        while blocks and blocks[-1]['type'] in THINKING:  # The provider refuses a turn that ends with it.
+        while blocks and blocks[-1]['type'] in THINKING:  # The provider rejects a turn that ends with it.
             blocks.pop()
         role = 'assistant' if message.role == 'assistant' else 'user'
         if blocks and turns and turns[-1]['role'] == role:

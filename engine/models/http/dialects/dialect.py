@@ -78,15 +78,15 @@ class Decoder(ABC):
     def __init__(self, provider: str) -> None:
         self.provider = provider
         self.finish = ''
-        """The provider's word for why it stopped."""
+        """The provider's finish reason."""
         self.begun = False
-        """Whether anything of an answer has come."""
+        """Whether any part of an answer has arrived."""
         self.ended = False
-        """Whether the end mark has come: nothing follows."""
+        """Whether the end marker has arrived, after which nothing follows."""
         self.failure: ModelError | None = None
-        """The error that the provider has told of; its usage may still follow."""
+        """The error reported by the provider; usage may still follow."""
         self.usage: Usage | None = None
-        """What the provider has reported up to now."""
+        """The usage reported so far."""
 
     @abstractmethod
     def feed(self, event: str, data: str) -> list[ModelEvent]:
@@ -94,7 +94,7 @@ class Decoder(ABC):
 
     @abstractmethod
     def close(self) -> list[ModelEvent]:
-        """The final events of a complete answer. Raises `ModelError` if it reported a failure."""
+        """Return the final events of a complete answer. Raises `ModelError` if it reported a failure."""
 
     def refuse_others(self, payload: Mapping[str, Any]) -> None:
         """Raise `ModelError` if an event is of another dialect."""
@@ -107,11 +107,11 @@ class Decoder(ABC):
 
     @property
     def complete(self) -> bool:
-        """Whether the answer is complete: a finish reason, the end mark or an error has arrived."""
+        """Whether the answer is complete: a finish reason, the end marker or an error has arrived."""
         return bool(self.finish) or self.ended or self.failure is not None
 
     def finish_with(self, word: str) -> None:
-        """Record the provider's finish reason; one that says less than an earlier one is ignored."""
+        """Record the provider's finish reason, unless an earlier one was more specific."""
         word = word[:MAX_SHOWN]
         if is_failure(word):
             self.finish = word
@@ -125,7 +125,7 @@ class Decoder(ABC):
             self.failure = error
 
     def make_end(self, *, calls: bool, cost: float | None = None) -> Completed:
-        """The event that ends the answer. Raises `ModelError` if the answer failed or is empty."""
+        """Return the event that ends the answer. Raises `ModelError` if the answer failed or is empty."""
         if self.failure is not None:
             raise self.failure
         if not self.begun:
@@ -153,17 +153,17 @@ class Dialect(Protocol):
         """The request as JSON values."""
 
     def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
-        """Why a model does not take a reasoning effort, or ''."""
+        """Return why a model does not accept a reasoning effort, or ''."""
 
     def listed_models(self, answer: Mapping[str, Any]) -> list[str] | None:
-        """The names in a list of models; None if it is none."""
+        """Return the names in a list of models; None if the answer is not one."""
 
     def decoder(self, endpoint: Endpoint) -> Decoder:
         """A decoder for the answer."""
 
 
 class ListsData:
-    """What the dialects share whose list of models is in `data`."""
+    """Base of the dialects that list their models in `data`."""
 
     models_path = '/models'
 
@@ -205,7 +205,7 @@ def parse_objects(data: str) -> list[dict[str, Any]]:
 
 
 MAX_LEVELS = 100
-"""What is nested deeper cannot be journaled."""
+"""Maximum depth of nesting; deeper values cannot be journaled."""
 
 
 def _is_too_deep(value: Any, data: str) -> bool:
@@ -227,7 +227,7 @@ def _is_too_deep(value: Any, data: str) -> bool:
 def unreadable_error(data: str) -> ModelError:
     """The error for data that does not follow the dialect."""
     shown = clip(data, MAX_SHOWN)
-    return ModelError(f'it sent what cannot be read: {shown!r}', kind='bad response', retryable=True)
+    return ModelError(f'it sent data that cannot be read: {shown!r}', kind='bad response', retryable=True)
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
@@ -241,29 +241,29 @@ def as_list(value: Any) -> Sequence[Any]:
 
 
 def as_word(value: Any) -> str:
-    """A name, an id or a reason; '' if it is neither text nor a whole number."""
+    """Return a name, an id or a reason as text; '' if it is neither text nor an integer."""
     if isinstance(value, str):
         return value.encode('utf-8', 'replace').decode()  # Without lone surrogates.
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ''
 
 
 def item_index(value: Any) -> int | str | None:
-    """The index of an item or a content block, as a key."""
+    """Return the index of an item or a content block as a dictionary key."""
     return value if value is None or isinstance(value, int | str) else repr(value)
 
 
 MAX_CALLS = 1_000
-"""Maximum tool calls of one answer."""
+"""Maximum number of tool calls in one answer."""
 
 
 def refuse_many(calls: int) -> None:
-    """Raise `ModelError` if an answer that has so many calls may have no other."""
+    """Raise `ModelError` if an answer with this many calls may not have another."""
     if calls >= MAX_CALLS:
         raise ModelError(f'it called more than {MAX_CALLS:,} tools in one answer', kind='bad response')
 
 
 MAX_TOKENS = 10**9
-"""A larger count is nonsense; larger still, it fits no database."""
+"""Maximum plausible token count; much larger ones would not even fit in the database."""
 
 
 def token_count(value: Any) -> int:
@@ -273,16 +273,17 @@ def token_count(value: Any) -> int:
 
 
 def count_input(read: Any, cached: int) -> int:
-    """The tokens of the input, those from the cache among them.
+    """Return the input tokens, including those from the cache.
 
-    More of these than of all means that a proxy counts them apart; the rest would cost less than nothing.
+    If more tokens are cached than read in all, a proxy counts them separately; without adding them, the cost
+    of the rest would be negative.
     """
     found = token_count(read)
     return found + cached if cached > found else found
 
 
 def amount(value: Any) -> float | None:
-    """A non-negative number; None for anything else."""
+    """Parse a non-negative number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -132,7 +132,7 @@ def error_of_payload(
 
 
 def _google_error_names(error: Mapping[str, Any]) -> list[str]:
-    """The names that Google gives an error: the reason, which is in the details, and the status."""
+    """Return Google's names for an error: the reasons in its details, and its status."""
     details = error.get('details')
     reasons = [as_mapping(detail).get('reason') for detail in details] if isinstance(details, list) else []
     found = [*reasons, error.get('status')]
@@ -187,7 +187,7 @@ def _message(inner: Any, error: Mapping[str, Any], payload: Mapping[str, Any]) -
     message = (
         found if isinstance(found, str) else json.dumps(found, separators=(',', ':'), ensure_ascii=False)
     )
-    raw = as_mapping(error.get('metadata')).get('raw')  # Set by a proxy: what the upstream provider said.
+    raw = as_mapping(error.get('metadata')).get('raw')  # Set by a proxy: the upstream provider's message.
     return as_word(f'{message}: {raw}' if isinstance(raw, str) and raw else message)[:MAX_MESSAGE]
 
 

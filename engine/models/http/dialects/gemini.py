@@ -41,13 +41,13 @@ from engine.records import Usage
 from engine.records.message import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
 
 CHECKS_SIGNATURES = re.compile(r'gemini-([3-9]|\d\d)')
-"""Models that reject calls without a signature, and take images inside a tool's result."""
+"""Models that reject calls without a signature, and accept images inside a tool's result."""
 UNSIGNED = 'skip_thought_signature_validator'
-"""Google's word in place of the signature of a call that another model made."""
+"""Google's placeholder for the signature of a call that another model made."""
 UNTAKEN_IMAGES = frozenset({'image/gif'})
 MODES = {'auto': 'AUTO', 'none': 'NONE', 'required': 'ANY'}
 SERVER_SIDE = ('executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse')
-"""Parts of tools that Google runs itself; they go back as they came."""
+"""Parts of tools that Google runs itself; they are sent back unchanged."""
 
 
 class Gemini:
@@ -70,11 +70,11 @@ class Gemini:
         return _build_body(model, request, endpoint, effort)
 
     def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
-        """Why a model does not take a reasoning effort, or ''."""
+        """Return why a model does not accept a reasoning effort, or ''."""
         return google_problem(model, effort, endpoint)
 
     def listed_models(self, answer: Mapping[str, Any]) -> list[str] | None:
-        """Those of the models that generate text."""
+        """Return the names of the models that generate text."""
         models = answer.get('models')
         if not isinstance(models, list):
             return None
@@ -100,7 +100,7 @@ class GeminiDecoder(Decoder):
         self._calls = 0
         self._held = {'text': '', 'thought': ''}
         self._counted: dict[str, Any] = {}
-        """As reported up to now: the numbers are cumulative."""
+        """Usage as reported so far; the numbers are cumulative."""
 
     def feed(self, event: str, data: str) -> list[ModelEvent]:
         """Process the next event."""
@@ -111,7 +111,7 @@ class GeminiDecoder(Decoder):
         return list(self._events(payload))
 
     def close(self) -> list[ModelEvent]:
-        """The end."""
+        """End the answer."""
         return [self.make_end(calls=bool(self._calls))]
 
     def _events(self, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
@@ -134,8 +134,8 @@ class GeminiDecoder(Decoder):
         if word and word != 'FINISH_REASON_UNSPECIFIED':
             self.finish_with(word)
             if self.failure is not None and self.failure.code == word and isinstance(message, str):
-                told = f'it broke off: {word}: {as_word(message)[:MAX_REASON]}'
-                self.fail(ModelError(told, kind='server', retryable=True, code=word))
+                problem = f'it broke off: {word}: {as_word(message)[:MAX_REASON]}'
+                self.fail(ModelError(problem, kind='server', retryable=True, code=word))
 
     def _count(self, reported: Mapping[str, Any]) -> Iterator[ModelEvent]:
         self._counted |= {name: value for name, value in reported.items() if value is not None}
@@ -144,7 +144,7 @@ class GeminiDecoder(Decoder):
             yield UsageReport(usage=self.usage)
 
     def _part(self, part: Mapping[str, Any]) -> Iterator[ModelEvent]:
-        """What a part says, and after it what goes back with it."""
+        """Yield the content of a part, then the opaque data to send back with it."""
         back: dict[str, Any] = {}
         thinks = part.get('thought') is True
         call, text = part.get('functionCall'), part.get('text')
@@ -187,7 +187,7 @@ MAX_REASON = 500
 
 
 def parse_usage(counted: Mapping[str, Any]) -> Usage:
-    """Token usage as Google counts it: cached tokens are part of the prompt, thoughts not of the answer."""
+    """Parse usage as Google counts it: the prompt includes cached tokens, the answer excludes thoughts."""
     thoughts = token_count(counted.get('thoughtsTokenCount'))
     prompt, tools = counted.get('promptTokenCount'), counted.get('toolUsePromptTokenCount')
     cached = token_count(counted.get('cachedContentTokenCount'))
@@ -238,7 +238,7 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
 def _contents(
     messages: tuple[Message, ...], model: str, endpoint: Endpoint, sight: Sight
 ) -> list[dict[str, Any]]:
-    """Messages as turns; the results of tools are a turn of the user's that holds nothing else."""
+    """Convert messages to turns; tool results become user turns that hold nothing else."""
     idents: dict[str, str] = {}
     turns: list[dict[str, Any]] = []
     kinds: list[str] = []
@@ -262,7 +262,7 @@ def _contents(
 def _reply_parts(
     message: Message, model: str, endpoint: Endpoint, idents: dict[str, str]
 ) -> list[dict[str, Any]]:
-    """A reply as parts, each with what goes back with it. Notes the provider's ids of its calls."""
+    """Convert a reply to parts with their opaque data; adds the provider's ids of its calls to `idents`."""
     made: list[dict[str, Any]] = []
     before: Text | Reasoning | ToolCall | None = None
     for part in message.parts:
@@ -287,7 +287,7 @@ def _take_back(
     made: list[dict[str, Any]],
     idents: dict[str, str],
 ) -> None:
-    """Send opaque data back to where it came from."""
+    """Attach opaque data to the part it came with."""
     signed = {'thoughtSignature': data['signature']} if 'signature' in data else {}
     match data.get('of'), before:
         case 'call', ToolCall(id=ours):
@@ -307,7 +307,7 @@ def _take_back(
 def _results(
     message: Message, model: str, sight: Sight, idents: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """The results of tools, with their images inside, or after all of them for older models."""
+    """Yield tool results with their images inside or, for older models, after all results."""
     images, later = sight.results(message), []
     for part in message.parts:
         if not isinstance(part, ToolResult):

@@ -48,11 +48,11 @@ from engine.records import Usage
 from engine.records.message import Message, Opaque, Reasoning, ToolCall, ToolResult
 
 WANTED_BACK = 'reasoning_content'
-"""Providers that use this field name expect reasoning back with the calls it led to."""
+"""Providers that use this field name expect the reasoning back with the calls that followed it."""
 
 
 ANTHROPIC_MODEL = re.compile(r'(^|/)claude-|^anthropic/')
-"""Models that cache only what they are asked to cache, also behind a proxy such as OpenRouter."""
+"""Models that cache only what they are asked to cache, even behind a proxy such as OpenRouter."""
 
 
 def bearer_headers(endpoint: Endpoint) -> dict[str, str]:
@@ -78,7 +78,7 @@ class OpenAI(ListsData):
     def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
         """The request as JSON values."""
         effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
-        # OpenRouter passes on to providers that force no tool beside thinking.
+        # OpenRouter routes to providers that cannot force a tool while thinking.
         thinks = effort not in ('', 'none') and endpoint.reasoning == 'object'
         made = _build_body(model, request, endpoint, thinks=thinks) | openai_fields(effort, endpoint)
         if endpoint.cache != 'off' and ANTHROPIC_MODEL.search(model):
@@ -86,7 +86,7 @@ class OpenAI(ListsData):
         return made | dict(endpoint.body)
 
     def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
-        """Why a model does not take a reasoning effort, or ''."""
+        """Return why a model does not accept a reasoning effort, or ''."""
         return openai_problem(model, effort, endpoint)
 
     def decoder(self, endpoint: Endpoint) -> OpenAIDecoder:
@@ -106,7 +106,7 @@ class OpenAIDecoder(Decoder):
         self._calls = ToolCallAssembler(provider)
         self._details = ReasoningDetails()
         self._field = ''
-        """What the provider calls its reasoning."""
+        """The field in which the provider sends reasoning."""
         self._held = {'text': '', 'reasoning': ''}
         self._cost: float | None = None
 
@@ -127,7 +127,7 @@ class OpenAIDecoder(Decoder):
         return list(self._events(chunk, inner))
 
     def close(self) -> list[ModelEvent]:
-        """What goes back to the provider with the next request, then the end."""
+        """Return the data to send back with the next request, then the end."""
         end = self.make_end(calls=bool(self._calls), cost=self._cost)
         self._calls.close()
         if self._refused:
@@ -223,18 +223,18 @@ def parse_cost(reported: Mapping[str, Any]) -> float | None:
 
 
 MAX_DOLLARS = 100_000
-"""A larger price of one call is nonsense."""
+"""Maximum plausible cost of one call."""
 
 
 def parse_usage(reported: dict[str, Any]) -> Usage:
-    """Token usage as Chat Completions counts it: cached and reasoning tokens are included in the others."""
+    """Parse usage as Chat Completions counts it: input includes cached, output includes reasoning tokens."""
     asked, output = (
         as_mapping(reported.get('prompt_tokens_details')),
         as_mapping(reported.get('completion_tokens_details')),
     )
     cached = token_count(asked.get('cached_tokens') or reported.get('prompt_cache_hit_tokens'))
     read, written = token_count(reported.get('prompt_tokens')), token_count(reported.get('completion_tokens'))
-    # OpenRouter and LiteLLM count writes to the cache, which cost more, within the input.
+    # OpenRouter and LiteLLM include cache writes, which cost more, in the input.
     kept = token_count(asked.get('cache_write_tokens') or reported.get('cache_creation_input_tokens'))
     reasoning = token_count(output.get('reasoning_tokens'))
     # xAI and Google count reasoning in the total only.
@@ -317,7 +317,7 @@ def _messages(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[di
 def _image_messages(
     results: list[ToolResult], images: Mapping[str, list[tuple[str, str]]]
 ) -> Iterator[dict[str, Any]]:
-    """The images of tools as a message of the user's: messages of tools hold text only."""
+    """Yield the images of tool results as content of a user message: tool messages hold only text."""
     for result in results:
         if found := images.get(result.id):
             yield {'type': 'text', 'text': f'What {result.name} has returned as an image:'}
@@ -326,14 +326,14 @@ def _image_messages(
 
 
 def _restore_opaque(part: Opaque, message: Message, made: dict[str, Any]) -> None:
-    """Send opaque data back to the provider it came from."""
+    """Restore opaque data in a message to the provider it came from."""
     data = dict(part.data)
     if 'reasoning_field' in data:
         thoughts = [item.text for item in message.parts if isinstance(item, Reasoning)]
         made[data['reasoning_field']] = ''.join(thoughts)
     elif 'call' in data and data['call'] < len(made.get('tool_calls', ())):
         made['tool_calls'][data['call']]['extra_content'] = data['extra_content']
-    elif 'reasoning_details' in data and (made['content'] or message.calls):  # Anthropic refuses it alone.
+    elif 'reasoning_details' in data and (made['content'] or message.calls):  # Anthropic rejects it alone.
         made['reasoning_details'] = data['reasoning_details']
 
 

@@ -1,4 +1,4 @@
-"""Reasoning effort in each dialect: what a model takes, and how it is asked for."""
+"""Reasoning effort in each dialect: what a model accepts, and how to ask for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.models.http.endpoint import Endpoint
 from engine.models.protocol import ModelRequest
 
 NO_REASONING = re.compile(r'(^|/)(gpt-[34]|chatgpt-|gpt-5-chat|o1-mini|o1-preview)')
-"""OpenAI's models that take no effort."""
+"""OpenAI's models that accept no effort."""
 OPENAI_LEVELS = (
     (re.compile(r'(^|/)gpt-5-pro'), ('high',)),
     (re.compile(r'(^|/)gpt-5(-|$)'), ('minimal', 'low', 'medium', 'high')),
@@ -22,28 +22,28 @@ OPENAI_LEVELS = (
     (re.compile(r'(^|/)gpt-5\.1'), ('none', 'low', 'medium', 'high')),
     (re.compile(r'(^|/)o[134](-|$)'), ('low', 'medium', 'high')),
 )
-"""What older models take; of others, the provider itself says it."""
+"""Levels of older models; for other models the provider itself reports a wrong level."""
 GOOGLE_LEVELS = ('none', 'minimal', 'low', 'medium', 'high')
 
 
 def level_problem(effort: str, levels: tuple[str, ...], *, tokens: bool = False) -> str:
-    """Why a model does not take an effort, or ''.
+    """Return why a model does not accept an effort, or ''.
 
     Args:
-        effort: what is asked for.
-        levels: the levels it takes.
-        tokens: whether it takes a number of tokens as well.
+        effort: the requested effort.
+        levels: the levels it accepts.
+        tokens: whether it also accepts a number of tokens.
     """
     if effort in levels or (tokens and thinking_tokens(effort) is not None):
         return ''
-    return f'it takes {", ".join(levels)}{" or a number of tokens" if tokens else ""}, not {effort!r}'
+    return f'it accepts {", ".join(levels)}{" or a number of tokens" if tokens else ""}, not {effort!r}'
 
 
-NO_EFFORT = 'its endpoint takes no reasoning effort (`reasoning = "off"`)'
+NO_EFFORT = 'its endpoint accepts no reasoning effort (`reasoning = "off"`)'
 
 
 def openai_problem(model: str, effort: str, endpoint: Endpoint) -> str:
-    """Why a model behind the OpenAI dialects does not take an effort, or ''."""
+    """Return why a model behind the OpenAI dialects does not accept an effort, or ''."""
     match endpoint.reasoning:
         case 'off':
             return NO_EFFORT
@@ -52,15 +52,15 @@ def openai_problem(model: str, effort: str, endpoint: Endpoint) -> str:
         case 'google':
             return level_problem(effort, GOOGLE_LEVELS, tokens=True)
     if NO_REASONING.search(model):
-        return 'it does not reason, and takes no effort'
+        return 'it does not reason, and accepts no effort'
     for name, levels in OPENAI_LEVELS:
         if name.search(model):
             return level_problem(effort, levels)
-    return 'it takes a level, not a number of tokens' if thinking_tokens(effort) is not None else ''
+    return 'it accepts a level, not a number of tokens' if thinking_tokens(effort) is not None else ''
 
 
 def openai_fields(effort: str, endpoint: Endpoint) -> dict[str, Any]:
-    """The fields of a chat completion that ask for an effort; none for ''."""
+    """Return the fields of a chat completion that ask for an effort; none for ''."""
     tokens = thinking_tokens(effort)
     if not effort:
         return {}
@@ -73,7 +73,7 @@ def openai_fields(effort: str, endpoint: Endpoint) -> dict[str, Any]:
 
 
 def responses_reasoning(effort: str) -> dict[str, Any]:
-    """The `reasoning` of a Responses request; empty for ''."""
+    """Return the `reasoning` field of a Responses request; empty for ''."""
     tokens = thinking_tokens(effort)
     if not effort:
         return {}
@@ -84,11 +84,11 @@ NO_THINKING = re.compile(r'claude-(2|instant|3(?!-7))')
 ADAPTIVE = re.compile(r'((opus|sonnet)-4-[6-9]|(opus|sonnet|haiku|fable|mythos)-[5-9]|mythos)(?!\d)')
 """Models that decide themselves when to think, guided by an effort."""
 ADAPTIVE_ONLY = re.compile(r'(opus-4-[7-9]|(opus|sonnet|haiku|fable|mythos)-[5-9]|mythos)(?!\d)')
-"""Those of them that take no number of tokens."""
+"""Adaptive models that do not accept a number of tokens."""
 ALWAYS_THINKS = re.compile(r'fable|mythos|opus-5-5')
 LEVEL_BESIDE_BUDGET = re.compile(r'opus-4-5(?!\d)')
 BUDGETS = {'minimal': 1_024, 'low': 2_048, 'medium': 8_192, 'high': 16_384}
-"""Thinking tokens by level, for models that take only a number."""
+"""Thinking tokens by level, for models that accept only a number."""
 ROOM = 32_000
 """The reply limit, in tokens, of an adaptive model that thinks: the limit includes its thinking."""
 
@@ -112,11 +112,11 @@ class Thinking:
 
 
 def anthropic_problem(model: str, effort: str) -> str:
-    """Why a model behind the Anthropic dialect does not take an effort, or ''."""
+    """Return why a model behind the Anthropic dialect does not accept an effort, or ''."""
     if effort == 'none':
         return 'it always thinks' if ALWAYS_THINKS.search(model) else ''
     if NO_THINKING.search(model):
-        return 'it does not think, and takes no effort'
+        return 'it does not think, and accepts no effort'
     if ADAPTIVE.search(model):
         only = ADAPTIVE_ONLY.search(model) is not None
         levels = ('none', 'low', 'medium', 'high', *(['xhigh'] if only else []), 'max')
@@ -127,14 +127,14 @@ def anthropic_problem(model: str, effort: str) -> str:
 
 
 def anthropic_thinking(model: str, effort: str) -> Thinking:
-    """What a Messages request says for an effort that the model takes; nothing for ''."""
+    """Return how a Messages request asks for an effort that the model accepts; empty for ''."""
     tokens = thinking_tokens(effort)
     if not effort or (effort == 'none' and NO_THINKING.search(model)):
         return Thinking()
     if effort == 'none':
         return Thinking(thinking={'type': 'disabled'})
     if tokens is None and ADAPTIVE.search(model):
-        # Without `display`, newer models leave out what they think.
+        # Without `display`, newer models omit their thinking.
         shown = {'type': 'adaptive', 'display': 'summarized'}
         return Thinking(thinking=shown, effort=effort, room=ROOM)
     budget = BUDGETS[effort] if tokens is None else tokens
@@ -150,26 +150,26 @@ GEMINI_LEVELS = (
     (re.compile(r'gemini-3\.1-pro'), ('low', 'medium', 'high')),
     (re.compile(r'gemini-3-flash'), ('minimal', 'low', 'medium', 'high')),
 )
-"""What these models take; of newer ones, the provider itself says it."""
+"""Levels of these models; for newer ones the provider itself reports a wrong level."""
 GEMINI_BY_BUDGET = re.compile(r'gemini-2\.5-(pro|flash)?')
-"""Models that take only a number of tokens."""
+"""Models that accept only a number of tokens."""
 GEMINI_PLAIN = re.compile(r'gemini-(1|2\.0)|gemma')
 """Google's models that do not think."""
 MAX_BUDGET = {'pro': 32_768}
 FLASH_BUDGET = 24_576
-"""The largest number of thinking tokens of other models."""
+"""Maximum number of thinking tokens of other models."""
 
 
 def google_problem(model: str, effort: str, endpoint: Endpoint) -> str:
-    """Why a model behind Google's own dialect does not take an effort, or ''."""
+    """Return why a model behind Google's own dialect does not accept an effort, or ''."""
     if endpoint.reasoning == 'off':
         return NO_EFFORT
     if GEMINI_PLAIN.search(model):
-        return '' if effort == 'none' else 'it does not think, and takes no effort'
+        return '' if effort == 'none' else 'it does not think, and accepts no effort'
     if found := GEMINI_BY_BUDGET.search(model):
         most, tokens = MAX_BUDGET.get(found[1], FLASH_BUDGET), thinking_tokens(effort)
         if tokens is not None and tokens > most:
-            return f'it takes at most {most:,} tokens, not {tokens:,}'
+            return f'it accepts at most {most:,} tokens, not {tokens:,}'
         off = () if found[1] == 'pro' else ('none',)
         return level_problem(effort, (*off, *BUDGETS), tokens=True)
     for name, levels in GEMINI_LEVELS:
@@ -179,7 +179,7 @@ def google_problem(model: str, effort: str, endpoint: Endpoint) -> str:
 
 
 def google_thinking(model: str, effort: str) -> Thinking:
-    """What a request in Google's own dialect says for an effort that the model takes; nothing for ''."""
+    """Return how a request in Google's own dialect asks for an effort the model accepts; empty for ''."""
     tokens = thinking_tokens(effort)
     if not effort or (effort == 'none' and GEMINI_PLAIN.search(model)):
         return Thinking()
@@ -192,10 +192,10 @@ def google_thinking(model: str, effort: str) -> Thinking:
 
 
 def chosen_effort(request: ModelRequest, endpoint: Endpoint, problem_of: Callable[[str], str]) -> str:
-    """The effort of a call: that of the request, else the endpoint's own where the model takes it.
+    """Return the effort of a call: the request's, or else the endpoint's own if the model accepts it.
 
     Raises:
-        ModelError: the model does not take the one that was asked for.
+        ModelError: the model does not accept the requested effort.
     """
     if request.effort:
         if problem := problem_of(request.effort):

@@ -61,7 +61,7 @@ SPOKEN: dict[str, Kind] = {
     'reasoning_summary_text.delta': 'reasoning',
     'reasoning_text.delta': 'reasoning',
 }
-"""Events with a piece of text, and the item it belongs to."""
+"""Events with a piece of text, and the kind of item it belongs to."""
 
 
 class Responses(ListsData):
@@ -81,7 +81,7 @@ class Responses(ListsData):
         return _build_body(model, request, endpoint, effort)
 
     def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
-        """Why a model does not take a reasoning effort, or ''."""
+        """Return why a model does not accept a reasoning effort, or ''."""
         return openai_problem(model, effort, endpoint)
 
     def decoder(self, endpoint: Endpoint) -> ResponsesDecoder:
@@ -97,7 +97,7 @@ class OutputItem:
     place: int = -1
     """Index among the calls, if it is one."""
     begun: bool = False
-    """Whether any of its text or arguments has come."""
+    """Whether any of its text or arguments has arrived."""
     held: str = ''
 
 
@@ -106,7 +106,7 @@ class ResponsesDecoder(Decoder):
 
     Args:
         provider: the provider that opaque data goes back to.
-        store: whether the provider keeps the response, so that the next request can continue it by its id.
+        store: whether the provider stores the response, so that the next request can continue it by its id.
     """
 
     dialect = 'responses'
@@ -134,7 +134,7 @@ class ResponsesDecoder(Decoder):
         return list(self._events(kind, payload))
 
     def close(self) -> list[ModelEvent]:
-        """What goes back to the provider with the next request, then the end."""
+        """Return the data to send back with the next request, then the end."""
         end = self.make_end(calls=bool(self._calls))
         if self._refused:
             end = replace(end, reason='filter')
@@ -202,7 +202,7 @@ class ResponsesDecoder(Decoder):
             yield ArgumentPiece(index=item.place, text=text)
 
     def _close(self, index: Any, item: Mapping[str, Any]) -> Iterator[ModelEvent]:
-        """Take what a finished item says and its pieces have not, and what goes back to the provider."""
+        """Yield the content of a finished item, if none came in pieces, and the data to send back."""
         yield from self._open(index, item)
         kind, content = item.get('type'), [as_mapping(part) for part in as_list(item.get('content'))]
         self._refused = self._refused or any(part.get('type') == 'refusal' for part in content)
@@ -218,7 +218,7 @@ class ResponsesDecoder(Decoder):
     def _finish_item(
         self, index: Any, item: Mapping[str, Any], content: list[Mapping[str, Any]]
     ) -> Iterator[ModelEvent]:
-        """What an item says that has come in one piece."""
+        """Yield the content of an item that arrived whole."""
         match item.get('type'):
             case 'message':
                 for part in content:
@@ -232,7 +232,7 @@ class ResponsesDecoder(Decoder):
 
     def _end(self, response: Mapping[str, Any], status: str) -> Iterator[ModelEvent]:
         self.ended = True
-        if not self._items:  # Nothing has come in pieces.
+        if not self._items:  # The answer arrived whole.
             for index, item in enumerate(as_list(response.get('output'))):
                 yield from self._close(index, as_mapping(item))
         if self._items:
@@ -247,7 +247,7 @@ class ResponsesDecoder(Decoder):
 
 
 def _item_key(payload: Mapping[str, Any]) -> int | str | None:
-    """What tells the item of an event from others: its index or, where servers leave that out, its id."""
+    """Return the key of an event's item: its index or, if the server omits that, its id."""
     index = payload.get('output_index')
     if index is None:
         index = payload.get('item_id') or as_mapping(payload.get('item')).get('id')
@@ -255,12 +255,12 @@ def _item_key(payload: Mapping[str, Any]) -> int | str | None:
 
 
 def _without_ids(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item as the provider takes it back where it has not stored it."""
+    """Return an item as the provider accepts it back if it has not stored it."""
     return {name: value for name, value in item.items() if name not in ('id', 'status') and value is not None}
 
 
 def parse_usage(reported: Mapping[str, Any]) -> Usage:
-    """Token usage as Responses counts it: cached and reasoning tokens are included in the others."""
+    """Parse usage as Responses counts it: input includes cached, output includes reasoning tokens."""
     asked, output = (as_mapping(reported.get(f'{name}_tokens_details')) for name in ('input', 'output'))
     cached = token_count(asked.get('cached_tokens'))
     return Usage(
@@ -322,12 +322,12 @@ def _tool(tool: ToolSpec, endpoint: Endpoint) -> dict[str, Any]:
         'name': tool.name,
         'description': tool.description,
         'parameters': exact or dict(tool.schema),
-        'strict': bool(exact),  # The default is true, which not every schema fits.
+        'strict': bool(exact),  # The default is true, which not every schema satisfies.
     }
 
 
 def _items(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[dict[str, Any]]:
-    """A message as input items, in the order of its parts: reasoning stands before what it led to."""
+    """Convert a message to input items in the order of its parts: reasoning precedes what it led to."""
     spoken: dict[str, Any] = {}
     images = sight.results(message)
     for part in message.parts:
@@ -366,5 +366,5 @@ def _output(result: ToolResult, images: Sequence[tuple[str, str]]) -> str | list
 
 
 def _returnable(item: Mapping[str, Any]) -> bool:
-    """Whether the provider can read it again: reasoning needs its encrypted or its plain content."""
+    """Whether an item can be sent back: reasoning needs its encrypted or its plain content."""
     return item.get('type') != 'reasoning' or bool(item.get('encrypted_content') or item.get('content'))

@@ -1,4 +1,4 @@
-"""Parses how long a provider asks to wait, in any of the ways they say so."""
+"""Parses how long a provider asks to wait, in any of the forms that providers use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EPOCH, EPOCH_MS = 1e9, 1e12
 
 
 def retry_delay(headers: Mapping[str, str], error: Mapping[str, Any], message: str) -> float | None:
-    """Seconds to wait, or None if the provider does not say.
+    """Return the seconds to wait, or None if the provider does not say.
 
     Args:
         headers: the response's headers.
@@ -100,7 +100,7 @@ def _until(text: str, headers: Mapping[str, str]) -> float | None:
 
 
 def _now(headers: Mapping[str, str]) -> datetime:
-    """The time by the provider's clock, if it sends it."""
+    """Return the time by the provider's clock if it sends it, otherwise by ours."""
     try:
         return parsedate_to_datetime(headers['date'])
     except (KeyError, ValueError, TypeError, OverflowError):

@@ -38,18 +38,18 @@ UNKNOWN_TO_STRICT = frozenset(
     | {'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'pattern', 'format', 'minProperties'}
     | {'maxProperties', 'discriminator'}
 )
-"""Keywords that some strict provider rejects; the agent still validates the answer against them all."""
+"""Keywords that some strict providers reject; the agent still validates the answer against all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPlan:
-    """A request whose schema is translated into what the endpoint supports."""
+    """A request with its schema translated into a form that the endpoint supports."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...]
     choice: str
     schema: dict[str, Any] | None = None
-    """For the endpoint's own schema parameter; None if it uses another way."""
+    """For the endpoint's own schema parameter; None if the schema is sent in another way."""
     strict: bool = True
 
 
@@ -69,7 +69,7 @@ TAKES_SCHEMA = re.compile(
 
 
 def plan_answer(request: ModelRequest, endpoint: Endpoint, model: str, *, thinks: bool = False) -> AnswerPlan:
-    """Choose how to ask for a structured answer; `thinks` says whether thinking has been asked for."""
+    """Choose how to ask for a structured answer; `thinks` means that the request asks for thinking."""
     thinks = thinks or as_mapping(endpoint.body.get('thinking')).get('type', 'disabled') != 'disabled'
     # A tool cannot be forced with thinking enabled.
     wished = 'auto' if thinks and request.choice != 'none' else request.choice
@@ -107,7 +107,7 @@ class AnswerUnwrapper:
         self._others = False
 
     def turn(self, event: ModelEvent) -> ModelEvent | None:
-        """The event as if the answer had been plain text."""
+        """Return the event as if the answer were plain text; None to drop it."""
         match event:
             case CallStarted(index=index, name=name):
                 if name == ANSWER:
@@ -122,7 +122,7 @@ class AnswerUnwrapper:
 
 
 def strict_schema(schema: Mapping[str, Any], bounds: Bounds = 'none') -> dict[str, Any] | None:
-    """The schema with all properties required and no others; None if it is meant to allow others."""
+    """Return the schema with all properties required and no others; None if it must allow others."""
     try:
         made = _strict(dict(schema), UNKNOWN_TO_STRICT - HELD[bounds])
     except _NotStrict:
@@ -131,7 +131,7 @@ def strict_schema(schema: Mapping[str, Any], bounds: Bounds = 'none') -> dict[st
 
 
 def strict_tool_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A tool's schema as `strict_schema` makes it; optional arguments become nullable."""
+    """Return a tool's schema as from `strict_schema`, with optional arguments made nullable."""
     required = schema.get('required', ())
     properties = {
         name: field
@@ -151,7 +151,7 @@ def _description(field: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decode_arguments(text: str) -> dict[str, Any]:
-    """Parse a call's arguments into the object providers require, even if the model wrote none."""
+    """Parse a call's arguments into the object providers require, even if the model wrote something else."""
     try:
         value = json.loads(text or '{}')
     except (ValueError, RecursionError):

@@ -36,9 +36,9 @@ class PartialCall:
     """How many argument pieces `full` has scanned; the fields below are its state after them."""
     depth: int = 0
     opened: bool = False
-    """Whether anything that has to be closed has begun."""
+    """Whether any bracket has been opened."""
     spoiled: bool = False
-    """Whether it was closed and no object, which nothing added to it can change."""
+    """Whether the brackets closed around something other than an object; more pieces cannot repair it."""
     inside: bool = False
     """Whether the scan is inside a string."""
     split: str = ''
@@ -48,7 +48,8 @@ class PartialCall:
     def full(self) -> bool:
         """Whether the arguments are a complete object, to which nothing can be added.
 
-        Called for each fragment if names repeat, so pieces are scanned once, and parsed once it is complete.
+        Called for each fragment if names repeat, so each piece is scanned once, and the whole is parsed only
+        when all brackets are closed.
         """
         for piece in self.arguments[self.scanned :]:
             text = self.split + piece
@@ -84,7 +85,7 @@ class ToolCallAssembler:
         return any(slot.name for slot in self._slots)
 
     def close(self) -> None:
-        """Raise `ModelError` if a call has arguments and no name: it cannot be made."""
+        """Raise `ModelError` if a call has arguments but no name: it cannot be made."""
         if any(slot.arguments and not slot.name for slot in self._slots):
             raise ModelError('it called a tool without its name', kind='bad response', retryable=True)
 
@@ -131,7 +132,7 @@ class ToolCallAssembler:
 
 
 def _begins(known: PartialCall, ident: str, name: str, text: str) -> bool:
-    """Whether a fragment starts a new call, judging by everything but its index, which is `known`'s."""
+    """Whether a fragment with the index of `known` starts a new call, judging by its other fields."""
     if not name or not known.name:
         return False
     other_id = bool(ident) and bool(known.id) and ident != known.id

@@ -1,4 +1,4 @@
-"""Images in requests: which models see, and the images of each tool call."""
+"""Images in requests: which models accept them, and the images of each tool call."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ SEES = re.compile(
     r'|-?vl(\b|:|-)|[a-z]vl(\b|:|-)|minicpm-v|glm-[45][\d.]*v|grok-[4-9]|kimi-k2\.[5-9]',
     re.I,
 )
-"""Matches the names of models that take images."""
+"""Matches the names of models that accept images."""
 
 
 def takes_images(model: str, endpoint: Endpoint) -> bool:
-    """Whether a model is sent images."""
+    """Whether to send images to a model."""
     return endpoint.images == 'always' or (endpoint.images == 'by model' and SEES.search(model) is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """The images that a model is sent."""
+    """The images to send to a model."""
 
     images: Mapping[str, str] = field(default_factory=dict)
     """In base64, by digest."""
 
     @classmethod
     def of(cls, request: ModelRequest, model: str, endpoint: Endpoint) -> Sight:
-        """Those of a request, if the model sees."""
+        """Return the images of a request if the model accepts them, otherwise none."""
         return cls(request.images if takes_images(model, endpoint) else {})
 
     def results(self, message: Message) -> dict[str, list[tuple[str, str]]]:
-        """Media type and base64 of the images of a message of results, by tool call."""
+        """Return media type and base64 of the images in a message of tool results, by call."""
         found: dict[str, list[tuple[str, str]]] = {}
         for part in message.parts:
             if isinstance(part, Image) and part.digest in self.images:
@@ -46,5 +46,5 @@ class Sight:
 
 
 def data_url(media_type: str, data: str) -> str:
-    """An image as the OpenAI dialects take it."""
+    """Return an image in the form that the OpenAI dialects accept."""
     return f'data:{media_type};base64,{data}'

@@ -1,1 +1,1 @@
-"""The scripted model as a coding agent: a program that speaks the Agent Client Protocol, with no key."""
+"""The scripted model as a coding agent: a keyless program that speaks the Agent Client Protocol."""

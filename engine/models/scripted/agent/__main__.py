@@ -8,14 +8,14 @@ from typing import Any
 
 
 def main() -> None:
-    """Serve one client until it closes its end."""
+    """Serve one client until it disconnects."""
     from acp import run_agent
 
     from engine.models.scripted.agent.server import ScriptedAgent
 
     options = argparse.ArgumentParser(description='The scripted model as a coding agent')
-    options.add_argument('--ask', default='', help='kinds of tool calls to ask about: execute,edit')
-    options.add_argument('--no-load', action='store_true', help='take up no session again')
+    options.add_argument('--ask', default='', help='kinds of tool calls that need permission: execute,edit')
+    options.add_argument('--no-load', action='store_true', help='do not resume sessions')
     given = options.parse_args()
     agent: Any = ScriptedAgent(asks=frozenset(filter(None, given.ask.split(','))), loads=not given.no_load)
     asyncio.run(run_agent(agent))

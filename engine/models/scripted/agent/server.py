@@ -43,7 +43,7 @@ class Session:
     hints: dict[str, Any] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     replies: int = 0
-    """Of this visit."""
+    """Number of replies in this visit."""
     told: Mapping[str, Any] | None = None
     """The schema of the answer, if one is asked for."""
     usage: Usage = field(default_factory=Usage)
@@ -51,11 +51,11 @@ class Session:
 
     @property
     def file(self) -> Path:
-        """Where it is kept for the next start."""
+        """The file in which it is saved for the next start."""
         return Path.home() / '.hemicycle-scripted' / f'{self.id}.json'
 
     def keep(self) -> None:
-        """Write it down."""
+        """Save it to its file."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         content = {
             'hints': self.hints,
@@ -68,11 +68,11 @@ class Session:
 
 
 class ScriptedAgent:
-    """A coding agent whose words and calls are the scripted model's.
+    """A coding agent whose text and calls come from the scripted model.
 
     Args:
-        asks: the kinds of tool calls that it asks about.
-        loads: whether it takes up sessions again.
+        asks: the kinds of tool calls for which it asks permission.
+        loads: whether it can resume sessions.
     """
 
     def __init__(self, *, asks: frozenset[str] = frozenset(), loads: bool = True) -> None:
@@ -82,11 +82,11 @@ class ScriptedAgent:
         self._client: Any = None
 
     def on_connect(self, conn: Any) -> None:
-        """Keep the connection."""
+        """Store the connection."""
         self._client = conn
 
     async def initialize(self, protocol_version: int, **more: Any) -> Any:
-        """Say which version it speaks, and what it can."""
+        """Report the protocol version and the agent's capabilities."""
         from acp import PROTOCOL_VERSION, schema
 
         return schema.InitializeResponse(
@@ -106,7 +106,7 @@ class ScriptedAgent:
         return schema.NewSessionResponse(session_id=session.id)
 
     async def load_session(self, cwd: str, session_id: str, **more: Any) -> Any:
-        """Take up a session, and repeat what was said in it."""
+        """Resume a session, and send its messages again."""
         from acp import RequestError, schema, update_agent_message_text, update_user_message_text
 
         session = Session(id=session_id, folder=Path(cwd))
@@ -124,7 +124,7 @@ class ScriptedAgent:
         return schema.LoadSessionResponse()
 
     async def cancel(self, session_id: str, **more: Any) -> None:
-        """Stop the turn that is under way."""
+        """Cancel the turn in progress."""
         session = self._sessions.get(session_id)
         if session and session.work:
             session.work.cancel()

@@ -135,7 +135,7 @@ class Toolbox:
 
 
 def _lead_with_counts(report: str) -> str:
-    """A report of pytest with its counts in front, what passed first: scenarios look for them there."""
+    """Put the counts at the front of a pytest report, passed ones first: scenarios look for them there."""
     last = re.findall(r'^(.*\bin [\d.]+)s(?: \(.*\))?$', report, re.MULTILINE)
     named = {what: count for count, what in re.findall(r'(\d+) (\w+)', last[-1])} if last else {}
     counts = [f'{named[what]} {what}' for what in ('passed', 'failed', 'errors', 'skipped') if what in named]
@@ -160,7 +160,7 @@ class AgentTool:
     needs: tuple[str, ...] = ()
 
     def spec(self, name: str) -> ToolSpec:
-        """The tool's definition, as the scripted model gets it."""
+        """Return the tool's definition for the scripted model."""
         properties = {field: {'type': 'string'} for field in self.needs}
         schema = {'type': 'object', 'properties': properties, 'required': list(self.needs)}
         return ToolSpec(name=name, description=self.call.__doc__ or '', schema=schema)

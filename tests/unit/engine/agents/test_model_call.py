@@ -121,13 +121,13 @@ async def test_a_wait_of_over_a_minute_fails_instead(asked: float, tries: int) -
 async def test_a_roles_effort_is_limited_by_its_model() -> None:
     class Choosy(Live):
         def effort_problem(self, effort: str) -> str:
-            return 'it takes low only' if effort != 'low' else ''
+            return 'it accepts low only' if effort != 'low' else ''
 
     made = catalog(FakeModel(), Lone)
     made.models |= {'one': (one := Choosy()), 'two': Live()}
     async with Conductor(catalog=made, clock=HastyClock()) as conductor:
         for effort in ({'': 'high'}, {'working': 'high'}, {'': 'low', 'working': 'high'}):
-            with pytest.raises(InvalidInput, match=r'effort(.working)?: one: it takes low only'):
+            with pytest.raises(InvalidInput, match=r'effort(.working)?: one: it accepts low only'):
                 await conductor.start('lone', models={'': 'one'}, effort=effort)
         run = (await conductor.start('lone', models={'': 'two,one'}, effort={'': 'low'})).id
         await conductor.result(run)

@@ -1,4 +1,4 @@
-"""Accepted events: what people can send to a run now, and what each takes."""
+"""Accepted events: the events people can send to a run now, and the values each takes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from engine.statechart.pattern import Pattern
 from engine.tools.question import Answer, OpenBatch, Question
 
 OWN = CONTROL | ENDINGS | {EXHAUSTED, 'always'}
-"""Events of the engine: all others come from outside."""
+"""The engine's own events; all others come from outside."""
 APPROVALS: Mapping[str, Sequence[str]] = {'approve': ('always', 'arguments'), 'deny': ('reason',)}
-"""The events that answer an approval request, with their values."""
+"""The events that answer an approval request, and the values they take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedEvent:
-    """An event that a run accepts at present."""
+    """An event that a run currently accepts."""
 
     event: str
     at: StatePath
@@ -39,15 +39,15 @@ class AcceptedEvent:
     takes: tuple[str, ...] = ()
     """The names of its values."""
     help: str = ''
-    """What it is for, or ''."""
+    """Its purpose, or ''."""
     calls: tuple[str, ...] = ()
-    """For an approval: the tool calls that wait, each with its arguments."""
+    """For an approval: the pending tool calls, each with its arguments."""
     question: Question | None = None
-    """For an answer: what the server of a tool asks."""
+    """For an answer: the question asked by a tool's server."""
 
 
 def accepted_events(shape: Shape, view: View, pattern: type[Pattern] | None) -> list[AcceptedEvent]:
-    """What people can send to a run as it is in `view`; `pattern` is its pattern, if there still is one."""
+    """Return the events people can send to a run in state `view`; `pattern` is None if it is unknown."""
     return list(_find_accepted(shape, view, pattern))
 
 
@@ -71,7 +71,7 @@ def _find_accepted(shape: Shape, view: View, pattern: type[Pattern] | None) -> I
 
 
 def open_question(view: View, state: StatePath) -> Question | None:
-    """What the server of a tool asks in a state, if it asks something."""
+    """Return the question a tool's server is asking in a state, if any."""
     for path, agent in view.agents.items():
         if within(state, path) and (batch := agent.get('batch')):
             return OpenBatch.model_validate(batch).question

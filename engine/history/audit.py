@@ -29,7 +29,7 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
         The number of steps, all as recorded.
 
     Raises:
-        Diverged: names the first step the chart decides differently today, and how it differs.
+        Diverged: names the first step that the current chart decides differently, and the difference.
     """
     steps = list(transitions)
     pattern = _as_begun(pattern, steps)
@@ -66,7 +66,7 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
 
 
 def _as_begun(pattern: Pattern, steps: Iterable[Transition]) -> Pattern:
-    """The pattern as it was when the run began; its forks may have changed parameters since."""
+    """Return the pattern as it was when the run began; forks may have changed its parameters since."""
     changed = (step.event.data['varied'] for step in steps if _is_varied(step))
     return _as_varied(pattern, next(changed, {}), 0)
 
@@ -76,7 +76,7 @@ def _is_varied(step: Transition) -> bool:
 
 
 def _as_varied(pattern: Pattern, ways: Mapping[str, Any], after: int) -> Pattern:
-    """The pattern with a fork's changes: as it was before them (0) or after them (1)."""
+    """Return the pattern before (0) or after (1) a fork's changes."""
     found = pattern
     if 'parameters' in ways:
         found = type(pattern)(type(pattern).parse(ways['parameters'][after]))
@@ -88,7 +88,7 @@ def _as_varied(pattern: Pattern, ways: Mapping[str, Any], after: int) -> Pattern
 
 
 def group_turns(transitions: Iterable[Transition]) -> Iterator[list[Transition]]:
-    """Group the steps: each event with what it raised."""
+    """Group the steps into turns: each event with the steps it raised."""
     turn: list[Transition] = []
     for transition in transitions:
         if turn and not transition.raised:
@@ -119,7 +119,7 @@ def _fire(
 
 
 def recorded_fields(steps: Iterable[Transition]) -> set[str]:
-    """The memory fields that existed when the run was recorded."""
+    """Return the memory fields that existed when the run was recorded."""
     found: set[str] = set()
     for step in steps:
         if step.event.name == 'start':

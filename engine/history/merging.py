@@ -1,4 +1,4 @@
-"""RunMerging: merges the work of a run's agents into its project, when a person says so."""
+"""RunMerging: merges the work of a run's agents into its project when a person asks for it."""
 
 from __future__ import annotations
 
@@ -25,50 +25,50 @@ from engine.workspace.workspace import Workspace
 from engine.workspace.workspaces import Workspaces
 
 RESULT = 'the result'
-"""The folder in which a result is composed; it belongs to no agent."""
+"""The folder where a result is composed; it belongs to no agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mergeable:
-    """What can be merged from a run."""
+    """The work that can be merged from a run."""
 
     run: RunInfo
     project: str
     problem: str
-    """Why it cannot be merged into a branch, or ''; a patch can be taken all the same."""
+    """Why it cannot be merged into a branch, or ''; it is still available as a patch."""
     folders: Mapping[str, tuple[str, str]]
-    """The snapshots that each agent's folder began with and holds now."""
+    """The first and current snapshot of each agent's folder."""
     best: str
-    """Whose work is the run's result; '' if unknown."""
+    """The agent whose work is the run's result; '' if unknown."""
     base: Mapping[str, str] = field(default_factory=dict)
-    """`commit` and `branch` that the folders began at, where the project has a repository."""
+    """The `commit` and `branch` the folders started from, if the project has a repository."""
     branches: tuple[str, ...] = ()
-    """The branches of the repository, starting with the current one."""
+    """The repository's branches, the current one first."""
     said: Mapping[str, str] = field(default_factory=dict)
-    """What each candidate says about its work."""
+    """Each candidate's own summary of its work."""
     tests: Mapping[str, str] = field(default_factory=dict)
-    """The counts of each candidate's required tests, such as `40 passed, 2 failed`."""
+    """The results of each candidate's required tests, such as `40 passed, 2 failed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pick:
-    """What to take of one file."""
+    """The changes to take from one file."""
 
     path: str
     agent: str
-    """The agent whose work to take it from."""
+    """The agent whose version is used."""
     hunks: tuple[int, ...] | None = None
-    """Which changes in it, by their numbers from 0; None takes the whole file."""
+    """The changes to take, by number from 0; None takes the whole file."""
 
 
 class RunMerging:
-    """Reads a journal and the files of runs; writes into a project's repository only in `merge`."""
+    """Reads a journal and runs' files; writes to a project's repository only in `merge`."""
 
     def __init__(self, reader: RunReader, workspaces: Workspaces, sandbox: Sandbox, forks: Forks) -> None:
         self._reader, self._workspaces, self._sandbox, self._forks = reader, workspaces, sandbox, forks
 
     async def mergeable(self, run: RunId) -> Mergeable:
-        """What can be merged from a run, and into what. Raises `UnknownRun`."""
+        """Return a run's mergeable work and the branches it can go into. Raises `UnknownRun`."""
         info = await self._reader.info(run)
         project = str(info.parameters.get('project') or '')
         folders, base = await self._folders(run)
@@ -97,7 +97,7 @@ class RunMerging:
         )
 
     async def changes(self, found: Mergeable, agent: str) -> list[FileChange]:
-        """What an agent has changed in its project. Raises `InvalidInput`, `WorkspaceError`."""
+        """Return an agent's changes to its project. Raises `InvalidInput`, `WorkspaceError`."""
         before, after = self._snapshots(found, agent)
         return [
             change
@@ -106,10 +106,10 @@ class RunMerging:
         ]
 
     async def compose(self, found: Mergeable, picks: Sequence[Pick]) -> Mergeable:
-        """Compose a result from several agents' files, or from some of their changes.
+        """Compose a result from the files of several agents, or from some of their changes.
 
         Returns:
-            The same with one folder more, `RESULT`, which is the best now.
+            `found` with an additional folder, `RESULT`, which becomes the best.
 
         Raises:
             InvalidInput: there is no such agent, file or change.
@@ -146,7 +146,7 @@ class RunMerging:
             await place.write(pick.path, text.encode(), executable=change.after.executable)
 
     async def test(self, found: Mergeable, agent: str) -> SuiteResult:
-        """Run the run's tests on a copy of an agent's folder: its command, or pytest. Raises `ToolError`."""
+        """Run the run's test command, or pytest, on a copy of an agent's folder. Raises `ToolError`."""
         _, snapshot = self._snapshots(found, agent)
         given = found.run.parameters
         copy = self._workspaces.of(found.run.id, f'tests of {agent}')
@@ -158,11 +158,11 @@ class RunMerging:
         return await run_test_suite(copy, self._sandbox, command=command, seconds=seconds)
 
     async def send_back(self, run: RunId, agent: str, text: str, *, new: RunId | None = None) -> RunId:
-        """Fork a run from an agent's last turn, with a message to it as what it is asked next.
+        """Fork a run from an agent's last turn, with `text` as the agent's next message.
 
         Raises:
             UnknownRun
-            InvalidInput: the agent has ended no turn.
+            InvalidInput: the agent has not finished a turn.
         """
         last, path = 0, ''
         for step in await self._reader.transitions(run):
@@ -184,14 +184,14 @@ class RunMerging:
         resolutions: Mapping[str, Resolution] | None = None,
         only: Sequence[str] = (),
     ) -> MergePreview:
-        """Work out a merge; touches nothing.
+        """Work out a merge without writing anything.
 
         Args:
-            found: what of the run can be merged.
-            agent: whose work; by default that of the best.
-            into: the branch; by default the one that is checked out.
-            resolutions: of files in conflict, by path.
-            only: take these files only.
+            found: the run's mergeable work.
+            agent: the agent whose work to merge; by default the best.
+            into: the target branch; by default the one checked out.
+            resolutions: how to resolve conflicting files, by path.
+            only: if given, merge only these files.
 
         Raises:
             InvalidInput, WorkspaceError
@@ -209,7 +209,7 @@ class RunMerging:
         only: Sequence[str] = (),
         message: str = '',
     ) -> str:
-        """Merge as previewed: one commit on the branch. Returns its id.
+        """Merge as previewed, as one commit on the branch. Returns its id.
 
         Raises:
             InvalidInput
@@ -244,7 +244,7 @@ class RunMerging:
         return found.folders[agent]
 
     async def _repository(self, project: str) -> tuple[Repository | None, str]:
-        """The repository of a project, or why there is none."""
+        """Return a project's repository, or why it has none."""
         if not project:
             return None, 'the run was given no project: save its files, or take them as a patch'
         if project.startswith(SAMPLE):
@@ -255,7 +255,7 @@ class RunMerging:
         return repository, ''
 
     async def _folders(self, run: RunId) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
-        """The first and the newest snapshot of each folder, and the commit that they began at."""
+        """Return the first and latest snapshot of each folder, and the commit they started from."""
         found: dict[str, tuple[str, str]] = {}
         base: dict[str, str] = {}
         for step in await self._reader.transitions(run):
@@ -266,7 +266,7 @@ class RunMerging:
             for folder, snapshot in (data.get('snapshots') or {}).items():
                 if folder in found:
                     found[folder] = (found[folder][0], str(snapshot))
-                else:  # What it was given; what it made is compared to an empty folder.
+                else:  # If the first snapshot is already the agent's output, compare to an empty folder.
                     given = 'results' not in data and 'message' not in data and 'evidence' not in data
                     found[folder] = (str(snapshot) if given else '', str(snapshot))
         return found, base
@@ -275,7 +275,7 @@ class RunMerging:
 def _candidates(
     memory: Mapping[str, Any],
 ) -> Iterator[tuple[str, str, Sequence[Mapping[str, Any]]]]:
-    """The candidates of a contest, as its memory holds them: name, own words, versions."""
+    """Yield the candidates in a contest's memory: name, own summary, versions."""
     candidates = memory.get('candidates')
     for name, one in candidates.items() if isinstance(candidates, Mapping) else ():
         versions = one.get('versions') or ()
@@ -283,13 +283,13 @@ def _candidates(
 
 
 def _counts(version: Mapping[str, Any]) -> str:
-    """What the required tests of a version gave, such as `40 passed, 2 failed`."""
+    """Return the results of a version's required tests, such as `40 passed, 2 failed`."""
     suite = version['evidence']['required']
     told = (f'{suite[name]} {name}' for name in ('passed', 'failed', 'errors', 'skipped') if suite[name])
     return ', '.join(told) or str(suite['problem'] or 'none ran')
 
 
 def merge_message(found: Mergeable, agent: str) -> str:
-    """The commit message for an agent's work: the run's title, and its origin."""
+    """Return the commit message for an agent's work: the run's title, and its origin."""
     title = ' '.join(found.run.title.split()) or f'Work of {agent}'
     return f'{title[:72]}\n\nHemicycle-Run: {found.run.id}\nHemicycle-Agent: {agent}\n'

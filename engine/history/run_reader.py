@@ -30,9 +30,9 @@ class RunReader:
         self.journal, self.catalog = journal, catalog
 
     async def runs(self, query: RunQuery | None = None) -> RunPage:
-        """A page of the list of runs.
+        """Return a page of the list of runs.
 
-        If the query names an edge or a state, path statistics are brought up to date first.
+        If the query names an edge or a state, path statistics are refreshed first.
         """
         asked = query or RunQuery()
         if asked.edges or asked.state:
@@ -40,14 +40,14 @@ class RunReader:
         return await self.journal.runs(asked)
 
     async def traffic(self, query: RunQuery | None = None, progress: Progress | None = None) -> Traffic:
-        """The combined path statistics of all runs that match; the query's page is ignored.
+        """Return the combined path statistics of all matching runs; the query's page is ignored.
 
-        The first call reads every step of these runs, later ones only what is new. It can be cancelled at any
-        time; what was read by then is not read again.
+        The first call reads every step of these runs; later calls read only new steps. Can be cancelled at
+        any time without losing the runs read so far.
 
         Args:
             query: selects the runs.
-            progress: called now and then with the number of runs read, and the total.
+            progress: called periodically with the number of runs read and the total.
         """
         asked = query or RunQuery()
         unread = await refresh_paths(self.journal, asked, progress)
@@ -62,7 +62,7 @@ class RunReader:
         return await self.journal.shape(run)
 
     async def view(self, run: RunId, at: int | None = None) -> View:
-        """The state of the run at step `at`, or now.
+        """Return the state of the run at step `at`, or now.
 
         Raises:
             UnknownRun, UnknownStep
@@ -70,18 +70,18 @@ class RunReader:
         return (await self.fold(run, at)).view
 
     async def fold(self, run: RunId, at: int | None = None) -> Fold:
-        """A projection of the run up to step `at`, from the nearest snapshot, ready to continue."""
+        """Fold the run up to step `at`, starting from the nearest snapshot; the fold can be continued."""
         return await read_fold(self.journal, run, at)
 
     async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
-        """The latest snapshot at or before `at`, from which to fold. Raises `UnknownRun`."""
+        """Return the latest snapshot at or before `at`, to start a fold from. Raises `UnknownRun`."""
         return await self.journal.snapshot(run, at)
 
     async def turn_end(self, info: RunInfo, at: int) -> int:
-        """The last step of the turn that step `at` belongs to, including the steps it raised."""
+        """Return the last step of the turn that step `at` belongs to, including raised steps."""
         if not 1 <= at <= info.seq:
             raise UnknownStep(info.id, at, info.seq)
-        # One at a time: what is damaged after this turn does not matter.
+        # One step at a time, so that damage after this turn does not matter.
         while following := await self.journal.transitions(info.id, after=at, limit=1):
             if not following[0].raised:
                 break
@@ -99,7 +99,7 @@ class RunReader:
         return await self.journal.notes(run)
 
     async def audit(self, run: RunId) -> int:
-        """Replay the run's events through a fresh chart; of a trace, its edges through the chart drawn of it.
+        """Replay the run's events through a fresh chart; for a trace, its edges through its drawn chart.
 
         Returns:
             The number of steps, all as recorded.
@@ -116,7 +116,7 @@ class RunReader:
         return await asyncio.to_thread(audit, run, workflow, transitions)
 
     async def compare(self, a: RunId, b: RunId) -> Comparison:
-        """Compare two runs as far as they have got. Raises `UnknownRun`."""
+        """Compare the steps two runs have taken so far. Raises `UnknownRun`."""
         one, other = await self._count(a), await self._count(b)
         found = await asyncio.to_thread(compare, one[0], other[0], one[1], other[1])
         if found.divergence is None or not found.divergence.guards:
@@ -135,14 +135,14 @@ class RunReader:
         return await asyncio.to_thread(count_run, info, fold.shape, fold.view, steps), steps
 
     async def accepts(self, run: RunId) -> list[AcceptedEvent]:
-        """What people can send to a run now; nothing once it has ended. Raises `UnknownRun`."""
+        """Return the events people can send to a run now; none once it has ended. Raises `UnknownRun`."""
         fold = await self.fold(run)
         if fold.view.status.ended:
             return []
         return accepted_events(fold.shape, fold.view, self.catalog.patterns.get(fold.shape.pattern))
 
     async def explain_guards(self, run: RunId) -> GuardExplanations:
-        """What guards mean and depend on; empty if the run's pattern is gone.
+        """Explain what guards mean and depend on; empty if the run's pattern no longer exists.
 
         Raises:
             UnknownRun: there is no such run.
@@ -155,7 +155,7 @@ class RunReader:
         return await asyncio.to_thread(GuardExplanations, pattern, info.parameters)
 
     def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
-        """The chart a run of the pattern would have; omitted parameters take their defaults.
+        """Build the chart a run of the pattern would have; omitted parameters take their defaults.
 
         Raises:
             UnknownPattern, InvalidInput

@@ -1,4 +1,4 @@
-"""A run's stored objects as exported: with secrets removed, under new digests."""
+"""A run's stored objects as exported: secrets removed, under new digests."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from engine.workspace.object_store import ObjectStore
 from engine.workspace.snapshots import MAX_FILES
 
 STREAMED_SIZE = 64 << 20
-"""Size in bytes of a file scanned in chunks; if it holds a secret, the whole file is left out."""
+"""Files larger than this many bytes are scanned in chunks and left out entirely if they hold a secret."""
 WINDOW, OVERLAP = 1 << 20, 1 << 13
 MAX_PASSES = 100
-"""A folder is rewritten after its contents, so at most as many passes as folders are nested."""
+"""Maximum number of passes: each rewrites the folders one level above the last, so nesting limits them."""
 
 
 class RedactedObjects:
@@ -24,8 +24,8 @@ class RedactedObjects:
 
     Args:
         objects: the original store.
-        redaction: gets the mapping from old digests to new ones.
-        aside: where rewritten objects are kept meanwhile.
+        redaction: receives the mapping from old digests to new ones.
+        aside: a temporary folder for rewritten objects.
     """
 
     def __init__(self, objects: ObjectStore, redaction: Redaction, aside: Path) -> None:
@@ -38,7 +38,7 @@ class RedactedObjects:
         )
 
     def prepare(self) -> None:
-        """Find out what must be rewritten. Blocks: reads everything once. Raises `WorkspaceError`."""
+        """Rewrite every object that needs it. Blocks: reads everything once. Raises `WorkspaceError`."""
         renamed = self._redaction.renamed
         wanted = self.digests
         for _ in range(MAX_PASSES):
@@ -51,7 +51,7 @@ class RedactedObjects:
         self._redaction.found += len(renamed.keys() & set(self.digests))
 
     def pieces(self, digest: str) -> Iterator[tuple[str, bytes, bool]]:
-        """Yield an object under its exported digest, in pieces, each with whether more follow. Blocks."""
+        """Yield an object in pieces: its exported digest, the piece, and whether more follow. Blocks."""
         other = self._redaction.renamed.get(digest, digest)
         store = self._objects if other == digest else self._anew
         hashed, left = hashlib.sha256(), store.size(other)
@@ -90,7 +90,7 @@ class RedactedObjects:
         return b''
 
     def _correct_sizes(self, data: bytes) -> bytes:
-        """A folder with the current sizes of its files; anything else unchanged."""
+        """Correct the file sizes in a folder object; return anything else unchanged."""
         resized = False
         try:
             tree = json.loads(data)

@@ -1,4 +1,4 @@
-"""The lines of a bundle: what each kind holds, and how lines are encoded, parsed and rejected."""
+"""The lines of a bundle: the fields of each kind, and how lines are encoded, parsed and rejected."""
 
 from __future__ import annotations
 
@@ -30,15 +30,13 @@ from engine.records.shape import StoredShape
 
 T = TypeVar('T')
 FORMAT, VERSION = 'runs', 1
-NOT_A_BUNDLE = (
-    'this is not a bundle of runs: it does not begin like one; `hemicycle export --bundle` writes one'
-)
+NOT_A_BUNDLE = 'this is not a bundle of runs; create one with `hemicycle export --bundle`'
 MAX_LINE = 16 << 20
-"""Maximum bytes of a line; parsed, it takes at worst some twenty times as much memory."""
+"""Maximum bytes of a line; parsing can take about twenty times as much memory."""
 CHUNK = 1 << 19
 """Maximum bytes of file content in one line."""
 LOCAL_FIELDS = frozenset({'owner', 'epoch', 'bytes', 'author', 'private', 'deleted'})
-"""Fields of a run's summary that concern how it is stored here, not the run itself."""
+"""Fields of a run's summary that describe how it is stored here, not the run itself."""
 Id = Annotated[str, Field(pattern=r'^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$')]
 Digest = Annotated[str, Field(pattern=r'^[0-9a-f]{64}$')]
 
@@ -48,7 +46,7 @@ class _Line(BaseModel):
 
 
 class HeadLine(_Line):
-    """The first line: what the file is and who wrote it."""
+    """The first line: the file's format and the program that wrote it."""
 
     hemicycle: Literal['runs']
     version: int
@@ -69,7 +67,7 @@ class NoteLine(_Line):
 
 
 class RunLine(_Line):
-    """The start of a run: its steps, files and recordings follow, up to the next such line."""
+    """The start of a run; its steps, files and recordings follow, up to the next such line."""
 
     kind: Literal['run'] = 'run'
     info: RunInfo
@@ -93,7 +91,7 @@ class StepLine(_Line):
     changes: tuple[Change, ...]
 
     def transition(self, run: RunId) -> Transition:
-        """The transition, as a step of this run."""
+        """Return the transition as a step of this run."""
         return Transition(run=run, **{name: getattr(self, name) for name in STEP_FIELDS})
 
 
@@ -109,7 +107,7 @@ class ObjectLine(_Line):
 
 
 class ObjectRefLine(_Line):
-    """An object already in this file, with an earlier run."""
+    """A reference to an object written earlier in this file, with another run."""
 
     kind: Literal['same'] = 'same'
     digest: Digest
@@ -117,7 +115,7 @@ class ObjectRefLine(_Line):
 
 
 class ExchangeLine(_Line):
-    """A recorded exchange with a model endpoint: made by the run, or by the one that it replays."""
+    """A recorded exchange with a model endpoint, made by the run or by the one it replays."""
 
     kind: Literal['take'] = 'take'
     of: Literal['recording', 'replayed']
@@ -125,15 +123,15 @@ class ExchangeLine(_Line):
 
 
 class EndLine(_Line):
-    """The last line: without it, the file was truncated."""
+    """The last line; without it, the file was truncated."""
 
     kind: Literal['end'] = 'end'
     lines: int
-    """Lines before this one."""
+    """Number of lines before this one."""
     sha256: Digest
     """Digest of all bytes before this line."""
     hidden: int
-    """Texts from which a secret was removed."""
+    """Number of texts from which a secret was removed."""
 
 
 AnyLine = RunLine | StepLine | ObjectLine | ObjectRefLine | ExchangeLine | EndLine
@@ -143,7 +141,7 @@ INFO_FIELDS = tuple(item.name for item in fields(RunInfo) if item.name not in LO
 
 
 def run_line(info: RunInfo, shape: Shape, notes: Sequence[Note]) -> dict[str, Any]:
-    """The line for a run: its summary, except for how it is stored here."""
+    """Return the line for a run: its summary without `LOCAL_FIELDS`, its chart and its notes."""
     lines = [{name: getattr(note, name) for name in NoteLine.model_fields} for note in notes]
     return {
         'kind': 'run',
@@ -154,7 +152,7 @@ def run_line(info: RunInfo, shape: Shape, notes: Sequence[Note]) -> dict[str, An
 
 
 def step_line(step: Transition) -> dict[str, Any]:
-    """The line for a step."""
+    """Return the line for a step."""
     return {'kind': 'step', **{name: getattr(step, name) for name in STEP_FIELDS}}
 
 
@@ -164,7 +162,7 @@ def jsonable(value: Any) -> Any:
 
 
 def encode_line(value: Any) -> bytes:
-    """A line as bytes, with its line feed."""
+    """Encode a line as bytes, with its line feed. Raises `BundleError` if it is too long."""
     line = _dump(value)
     if len(line) >= MAX_LINE:
         raise BundleError(0, f'a {value["kind"]} of the run takes {len(line):,} bytes: too long for a bundle')
@@ -174,7 +172,7 @@ def encode_line(value: Any) -> bytes:
 def _dump(value: Any) -> bytes:
     try:
         return orjson.dumps(value, default=_plain)
-    except TypeError:  # The standard library takes integers wider than 64 bits and lone surrogates.
+    except TypeError:  # The standard library accepts integers wider than 64 bits and lone surrogates.
         return json.dumps(_dump_fields(value), separators=(',', ':'), allow_nan=False).encode()
 
 
@@ -208,7 +206,7 @@ def parse_head(line: bytes) -> HeadLine:
 
 
 def parse_line(number: int, line: bytes) -> AnyLine:
-    """Parse a later line. Raises `BundleError`, which names the line and the field."""
+    """Parse any line but the head. Raises `BundleError`, which names the line and the field."""
     return _parse(number, lambda: LINE_ADAPTER.validate_json(line))
 
 
@@ -224,4 +222,4 @@ def _parse(number: int, read: Callable[[], T]) -> T:
 
 
 LINE_KINDS = frozenset({'run', 'step', 'object', 'same', 'take', 'end'})
-"""The validator puts the kind of line before the field."""
+"""The validator puts the kind of line in front of the field's path."""

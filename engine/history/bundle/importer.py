@@ -21,12 +21,12 @@ from engine.workspace.directories import walk
 T = TypeVar('T')
 PAGE = 500
 IDENTITY_FIELDS = ('pattern', 'parameters', 'models', 'seed', 'options', 'created', 'simulated', 'seq')
-"""Fields that are equal if two runs are the same; titles, tags and notes may have changed since."""
+"""Fields that must be equal for two runs to be the same; titles, tags and notes may have changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """A run of a bundle and what became of it."""
+    """A run of a bundle, and the outcome of importing it."""
 
     run: RunId
     """Its id here."""
@@ -34,11 +34,11 @@ class Imported:
     """Its id in the bundle."""
     title: str
     outcome: Literal['new', 'renamed', 'known']
-    """Imported under its own id, under a new one because another run has that id, or already here."""
+    """Imported under its own id, under a new id because the old one was taken, or already here."""
     closed: bool = False
-    """Whether it was unfinished; it then ends with a step that says so."""
+    """Whether it was unfinished; if so, a final step cancels it and gives the reason."""
     hidden: int = 0
-    """Texts in the file from which a secret was removed on export."""
+    """Number of texts in the file from which a secret was removed on export."""
 
 
 async def import_bundle(
@@ -48,7 +48,7 @@ async def import_bundle(
 
     Args:
         store: the destination.
-        file: the bundle, open at its beginning and seekable: it may be read twice.
+        file: the bundle, open at its beginning; seekable, since it may be read twice.
         progress: called with the bytes read so far, from another thread.
 
     Raises:
@@ -118,7 +118,7 @@ async def _keep(store: BundleStore, staging: Staging, runs: list[StagedRun], hid
 async def _settle(
     store: BundleStore, staging: Staging, fresh: list[tuple[int, StagedRun]], ids: dict[RunId, RunId]
 ) -> None:
-    """Put the files in place, then the runs into the journal: only the journal entry makes a run exist."""
+    """Move the files into place, then journal the runs: a run exists only once it is in the journal."""
     wholes = []
     try:
         for number, run in fresh:
@@ -139,7 +139,7 @@ async def _settle(
 
 
 def _has_files(home: Path) -> bool:
-    """Whether there are files in a run's folder: without a run here, they are another database's."""
+    """Whether a run's folder holds files; if the run is unknown here, they belong to another database."""
     return any(entry and not entry.is_dir(follow_symlinks=False) for _, entry in walk(home))
 
 

@@ -1,4 +1,4 @@
-"""Reads a bundle line by line into a staging folder; checks everything and keeps nothing yet."""
+"""Reads a bundle line by line into a staging folder and checks everything, storing nothing permanently."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from engine.workspace.object_store import DIGEST
 MAX_BYTES = 4 << 30
 """Maximum bytes of all lines together, uncompressed."""
 MEASURE_EVERY = 8 << 20
-"""Bytes of steps between two measurements of a run's data."""
+"""Bytes of steps between two checks of the size of a run's data."""
 CLOSED_REASON = 'it came unfinished from elsewhere: here it can be looked at and forked'
 """Why an unfinished run is cancelled on import."""
 
@@ -55,9 +55,9 @@ class BundleReader:
 
     Args:
         file: the bundle, at its beginning; compressed or not.
-        staging: where it is unpacked.
-        progress: called with the bytes read so far, not from the event loop's thread.
-        most: the maximum bytes of all lines together.
+        staging: the folder to unpack it to.
+        progress: called with the bytes read so far, from another thread than the event loop's.
+        most: maximum bytes of all lines together; 0 for `MAX_BYTES`.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class BundleReader:
         self._number = self._read = 0
         self._digest = hashlib.sha256()
         self.stop = threading.Event()
-        """Set where nobody waits for it any more."""
+        """Set to abort reading once nobody is waiting for the result."""
         self.runs: list[StagedRun] = []
         self.hidden = 0
 
@@ -110,7 +110,7 @@ class BundleReader:
                 break
             self._take(line, raw)
         if file.read(1):
-            raise BundleError(self._number, 'there is something after its last line')
+            raise BundleError(self._number, 'there is data after its last line')
         self._progress(self._source.tell())
 
     def _lines(self, file: BinaryIO) -> Iterator[bytes]:
@@ -199,7 +199,7 @@ class BundleReader:
         if self._unmeasured > MEASURE_EVERY:
             self._measure()
         self._since += 1
-        # As the recorder does: seeking stays fast, and snapshots take no more room than the steps.
+        # Like the recorder: seeking stays fast, and snapshots take no more space than the steps.
         if self._since >= SNAPSHOT_STEPS and self._weight >= self._last_weight:
             self._measure()
             state = orjson.dumps([line.seq, self._fold.snapshot().state])
@@ -237,7 +237,7 @@ class BundleReader:
         self._steps_over = True
 
     def _finish(self) -> None:
-        """Finish the run that was read last: it is complete."""
+        """Check and finish the run read last, whose lines are now complete."""
         if not self.runs:
             return
         self._file.close()
@@ -279,4 +279,4 @@ class BundleReader:
         self.hidden = line.hidden
 
 
-TRUNCATED = 'the file is damaged or was cut off: it has no end'
+TRUNCATED = 'the file is damaged or was cut off: its last line is missing'

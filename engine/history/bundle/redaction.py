@@ -1,4 +1,4 @@
-"""Removes secrets from exports: those configured here, and whatever looks like a key."""
+"""Removes secrets from exports: those configured here, and anything that looks like a key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HIDDEN = '[hidden]'
 SECRET_NAME = re.compile(r'(KEY|TOKEN|SECRET|PASSWORD|PASSWD)$')
 """Suffixes of environment variables that hold secrets."""
 MIN_SECRET = 12
-"""Minimum length in characters of a secret environment variable: shorter values may be words."""
+"""Minimum characters of a secret environment variable's value: shorter ones may be ordinary words."""
 KEY_PATTERN = re.compile(
     r'\bsk-[A-Za-z0-9_-]{20,}'
     r'|\bgh[oprsu]_[A-Za-z0-9]{30,}|\bgithub_pat_\w{30,}|\bglpat-[\w-]{20,}'
@@ -23,7 +23,7 @@ KEY_PATTERN = re.compile(
     r'|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----',
     re.DOTALL,
 )
-"""Keys in the formats of well-known services, which nothing else resembles."""
+"""Keys in well-known services' formats that nothing else resembles."""
 
 
 class Redaction:
@@ -37,11 +37,11 @@ class Redaction:
         self._hides = tuple(hides)
         self.found = 0
         self.renamed: dict[str, str] = {}
-        """The digests of contents that were changed, and those that they have without their secrets."""
+        """The new digests of redacted contents, by their original digest."""
 
     @classmethod
     def of(cls, catalog: Catalog, environment: Mapping[str, str] | None = None) -> Redaction:
-        """The secrets this process knows: of its endpoints, its MCP servers and its environment."""
+        """Create it for the secrets this process knows: of its endpoints, MCP servers and environment."""
         known = os.environ if environment is None else environment
         secrets = [
             value
@@ -57,7 +57,7 @@ class Redaction:
         )
 
     def text(self, text: str) -> str:
-        """Remove the secrets from a text."""
+        """Remove the secrets from a text, and count it if there were any."""
         hidden = self.hide(text)
         if hidden != text:
             self.found += 1
@@ -68,13 +68,13 @@ class Redaction:
         return map_texts(value, self.text)
 
     def content(self, data: bytes) -> bytes:
-        """Remove the secrets from a file's content, uncounted; binary content is unchanged."""
+        """Remove the secrets from a file's content without counting; all other bytes are unchanged."""
         text = data.decode('utf-8', 'surrogateescape')
         hidden = self._rename_objects(self.hide(text))
         return data if hidden == text else hidden.encode('utf-8', 'surrogateescape')
 
     def hide(self, text: str) -> str:
-        """Remove the secrets from a text, uncounted."""
+        """Remove the secrets from a text without counting."""
         if len(text) < MIN_SECRET // 2:
             return text
         for hide in self._hides:

@@ -1,4 +1,4 @@
-"""Staging: a temporary folder where a bundle is unpacked and checked before anything is kept."""
+"""Staging: a temporary folder where a bundle is unpacked and checked before anything is imported."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from engine.workspace.object_store import ObjectStore
 STAGING_PREFIX = '.importing-'
 """No run id begins with this."""
 MOVED = 'moved'
-"""The folder in it that names the runs moved into place: if the process dies, they may not be kept."""
+"""The subfolder that lists runs moved into place; if the process dies, `sweep` removes unjournaled ones."""
 
 SNAPSHOT_PREFIX = b'!'
-"""Marks a line of the steps file that holds a snapshot, not a step."""
+"""Marks a line of the steps file that holds a snapshot instead of a step."""
 
 
 class Staging:
-    """A folder next to those of the runs; `sweep` removes it if this process dies.
+    """A folder next to the runs' folders; `sweep` removes it if this process dies.
 
     Args:
-        root: the folder that holds all runs' workspaces.
+        root: the folder of all runs' workspaces.
     """
 
     def __init__(self, root: Path) -> None:
         root.mkdir(parents=True, mode=0o700, exist_ok=True)
         self._root, self.folder = root, root / f'{STAGING_PREFIX}{secrets.token_hex(8)}'
-        with _locked(root):  # Otherwise `sweep` could find it before it is locked.
+        with _locked(root):  # Keeps `sweep` from finding the folder before it is locked.
             self.folder.mkdir(mode=0o700)
             self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._moved: list[Path] = []
 
     def home(self, number: int) -> Path:
-        """The folder of run number `number`."""
+        """The folder of the run at index `number`."""
         return self.folder / str(number)
 
     def objects(self, number: int) -> ObjectStore:
@@ -57,7 +57,7 @@ class Staging:
         return ObjectStore(self.home(number) / 'objects')
 
     def settle(self, number: int, home: Path) -> None:
-        """Move an unpacked run into place, replacing what is there."""
+        """Move an unpacked run into place, replacing any existing folder."""
         if not self.home(number).is_dir():
             return
         if home.exists():
@@ -69,24 +69,24 @@ class Staging:
         self.home(number).rename(home)
 
     def take_back(self) -> None:
-        """Remove the folders that were moved into place: their runs are not kept after all."""
+        """Roll back: remove the folders that were moved into place."""
         for home in self._moved:
             remove_tree(home)
 
     def close(self) -> None:
-        """Remove everything that is left."""
+        """Remove the staging folder."""
         remove_tree(self.folder)
         os.close(self._lock)
 
 
 async def sweep(root: Path, exists: Callable[[RunId], Awaitable[bool]]) -> None:
-    """Remove what imports of dead processes left: their folders, and the files of runs never journaled."""
+    """Clean up after imports whose process died: their folders, and the files of runs never journaled."""
     for folder in await asyncio.to_thread(_find, root, f'{STAGING_PREFIX}*'):
         with contextlib.suppress(OSError):
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 with _locked(root):
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # Raises if another process is using it.
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # Raises if another process uses it.
                 moved = [RunId(path.name) for path in await asyncio.to_thread(_find, folder / MOVED, '*')]
                 lost = [root / run for run in moved if not await exists(run)]
                 for left in (*lost, folder):
@@ -97,7 +97,7 @@ async def sweep(root: Path, exists: Callable[[RunId], Awaitable[bool]]) -> None:
 
 @contextlib.contextmanager
 def _locked(root: Path) -> Iterator[None]:
-    """Hold the lock of the root, for a moment."""
+    """Hold the root's lock; blocks until it is free."""
     lock = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -112,7 +112,7 @@ def _find(folder: Path, pattern: str) -> list[Path]:
 
 @dataclass(slots=True)
 class StagedRun:
-    """A run that has been read and checked but not kept yet; its history is in a file."""
+    """A run that has been read and checked but not yet imported; its history is in a file."""
 
     info: RunInfo
     shape: Shape
@@ -121,10 +121,10 @@ class StagedRun:
     closing: Transition | None = None
     """The final step added to an unfinished run."""
     trees: dict[str, int] = field(default_factory=dict)
-    """The snapshots its steps name, each with the first line that does."""
+    """The snapshots its steps refer to, each with the number of the first line that does."""
 
     def history(self, run: RunId) -> Iterator[Transition | Snapshot]:
-        """Its steps, with snapshots among them, as those of this run. Blocks."""
+        """Yield its steps and snapshots, in order, as those of run `run`. Blocks."""
         with self.file.open('rb') as lines:
             for line in lines:
                 if line.startswith(SNAPSHOT_PREFIX):
@@ -136,7 +136,7 @@ class StagedRun:
             yield replace(self.closing, run=run)
 
     def as_run(self, run: RunId, parent: RunId | None) -> WholeRun:
-        """The whole run, under an id that is free here."""
+        """Return the complete run under the id `run`."""
         info = replace(self.info, id=run, parent=parent, author=ACTOR.get())
         notes = [Note(run=run, **note.model_dump()) for note in self.notes]
         return WholeRun(info=info, shape=self.shape, history=self.history(run), notes=notes)
@@ -150,10 +150,10 @@ class ChunkedWriter:
         self._file: BinaryIO | None = None
         self._hashed = hashlib.sha256()
         self.digest = ''
-        """Of the content that is not whole yet, or ''."""
+        """The digest of the object that is still incomplete, or ''."""
 
     def add(self, digest: str, data: bytes, *, more: bool) -> bool:
-        """Add a piece. Returns False if the complete object does not match its digest; it is not kept."""
+        """Add a piece. Returns False and discards the object if it is complete but has another digest."""
         if self._file is None:
             self._file = tempfile.TemporaryFile()  # noqa: SIM115  (closed with its last piece)
             self._hashed, self.digest = hashlib.sha256(), digest

@@ -1,4 +1,4 @@
-"""BundleStore: where the runs of a bundle are read from or written to."""
+"""BundleStore: the storage that bundles are exported from or imported into."""
 
 from __future__ import annotations
 

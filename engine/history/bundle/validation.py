@@ -1,4 +1,4 @@
-"""Checks on a bundle's runs beyond field types: their origin is not trusted."""
+"""Checks on a bundle's runs beyond field types, since their origin is not trusted."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from engine.workspace.object_store import ObjectStore
 from engine.workspace.snapshots import MAX_BYTES, MAX_FILES, entries_of
 
 MAX_STATES, MAX_EDGES = 1_000, 5_000
-"""Limits of a chart: viewing it means laying it out."""
+"""Maximum size of a chart: viewing it requires laying it out."""
 MAX_DOCUMENT = 64 << 20
 """Maximum bytes of a run's data at any step, as JSON."""
 NAME = re.compile(r'[^.\x00-\x1f]{1,200}')
 
 
 def check_shape(line: int, shape: Shape) -> None:
-    """Raise `BundleError` if this cannot be a valid chart."""
+    """Raise `BundleError` if this is not a valid chart."""
     if len(shape.states) > MAX_STATES or len(shape.edges) > MAX_EDGES:
         raise BundleError(line, f'at most {MAX_STATES} states and {MAX_EDGES} edges', field='shape')
     known = {''}
@@ -70,7 +70,7 @@ def check_document(line: int, document: Mapping[str, Any]) -> None:
         )
     agents = document.get('agents')
     if not isinstance(agents, Mapping) or not isinstance(document.get('memory'), Mapping):
-        raise BundleError(line, 'it leaves no memory or no agents', field='changes')
+        raise BundleError(line, 'it leaves the run without memory or agents', field='changes')
     for path, agent in agents.items():
         try:
             AgentState.model_validate(agent)
@@ -81,7 +81,7 @@ def check_document(line: int, document: Mapping[str, Any]) -> None:
 
 
 def check_trees(line: int, objects: ObjectStore, trees: Iterable[str]) -> None:
-    """Raise `BundleError` if a snapshot names files outside its folder, or holds too many."""
+    """Raise `BundleError` if a snapshot is malformed, nested too deeply or too large."""
     sizes: dict[str, tuple[int, int]] = {}
     try:
         for tree in trees:
@@ -93,9 +93,9 @@ def check_trees(line: int, objects: ObjectStore, trees: Iterable[str]) -> None:
 def _measure(
     objects: ObjectStore, tree: str, sizes: dict[str, tuple[int, int]], depth: int
 ) -> tuple[int, int]:
-    """The number of files and bytes in a folder tree; each subfolder is read once."""
+    """Return the number of files and bytes in a folder tree; each subfolder is read once."""
     if tree in sizes or tree not in objects:
-        return sizes.get(tree, (0, 0))  # Objects already gone at export are not kept here either.
+        return sizes.get(tree, (0, 0))  # The object was already missing when the run was exported.
     if depth > MAX_DEPTH:
         raise WorkspaceError(f'its folders are nested more than {MAX_DEPTH} deep')
     if objects.size(tree) > MAX_DOCUMENT:

@@ -1,4 +1,4 @@
-"""Writes bundles line by line, holding no more than one page of steps in memory."""
+"""Writes bundles line by line, with at most one page of steps in memory."""
 
 from __future__ import annotations
 
@@ -44,13 +44,14 @@ async def export_bundle(
     """Export runs as a bundle; yields pieces of the file.
 
     Args:
-        store: where the runs are.
-        runs: parents before their forks. A run still going is exported as far as it has got.
-        redaction: what to remove; by default the secrets this process knows.
+        store: the storage that holds the runs.
+        runs: parents before their forks. An unfinished run is exported up to its current step.
+        redaction: the secrets to remove; by default those this process knows.
         compressed: whether to compress the file with gzip.
 
     Raises:
-        UnknownRun, WorkspaceError, BundleError: a step is longer than a line may be.
+        UnknownRun, WorkspaceError
+        BundleError: a line would be too long, or steps of a run are missing.
     """
     hide = redaction or Redaction.of(store.reader.catalog)
     press = zlib.compressobj(wbits=31) if compressed else None
@@ -68,7 +69,7 @@ class _Writing:
         self._store, self._redaction, self._aside = store, redaction, aside
         self._digest, self._lines = hashlib.sha256(), 0
         self._known: dict[str, RunId] = {}
-        """Which run each content was written with."""
+        """The run each object was written with, by digest."""
 
     async def all(self, runs: Sequence[RunId]) -> AsyncIterator[bytes]:
         infos = [await self._store.reader.info(run) for run in runs]
@@ -128,7 +129,7 @@ class _Writing:
                     yield self._redacted_line({'kind': 'take', 'of': of, 'take': self._whole(take)})
 
     def _whole(self, take: dict[str, Any]) -> dict[str, Any]:
-        """An exchange with its pieces redacted as one text, so that no secret is missed by being split."""
+        """Redact an exchange's pieces as one text, so that a secret split between pieces is still found."""
         pieces = [(at, unpack(piece)) for at, piece in take['pieces']]
         return take | {'pieces': pack(pieces, self._redaction.hide) if pieces else []}
 

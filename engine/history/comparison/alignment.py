@@ -10,7 +10,7 @@ Pair = tuple[int | None, int | None]
 
 
 def align(a: Sequence[Any], b: Sequence[Any]) -> list[Pair]:
-    """Pair the indices of equal items, in order; every other item stands alone.
+    """Pair the indices of equal items, in order; all other items remain unpaired.
 
     A longest common subsequence: between two pairs come the unpaired items of `a`, then those of `b`. It is
     symmetric: swapping the arguments gives the same pairs. A common prefix is paired first.
@@ -45,7 +45,7 @@ def _pairs(a: Sequence[Any], b: Sequence[Any]) -> list[tuple[int, int]]:
     numbers: dict[Any, int] = {}
     first = [numbers.setdefault(item, len(numbers)) for item in a]
     second = [numbers.setdefault(item, len(numbers)) for item in b]
-    # Of several equally long ones, the same is found in either direction: break ties ourselves.
+    # Order the arguments canonically, so that ties are broken the same way whichever comes first.
     if (len(a), [str(item) for item in a]) > (len(b), [str(item) for item in b]):
         return [(x, y) for y, x in _longest(second, first)]
     return _longest(first, second)

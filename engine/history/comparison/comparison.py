@@ -1,4 +1,4 @@
-"""Two runs side by side: rows of matching steps, and the first divergence."""
+"""Two runs side by side: aligned rows of steps, and the first divergence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.history.comparison.step_diff import Facet, GuardDifference, facets_o
 from engine.records import Transition
 
 MAX_STEPS = 20_000
-"""Maximum steps of each run to align: more would take too much time and memory."""
+"""Maximum number of steps aligned per run: more would take too much time and memory."""
 
 Kind = Literal['same', 'apart', 'only-a', 'only-b']
 Cause = Literal['guard', 'edge', 'event', 'end']
@@ -37,9 +37,9 @@ class Row:
     facets: tuple[Facet, ...] = ()
     """For matching rows: the aspects in which they still differ."""
     pending: bool = False
-    """Whether the other run, which is still going, may yet do the same."""
+    """Whether the other run is unfinished and may still take the same step."""
     said: bool = False
-    """Whether an agent replies in either step."""
+    """Whether either step contains an agent's reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Divergence:
     """The index of the row in the comparison."""
     region: str
     cause: Cause
-    """A guard answered differently, another edge was taken, another event came, or one run ended."""
+    """A guard gave a different answer, another edge was taken, another event occurred, or one run ended."""
     a: Transition | None
     b: Transition | None
     """The next step of each run at that point; None if there is none."""
@@ -65,15 +65,15 @@ class Comparison:
     b: RunStats
     rows: tuple[Row, ...]
     divergence: Divergence | None
-    """None if both went the same way as far as they have got."""
+    """None if the runs have not diverged so far."""
     shared: int = 0
-    """Steps they share because one was forked from the other, or both from a third run."""
+    """Number of steps they share because one was forked from the other, or both from a third run."""
     beyond: tuple[int, int] = (0, 0)
-    """Trailing steps of each run that were not aligned because there were too many."""
+    """Number of trailing steps of each run beyond `MAX_STEPS`, which were not aligned."""
 
     @property
     def same_way(self) -> bool:
-        """Whether both went the same way from beginning to end."""
+        """Whether both took the same path from beginning to end."""
         over = self.a.view.status.ended and self.b.view.status.ended
         if self.divergence is not None or any(self.beyond):
             return False
@@ -81,17 +81,17 @@ class Comparison:
 
     @property
     def edges(self) -> dict[str, tuple[int, int]]:
-        """How often each run took each edge that either took."""
+        """Times each run took each edge that either took."""
         return _both(self.a.walked, self.b.walked)
 
     @property
     def states(self) -> dict[str, tuple[int, int]]:
-        """How often each run entered each state that either entered."""
+        """Times each run entered each state that either entered."""
         return _both(self.a.visits, self.b.visits)
 
     @property
     def tools(self) -> dict[str, tuple[int, int]]:
-        """How often each run called each tool that either called."""
+        """Times each run called each tool that either called."""
         return _both(self.a.tools, self.b.tools)
 
 
@@ -100,7 +100,7 @@ def compare(
 ) -> Comparison:
     """Align two runs by the states they visited.
 
-    Parallel regions are aligned separately: the order in which they interleave is not a difference.
+    Parallel regions are aligned separately, so that different interleaving does not count as a difference.
     """
     kept = [list(steps)[:MAX_STEPS] for steps in (steps_a, steps_b)]
     beyond = (max(0, len(steps_a) - MAX_STEPS), max(0, len(steps_b) - MAX_STEPS))
@@ -121,7 +121,7 @@ def compare(
 
 
 def shared_steps(a: RunStats, b: RunStats) -> int:
-    """The number of steps two runs share by descent; 0 if they are not known to be related."""
+    """Return the number of steps two runs share by descent; 0 if they are not known to be related."""
     one, other = a.info, b.info
     if one.parent == other.id:
         return one.parent_at
@@ -132,7 +132,7 @@ def shared_steps(a: RunStats, b: RunStats) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Raw:
-    """A row, and each run's next step there: from a later row where this one lacks its step."""
+    """A row, and each run's next step at that point, which may belong to a later row."""
 
     row: Row
     a: Transition | None
@@ -140,7 +140,7 @@ class _Raw:
 
 
 def _rows(a: RegionPath, b: RegionPath) -> Iterator[_Raw]:
-    """The rows of a path; those of regions come right after the step that entered them."""
+    """Yield the rows of a path; those of regions follow the step that entered them."""
     gap_a: list[int] = []
     gap_b: list[int] = []
     for x, y in [*align(a.tokens, b.tokens), (len(a.steps), len(b.steps))]:
@@ -211,7 +211,7 @@ def _row(  # noqa: PLR0913  (a place in two tracks)
 
 
 def _at_end(a: RegionPath, b: RegionPath, kind: Kind, nexts: tuple[int, int]) -> bool:
-    """Whether the run without a step in this row has none later either."""
+    """Whether the run without a step in this row has no later step either."""
     return nexts[1] == len(b.steps) if kind == 'only-a' else kind == 'only-b' and nexts[0] == len(a.steps)
 
 

@@ -1,4 +1,4 @@
-"""The differences between two JSON values: the locations, and the value on each side."""
+"""Differences between two JSON values: their locations, and the value on each side."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class JsonDifference:
 
 
 def json_differences(a: Any, b: Any, *, most: int = MAX_DIFFERENCES) -> list[JsonDifference]:
-    """The innermost locations at which two JSON values differ, in order, at most `most` of them."""
+    """Return the innermost locations at which two JSON values differ, in order, at most `most` of them."""
     return list(islice(_differences(a, b, ''), most))
 
 

@@ -9,12 +9,12 @@ from engine.records import Shape, Transition
 from engine.records.state_path import StatePath, is_active
 
 Token = tuple[str, ...]
-"""What identifies a step: its event and the edges it took, not its content."""
+"""Identifies a step by its event and the edges it took, regardless of content."""
 
 
 @dataclass(slots=True)
 class RegionPath:
-    """A sequence of steps with nothing parallel inside it."""
+    """A strictly sequential series of steps: those of the run itself or of one region."""
 
     region: str
     """The state whose region this is; '' for the run itself."""
@@ -23,26 +23,26 @@ class RegionPath:
     inside: dict[int, dict[str, RegionPath]] = field(default_factory=dict)
     """The paths of the regions, by the index of the step that entered them."""
     going_on: bool = False
-    """Whether more may follow: the run has not ended and the region has not been left."""
+    """Whether more steps may follow: neither has the run ended nor the region been left."""
 
 
 def changes_state(step: Transition) -> bool:
-    """Whether a step changes state: it took an edge or left every state. Others only record something."""
+    """Whether a step took an edge or left every state; other steps only record something."""
     return bool(step.edges or step.left or step.entered)
 
 
 def edge_name(source: str, dest: str) -> str:
-    """An edge as its source and destination; an internal one stays in its source."""
+    """Name an edge by its source and destination; an internal edge's destination is its source."""
     return f'{source}>{dest or source}'
 
 
 def token_of(step: Transition) -> Token:
-    """The token that identifies a step."""
+    """Return the token that identifies a step."""
     return step.event.name, *sorted([edge_name(edge.source, edge.dest) for edge in step.edges])
 
 
 def region_paths(shape: Shape, steps: Iterable[Transition], *, ended: bool) -> RegionPath:
-    """Split a run into region paths. How parallel regions interleaved is lost."""
+    """Split a run into region paths, discarding how parallel regions interleaved."""
     beside = {state.path for state in shape.states if state.kind == 'parallel'}
     regions: dict[str, list[str]] = {path: [] for path in beside}
     for state in shape.states:
@@ -71,14 +71,14 @@ def region_paths(shape: Shape, steps: Iterable[Transition], *, ended: bool) -> R
 
 
 class _Around:
-    """Finds the regions that contain everything a step moved."""
+    """Finds the regions that contain both ends of every edge a step took."""
 
     def __init__(self, regions: set[str]) -> None:
         self._regions = regions
         self._known: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def of(self, step: Transition) -> tuple[str, ...]:
-        """The regions, innermost first; the last is '', the run."""
+        """Return the regions, innermost first; the last is '', the run itself."""
         ends = tuple([end for edge in step.edges for end in (edge.source, edge.dest) if end])
         if ends not in self._known:
             chains = [self._chain(end) for end in ends] or [['']]

@@ -22,16 +22,16 @@ class RunStats:
     shape: Shape
     view: View
     visits: Mapping[str, int] = field(default_factory=dict)
-    """Entries per state."""
+    """Number of entries per state."""
     walked: Mapping[str, int] = field(default_factory=dict)
-    """Times taken per edge (`source>dest`)."""
+    """Number of times each edge (`source>dest`) was taken."""
     tools: Mapping[str, int] = field(default_factory=dict)
-    """Calls per tool."""
+    """Number of calls per tool."""
     errors: int = 0
     """Failures and timeouts of states, and failed tool calls."""
     retries: int = 0
     people: int = 0
-    """Actions of a person: approvals, pauses, edits and the like."""
+    """Number of actions by people: approvals, pauses, edits and the like."""
 
     @property
     def answer(self) -> Any:
@@ -40,7 +40,7 @@ class RunStats:
 
     @property
     def loops(self) -> int:
-        """How often workflow states were re-entered."""
+        """Number of times workflow states were re-entered."""
         tops = {state.path for state in self.shape.states if not state.parent}
         return sum(count - 1 for path, count in self.visits.items() if path in tops)
 
@@ -59,7 +59,7 @@ BY_PEOPLE = frozenset({'pause', 'resume', 'step', 'cancel', 'edit', 'approve', '
 
 
 def count_run(info: RunInfo, shape: Shape, view: View, steps: Iterable[Transition]) -> RunStats:
-    """Count what a run did."""
+    """Compute the statistics of a run."""
     visits: Counter[str] = Counter()
     walked: Counter[str] = Counter()
     tools: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""How two matching steps differ in what was said and done."""
+"""Differences between two matching steps: text, tool calls, files, models, guards and data."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, Literal
 from engine.records import GuardResult, Transition
 
 Facet = Literal['text', 'tools', 'files', 'model', 'guards', 'data']
-"""`text` is what was said, `tools` the calls and their results, `data` the rest of the event's data."""
+"""`text` is the text of a reply or output, `tools` the calls and results, `data` all other event data."""
 
 OF_KEY: Mapping[str, Facet | None] = {
     'text': 'text', 'message': None, 'output': 'text', 'results': 'tools', 'store': 'tools',
     'snapshots': 'files', 'model': 'model', 'failed': 'model', 'origin': None, 'usage': None, 'source': None,
     'spent': None, 'seconds': None, 'delay': None, 'forked': None,
 }  # fmt: skip
-"""The facet of each event data key; None for numbers and times, which differ in every run."""
+"""The facet of each event data key; None for keys not compared, such as usage and times, which vary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardDifference:
-    """A guard that answered differently, or that was asked in only one of the steps."""
+    """A guard that gave a different answer, or that was evaluated in only one of the steps."""
 
     name: str
     source: str
@@ -30,11 +30,11 @@ class GuardDifference:
     a: bool | None
     b: bool | None
     says: str = ''
-    """How the guard describes itself; '' if that is not known."""
+    """The guard's own description; '' if unknown."""
 
 
 def facets_of(a: Transition, b: Transition) -> tuple[Facet, ...]:
-    """The aspects in which two matching steps differ."""
+    """Return the aspects in which two matching steps differ."""
     found: set[Facet] = set()
     one, other = a.event.data, b.event.data
     if one is not other and one != other:
@@ -54,7 +54,7 @@ def facets_of(a: Transition, b: Transition) -> tuple[Facet, ...]:
 
 
 def guard_differences(a: Transition | None, b: Transition | None) -> tuple[GuardDifference, ...]:
-    """The guards whose answers differ, in the order in which they were asked."""
+    """Return the guards whose answers differ, in the order in which they were evaluated."""
     if not (a and b) or a.guards == b.guards:
         return ()
     one, other = _answers(a.guards), _answers(b.guards)
@@ -67,7 +67,7 @@ def guard_differences(a: Transition | None, b: Transition | None) -> tuple[Guard
 
 
 def calls_of(step: Transition) -> list[tuple[str, str]]:
-    """The tool calls of a reply, with their arguments."""
+    """Return the tool calls of a reply, with their arguments."""
     message = step.event.data.get('message')
     parts = message.get('parts') if isinstance(message, Mapping) else None
     return [
@@ -78,7 +78,7 @@ def calls_of(step: Transition) -> list[tuple[str, str]]:
 
 
 def results_of(step: Transition) -> list[Mapping[str, Any]]:
-    """The results of a batch of tool calls: name, ok, text."""
+    """Return the results of a batch of tool calls, each with `name`, `ok` and `text`."""
     found = step.event.data.get('results') if step.event.name == 'done' and not step.raised else None
     return [result for result in found if isinstance(result, Mapping)] if isinstance(found, list) else []
 
@@ -88,7 +88,7 @@ def _answers(guards: Iterable[GuardResult]) -> dict[tuple[str, str, str, bool], 
 
 
 def _results(value: Any) -> Any:
-    """Results without call ids, which are random."""
+    """Strip call ids, which are random, from results."""
     if not isinstance(value, list):
         return value
     return [

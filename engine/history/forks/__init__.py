@@ -1,1 +1,1 @@
-"""Forks of runs: with changes, replayed from the record, with cost estimates, and as regression tests."""
+"""Forks of runs: overrides, replay from the record, cost estimates, and regression tests."""

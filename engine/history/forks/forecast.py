@@ -1,4 +1,4 @@
-"""Estimates what a fork may use, from what its parent or other runs of the pattern used."""
+"""Estimates a fork's usage from that of its parent, or of other runs of the pattern."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.records.state_path import parent_of
 from engine.runtime.activity import Services
 
 
-def from_parent(  # noqa: PLR0913  (what a forecast is made of)
+def from_parent(  # noqa: PLR0913  (all inputs of a forecast)
     variation: ForkOverrides,
     at: int,
     steps: Iterable[Transition],
@@ -23,13 +23,13 @@ def from_parent(  # noqa: PLR0913  (what a forecast is made of)
     info: RunInfo,
     services: Services,
 ) -> CostEstimate:
-    """What the fork may use if it goes as its parent did.
+    """Estimate the fork's usage if it takes the same path as its parent.
 
     Args:
         variation: the fork's overrides.
         at: the step at which it begins.
-        steps: the parent's steps after that; all of them if the fork starts over.
-        shape: the chart of the parent.
+        steps: the parent's steps after `at`; all of them if the fork starts over.
+        shape: the parent's chart.
         info: the fork's summary, for its models.
         services: the models and their prices.
     """
@@ -72,13 +72,13 @@ def from_parent(  # noqa: PLR0913  (what a forecast is made of)
 def from_others(
     variation: ForkOverrides, info: RunInfo, others: Iterable[RunInfo], spent: Usage, services: Services
 ) -> CostEstimate:
-    """What it may use where its parent never got that far: as much as other runs of the pattern.
+    """Estimate the fork's usage as the mean of other runs of the pattern, where its parent's is incomplete.
 
     Args:
         variation: the fork's overrides.
         info: the fork's summary.
         others: finished runs of the pattern.
-        spent: what its parent had used where it begins, which is subtracted.
+        spent: the parent's usage up to the step where the fork begins; subtracted.
         services: the models.
     """
     free, found = is_free(variation, info.models, services), list(others)
@@ -99,7 +99,7 @@ def from_others(
 
 
 def is_free(variation: ForkOverrides, models: Mapping[str, str], services: Services) -> bool:
-    """Whether nothing that may be called costs money: everything is replayed or simulated."""
+    """Whether the fork cannot cost money, because everything is replayed or simulated."""
     plays = {variation.after, variation.before, *variation.plays.values()}
     live = 'live' in plays or (variation.played and variation.beyond == 'live')
     return not live or all(_free(models, role, services) for role in {'', *models})
@@ -116,7 +116,7 @@ def _free(models: Mapping[str, str], role: str, services: Services) -> bool:
 
 
 def _cost(models: Mapping[str, str], role: str, usage: Usage, services: Services) -> float | None:
-    """Priced at today's rate of the role's first model, or else at what it cost then."""
+    """Price usage at the current rate of the role's first model, or else at its recorded cost."""
     name = candidate_models(models, role)[0]
     price = getattr(services.models[name], 'price', None) if name in services.models else None
     found = price(usage) if price else None

@@ -1,4 +1,4 @@
-"""ForkPlanner: works out a fork before it starts, so that all errors are found first."""
+"""ForkPlanner: works out a fork before it starts, so that errors surface early."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ForkPlan:
     chart: Chart
     state: RunState
     data: Mapping[str, Any]
-    """Data for its first step."""
+    """Event data for its first step."""
 
 
 class ForkPlanner:
@@ -46,7 +46,7 @@ class ForkPlanner:
         self._live, self._reader, self._services = live, reader, live.services
 
     async def plan(self, parent: RunInfo, at: int, variation: ForkOverrides) -> ForkPlan:
-        """Plan a fork without starting it: everything that may be wrong with it is found here."""
+        """Plan a fork without starting it; raises any error that would prevent it from starting."""
         workflow = workflow_of(
             self._live.catalog, replace(parent, parameters={**parent.parameters, **variation.parameters})
         )
@@ -88,7 +88,7 @@ class ForkPlanner:
         )
 
     async def _first_state(self, parent: RunInfo, variation: ForkOverrides, workflow: Pattern) -> RunState:
-        """The initial data; a replayed run begins with what was recorded.
+        """Return the initial data; a replayed run begins with the recorded data.
 
         Raises:
             PatternError: the pattern itself can no longer start.
@@ -98,7 +98,7 @@ class ForkPlanner:
             steps = await self._live.journal.transitions(parent.id, limit=1)
             memory = steps[0].event.data.get('memory') if steps else None
             if memory:
-                with suppress(ValidationError):  # The pattern has changed too much for the recorded data.
+                with suppress(ValidationError):  # The recorded data no longer fits the pattern.
                     return RunState(workflow, workflow.Memory.model_validate(memory))
         return fresh
 

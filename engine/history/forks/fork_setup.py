@@ -26,8 +26,8 @@ class ForkSetup:
     async def equip(self, info: RunInfo) -> None:
         """Give a run that has not started its initial files.
 
-        The run is already in the journal: if the process dies on the way, recovery repeats this, and the
-        files are removed with the run.
+        The run is already in the journal: if the process dies partway, recovery repeats this call, and
+        deleting the run removes the files.
 
         Raises:
             InvalidInput, WorkspaceError
@@ -43,7 +43,7 @@ class ForkSetup:
             await self._workspaces.fork(info.parent, info.id, ())
 
     async def replay_source(self, info: RunInfo, projection: RunProjection, shape: Shape) -> Replayer | None:
-        """What is replayed to a run, if anything, from its projection's current step on."""
+        """Return what replays events to a run from its projection's current step on, if anything does."""
         if 'play' not in info.options:
             return None
         plays, script = ReplayPolicy.load(info.options['play']), ReplayLog()

@@ -67,14 +67,14 @@ def _source_problems(variation: ForkOverrides, known: set[str]) -> dict[str, str
     for where in variation.plays:
         is_step = where.startswith('@') and where[1:].isdecimal()
         if where not in known and not is_step:
-            problems[f'plays.{where}'] = 'it is no role, no state, and no step such as @17'
+            problems[f'plays.{where}'] = 'it is not a role, a state, or a step such as @17'
     return problems
 
 
 def edits(variation: ForkOverrides, state: RunState, before: Mapping[str, Any]) -> tuple[Change, ...]:
-    """The edits to a run's data: the overrides' own, and those of agents' instructions and tasks.
+    """Return the edits to a run's data: the overrides' own, and changes to agents' instructions and tasks.
 
-    Memory fields that still hold a parameter's old value get its new one.
+    Memory fields that still hold a parameter's old value get the new one.
 
     Args:
         variation: the overrides requested.
@@ -82,7 +82,7 @@ def edits(variation: ForkOverrides, state: RunState, before: Mapping[str, Any]) 
         before: the parent's parameters.
 
     Raises:
-        InvalidInput: an agent has not begun and so has no task text to change.
+        InvalidInput: an agent has not been given a task yet, so there is no text to replace.
     """
     memory = state.dump()['memory']
     now = state.pattern.parameters.model_dump(mode='json')
@@ -122,7 +122,7 @@ def _instruction_changes(path: str, agent: AgentState, text: str) -> Iterator[Ch
 def apply_overrides(
     info: RunInfo, variation: ForkOverrides, workflow: Pattern, services: Services
 ) -> RunInfo:
-    """A run's summary with the overrides applied. Raises `InvalidInput`."""
+    """Apply the overrides to a run's summary. Raises `InvalidInput`."""
     models = {**info.models, **variation.models}
     plays = {variation.after, *variation.plays.values(), *_before(variation)}
     effort = {**info.options.get('effort', {}), **variation.effort}
@@ -152,10 +152,10 @@ def _before(variation: ForkOverrides) -> tuple[StepSource, ...]:
 
 
 def still_has(today: Shape, recorded: Shape) -> bool:
-    """Whether a chart has all states and edges of a recorded one; timeouts may differ.
+    """Whether a chart still has all states and edges of a recorded one; timeouts may differ.
 
-    It may have more states inside others, and edges of these, but no more regions: a run that was in the
-    recorded chart is then in this one, too.
+    It may have additional nested states, and edges to and from them, but no additional top-level states or
+    regions. Any active states of the recorded chart are then valid in this one.
     """
     known = {state.path for state in recorded.states}
     regions = {state.path for state in today.states if state.kind == 'parallel'}

@@ -23,7 +23,7 @@ from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_factory import new_run_id, normalize_budget
 
 LOOKED_AT = 20
-"""How many of a pattern's newest runs to estimate from when the parent has not finished."""
+"""Number of a pattern's newest finished runs to estimate from when the parent has not finished."""
 
 
 class Forks:
@@ -46,17 +46,17 @@ class Forks:
     ) -> RunId:
         """Start a new run from step `at` of another, which is unchanged.
 
-        The `raised` steps right after step `at` belong to it and are copied too: see `parent_at` of the new
-        run. Its agents get their files as they were then, in folders of their own. It has all of `budget`,
-        or of its parent's budget at that step: what its parent had used does not count.
+        The `raised` steps right after step `at` belong to it and are also copied; `parent_at` of the new run
+        is the last of them. Its agents get their own copies of the files as they were then. The full `budget`
+        is available to it, or its parent's budget at that step: the parent's usage does not count.
 
         Args:
             run: the parent.
             at: the step; 0 to start over. Ignored if the overrides start over.
-            title: the new run's title; its parent's by default.
+            title: the new run's title; by default its parent's.
             paused: whether it starts paused.
-            budget: the most it may use.
-            variation: what to change and what to replay; by default models are called from there on.
+            budget: the new run's budget.
+            variation: what to change and what to replay; by default, nothing changes and models are called.
             new: the new run's id, if the caller chooses it.
 
         Raises:
@@ -77,18 +77,18 @@ class Forks:
         budget: Budget | None = None,
         new: Sequence[RunId] = (),
     ) -> list[RunId]:
-        """Fork several variants at once, to be watched side by side.
+        """Fork several variants together, to be watched side by side.
 
         Args:
             run: the parent.
             at: the step.
-            variations: by name, which is appended to the run's title.
+            variations: the overrides by the variant's name, which is appended to its title.
             paused: whether they start paused.
-            budget: the most each may use.
-            new: the new runs' ids, if the caller chooses them; those that exist are left as they are.
+            budget: the budget of each.
+            new: the new runs' ids, if the caller chooses them; existing runs are left unchanged.
 
         Returns:
-            The runs, in that order. They share a tag: see `LineageNode.group`.
+            The runs, in the order of `variations`. They share a tag: see `LineageNode.group`.
 
         Raises:
             UnknownRun, UnknownStep, UnknownPattern, EventRefused, WorkspaceError
@@ -104,14 +104,14 @@ class Forks:
                 raise InvalidInput(found) from None
         titles = {name: f'{parent.title} ({name})' for name in variations}
         for (name, variation), id in zip(variations.items(), ids, strict=True):
-            with suppress(JournalConflict):  # It was forked before this process died: see `new`.
+            with suppress(JournalConflict):  # It was already forked in an earlier attempt: see `new`.
                 await self._fork(
                     run, at, variation, title=titles[name], paused=paused, budget=budget, group=group, new=id
                 )
         return list(ids)
 
     async def forecast(self, run: RunId, at: int, variation: ForkOverrides | None = None) -> CostEstimate:
-        """Estimate what a fork may use before it starts.
+        """Estimate a fork's usage before it starts.
 
         Raises:
             UnknownRun, UnknownStep, UnknownPattern, EventRefused
@@ -121,7 +121,7 @@ class Forks:
         info = (await self._planner.plan(parent, at, chosen)).info
         if parent.status is Status.DONE:
             begin = at if chosen.before == 'recorded' else 0
-            with suppress(JournalDamaged):  # It can still be forked from a step before the damage.
+            with suppress(JournalDamaged):  # Steps before the damage can still be forked: use other runs.
                 steps = await self.journal.transitions(run, after=begin)
                 shape = await self.journal.shape(run)
                 services = self._live.services
@@ -139,7 +139,7 @@ class Forks:
         budget: Budget | None = None,
         new: RunId | None = None,
     ) -> RunId:
-        """Start a run over from the first step: same parameters, models, seed, options and budget.
+        """Start a run over from the first step, with the same parameters, models, seed, options and budget.
 
         `new` is the new run's id, if the caller chooses it.
 
@@ -160,7 +160,7 @@ class Forks:
         budget: Budget | None = None,
         new: RunId | None = None,
     ) -> RunId:
-        """Fork a failed or cancelled run from just before that, so that what failed is tried again.
+        """Fork a failed or cancelled run from just before the failure, so that the failed work is retried.
 
         `new` is the new run's id, if the caller chooses it.
 
@@ -174,18 +174,18 @@ class Forks:
         )
 
     async def retry_at(self, run: RunId) -> int:
-        """The step from which `retry` continues. Raises `UnknownRun`, `EventRefused`."""
+        """Return the step from which `retry` continues. Raises `UnknownRun`, `EventRefused`."""
         info = await self.journal.info(run)
         if not info.status.retriable:
             raise EventRefused(run, 'retry', f'it has not failed: it is {info.status}')
         return await last_good(self.journal, info)
 
     async def lineage(self, run: RunId) -> LineageNode:
-        """The family of a run, as a tree from its oldest ancestor. Raises `UnknownRun`."""
+        """Return the fork tree of a run, from its oldest ancestor. Raises `UnknownRun`."""
         return lineage_tree(await self.journal.family(run))
 
     async def family(self, run: RunId) -> list[RunId]:
-        """A run with its ancestors and all their forks, parents first; others in the trash are left out.
+        """Return a run, its ancestors and all their forks, parents first; omits other runs in the trash.
 
         Raises:
             UnknownRun
@@ -194,7 +194,7 @@ class Forks:
         return [one.run for _, one in members if not one.info.deleted or one.run == run]
 
     async def mark_winner(self, run: RunId) -> None:
-        """Mark a run as the best of the variants it was forked with. Raises `UnknownRun`."""
+        """Mark a run as the best of its group of variants. Raises `UnknownRun`."""
         info = await self.journal.info(run)
         group = info.options.get('group')
         for other in await self.journal.family(run) if group else [info]:
@@ -237,7 +237,7 @@ class Forks:
                 'budget': limited and asdict(limited),
                 **draft.data,
             }
-            # Stored with the run from the start, in case it is interrupted before its first step.
+            # Stored when the run is created, in case it is interrupted before its first step.
             marks['begins'] = to_jsonable({name: value for name, value in says.items() if value})
         info = replace(
             draft.info,

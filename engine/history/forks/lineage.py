@@ -1,4 +1,4 @@
-"""Lineage: the family of a run as a tree."""
+"""Lineage: the fork tree of a run."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from engine.records import RunId, RunInfo
 
 
 def lineage_tree(family: Sequence[RunInfo]) -> LineageNode:
-    """The family as a tree, from the oldest run still kept.
+    """Build the fork tree, from the oldest run that still exists.
 
     Args:
-        family: all its runs, oldest first, as `Journal.family` returns them.
+        family: all its runs, oldest first, as returned by `Journal.family`.
     """
     known = {info.id for info in family}
     children: dict[RunId | None, list[RunInfo]] = {}
     for info in family:
         parent = info.parent if info.parent in known else None
         children.setdefault(parent, []).append(info)
-    # From the leaves up, so that a long chain of forks needs no deep recursion.
+    # Built from the leaves up, to avoid deep recursion for a long chain of forks.
     made: dict[RunId, LineageNode] = {}
     order, todo = [], children[None][:1]
     while todo:
@@ -34,7 +34,7 @@ def lineage_tree(family: Sequence[RunInfo]) -> LineageNode:
 
 
 def origin_of(info: RunInfo) -> Kind:
-    """How a run originated."""
+    """Return how a run originated."""
     if info.parent is None:
         return 'root'
     kind = info.options.get('kind')

@@ -1,4 +1,4 @@
-"""Records: what a fork overrides, what it may cost, and how runs are related."""
+"""Records of forks: overrides, cost estimates, and lineage."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Literal
 from engine.records import Change, RunId, RunInfo, Status, Usage
 
 StepSource = Literal['recorded', 'live', 'simulated']
-"""Where results come from: the parent's record, real calls, or a simulated model."""
+"""The source of results: the parent's record, real calls, or a simulated model."""
 Beyond = Literal['live', 'simulated', 'stop']
-"""What to do for replayed work without a recorded result; `stop` pauses the run."""
+"""The fallback for replayed work without a recorded result; `stop` pauses the run."""
 Kind = Literal['root', 'fork', 'rerun', 'retry']
 """How a run originated."""
 WINNER = 'winner'
@@ -20,31 +20,31 @@ WINNER = 'winner'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkOverrides:
-    """What a fork changes. By default everything is as in the parent, and models are called."""
+    """The changes a fork makes. By default there are none, and models are called."""
 
     changes: Sequence[Change] = ()
-    """Edits of memory and agents, as `edit` takes them: paths begin with `/memory` or `/agents`."""
+    """Edits to memory and agents, as accepted by `edit`: paths begin with `/memory` or `/agents`."""
     instructions: Mapping[str, str] = field(default_factory=dict)
-    """By role: its new instructions, also for agents that begin later."""
+    """New instructions by role; they also apply to agents that begin later."""
     prompts: Mapping[str, str] = field(default_factory=dict)
-    """By agent path: a text that replaces its latest task."""
+    """Texts that replace an agent's latest task, by agent path."""
     models: Mapping[str, str] = field(default_factory=dict)
-    """By role, '' for all others, as in `start`; only those that change."""
+    """Models that change, by role as in `start`, '' for all others."""
     tools: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By role: its new tools."""
+    """New tools by role."""
     effort: Mapping[str, str] = field(default_factory=dict)
-    """By role, '' for all others, as in `start`; only what changes. '' leaves it to the model again."""
+    """Efforts that change, by role as in `start`, '' for all others. A value of '' leaves it to the model."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Only those that change. In the middle of a run they may not change its chart."""
+    """Parameters that change. When forking partway through a run, they must not change its chart."""
     before: StepSource = 'recorded'
-    """The steps before the fork: copied, or repeated from the first step in a separate run."""
+    """The source of the steps before the fork: copied if 'recorded', else repeated from the first step."""
     after: StepSource = 'live'
     """The source of the steps after it."""
     plays: Mapping[str, StepSource] = field(default_factory=dict)
-    """Exceptions to `after`: by role, by state path (an agent's, or a leaf of it; the innermost wins), or by
-    the parent's step that ended the work (`@17`)."""
+    """Exceptions to `after`: by role, by state path (of an agent or one of its leaves; the innermost wins),
+    or by the parent's step that ended the work (`@17`)."""
     beyond: Beyond = 'live'
-    """What to do where no result is recorded for replayed work."""
+    """The fallback where no result is recorded for replayed work."""
 
     @property
     def played(self) -> bool:
@@ -54,20 +54,20 @@ class ForkOverrides:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostEstimate:
-    """What a fork may use, estimated from earlier runs. None means unknown."""
+    """A fork's expected usage, estimated from earlier runs. None means unknown."""
 
     calls: int | None = None
-    """Calls of models that are not simulated."""
+    """Number of calls to models that are not simulated."""
     tokens: int | None = None
     dollars: float | None = None
     seconds: float | None = None
     roles: Mapping[str, Usage] = field(default_factory=dict)
-    """By role: what its calls used in the parent, for those that would be repeated."""
+    """By role: the usage in the parent of the calls that would be repeated."""
     basis: Literal['parent', 'runs', 'none'] = 'none'
-    """The basis: what the parent used after the step, what other runs of the pattern used from first step to
-    last, or nothing."""
+    """The basis: the parent's usage after the step, the usage of other complete runs of the pattern, or
+    nothing."""
     free: bool = False
-    """Whether nothing can cost money: everything is recorded or simulated."""
+    """Whether the fork cannot cost money, because everything is recorded or simulated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +102,9 @@ class LineageNode:
         return WINNER in self.info.tags
 
     def members(self) -> Iterator[tuple[int, LineageNode]]:
-        """The run and its descendants, each with its depth: parents before forks, oldest first.
+        """Yield the run and its descendants with their depths, parents before forks, oldest first.
 
-        Iterative, since a chain of forks may be long.
+        Iterative, because a chain of forks may be long.
         """
         todo = [(0, self)]
         while todo:

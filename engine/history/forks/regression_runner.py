@@ -30,11 +30,11 @@ class RegressionTests:
         self.journal = live.journal
 
     async def save_test(self, run: RunId) -> RegressionTest:
-        """Make a test from a run: what it did is what is expected.
+        """Make a test from a run, expecting exactly what the run did.
 
         Raises:
             UnknownRun
-            UnknownPattern: the run was drawn from a trace, so that nothing could be tested with it.
+            UnknownPattern: the run was drawn from a trace, so there is no pattern to test.
         """
         view, shape = await self._reader.view(run), await self.journal.shape(run)
         if shape.drawn:
@@ -43,13 +43,13 @@ class RegressionTests:
         return record_test(await self.journal.info(run), view, answer, await self.journal.transitions(run))
 
     async def check(self, test: RegressionTest) -> RegressionResult:
-        """Replay a test through its pattern's current version: no model and no tool is called.
+        """Replay a test through its pattern's current version, calling no model or tool.
 
-        The recorded run and the new one are written to this conductor's journal: use one in memory.
+        The recorded run and the new one are written to this conductor's journal, so use an in-memory one.
 
         Raises:
             UnknownPattern, PatternError
-            InvalidInput: the parameters or options are not, or no longer, valid; names the field.
+            InvalidInput: the parameters or options are not (or no longer) valid; names the field.
         """
         made = self._live.catalog.pattern(test.pattern)
         with _within('parameters'):

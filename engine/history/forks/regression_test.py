@@ -1,4 +1,4 @@
-"""Regression tests: what is expected of a run, its recording, and how its pattern does today."""
+"""Regression tests: a run's recording, the expectations for it, and the results of checking them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from engine.records import RunInfo, Shape, Status, Transition, View
 from engine.records.jsonable import shorten
 
 TAKEN = ('approvals', 'effort', 'instructions', 'tools')
-"""The run options that a test sets."""
+"""The run options a test may set."""
 
 
 class Expectations(BaseModel):
-    """What a run must be like; omitted fields are not checked."""
+    """Expectations of a run; omitted fields are not checked."""
 
     model_config = ConfigDict(extra='forbid')
 
     status: Status | None = None
     visited: list[str] = Field(default_factory=list, description='States that must be entered.')
     not_visited: list[str] = Field(default_factory=list, description='States that must not be entered.')
-    visits: dict[str, int] = Field(default_factory=dict, description='Per state: how often at most.')
+    visits: dict[str, int] = Field(default_factory=dict, description='Maximum number of entries per state.')
     tokens: int | None = None
     dollars: float | None = None
     seconds: float | None = None
-    answer: Any = Field(None, description='What it must be; of texts, what it must contain.')
+    answer: Any = Field(None, description='The exact answer; if a text, one that the answer must contain.')
 
 
 class RegressionTest(BaseModel):
@@ -42,13 +42,13 @@ class RegressionTest(BaseModel):
     seed: int = 0
     expect: Expectations
     recorded: list[Transition]
-    """The recorded run; its replies stand in for models and tools."""
+    """The recorded run; its results stand in for models and tools."""
 
     @field_validator('options')
     @classmethod
     def _of_a_test(cls, options: dict[str, Any]) -> dict[str, Any]:
         if unknown := sorted(set(options) - set(TAKEN)):
-            raise ValueError(f'there is no option {unknown[0]!r} of a test; allowed: {", ".join(TAKEN)}')
+            raise ValueError(f'a test has no option {unknown[0]!r}; allowed: {", ".join(TAKEN)}')
         return options
 
     @field_validator('recorded')
@@ -71,7 +71,7 @@ class RegressionFailure:
     wanted: str
     came: str
     step: int = 0
-    """The step where it failed; 0 if it is not about a step."""
+    """The step where it failed; 0 if it concerns no particular step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class RegressionResult:
 
 
 def record_test(info: RunInfo, view: View, answer: Any, steps: Sequence[Transition]) -> RegressionTest:
-    """Make a test from a run: what it did is what is expected."""
+    """Make a test from a run, expecting exactly what the run did."""
     visits = _visits(steps)
     return RegressionTest(
         pattern=info.pattern,
@@ -111,7 +111,7 @@ def record_test(info: RunInfo, view: View, answer: Any, steps: Sequence[Transiti
 def compare_outcome(
     test: RegressionTest, shape: Shape, view: View, answer: Any, steps: Sequence[Transition]
 ) -> RegressionResult:
-    """Compare a run with what is expected; `shape` is the pattern's current chart."""
+    """Check a run against the expectations; `shape` is the pattern's current chart."""
     known = {state.path for state in shape.states}
     misses = tuple(_failures(test.expect, view, answer, steps, known))
     return RegressionResult(misses=misses, steps=len(steps), parted=_first_divergence(test.recorded, steps))
@@ -142,7 +142,7 @@ def _visit_failures(
 ) -> Iterator[RegressionFailure]:
     visits = _visits(steps)
     for what in ('visited', 'not_visited', 'visits'):
-        # Otherwise an expectation that such a state is not entered would always hold.
+        # Without this, expecting that a nonexistent state is not entered would always succeed.
         for path in getattr(expect, what):
             if path not in known:
                 yield RegressionFailure(what=what, wanted=path, came='the pattern has no such state')

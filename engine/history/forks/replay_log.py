@@ -14,7 +14,7 @@ from engine.records.state_path import parent_of
 from engine.tools.question import OpenBatch, Question
 
 Called = tuple[tuple[str, str], ...]
-"""Tool calls: names and arguments."""
+"""Tool calls, as pairs of name and arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,48 +25,48 @@ class RecordedEvent:
     event: Event
     time: float
     visit: int
-    """The visit to `event.at` it belongs to, counted from the step at which the log begins."""
+    """The number of the visit to `event.at` it belongs to, counted from the step where the log begins."""
     active: tuple[StatePath, ...]
-    """The active leaves after everything it caused."""
+    """The active leaves after the event and everything it caused."""
     informed: frozenset[str] = frozenset()
-    """The agents that were told of the budget with it."""
+    """The agents it notified of the budget."""
     calls: Called | None = None
     """For a batch of tool calls: the calls."""
     allowed: Mapping[str, Called] = field(default_factory=dict)
     """For an approval: the calls it allowed, by agent."""
     questions: Mapping[str, Question] = field(default_factory=dict)
-    """For an answer: what was asked, by agent."""
+    """For an answer: the questions, by agent."""
 
     @property
     def ending(self) -> bool:
-        """Whether it ended work, or an attempt at it; timeouts are independent of attempts."""
+        """Whether it ended work or an attempt at it; excludes timeouts, which are independent of attempts."""
         return self.event.name in ('done', 'asked', 'failed', 'retry')
 
     @property
     def control(self) -> bool:
-        """Whether the engine or a person controlled the run with it; editing memory is not control."""
+        """Whether it is a control event by the engine or a person; edits and retries do not count."""
         return self.event.name in CONTROL and self.event.name not in ('retry', 'edit')
 
     @property
     def attempt(self) -> int:
-        """The attempt that ended."""
+        """The number of the attempt that ended."""
         return self.event.attempt - (self.event.name == 'retry')
 
 
 @dataclass(slots=True)
 class ReplayLog:
-    """Recorded events in the parent's order, and how often it visited each state."""
+    """Recorded events in the parent's order, and the number of visits to each state."""
 
     items: list[RecordedEvent] = field(default_factory=list)
     visits: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, steps: Iterable[Transition], agents: Mapping[str, Mapping[str, Any]]) -> ReplayLog:
-        """Read a parent's steps.
+        """Build the log from a parent's steps.
 
         Args:
-            steps: those after the step at which the log begins.
-            agents: the conversations at that step, for the tool calls of their last replies.
+            steps: the steps after the one where the log begins.
+            agents: the agents' data at that step, for the tool calls of their last replies.
         """
         made = cls()
         calls = {path: last_calls(agent['messages']) for path, agent in agents.items()}
@@ -112,12 +112,12 @@ class ReplayLog:
 
 
 def waiting_agents(leaves: Sequence[StatePath], state: str = 'approving') -> list[StatePath]:
-    """The agents that wait for a person in these leaves: for approval, or for an answer (`asking`)."""
+    """Return the agents waiting for a person in these leaves: for approval, or for an answer (`asking`)."""
     return [parent_of(leaf) for leaf in leaves if leaf.endswith(f'.{state}')]
 
 
 def last_calls(messages: Sequence[Mapping[str, Any]]) -> Called:
-    """The calls of the last reply that has any, or ()."""
+    """Return the calls of the last reply that has any, or ()."""
     for message in reversed(messages):
         called = tuple(
             (part['name'], part['arguments']) for part in message['parts'] if part['kind'] == 'call'
@@ -128,7 +128,7 @@ def last_calls(messages: Sequence[Mapping[str, Any]]) -> Called:
 
 
 def _edited_calls(turn: Sequence[Transition]) -> dict[str, Called]:
-    """The calls of a reply whose arguments a person edited, by agent: the edit holds the whole message."""
+    """Return the calls whose arguments a person edited, by agent; the edit holds the whole message."""
     found = {}
     for change in turn[0].changes:
         match split_pointer(change.path), change.value:

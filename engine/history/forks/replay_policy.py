@@ -1,4 +1,4 @@
-"""ReplayPolicy: which of a fork's work is replayed, simulated or done live."""
+"""ReplayPolicy: decides which of a fork's work is replayed, simulated or run live."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.records.state_path import parent_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPolicy:
-    """How a fork replays its parent; stored with the fork, among its options."""
+    """How a fork replays its parent; stored in the fork's options."""
 
     begin: int
     """The parent's step after which the replay log begins."""
@@ -32,11 +32,11 @@ class ReplayPolicy:
 
     @property
     def strict(self) -> bool:
-        """Whether everything that can be replayed is."""
+        """Whether everything is to be replayed."""
         return {self.after, self.before, *self.plays.values()} == {'recorded'}
 
     def of(self, path: str, role: str, step: int) -> StepSource:
-        """The source for work of a state that the parent's step `step` ended (0: none did)."""
+        """Return the source for work in state `path` that the parent's step `step` ended (0 if none did)."""
         return self.before if 0 < step <= self.at and self.from_start else play_of(self, path, role, step)
 
     @classmethod
@@ -46,7 +46,7 @@ class ReplayPolicy:
 
 
 def play_of(policy: ForkOverrides | ReplayPolicy, path: str, role: str, step: int) -> StepSource:
-    """The source by the most specific setting: the step, the innermost state, the role, or the default."""
+    """Return the source by the most specific setting: the step, the innermost state, the role or `after`."""
     if f'@{step}' in policy.plays:
         return policy.plays[f'@{step}']
     where = path
@@ -58,7 +58,7 @@ def play_of(policy: ForkOverrides | ReplayPolicy, path: str, role: str, step: in
 
 
 def policy_of(variation: ForkOverrides, *, begin: int, at: int, until: int) -> ReplayPolicy | None:
-    """The policy a fork needs; None if nothing is replayed and everything has one source."""
+    """Return the policy a fork needs; None if nothing is replayed and everything has the same source."""
     made = ReplayPolicy(
         begin=begin,
         at=at,

@@ -1,4 +1,4 @@
-"""Replayer: feeds a fork the results and outside events recorded in its parent."""
+"""Replayer: feeds a fork the results and external events recorded in its parent."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Replayer:
     """Replays a log to one run.
 
     While it is `strict`, nothing runs live: every step is the parent's, at the parent's time, and the
-    budget, timeouts and breakpoints act as they did then. Live work happens in the present: from then on
-    time passes, and recorded events are delivered to the states they belong to.
+    budget, timeouts and breakpoints act as they did then. Once work runs live, real time passes, and recorded
+    events are delivered to the states they belong to.
 
     Args:
         script: the recorded events.
-        plays: what is to be replayed.
+        plays: the replay policy.
         projection: the run's projection.
         shape: the shape of its chart.
     """
@@ -44,26 +44,27 @@ class Replayer:
         self._roles = {state.path: state.role for state in shape.states if state.role}
         self.strict = plays.strict
         self.held = False
-        """Whether a person held the run while it was played."""
+        """Whether a person has paused the replay."""
         self._one = False
-        """Whether one thing is played although it is held: it was stepped."""
+        """Whether to replay one event despite the pause, because a person stepped in."""
         self._debugged = False
-        """Whether a person has set breakpoints, or stepped over or out: what is played halts there, too."""
+        """Whether a person has set breakpoints, or stepped over or out, so that the replay halts there."""
         self.stopped = ''
         """Why it cannot continue until a person decides, or ''."""
         self.released = False
-        """Whether somebody gave that word: what is not recorded is done live."""
+        """Whether a person has resumed it since, so that unrecorded work runs live."""
         self.parted = False
-        """Whether the run has gone another way than its parent."""
+        """Whether the run has diverged from its parent."""
         self._given_up: set[tuple[str, int]] = set()
+        """Visits (state and number) whose work has no recorded result."""
         self._behind: dict[str, str] = {}
-        """Folders that are not yet as what was played left them: their snapshots."""
+        """Folders not yet restored to the state after the replayed events, with the snapshots to restore."""
         self._lock = asyncio.Lock()
         self.time = 0.0
-        """When the item happened that was played last."""
+        """When the event replayed last was recorded."""
         self._current: RecordedEvent | None = None
 
-    # What has happened
+    # Past events
 
     def advance(self, steps: Sequence[Transition]) -> None:
         """Advance by the steps of one turn of the run."""
@@ -82,7 +83,7 @@ class Replayer:
                 self.parted = True
 
     def skip(self, event: Event) -> None:
-        """Drop a replayed event that the run did not take."""
+        """Drop a replayed event that the run did not accept."""
         self._take(event, ())
 
     def _take(self, event: Event, active: tuple[StatePath, ...]) -> None:
@@ -110,26 +111,26 @@ class Replayer:
         reason = str(event.data.get('reason', '')) if event.name == 'pause' else ''
         self.stopped = reason if reason.startswith(UNRECORDED) else ''
 
-    # What happens next
+    # The next event
 
     @property
     def waits(self) -> bool:
-        """Whether a person holds the replay and has not let this one event through."""
+        """Whether a person has paused the replay and has not stepped to the next event."""
         return self.strict and self.held and not self._one
 
     @property
     def overlooks(self) -> bool:
-        """Whether breakpoints are ignored: recorded ones have already acted."""
+        """Whether breakpoints are ignored, because the recorded pauses are replayed anyway."""
         return self.strict and not self._debugged
 
     def next_event(
         self, started: Collection[StatePath], at_work: Collection[StatePath], state: RunState
     ) -> Event | None:
-        """The event that is due, or None if there is none yet.
+        """Return the next event due, or None if there is none yet.
 
         Args:
             started: the states whose work has begun and is replayed.
-            at_work: the states whose work runs live.
+            at_work: the states whose work is running live.
             state: the run's data.
         """
         item = self._next(started, at_work, state)
@@ -150,7 +151,7 @@ class Replayer:
                 elif self._fits(item, started, state):
                     return item
                 elif item.event.at in at_work:
-                    return None  # Later events must wait for this one.
+                    return None  # Later events must wait until this work has ended.
                 else:
                     over.append(item)
             elif not over and self._is_playable(item, state):
@@ -165,7 +166,7 @@ class Replayer:
         )
 
     def _event(self, item: RecordedEvent) -> Event:
-        """A recorded event as the run receives it."""
+        """Convert a recorded event to the one the run receives."""
         self._current, self.time, event = item, item.time, item.event
         self._one = False
         since = self._projection.entered.get(event.at, (0,))[0] if event.since else 0
@@ -177,43 +178,43 @@ class Replayer:
         return tuple(path for path in self._invoking if path in self._projection.entered)
 
     def treatment(self, path: StatePath, state: RunState) -> Way:
-        """How to treat work that is about to start in a state."""
+        """Decide how to treat work that is about to start in a state."""
         visit, attempt = self._visits[path], self._projection.attempts.get(path, 1)
         item = next((item for item in self._items if self._matches(item, path, visit, attempt)), None)
         play = self.plays.of(path, self._role(path, state), item.step if item else 0)
         if play == 'recorded' and (path, visit) not in self._given_up:
             if item is None and self._known[path] >= visit:
-                return 'keep'  # In the parent it never ended: the state was left.
+                return 'keep'  # In the parent, this work never ended, because the state was left.
             if item is not None and self._is_same(item, state):
                 return 'keep'
         return play if play != 'recorded' else 'live' if self.released else self.plays.beyond
 
     def unnotified(self, agents: Collection[str]) -> set[StatePath]:
-        """States of the agents that were busy when the current event told all others of the budget."""
+        """Return the states of agents that were busy when the current event told all others of the budget."""
         informed = self._current.informed if self._current else frozenset()
         return {StatePath(f'{path}.thinking') for path in agents if path not in informed}
 
     def first_event(self) -> Event | None:
-        """The event a run begins with, if everything is replayed."""
+        """Return the event a run begins with, if everything is replayed."""
         found = self._items[0] if self.strict and self._items else None
         return self._event(found) if found and found.event.name == 'start' else None
 
     def leave(self) -> None:
-        """From now on, work runs live."""
+        """Leave strict mode: from now on, work runs live."""
         self.strict = False
 
     def give_up(self, paths: Collection[StatePath]) -> None:
-        """Mark the current work of these states as having no recorded result."""
+        """Mark these states' current work as having no recorded result."""
         self._given_up |= {(path, self._visits[path]) for path in paths}
 
     def cast(self, info: RunInfo, path: StatePath, state: RunState) -> RunInfo:
-        """The run's summary as the work of a state receives it: with other models if simulated."""
+        """Return the run's summary for the work of a state, with the scripted model if it is simulated."""
         return replace(info, models={'': 'scripted'}) if self.treatment(path, state) == 'simulated' else info
 
     def last_word(
         self, started: Collection[StatePath], state: RunState, budget: Budget | None
     ) -> Event | None:
-        """The event once nothing is left to replay: the run pauses, or goes live."""
+        """Return the event for when nothing is left to replay: the run pauses or goes live."""
         self.give_up(started)
         stuck = [path for path in started if self.treatment(path, state) == 'stop']
         what = f'of how {", ".join(stuck or started)} ended' if started else 'any more'
@@ -225,7 +226,7 @@ class Replayer:
         return Event(name='recover', data={'left': f'{UNRECORDED} {what}', **limits})
 
     async def files(self, workspaces: Workspaces, run: RunId) -> None:
-        """Bring the agents' folders to the state that the replayed events left them in."""
+        """Restore the agents' folders to their state after the replayed events."""
         async with self._lock:
             while self._behind:
                 folder, snapshot = next(iter(self._behind.items()))
@@ -268,14 +269,14 @@ class Replayer:
         return item.calls is None or home not in state.agents or item.calls == _calls(state.agents[home])
 
     def _is_allowed(self, item: RecordedEvent, state: RunState) -> bool:
-        """Whether the recorded approval is for exactly the calls that wait now."""
+        """Whether the recorded approval is for exactly the calls now awaiting it."""
         waiting = waiting_agents(self._projection.active)
         asked = [home for home in waiting if home in state.agents and within(home, item.event.at)]
         asked += [home for home in waiting if item.event.at == f'{home}.approving']
         return all(item.allowed.get(home) == _calls(state.agents[home]) for home in asked)
 
     def _is_answered(self, item: RecordedEvent, state: RunState) -> bool:
-        """Whether the recorded answer is to what is asked now."""
+        """Whether the recorded answer is to the questions being asked now."""
         batches = {home: state.agents[home].batch for home in item.questions if home in state.agents}
         return bool(item.questions) and all(
             (batch := batches.get(home)) and batch.question and batch.question.is_same(question)
@@ -288,6 +289,6 @@ class Replayer:
 
 
 def _calls(agent: AgentState) -> Called:
-    """The tool calls an agent made last."""
+    """Return the latest tool calls of an agent."""
     last = next((message.calls for message in reversed(agent.messages) if message.calls), ())
     return tuple((call.name, call.arguments) for call in last)

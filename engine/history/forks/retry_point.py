@@ -7,17 +7,17 @@ from engine.journal.protocol import Journal
 from engine.records import RunInfo, Transition
 
 LOOKED_AT = 200
-"""How many of a run's last steps to search for the one that failed it."""
+"""Number of a run's last steps to search for the one that made it fail."""
 
 
 async def last_good(journal: Journal, info: RunInfo) -> int:
-    """The last step from which a failed run can continue, so that what failed is tried again.
+    """Return the last step from which a failed run can continue, so that the failed work is retried.
 
-    That is the step before the failure the run gives as its reason, or before the budget was exceeded; if
-    the cause is unknown, the step before the event that ended the run.
+    This is the step before the failure named in the run's error, or before the budget was exceeded; if the
+    cause is unknown, it is the step before the event that ended the run.
 
     Raises:
-        EventRefused: it failed in its first step.
+        EventRefused: it failed at its first step.
     """
     steps = await journal.transitions(info.id, after=max(0, info.seq - LOOKED_AT))
     first = _failed_step(steps, info.error)

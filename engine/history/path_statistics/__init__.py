@@ -1,1 +1,1 @@
-"""Path statistics: one run's path, and the aggregate of many runs on one chart."""
+"""Path statistics: the path of one run, and the aggregate of many runs on one chart."""

@@ -1,4 +1,4 @@
-"""Merges charts that differ into one with all their states and edges."""
+"""Merges different charts into one with all their states and edges."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from engine.records.state_path import StatePath
 
 
 def merge_shapes(shapes: Sequence[Shape]) -> Shape:
-    """Merge charts: every state and edge once; where they otherwise differ, the first chart wins.
+    """Merge charts: each state and edge appears once; for other differences, the first chart wins.
 
-    The number of parallel agents may depend on a run's parameters, and a pattern may change between runs.
+    Charts of one pattern differ because the number of parallel agents may depend on a run's parameters, and
+    because a pattern may change between runs.
 
     Raises:
         ValueError: no chart was given.

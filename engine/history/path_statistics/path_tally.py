@@ -12,7 +12,7 @@ from engine.records import RunId, RunInfo, Shape, Snapshot, StatePath, Status, T
 from engine.records.path_stats import Dwell, Ends, PathStats
 
 FRESH: Mapping[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
-"""An empty document for projection snapshots: memory is not folded here."""
+"""An empty document for projection snapshots, since memory is not folded here."""
 
 
 class PathTally:
@@ -22,12 +22,12 @@ class PathTally:
         """Start at the run's first step, or continue from `trail`."""
         self._run: RunId = info.id
         self._own = info.parent_at if info.parent else 0
-        """The last step that is not its own: it happened once, in its parent."""
+        """The last step inherited from its parent; inherited steps are counted only there."""
         self._projection = RunProjection(shape)
         self._edges: Counter[Ends] = Counter()
         self._stays: defaultdict[StatePath, Dwell] = defaultdict(Dwell)
         self._turn: dict[StatePath, None] = {}
-        """The states left in the current turn: a step and all that it raised."""
+        """The states left in the current turn (a step and all steps it raised)."""
         if trail and trail.rest:
             state = {**trail.rest}
             self._turn = dict.fromkeys(state.pop('turn'))

@@ -1,4 +1,4 @@
-"""Brings path statistics up to date: continues each run where it stood, a few runs at a time."""
+"""Brings path statistics up to date: continues each run from its last counted step, in small batches."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from engine.records import RunId, RunQuery
 from engine.records.path_stats import PathStats
 
 TOGETHER = 20
-"""Runs saved per transaction: the most that is repeated after an interruption."""
+"""Runs saved per transaction; an interruption repeats the work of at most this many."""
 AT_ONCE = 2_000
 """Steps read and folded at a time."""
 
 Progress = Callable[[int, int], object]
-"""Called with the number of runs read, and the total."""
+"""Called with the number of runs read and the total."""
 
 
 async def refresh_paths(
@@ -26,7 +26,7 @@ async def refresh_paths(
     """Create or update the statistics of every run that matches. Can be cancelled at any time.
 
     Returns:
-        The runs whose history is damaged, and why; nothing of these is counted.
+        The runs whose history is damaged, with the reason; their new steps are not counted.
 
     Raises:
         JournalError: the journal itself cannot be read or written.

@@ -1,1 +1,1 @@
-"""Retention: which runs are kept and for how long, and people's notes on them."""
+"""Retention: how long runs are kept, their disk usage, and people's notes on them."""

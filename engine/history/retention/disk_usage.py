@@ -18,7 +18,7 @@ from engine.workspace.workspaces import Workspaces
 
 RECORDING_FILES = frozenset({'recording.jsonl', 'replayed.jsonl'})
 REMEASURE_SECONDS = 10.0
-"""Seconds before the folder of an active run is measured again."""
+"""Seconds until the folder of an active run is measured again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,26 +28,26 @@ class DiskUsage:
     history: int = 0
     """In the journal: steps and snapshots, as stored."""
     files: int = 0
-    """The agents' folders and the objects of their snapshots."""
+    """The agents' folders and snapshot objects."""
     recording: int = 0
 
     @property
     def total(self) -> int:
-        """The total."""
+        """Bytes in total."""
         return self.history + self.files + self.recording
 
 
 class DiskUsageMeter:
-    """Measures runs in a thread; a run unchanged since is not measured again."""
+    """Measures runs in a thread, and caches the result until a run changes."""
 
     def __init__(self, workspaces: Workspaces, clock: Clock) -> None:
         self._workspaces, self._clock = workspaces, clock
         self._known: dict[RunId, tuple[float, float, DiskUsage]] = {}
-        """Of each run: when it had moved last, when it was weighed, and the folder's weight."""
+        """By run: the time of its last update, the time it was measured, and its folder's usage."""
         self._busy = asyncio.Lock()
 
     async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
-        """The disk usage of these runs. A file shared with a fork is split between them."""
+        """Return the disk usage of these runs. The size of a file shared with forks is split evenly."""
         wanted = list(infos)
         async with self._busy:
             stale = {info.id: self._workspaces.home(info.id) for info in wanted if self._is_stale(info)}
@@ -60,7 +60,7 @@ class DiskUsageMeter:
         return {info.id: self._with_history(info) for info in wanted}
 
     def forget(self, run: RunId) -> None:
-        """Drop what is cached about a run."""
+        """Drop the cached measurement of a run."""
         self._known.pop(run, None)
 
     def _with_history(self, info: RunInfo) -> DiskUsage:
@@ -81,7 +81,7 @@ def _measure_all(homes: dict[RunId, Path]) -> dict[RunId, DiskUsage]:
 
 
 def _measure_remote(remote: RemoteFiles, here: dict[RunId, DiskUsage]) -> dict[RunId, DiskUsage]:
-    """What these runs use where all machines reach it; what they use here if that cannot be asked."""
+    """Return what these runs use in the shared storage, or `here`, the local usage, if it is unavailable."""
     found = {}
     try:
         for run in here:
@@ -99,11 +99,11 @@ def _measure(home: Path) -> DiskUsage:
 
 
 def folder_bytes(folder: Path, *, shared: bool = False) -> float:
-    """The bytes of all files in a folder; 0 if it does not exist. Blocks; follows no links.
+    """Return the bytes of all files in a folder; 0 if it does not exist. Blocks; follows no links.
 
     Args:
         folder: the folder to measure.
-        shared: whether a file with several hard links counts as its size divided by their number.
+        shared: whether to divide the size of a file by its number of hard links.
     """
     total = 0.0
     for _, entry in walk(folder):

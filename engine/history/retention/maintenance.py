@@ -1,4 +1,4 @@
-"""RunMaintenance: notes on runs and steps, and what is kept: trash, purge, retention."""
+"""RunMaintenance: notes on runs and steps, disk usage, trash, purge and retention."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PAGE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanupResult:
-    """What `RunMaintenance.clean_up` did."""
+    """The result of `RunMaintenance.clean_up`."""
 
     taken: tuple[ExpiredRun, ...] = ()
-    """Moved to the trash by the policy."""
+    """Runs that the policy moved to the trash."""
     purged: tuple[RunId, ...] = ()
-    """Removed permanently: their time in the trash was over."""
+    """Runs removed permanently because their time in the trash was up."""
 
 
 class RunMaintenance:
@@ -37,17 +37,17 @@ class RunMaintenance:
 
     @property
     def retention(self) -> Retention:
-        """The configured policy."""
+        """The configured retention policy."""
         return self._live.catalog.configuration.retention
 
     async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
-        """Change title, tags, note, star or pin; omitted ones stay. Raises `UnknownRun`."""
+        """Change title, tags, note, star or pin; omitted ones are unchanged. Raises `UnknownRun`."""
         return await self.journal.annotate(run, **changes)
 
     async def write_note(self, run: RunId, text: str, *, at: int = 0, note: int = 0) -> Note:
         """Add a note to step `at`, or replace the text of note number `note`.
 
-        Notes are stored apart from the history: no transition is changed or added.
+        Notes are stored separately from the history: no transition is changed or added.
 
         Raises:
             UnknownRun, UnknownStep, UnknownNote
@@ -68,7 +68,7 @@ class RunMaintenance:
         await self.journal.delete_note(run, note)
 
     async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
-        """The disk usage of runs."""
+        """Return the disk usage of runs."""
         return await self._meter.disk_usage(infos)
 
     async def delete(self, run: RunId, *, cancel: bool = False) -> None:
@@ -76,11 +76,11 @@ class RunMaintenance:
 
         Args:
             run: the run. Its forks are unaffected: each has its own copy of the shared history.
-            cancel: whether to cancel a run that has not ended first.
+            cancel: whether to first cancel a run that has not ended.
 
         Raises:
             UnknownRun
-            EventRefused: it has not ended, and is not stranded either.
+            EventRefused: it has not ended and is not stranded.
         """
         info = await self.journal.info(run)
         if cancel and self._live.runs_here(run) and not info.status.ended:
@@ -91,10 +91,10 @@ class RunMaintenance:
             await self.journal.annotate(run, deleted=self.clock.now())
 
     async def restore(self, run: RunId) -> RunInfo:
-        """Take a run out of the trash. One that had not ended continues at the next `recover`.
+        """Restore a run from the trash. An unfinished run continues at the next `recover`.
 
         Raises:
-            UnknownRun: also if it was purged.
+            UnknownRun: it does not exist, or was purged.
             EventRefused: it was not deleted.
         """
         info = await self.journal.info(run)
@@ -107,8 +107,8 @@ class RunMaintenance:
     async def purge(self, run: RunId) -> None:
         """Remove a run in the trash permanently, with its files.
 
-        It is marked first: interrupted at any point, it is either still in the trash and complete, or
-        hidden until `clean_up` removes the rest.
+        The run is marked first, so that after an interruption it is either complete and still in the trash,
+        or hidden until `clean_up` removes the rest.
 
         Raises:
             UnknownRun
@@ -123,7 +123,7 @@ class RunMaintenance:
         self._meter.forget(run)
 
     async def preview_cleanup(self, policy: Retention | None = None) -> list[ExpiredRun]:
-        """The runs the policy would remove now, oldest first; nothing is changed."""
+        """Return the runs the policy would remove now, oldest first, without changing anything."""
         chosen = policy or self.retention
         if chosen.idle:
             return []
@@ -133,7 +133,7 @@ class RunMaintenance:
         return expired_runs(chosen, sizes, self.clock.now())
 
     async def clean_up(self, policy: Retention | None = None) -> CleanupResult:
-        """Apply the policy: move runs to the trash, purge those there long enough, and remove leftovers."""
+        """Apply the policy: move runs to the trash, purge overdue ones from it, and remove leftover files."""
         chosen = policy or self.retention
         found = await self.preview_cleanup(chosen)
         now = self.clock.now()
@@ -144,11 +144,11 @@ class RunMaintenance:
             async for info in self.iter_runs('trash')
             if now - info.deleted >= chosen.trash_days * DAY and info.deleted < now
         ]
-        overdue += [info.id async for info in self.iter_runs('purging')]  # purges interrupted by a crash
+        overdue += [info.id async for info in self.iter_runs('purging')]  # their purge was interrupted
         for run in overdue:
             await self.purge(run)
         await sweep(self.workspaces.root, self._exists)
-        # What displaced workers wrote after a purge; who is about to import a run has a day to journal it.
+        # Files that displaced workers wrote after a purge; those of runs being imported are safe for a day.
         await self.workspaces.sweep(self._exists, now - DAY)
         return CleanupResult(taken=tuple(found), purged=tuple(overdue))
 
@@ -160,7 +160,7 @@ class RunMaintenance:
         return True
 
     async def iter_runs(self, place: Literal['list', 'trash', 'purging'] = 'list') -> AsyncIterator[RunInfo]:
-        """All runs that are listed, in the trash, or being purged, newest first."""
+        """Yield all runs that are listed, in the trash, or being purged, newest first."""
         offset = 0
         while page := (await self.journal.runs(RunQuery(place=place, offset=offset, limit=PAGE))).runs:
             for info in page:

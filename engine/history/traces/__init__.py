@@ -1,4 +1,4 @@
-"""Traces of other frameworks as runs: OpenTelemetry spans, drawn as a chart with steps."""
+"""Traces of other frameworks as runs: OpenTelemetry spans, converted to a chart and steps."""
 
 from engine.history.traces import attributes
 

@@ -1,4 +1,4 @@
-"""The states of a trace's agents: one for each, with regions for those that worked in parallel."""
+"""The states of a trace's agents: one per agent, with regions for agents that worked in parallel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.history.traces.tree import Visit
 from engine.records import StatePath
 
 THINKING, USING_TOOLS, DONE, FAILED, IDLE = 'thinking', 'using_tools', 'done', 'failed', 'idle'
-"""Names of the states inside an agent's, as in the engine's agents; `idle`: its turn is still to come."""
+"""Names of an agent's inner states, as in the engine's agents; `idle` means that its turn is yet to come."""
 PARALLEL: Final = 'together'
 """The name of a state whose agents work in parallel."""
 RESERVED: Final = frozenset({THINKING, USING_TOOLS, DONE, FAILED, IDLE, PARALLEL})
@@ -22,25 +22,25 @@ RESERVED: Final = frozenset({THINKING, USING_TOOLS, DONE, FAILED, IDLE, PARALLEL
 
 @dataclass(slots=True, eq=False)
 class AgentState:
-    """An agent's state, with those of the agents that it calls; '' is the path of the run itself."""
+    """An agent's state, with those of the agents it calls; the run itself has the path ''."""
 
     path: StatePath
     role: str
     visits: list[Visit]
     region: bool = False
-    """Whether others may work in parallel."""
+    """Whether it is a region, next to others that work in parallel."""
     inside: list[AgentState] = field(default_factory=list)
     parallels: list[ParallelState] = field(default_factory=list)
     leaves: dict[str, None] = field(default_factory=dict)
-    """The states inside that were entered, in that order; the first is its initial one."""
+    """Its inner states that were entered, in order; the first is the initial state."""
 
     def leaf(self, name: str) -> StatePath:
-        """The state of that name inside, from now on one of its states."""
+        """Return the path of the inner state `name`, adding it if it is new."""
         self.leaves.setdefault(name)
         return child(self.path, name)
 
     def groups(self, visit: Visit) -> list[VisitGroup]:
-        """The agents that one visit calls, in order; those that work in parallel are one group."""
+        """Group the visits that one visit calls, in order; those that run in parallel form one group."""
         found: list[VisitGroup] = []
         home = {id(inner): agent for agent in self.inside for inner in agent.visits}
         parallel_of = {id(agent): parallel for parallel in self.parallels for agent in parallel.regions}
@@ -57,7 +57,7 @@ class AgentState:
 
 @dataclass(slots=True, eq=False)
 class ParallelState:
-    """A parallel state, whose regions are agents."""
+    """A parallel state whose regions are agents."""
 
     path: StatePath
     regions: list[AgentState]
@@ -65,29 +65,29 @@ class ParallelState:
 
 @dataclass(slots=True, eq=False)
 class VisitGroup:
-    """Visits that overlap, or a single one."""
+    """Overlapping visits, or a single visit."""
 
     parallel: ParallelState | None
     visits: list[tuple[AgentState, Visit]]
 
     @property
     def start(self) -> float:
-        """When the first began."""
+        """When the first visit began."""
         return self.visits[0][1].start
 
     @property
     def end(self) -> float:
-        """When the last ended."""
+        """When the last visit ended."""
         return max(visit.end for _, visit in self.visits)
 
 
 def child(path: str, name: str) -> StatePath:
-    """The path of a state inside another."""
+    """Return the path of a state inside another."""
     return StatePath(f'{path}.{name}' if path else name)
 
 
 def build_agent_states(visits: Sequence[Visit]) -> AgentState:
-    """The states of a run with these agents at the top. Raises `BundleError` if there are too many."""
+    """Build the states of a run with these top-level agents. Raises `BundleError` if there are too many."""
     around = Visit('', None, inside=list(visits))
     return _Builder().build(StatePath(''), '', [around], region=False)
 
@@ -121,7 +121,7 @@ class _Builder:
         return made
 
     def _split_overlaps(self, visits: Sequence[Visit]) -> list[tuple[str, list[Visit]]]:
-        """Visits by name; those of one name that overlap are in different lanes."""
+        """Group visits by state name; overlapping visits of one agent go to different lanes."""
         lanes: dict[str, list[Visit]] = {}
         shared: dict[str, set[str]] = {}
         for visit in visits:
@@ -134,13 +134,13 @@ class _Builder:
                 number += 1
                 lane = f'{name}_{number}'
                 if number > MAX_STATES:
-                    raise BundleError(0, f'more than {MAX_STATES} agents work at once')
+                    raise BundleError(0, f'more than {MAX_STATES} agents work at the same time')
             lanes.setdefault(lane, []).append(visit)
         return list(lanes.items())
 
 
 def _overlaps(lanes: Sequence[tuple[str, list[Visit]]]) -> list[int]:
-    """For each lane, the number of the first of those that it overlaps with, directly or through others."""
+    """Return, for each lane, the first lane it overlaps with, directly or through others."""
     first = list(range(len(lanes)))
     ordered = sorted(
         ((visit, number) for number, (_, lane) in enumerate(lanes) for visit in lane),
@@ -157,12 +157,12 @@ def _overlaps(lanes: Sequence[tuple[str, list[Visit]]]) -> list[int]:
 
 
 def state_name(visit: Visit) -> str:
-    """The name of an agent's state; our own spans hold the original name."""
+    """Return the name of an agent's state; Hemicycle's own spans hold the original name."""
     own = str(visit.span.attributes.get(names.STATE) or '') if visit.span else ''
     return as_state(own.rpartition('.')[2] or visit.name)
 
 
 def as_state(text: str) -> str:
-    """The name as a valid name of a state."""
+    """Convert a name to a valid state name."""
     name = re.sub(r'\W+', '_', text).strip('_')[:60] or 'agent'
     return f'{name}_agent' if name in RESERVED or name.startswith(f'{PARALLEL}_') else name

@@ -1,8 +1,8 @@
-"""The names of spans' attributes, in one place.
+"""Names of span attributes.
 
-Those of `gen_ai.` and `error.` are the semantic conventions of OpenTelemetry for generative AI, which are
-still in development there; `hemicycle.` are our own. A tuple lists the names that one fact has or had with
-different instrumentations, the present convention first: all of them are read, and only the first is written.
+`gen_ai.` and `error.` follow OpenTelemetry's semantic conventions for generative AI, which are still in
+development; `hemicycle.` names are our own. A tuple lists the names that different instrumentations use or
+used for the same fact, the current convention first: all of them are read, only the first is written.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ VERCEL_KIND: Final = 'ai.operationId'
 REQUEST_TYPE: Final = 'llm.request.type'
 
 ADK_MESSAGES: Final = ('gcp.vertex.agent.llm_request', 'gcp.vertex.agent.llm_response')
-"""What Google's Agent Development Kit says of a model call: the request and the response, as JSON."""
+"""A model call as recorded by Google's Agent Development Kit: the request and the response, as JSON."""
 AGENT_NAMES: Final = (AGENT, 'agent.name', 'agent_name', 'ai.telemetry.functionId')
 ENTITY: Final = 'traceloop.entity.name'
 MODELS: Final = (RESPONSE_MODEL, MODEL, 'llm.model_name', 'ai.response.model', 'ai.model.id')

@@ -1,4 +1,4 @@
-"""The conversation of one agent of a trace, from its spans: what each step changes."""
+"""The conversation of one agent of a trace, rebuilt from its spans as the changes of each step."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ UNKNOWN: Final = '(The trace does not hold what was said.)'
 
 
 class Conversation:
-    """What one agent has been told and has said so far. Its methods return the changes of a step.
+    """The messages to and from one agent so far. Its methods return the changes of a step.
 
     Args:
         path: the agent's state.
-        role: what it is called.
+        role: the agent's name.
     """
 
     def __init__(self, path: str, role: str) -> None:
         self._home = f'/agents/{escape_token(path)}'
         self._agent = AgentState(role=role, visits=0)
         self._called = set[str]()
-        """The ids of all calls so far."""
+        """The ids of all tool calls so far."""
         self.last = ''
         """Its latest text."""
 
     def enter(self, visit: Visit) -> list[Change]:
-        """The agent begins to work."""
+        """Record that the agent begins to work."""
         agent = self._agent
         agent.visits += 1
         if agent.visits > 1:
@@ -49,7 +49,12 @@ class Conversation:
         return made
 
     def ask(self, chat: Span, began: Span | None = None) -> list[Change]:
-        """It calls a model: the new messages in the request; `began`: its own span, at its first call."""
+        """Record a model call: the new messages in its request.
+
+        Args:
+            chat: the model call.
+            began: the agent's own span, for its first call.
+        """
         messages = read_messages(chat)
         if not messages.inputs and began:
             task = _task(began)
@@ -58,7 +63,7 @@ class Conversation:
         return self._add_messages(messages)
 
     def _add_messages(self, messages: SpanMessages, *, anew: bool = True) -> list[Change]:
-        """The new messages of a request; one that does not continue the conversation replaces it."""
+        """Add the new messages of a request; one that does not continue the conversation replaces it."""
         made = []
         if messages.instructions and messages.instructions != self._agent.instructions:
             self._agent.instructions = messages.instructions
@@ -75,7 +80,7 @@ class Conversation:
         return [*made, self._set('messages', to_jsonable_python(self._agent.messages))]
 
     def answer(self, chat: Span, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
-        """A model answers; `batch` is the tools that ran next, in case the trace does not hold the reply."""
+        """Record a model's reply; if the trace lacks it, its calls are the tools that ran next (`batch`)."""
         reply = read_messages(chat).reply
         if reply is None:
             calls = tuple(_call_of(tool) for tool in batch)
@@ -88,7 +93,7 @@ class Conversation:
         return self._say(Message(role='assistant', parts=parts), chat, usage_of(chat), batch)
 
     def conclude(self, visit: Visit) -> tuple[dict[str, Any], list[Change]]:
-        """It ends without any call of a model that the trace holds: what its own span says it said."""
+        """Record the end of an agent without model calls in the trace; its own span holds the reply."""
         assert visit.span is not None
         reply = read_messages(visit.span).reply or Message.of('assistant', UNKNOWN)
         known = first_of(visit.span.attributes, names.TOKENS['input']) is not None
@@ -127,7 +132,7 @@ class Conversation:
         return [self._set(name, value) for name in counted if (value := getattr(agent, name))]
 
     def receive(self, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
-        """Tools have run."""
+        """Record a batch of tool results."""
         pending = self._pending()
         even = len(pending) == len(batch)
         results = []
@@ -147,12 +152,12 @@ class Conversation:
         return data, made + changes
 
     def take(self, results: Sequence[ToolResult]) -> tuple[dict[str, Any], list[Change]]:
-        """Take these results of tools."""
+        """Record these tool results."""
         message = Message(role='tool', parts=tuple(results))
         return {'results': to_jsonable_python(message)['parts'], 'store': {}}, [self._add(message)]
 
     def answered_in(self, chat: Span) -> list[ToolResult]:
-        """The results of calls that wait, which a model is told although no span of a tool has them."""
+        """Return results of pending calls that no tool span has, but that a model's request contains."""
         pending = {call.id: call for call in self._pending()}
         return [
             replace(part, name=part.name or pending[part.id].name)
@@ -162,11 +167,11 @@ class Conversation:
         ]
 
     def fail(self, problem: str) -> list[Change]:
-        """The agent fails."""
+        """Record that the agent failed."""
         return [self._set('problem', problem)]
 
     def _pending(self) -> list[ToolCall]:
-        """The calls of the last reply, if they have no results yet."""
+        """Return the calls of the last reply, if they have no results yet."""
         last = self._agent.messages[-1] if self._agent.messages else None
         return list(last.calls) if last and last.role == 'assistant' else []
 
@@ -180,7 +185,7 @@ class Conversation:
 
 
 def _task(span: Span) -> SpanMessages:
-    """What an agent's own span says it was told: nothing that comes after its first words."""
+    """Return the messages given to an agent according to its own span: those before its first reply."""
     messages = read_messages(span)
     before = []
     for message in messages.inputs:
@@ -199,7 +204,7 @@ def _call_of(tool: Span) -> ToolCall:
 
 
 def _matching(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCall | None:
-    """The call that a tool ran for: by its id, else by its name, else the first that is left."""
+    """Return the call that a tool ran for: by id, else by name, else the first pending one if `even`."""
     own = first_of(tool.attributes, names.TOOL_CALLS)
     if own is not None:
         return next((call for call in pending if call.id == str(own)), None)
@@ -208,7 +213,7 @@ def _matching(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCal
 
 
 def _same(known: Message, told: Message) -> bool:
-    """Whether a message repeats an earlier one, as far as a trace repeats it."""
+    """Whether a message repeats an earlier one, comparing only what traces reliably repeat."""
     if known.role != told.role:
         return False
     if known.role == 'tool':

@@ -1,4 +1,4 @@
-"""Converts a trace to a run: its chart, drawn from the spans, and its steps with their real times."""
+"""Converts a trace to a run: a chart drawn from the spans, and steps with their original times."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DrawnRun:
 
 
 def draw_run(trace: Trace) -> DrawnRun:
-    """The run of a trace. Raises `BundleError` if its chart would be too large."""
+    """Convert a trace to a run. Raises `BundleError` if its chart would be too large."""
     top = build_agent_states(trace.visits)
     planner = StepPlanner(top)
     planned = list(planner.all(trace))
@@ -123,7 +123,7 @@ def _steps(
 
 
 def _states(agent: AgentState) -> Iterator[StateShape]:
-    """The states inside an agent's, outermost first; the final ones come last."""
+    """Yield the states inside an agent's state, outermost first; final states come last."""
     ends = [name for name in agent.leaves if name in (DONE, FAILED)]
     for name in agent.leaves:
         if name not in ends:
@@ -178,13 +178,13 @@ def _leaf(agent: AgentState, name: str) -> StateShape:
 
 
 def _edges(planned: list[PlannedStep]) -> tuple[EdgeShape, ...]:
-    """The edges that were taken, in the order in which they first were."""
+    """Return the edges taken, in the order of their first use."""
     taken = dict.fromkeys((step.name, step.at, step.dest) for step in planned if step.dest)
     return tuple(EdgeShape(trigger=name, source=source, dest=dest) for name, source, dest in taken)
 
 
 def _models(visits: list[Visit]) -> dict[str, str]:
-    """The model of each agent, as it was called first."""
+    """Return the first model that each agent called."""
     found: dict[str, str] = {}
     waiting = list(reversed(visits))
     while waiting:
@@ -197,7 +197,7 @@ def _models(visits: list[Visit]) -> dict[str, str]:
 
 
 def _title(trace: Trace, planned: list[PlannedStep]) -> str:
-    """What the run was about: its title if it has one, else the first message to an agent."""
+    """Return the run's title if it has one, else the first message to an agent, cut to 100 characters."""
     if own := trace.roots[0].attributes.get(names.TITLE):
         return ' '.join(str(own).split())[:100]
     for step in planned:

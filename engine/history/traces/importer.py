@@ -1,4 +1,4 @@
-"""Imports runs: bundles as they are, and traces of other frameworks converted to runs."""
+"""Imports runs from bundles, and from traces of other frameworks."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ async def import_runs(
 ) -> list[Imported]:
     """Import the runs of a bundle, or the traces of an OTLP/JSON file, each as a run that has ended.
 
-    A trace is written as a bundle first: so it passes the same checks.
+    Traces are first converted to a bundle, so that they pass the same checks.
 
     Args:
         store: the destination.
-        file: open at its beginning and seekable; what it is is told from its content.
+        file: open at its beginning and seekable; its format is detected from its content.
         progress: called with the bytes read so far, from another thread.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a span stands for: an agent, a model call, a tool call, or a part of a workflow around them."""
+"""Kinds of spans: agents, model calls, tool calls, and parts of a workflow around them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from engine.records.usage import SOURCES
 
 
 class Kind(StrEnum):
-    """What a span stands for."""
+    """The kind of thing a span represents."""
 
     GROUP = 'group'
-    """A part of the workflow: an agent, if it calls models by itself."""
+    """A part of the workflow; an agent if it calls models directly."""
     AGENT = 'agent'
     CHAT = 'chat'
     TOOL = 'tool'
@@ -71,11 +71,11 @@ OPERATION_BEFORE = re.compile(r'(?:invoke_agent|invoke_workflow|agent_run|invoca
 
 
 def classify_span(span: Span) -> Kind:
-    """What a span stands for, by the convention that it follows."""
+    """Classify a span by the convention it follows."""
     about = span.attributes
     for name, table in (
         (names.VERCEL_KIND, VERCEL),
-        (names.TRACELOOP_KIND, TRACELOOP),  # before the operation: it tells a graph from an agent
+        (names.TRACELOOP_KIND, TRACELOOP),  # before the operation, since it distinguishes graphs from agents
         (names.OPERATION, OPERATIONS),
         (names.OPENINFERENCE_KIND, OPENINFERENCE),
     ):
@@ -90,13 +90,13 @@ def classify_span(span: Span) -> Kind:
 
 
 def agent_name(span: Span) -> str:
-    """The name of a span's agent."""
+    """Return the name of a span's agent."""
     found = first_of(span.attributes, (*names.AGENT_NAMES, names.ENTITY))
     return ' '.join(str(found or _bare(span.name) or 'agent').split())[:60]
 
 
 def workflow_name(span: Span) -> str:
-    """The name of the workflow whose outermost span this is."""
+    """Return the name of the workflow whose outermost span this is."""
     about = span.attributes
     own = about.get(names.WORKFLOW) or about.get('traceloop.workflow.name')
     if own is None and classify_span(span) is Kind.AGENT:
@@ -106,24 +106,24 @@ def workflow_name(span: Span) -> str:
 
 
 def _bare(name: str) -> str:
-    """The name of a span without its operation: `agent_run [writer]` is the writer's."""
+    """Strip the operation from a span's name: `agent_run [writer]` becomes `writer`."""
     match = OPERATION_BEFORE.fullmatch(name)
     return (match[1] or match[2] or '').strip() if match else name
 
 
 def tool_name(span: Span) -> str:
-    """The name of a span's tool."""
+    """Return the name of a span's tool."""
     found = first_of(span.attributes, names.TOOLS) or span.name.removeprefix('execute_tool').strip()
     return str(found)[:200] or 'tool'
 
 
 def model_name(span: Span) -> str:
-    """The model that answered, or ''."""
+    """Return the model that answered, or ''."""
     return str(first_of(span.attributes, names.MODELS) or '')[:200]
 
 
 def usage_of(span: Span) -> Usage:
-    """The tokens and dollars of one call."""
+    """Return the tokens and dollars of one call."""
     about = span.attributes
     counts = {name: _count(first_of(about, keys)) for name, keys in names.TOKENS.items()}
     known = any(first_of(about, names.TOKENS[name]) is not None for name in ('input', 'output'))

@@ -1,4 +1,4 @@
-"""The messages of a span, in each of the forms that instrumentations use."""
+"""The messages of a span, in any of the formats that instrumentations use."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ROLES: Final = {
 RESULTS: Final = ('tool_call_response', 'tool_result', 'tool-result', 'function_response', 'result')
 CALLS: Final = ('tool_call', 'tool_use', 'tool-call', 'function_call', 'function', 'call')
 UNTYPED: Final = ('function_call', 'function_response')
-"""Keys of parts that have no type."""
+"""Keys that identify parts without a type."""
 WRAPPINGS: Final = (
     'output',
     'outputs',
@@ -67,13 +67,13 @@ WRAPPINGS: Final = (
     'value',
     'input_str',
 )
-"""Keys under which a value is wrapped, outermost first."""
+"""Keys under which values are wrapped, in order of precedence."""
 THOUGHTS: Final = ('reasoning', 'thinking')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanMessages:
-    """What went into a model call, and what came out of it."""
+    """The input and output of a model call."""
 
     instructions: str = ''
     inputs: tuple[Message, ...] = ()
@@ -83,7 +83,7 @@ class SpanMessages:
 
 @dataclass(slots=True)
 class _Pile:
-    """Messages as they are read; consecutive tool results become one message."""
+    """Collects messages as they are read; consecutive tool results become one message."""
 
     instructions: list[str] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
@@ -107,7 +107,7 @@ class _Pile:
 
 
 def to_text(value: Any) -> str:
-    """A value as text: a text as it is, anything else as JSON, and not too long."""
+    """Convert a value to text: strings as they are, anything else as JSON; truncated after `MAX_TEXT`."""
     if value is None:
         return ''
     text = value if isinstance(value, str) else json.dumps(to_jsonable(value), ensure_ascii=False)
@@ -117,12 +117,12 @@ def to_text(value: Any) -> str:
 
 
 def first_of(attributes: Mapping[str, Any], wanted: Iterable[str]) -> Any:
-    """The value of the first of these attributes that is present and not empty; None if there is none."""
+    """Return the value of the first of these attributes that is not empty, or None."""
     return next((found for name in wanted if (found := attributes.get(name)) not in (None, '', [])), None)
 
 
 def read_messages(span: Span) -> SpanMessages:
-    """What was said in a model call, or to an agent and by it."""
+    """Read the messages of a model call's or an agent's span."""
     about = span.attributes
     for event in span.events:
         if event.name == DETAILS:
@@ -147,7 +147,7 @@ def read_messages(span: Span) -> SpanMessages:
 
 
 def parse_json(value: Any) -> Any:
-    """A value, parsed if it is a text that holds JSON."""
+    """Parse a value if it is a string that holds JSON; return anything else unchanged."""
     if isinstance(value, str) and value[:1] in '[{"':
         try:
             return orjson.loads(value)
@@ -183,7 +183,7 @@ def _collect_numbered(about: Mapping[str, Any], way: str) -> list[Any]:
 
 
 def _nest(flat: Mapping[str, Any]) -> list[Any]:
-    """Attributes such as `0.message.tool_calls.1.tool_call.id` as lists and mappings."""
+    """Nest flat attributes such as `0.message.tool_calls.1.tool_call.id` into lists and mappings."""
     items: dict[int, dict[str, Any]] = {}
     for name, value in flat.items():
         if place := PLACES.fullmatch(name):
@@ -219,7 +219,7 @@ def _events(span: Span, *, choice: bool) -> list[Any]:
 
 
 def _text_reply(about: Mapping[str, Any]) -> dict[str, Any]:
-    """A reply that is one text, possibly with calls."""
+    """Build a reply from attributes that hold a single text, and possibly tool calls."""
     calls = parse_json(about.get('ai.response.toolCalls'))
     text = first_of(about, names.OUTPUTS)
     return {
@@ -230,7 +230,7 @@ def _text_reply(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def words_of(value: Any) -> str:
-    """The text of a value: a plain text, a message, a list of messages, or LangChain's wrapping of one."""
+    """Return the text of a string, a message, a list of messages, or LangChain's wrapping of one."""
     found = parse_json(value)
     for _ in WRAPPINGS:
         found = found[-1] if isinstance(found, list) and found else found
@@ -257,7 +257,7 @@ def _take(pile: _Pile, message: Mapping[str, Any]) -> None:
 def _parts(found: Any) -> Iterator[Part]:
     inner = parse_json(found)
     if isinstance(inner, list) and all(isinstance(item, Mapping) and 'type' in item for item in inner):
-        found = inner  # A list of parts as a text.
+        found = inner  # a list of parts, serialized as a string
     if isinstance(found, list):
         for item in found:
             yield from _part(item)

@@ -15,7 +15,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from engine.errors import BundleError
 
 MAX_BYTES = 64 << 20
-"""Maximum bytes of a file, uncompressed; parsed, it takes some ten times as much memory."""
+"""Maximum bytes of a file, uncompressed; parsing takes about ten times as much memory."""
 MAX_SPANS = 100_000
 MAX_DEPTH = 20
 """Maximum nesting depth of an attribute's value."""
@@ -23,11 +23,11 @@ HEAD = 4_096
 REQUESTS = re.compile(
     rb'^\s*[\[{].*"(resource_?[sS]pans|resource_?[lL]ogs|resource_?[mM]etrics|batches)"', re.S
 )
-"""The beginning of a file of traces; collectors write logs and metrics to the same file."""
+"""Matches the beginning of a trace file; collectors may write logs and metrics to the same file."""
 
 
 def is_trace_file(file: BinaryIO) -> bool:
-    """Whether this looks like OTLP/JSON, compressed or not; the file is then at its beginning again."""
+    """Whether this looks like OTLP/JSON, compressed or not; rewinds the file."""
     try:
         head = _decompress(file).read(HEAD)
     except (OSError, EOFError, zlib.error):
@@ -44,7 +44,7 @@ def _decompress(file: BinaryIO) -> BinaryIO:
 
 
 def _value(value: Any, depth: int = 0) -> Any:
-    """An attribute's value as a JSON value; OTLP wraps each in its type."""
+    """Unwrap an attribute's value, which OTLP wraps in its type."""
     if depth > MAX_DEPTH:
         raise ValueError('it is nested too deeply')
     if not isinstance(value, Mapping):
@@ -63,7 +63,7 @@ def _value(value: Any, depth: int = 0) -> Any:
 
 
 def _attributes(given: Any, depth: int = 0) -> dict[str, Any]:
-    """Attributes by name: OTLP lists them as pairs."""
+    """Convert attributes, which OTLP lists as pairs, to a dictionary."""
     try:
         return {str(item['key']): _value(item.get('value'), depth) for item in given or ()}
     except (TypeError, KeyError, AttributeError):
@@ -128,7 +128,7 @@ class Span(_Part):
 
     @property
     def error(self) -> str:
-        """What went wrong, or ''."""
+        """The error message, or '' if the span did not fail."""
         raised = [event.attributes for event in self.events if event.name == 'exception']
         message = next((str(one['exception.message']) for one in raised if one.get('exception.message')), '')
         kind = next((str(one['exception.type']) for one in raised if one.get('exception.type')), '')
@@ -163,17 +163,17 @@ class SpanReader:
 
     Args:
         file: open at its beginning; compressed or not.
-        progress: called with the bytes read so far, not from the event loop's thread.
+        progress: called with the bytes read so far, from another thread than the event loop's.
     """
 
     def __init__(self, file: BinaryIO, progress: Callable[[int], None] = lambda read: None) -> None:
         self._file, self._progress = file, progress
         self._count = 0
         self.stop = threading.Event()
-        """Set once nobody is waiting for the result."""
+        """Set to abort reading once nobody is waiting for the result."""
 
     def read(self) -> list[Span]:
-        """All spans, in the file's order. Blocks. Raises `BundleError`, which names the field."""
+        """Read all spans, in the file's order. Blocks. Raises `BundleError`, which names the field."""
         try:
             raw = _decompress(self._file).read(MAX_BYTES + 1)
         except (OSError, EOFError, zlib.error):
@@ -202,7 +202,7 @@ class SpanReader:
 
 
 def _requests(raw: bytes) -> Iterator[tuple[int, Any]]:
-    """The requests of a file, each with its line; 0 where the file is one document."""
+    """Yield the requests of a file, each with its line number; 0 if the file is a single document."""
     try:
         whole = orjson.loads(raw)
     except orjson.JSONDecodeError as error:

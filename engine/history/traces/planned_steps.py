@@ -1,4 +1,4 @@
-"""The steps of a run drawn from a trace: model calls, tool batches, and agents that begin and end."""
+"""The steps of a run drawn from a trace: model calls, tool batches, and agents' starts and ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOWHERE = StatePath('')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedStep:
-    """A step of the drawn run: an event, and the edge that is taken for it; no edge if it leads nowhere."""
+    """A step of the drawn run: an event and the edge taken for it; no edge if `dest` is `NOWHERE`."""
 
     time: float
     name: str
@@ -45,23 +45,23 @@ class PlannedStep:
 
 @dataclass(slots=True)
 class _Point:
-    """Something that an agent does, and the time at which it counts."""
+    """An act of an agent, and the time it takes effect."""
 
     time: float
     kind: Literal['reply', 'results', 'told', 'call']
     chat: Span | None = None
-    """The model call; of results without a span, the call that was told them."""
+    """The model call; for results without a span, the call whose request contains them."""
     batch: list[Span] = field(default_factory=list)
-    """The tools; after a reply, those that ran next."""
+    """The tools of this act; for a reply, those that ran next."""
     group: VisitGroup | None = None
     before: str = ''
-    """The state inside in which the agent is until then."""
+    """The agent's inner state until then."""
     next_chat: Span | None = None
-    """The model call that ends this, or the next one after it."""
+    """The model call of this act, or else the next one."""
 
 
 class StepPlanner:
-    """Plans the steps that a run drawn from one trace takes."""
+    """Plans the steps of a run drawn from one trace."""
 
     def __init__(self, top: AgentState) -> None:
         self._top = top
@@ -71,7 +71,7 @@ class StepPlanner:
         """The last text of the last top-level agent."""
 
     def all(self, trace: Trace) -> Iterator[PlannedStep]:
-        """All steps of the run, without the start's data."""
+        """Yield all steps of the run, without the start event's data."""
         at, name = START, 'start'
         for group in self._top.groups(self._top.visits[0]):
             at, name = yield from self._group(at, name, group)
@@ -86,7 +86,7 @@ class StepPlanner:
     def _group(
         self, at: StatePath, name: str, group: VisitGroup
     ) -> Generator[PlannedStep, None, tuple[StatePath, str]]:
-        """Visits that are called at `at`; returns the state that has then ended, and how."""
+        """Yield the steps of visits called from `at`; return the state that has then ended, and its event."""
         if group.parallel is None:
             agent, visit = group.visits[0]
             yield self._entry(at, name, agent, visit)
@@ -117,7 +117,7 @@ class StepPlanner:
         return PlannedStep(time=visit.start, name=name, at=at, dest=dest, changes=changes)
 
     def _visit(self, agent: AgentState, visit: Visit) -> Generator[PlannedStep, None, bool]:
-        """What an agent does once it has begun; returns whether it failed."""
+        """Yield an agent's steps after its start; return whether it failed."""
         points, talk = self._points(agent, visit), self._conversation(agent)
         last = points[-1].chat if points and points[-1].kind == 'reply' else None
         failed = visit.error or (last.error if last else '')
@@ -175,7 +175,7 @@ class StepPlanner:
         return talk.answer(point.chat, point.batch)
 
     def _ask(self, agent: AgentState, points: Sequence[_Point], began: Span | None = None) -> list[Change]:
-        """What the next model call is told, as changes; nothing if no point follows."""
+        """Return the changes made by the next model call's request; none if no point follows."""
         chat = points[0].next_chat if points else None
         return self._conversation(agent).ask(chat, began) if chat else []
 
@@ -196,7 +196,7 @@ class StepPlanner:
 
 
 def _acts(visit: Visit) -> list[_Point]:
-    """Model calls and batches of tools in the order in which they ended."""
+    """Return model calls and tool batches in the order in which they ended."""
     spans = [(chat, True) for chat in visit.chats] + [(tool, False) for tool in visit.tools]
     points: list[_Point] = []
     for span, is_chat in sorted(spans, key=lambda item: (item[0].end, item[0].start)):
@@ -217,7 +217,7 @@ def _acts(visit: Visit) -> list[_Point]:
 
 
 def _is_told(asked: Span, chat: Span) -> bool:
-    """Whether a model is told the results of what it called for before, of which there are no spans."""
+    """Whether a model call's request contains results of the previous reply's calls, which have no spans."""
     reply = read_messages(asked).reply
     called = {call.id for call in reply.calls if call.id} if reply else set()
     return bool(called) and any(
@@ -228,12 +228,12 @@ def _is_told(asked: Span, chat: Span) -> bool:
 
 
 def _is_after(point: _Point, time: float) -> bool:
-    """Whether an act comes after the call of an agent at this time."""
+    """Whether a point comes after a call to an agent at this time."""
     return point.time > time or (point.kind == 'results' and point.time == time)
 
 
 def _look_ahead(points: Sequence[_Point]) -> None:
-    """Find out where the agent is before each point: in the state that the next act is the work of."""
+    """Set the agent's state before each point: the one whose work ends with the next act."""
     act, chat = '', None
     for point in reversed(points):
         if point.kind == 'reply':
@@ -244,6 +244,6 @@ def _look_ahead(points: Sequence[_Point]) -> None:
 
 
 def _failed_usage(chat: Span) -> dict[str, Any]:
-    """The usage of a model call that failed, if it has any."""
+    """Return the usage of a failed model call, if known."""
     usage, model = usage_of(chat), model_name(chat)
     return {'model': model, 'usage': usage_to_dict(usage)} if usage.source == SOURCES[0] else {}

@@ -1,4 +1,4 @@
-"""The agents of a trace and what each did: the spans as a tree of visits and calls."""
+"""The agents of a trace and their calls: spans as a tree of visits."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from engine.history.traces.kinds import Kind, agent_name, classify_span
 from engine.history.traces.otlp import Span
 
 MAX_DEPTH = 30
-"""Maximum nesting depth of agents: viewing a chart means laying it out."""
+"""Maximum nesting depth of agents: viewing a chart requires laying it out."""
 
 
 MAX_COMPARED = 1_000_000
-"""How many spans are compared at most to find out where those belong around which one is missing."""
+"""Maximum number of comparisons made to place spans whose parent is missing."""
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A relevant span, and those inside it."""
+    """A relevant span and those inside it."""
 
     span: Span
     kind: Kind
     inside: list[Node] = field(default_factory=list)
 
     def holds(self, *kinds: Kind) -> bool:
-        """Whether a span of these kinds is directly inside."""
+        """Whether a span of one of these kinds is directly inside."""
         return any(node.kind in kinds for node in self.inside)
 
 
@@ -37,17 +37,17 @@ class Visit:
 
     name: str
     span: Span | None
-    """None for the agent of calls that belong to no agent."""
+    """None for the implicit agent of calls outside any agent."""
     chats: list[Span] = field(default_factory=list)
     tools: list[Span] = field(default_factory=list)
     inside: list[Visit] = field(default_factory=list)
-    """The agents that it called."""
+    """The agents it called."""
     start: float = 0.0
     end: float = 0.0
-    """When it began, and when it and all that is inside had ended."""
+    """When it and everything inside had ended."""
 
     def measure(self) -> None:
-        """Find out when it began and ended: a span may end before what it began."""
+        """Compute its start and end, including all inner visits: a span may end before those it started."""
         for visit in self.inside:
             visit.measure()
         parts = [*([self.span] if self.span else ()), *self.chats, *self.tools, *self.inside]
@@ -62,7 +62,7 @@ class Visit:
 
 @dataclass(slots=True, kw_only=True)
 class Trace:
-    """One trace: its outermost spans, and the agents at the top."""
+    """A trace: its outermost spans and its top-level agents."""
 
     id: str
     roots: list[Span]
@@ -75,12 +75,12 @@ class Trace:
 
     @property
     def end(self) -> float:
-        """When all of it had ended."""
+        """When everything in it had ended."""
         return max(*(span.end for span in self.roots), *(visit.end for visit in self.visits), self.start)
 
 
 def traces_of(spans: Sequence[Span]) -> list[Trace]:
-    """The traces with generative-AI spans, in the order of their first spans."""
+    """Return the traces with generative-AI spans, in the order of their first spans."""
     by_trace: dict[str, dict[str, Span]] = {}
     for span in spans:
         by_trace.setdefault(span.trace, {})[span.id] = span
@@ -93,7 +93,7 @@ def traces_of(spans: Sequence[Span]) -> list[Trace]:
 
 @contextmanager
 def naming(trace: str) -> Iterator[None]:
-    """While active, errors name the trace."""
+    """Name the trace in errors raised inside."""
     try:
         yield
     except BundleError as error:
@@ -113,7 +113,7 @@ def _trace(id: str, spans: list[Span]) -> Trace:
 
 
 def _nodes(spans: Sequence[Span]) -> list[Node]:
-    """The spans that count as a tree; what is between them is left out."""
+    """Arrange the relevant spans as a tree, skipping those in between."""
     nodes = {span.id: Node(span, kind) for span in spans if (kind := classify_span(span))}
     above = _Above({span.id: span.parent for span in spans}, nodes)
     ordered = sorted(nodes.values(), key=lambda node: (node.span.start, -node.span.end))
@@ -127,14 +127,14 @@ def _nodes(spans: Sequence[Span]) -> list[Node]:
     for node in tops:
         _reach(node, reached)
     for node in ordered:
-        if node.span.id not in reached:  # A damaged trace may say that spans are inside each other.
+        if node.span.id not in reached:  # In a damaged trace, spans may be inside each other.
             tops.append(node)
             _reach(node, reached)
     return _adopt(tops, lost)
 
 
 def _adopt(tops: list[Node], lost: set[str]) -> list[Node]:
-    """Put spans around which one is missing into the innermost of those that went on at the time."""
+    """Move spans whose parent is missing into the innermost span that covers their time."""
     roots = [node for node in tops if node.span.id not in lost and node.kind in (Kind.AGENT, Kind.GROUP)]
     compared, kept = 0, list[Node]()
     for node in tops:
@@ -162,17 +162,17 @@ def _reach(top: Node, reached: set[str]) -> None:
 
 
 class _Above:
-    """Finds the nearest span that counts around another; each span is passed once."""
+    """Finds the nearest relevant ancestor of a span, visiting each span once."""
 
     def __init__(self, parents: Mapping[str, str], nodes: Mapping[str, Node]) -> None:
         self._parents, self._nodes = parents, nodes
         self._known: dict[str, str] = {}
 
     def of(self, span: str) -> str:
-        """The id of the span around it, of the one that is missing there, or ''."""
+        """Return the id of that ancestor, or of a missing one on the way there, or ''."""
         passed, found = list[str](), self._parents[span]
         while found in self._parents and found not in self._nodes and found not in self._known:
-            self._known[found] = ''  # stands if it turns out to be inside itself
+            self._known[found] = ''  # remains if the chain turns out to be a cycle
             passed.append(found)
             found = self._parents[found]
         found = found if found in self._nodes else self._known.get(found, found)
@@ -183,17 +183,17 @@ class _Above:
 def _visits(tops: Sequence[Node]) -> list[Visit]:
     around = Visit(next((node.span.service for node in tops if node.span.service), '') or 'agent', None)
     _Collector().collect(tops, around, None)
-    if around.chats or around.tools:  # Calls that belong to no agent: they are those of one without a span.
+    if around.chats or around.tools:  # Calls outside any agent become those of an agent without a span.
         inner, around.inside = around.inside, []
         return [around, *inner]
     return around.inside
 
 
 class _Collector:
-    """Collects what each agent did."""
+    """Collects the calls of each agent."""
 
     def collect(self, nodes: Sequence[Node], visit: Visit, agent: Node | None, depth: int = 0) -> None:
-        """Add these spans to a visit; `agent` is the node of the agent, if they are inside one."""
+        """Add these spans to a visit; `agent` is the node of the agent they are inside, if any."""
         if depth > MAX_DEPTH:
             raise BundleError(0, f'its agents are nested more than {MAX_DEPTH} deep')
         waiting = [(node, agent) for node in reversed(nodes)]
@@ -206,12 +206,12 @@ class _Collector:
                 continue
             if node.kind is Kind.CHAT:
                 visit.chats.append(node.span)
-                # A model call inside a model call is the same one, seen by another instrumentation.
+                # A model call inside another is the same call, recorded by another instrumentation.
                 below = [inner for inner in node.inside if inner.kind is not Kind.CHAT]
             elif node.kind is Kind.TOOL:
                 visit.tools.append(node.span)
                 below = node.inside
-                if node.holds(Kind.CHAT):  # A tool that calls models by itself.
+                if node.holds(Kind.CHAT):  # The tool itself calls models.
                     inside = Visit(agent_name(node.span), node.span)
                     visit.inside.append(inside)
                     self.collect(below, inside, node, depth + 1)
@@ -224,13 +224,13 @@ class _Collector:
     def _is_agent(self, node: Node, owner: Node | None) -> bool:
         if node.kind is Kind.AGENT:
             if owner and agent_name(owner.span) == agent_name(node.span) and node in owner.inside:
-                return False  # The same agent, seen by another instrumentation.
+                return False  # The same agent, recorded by another instrumentation.
             return not _is_graph(node)
         return node.kind is Kind.GROUP and owner is None and node.holds(Kind.CHAT, Kind.TOOL)
 
 
 def _is_graph(node: Node) -> bool:
-    """Whether an agent is a graph of parts that call models: these are then the agents."""
+    """Whether an agent is a graph of several parts that call models, so that those parts are the agents."""
     names, waiting = set[str](), list(node.inside)
     if node.holds(Kind.CHAT):
         return False

@@ -1,4 +1,4 @@
-"""Walks a drawn chart: which states each edge leaves and enters, when it is made and when audited."""
+"""Walks a drawn chart: determines the states each edge leaves and enters, for conversion and audits."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from engine.statechart.shape_builder import START
 
 
 class ChartWalk:
-    """Where a run is in its chart, which has no guards: each step takes the edge that it names.
+    """A run's position in its chart, which has no guards: each step takes the edge it names.
 
     Args:
-        states: the chart's, outermost first.
+        states: the chart's states, outermost first.
     """
 
     def __init__(self, states: Iterable[StateShape]) -> None:
@@ -22,7 +22,7 @@ class ChartWalk:
         self.active: tuple[StatePath, ...] = ()
 
     def take(self, source: StatePath, dest: StatePath) -> tuple[tuple[StatePath, ...], tuple[StatePath, ...]]:
-        """Take an edge: the states that are left, innermost first, and those entered, outermost first."""
+        """Take an edge; return the states left, innermost first, and those entered, outermost first."""
         around = '' if source == START else _around(source, dest)
         inside = f'{around}.' if around else ''
         top = '' if source == START else inside + source.removeprefix(inside).partition('.')[0]
@@ -60,7 +60,7 @@ class ChartWalk:
 
 
 def _around(source: str, dest: str) -> str:
-    """The innermost state that an edge stays inside of."""
+    """Return the innermost state that an edge stays inside."""
     shared = []
     for one, other in zip(source.split('.')[:-1], dest.split('.')[:-1], strict=False):
         if one != other:
@@ -70,7 +70,7 @@ def _around(source: str, dest: str) -> str:
 
 
 def audit_walk(run: RunId, shape: Shape, steps: Iterable[Transition]) -> int:
-    """Take every recorded edge of a drawn chart again.
+    """Retake every recorded edge of a drawn chart.
 
     Returns:
         The number of steps, all as recorded.

@@ -1,4 +1,4 @@
-"""Opens files beneath one folder only: follows no links and accepts no `..`."""
+"""Confines file access to one folder: follows no links and accepts no `..`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.errors import ToolError
 from engine.records.jsonable import clip
 
 SANDBOX_PATH = '/workspace'
-"""The folder's path inside the sandbox: paths that a command has printed are accepted."""
+"""The folder's path inside the sandbox; accepted as a prefix, since commands print such paths."""
 TEMP_PREFIX = '.hemicycle-'
 """Name prefix of a file being written; it is renamed once complete."""
 MAX_DEPTH = 64
@@ -26,10 +26,10 @@ FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def split_path(path: str) -> tuple[str, ...]:
-    """The names that lead from the folder to `path`; empty for the folder itself.
+    """Split a path into the names from the folder to it; empty for the folder itself.
 
     Raises:
-        ToolError: the path leads out of the folder, or is not a path.
+        ToolError: the path leads out of the folder, or is not a valid path.
     """
     inner = (
         path.removeprefix(SANDBOX_PATH)
@@ -52,11 +52,11 @@ def split_path(path: str) -> tuple[str, ...]:
 class ConfinedDir:
     """The files beneath one folder. Each name is opened relative to its open parent folder.
 
-    So a link slipped in between a check and the opening has no effect.
+    Therefore a link slipped in between check and open has no effect.
 
     Args:
         root: the folder; created on the first write.
-        owner: the user and group id that own new files; None leaves them with this process's user.
+        owner: the user and group id that own new files; None means this process's user.
     """
 
     def __init__(self, root: Path, owner: int | None = None) -> None:
@@ -64,10 +64,10 @@ class ConfinedDir:
 
     @contextlib.contextmanager
     def folder(self, names: tuple[str, ...] = (), *, make: bool = False) -> Iterator[int]:
-        """An open descriptor of the folder at `names`.
+        """Open the folder at `names`; yields its descriptor.
 
         Raises:
-            ToolError: it does not exist, or a link is in the way.
+            ToolError: it does not exist, or the path contains a link.
         """
         if make and not self.root.is_dir():
             self._make_root()
@@ -106,13 +106,15 @@ class ConfinedDir:
             return file.read(most)
 
     def write(self, names: tuple[str, ...], data: bytes, *, executable: bool | None = None) -> bool:
-        """Write a whole file atomically: readers see the old one or the new one.
+        """Write a file atomically: readers see either the old content or the new.
+
+        If `executable` is None, an existing file's executable bit is retained.
 
         Returns:
-            Whether the file existed. If `executable` is None, its executable bit is kept.
+            Whether the file existed.
 
         Raises:
-            ToolError: something else has that name, or a link is in the way.
+            ToolError: something other than a file has that name, or the path contains a link.
         """
         path = '/'.join(names)
         if not names:
@@ -130,7 +132,7 @@ class ConfinedDir:
         """Remove a file or a link, if it exists.
 
         Raises:
-            ToolError: it is a folder, or a link is in the way.
+            ToolError: it is a folder, or the path contains a link.
         """
         path = '/'.join(names)
         if not names:
@@ -143,7 +145,7 @@ class ConfinedDir:
                 os.unlink(names[-1], dir_fd=around)
 
     def put(self, name: str, around: int, data: bytes, *, executable: bool) -> None:
-        """Write a file into an open folder, replacing whatever has its name."""
+        """Write a file into an open folder, replacing an existing file or link of that name."""
         scratch = f'{TEMP_PREFIX}{secrets.token_hex(8)}'
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(scratch, flags, 0o600, dir_fd=around), 'wb') as file:
@@ -161,14 +163,14 @@ class ConfinedDir:
     def _make_root(self) -> None:
         for path in reversed([self.root, *self.root.parents]):
             if not path.is_dir():
-                # Nobody else gets past the outermost; an unprivileged sandbox has to enter the innermost.
+                # The outer folders are closed to other users; an unprivileged sandbox must enter the root.
                 path.mkdir(mode=0o700 if path != self.root or self.owner is None else 0o755, exist_ok=True)
         if self.owner is not None:
             os.chown(self.root, self.owner, self.owner)
 
 
 def open_folder(name: str, around: int | None) -> int:
-    """Open a subfolder of an open folder, even one without permissions for its owner."""
+    """Open a subfolder of an open folder, even if its owner lacks permissions."""
     try:
         return os.open(name, DIR_FLAGS, dir_fd=around)
     except PermissionError:
@@ -177,7 +179,7 @@ def open_folder(name: str, around: int | None) -> int:
 
 
 def open_file(name: str, around: int) -> BinaryIO:
-    """Open a file of an open folder for reading, even without owner permissions; never a link.
+    """Open a file in an open folder for reading, even if its owner lacks permissions; never a link.
 
     Raises:
         ToolError: it is not a file.
@@ -205,7 +207,7 @@ def _unlock(name: str, around: int | None) -> None:
 
 
 def describe_mode(mode: int) -> str:
-    """What kind of file it is, worded for a sentence."""
+    """Describe the kind of file for use in a sentence."""
     if stat.S_ISDIR(mode):
         return 'a folder'
     return 'a link' if stat.S_ISLNK(mode) else 'a file' if stat.S_ISREG(mode) else 'a device or a pipe'
@@ -213,7 +215,7 @@ def describe_mode(mode: int) -> str:
 
 @contextlib.contextmanager
 def explain_os_errors(path: str) -> Iterator[None]:
-    """Translate errors of the system about `path` into a sentence for a model."""
+    """Translate system errors about `path` into a sentence for a model."""
     try:
         yield
     except FileNotFoundError:
@@ -229,7 +231,7 @@ def explain_os_errors(path: str) -> Iterator[None]:
 
 
 def status_of(name: str, around: int) -> os.stat_result | None:
-    """The status of what has a name in an open folder; None if nothing has."""
+    """Return the status of a directory entry in an open folder; None if it does not exist."""
     try:
         return os.stat(name, dir_fd=around, follow_symlinks=False)
     except FileNotFoundError:

@@ -14,7 +14,7 @@ from engine.workspace.snapshots import FileVersion, files_of
 KEPT_BY_TOOLS = re.compile(r'(^|/)(\.git|__pycache__|\.pytest_cache)/')
 MAX_BYTES = 1_000_000
 MAX_LINES = 20_000
-"""Maximum size of a file to diff by line: longer diffs take longer than anybody reads."""
+"""Maximum size of a file to diff by line; larger diffs take long and nobody reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,15 +26,15 @@ class FileChange:
     before: FileVersion | None
     after: FileVersion | None
     text: str = ''
-    """A unified diff; '' if the files are binary, too long, or only their permissions changed."""
+    """A unified diff; '' if the files are binary or too long, or if only their permissions changed."""
     binary: bool = False
     added: int = 0
-    """Number of lines."""
+    """Number of lines added."""
     removed: int = 0
 
 
 def diff_snapshots(objects: ObjectStore, before: str, after: str) -> list[FileChange]:
-    """The files in which two snapshots differ, ordered by path; '' is the empty snapshot."""
+    """Return the files that differ between two snapshots, ordered by path; '' is the empty snapshot."""
     old = {file.path: file for file in files_of(objects, before, beside=after)}
     new = {file.path: file for file in files_of(objects, after, beside=before)}
     return [
@@ -45,12 +45,12 @@ def diff_snapshots(objects: ObjectStore, before: str, after: str) -> list[FileCh
 
 
 def is_own_work(entry: FileVersion | FileChange) -> bool:
-    """Whether a file is an agent's work, not one that Git or Python keeps for itself."""
+    """Whether a file is an agent's work rather than internal data of Git or Python."""
     return not KEPT_BY_TOOLS.search(entry.path)
 
 
 def format_patch(changes: Sequence[FileChange]) -> str:
-    """All differences as one patch for `git apply` or `patch -p1`, preceded by what it omits."""
+    """Format all changes as one patch for `git apply` or `patch -p1`, preceded by a list of omitted files."""
     own = [change for change in changes if is_own_work(change)]
     left_out = [change for change in own if not change.text or is_link(change)]
     noted = [f'# Left out: {change.path}, {_why_left_out(change)}\n' for change in left_out]
@@ -58,7 +58,7 @@ def format_patch(changes: Sequence[FileChange]) -> str:
 
 
 def is_link(change: FileChange) -> bool:
-    """Whether the file is, or was, a symbolic link, of which a patch by line would make a file."""
+    """Whether the file is or was a symbolic link, which a line-based patch would turn into a regular file."""
     return any(file is not None and file.target is not None for file in (change.before, change.after))
 
 
@@ -101,7 +101,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _text(objects: ObjectStore, file: FileVersion | None) -> str | None:
-    """The file as text; None if it is not text."""
+    """Return the file as text; None if it is not text."""
     if file is None:
         return ''
     if file.target is not None:

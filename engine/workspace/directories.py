@@ -1,4 +1,4 @@
-"""Walks and removes folders made by agents, at any nesting depth, following no links."""
+"""Walks, copies and removes folders made by agents, at any nesting depth, following no links."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from engine.workspace.confined_dir import DIR_FLAGS, MAX_DEPTH, open_folder, sta
 
 
 def walk(folder: Path, *, max_depth: int = MAX_DEPTH) -> Iterator[tuple[int, os.DirEntry[str] | None]]:
-    """Everything in a folder with its depth, from 1; nothing if it does not exist.
+    """Yield every entry in a folder with its depth, from 1; nothing if the folder does not exist.
 
-    Uses open folders, not paths, whose length is limited. Anything deeper than `max_depth` is left out and
-    replaced by an entry of None. What vanishes meanwhile, or cannot be read, is left out as well.
+    Uses open folders instead of paths, whose length is limited. The contents of a folder deeper than
+    `max_depth` are replaced by a single None. Entries that vanish meanwhile or cannot be read are omitted.
     """
     try:
         descriptor = os.open(folder, DIR_FLAGS)
@@ -43,16 +43,16 @@ def _walk(folder: int, depth: int, max_depth: int) -> Iterator[tuple[int, os.Dir
 
 
 def link_tree(source: Path, target: Path) -> None:
-    """Make `target` a copy of a folder whose files are hard links; nothing if it cannot be copied. Blocks."""
+    """Copy a folder to `target`, using hard links for files; makes no copy if that fails. Blocks."""
     remove_tree(target)
     try:
         shutil.copytree(source, target, copy_function=os.link, symlinks=True)
-    except (OSError, RecursionError):  # for example, nested too deep by what was installed
+    except (OSError, RecursionError):  # such as installed packages that are nested too deep
         remove_tree(target)
 
 
 def remove_deeper(folder: int, max_depth: int = MAX_DEPTH) -> None:
-    """Remove folders of an open folder that are nested so deep that `walk` leaves out their contents."""
+    """Remove folders inside an open folder that are nested too deep for `walk` to visit their contents."""
     for name in os.listdir(folder):
         found = status_of(name, folder)
         if found is None or not stat.S_ISDIR(found.st_mode):
@@ -78,10 +78,10 @@ def remove_tree(path: Path) -> None:
 
 
 def remove(name: str, around: int) -> None:
-    """Remove whatever has that name in an open folder.
+    """Remove a file or folder from an open folder.
 
     Raises:
-        OSError: it cannot be removed; some of its contents may be gone.
+        OSError: it cannot be removed; some of its contents may already have been removed.
     """
     if not _is_unlinked(name, around):
         inner = open_folder(name, around)
@@ -95,7 +95,7 @@ def remove(name: str, around: int) -> None:
 def _empty(folder: int) -> None:
     """Remove everything in an open folder.
 
-    Nested folders are moved up to this one before they are opened, so depth does not matter.
+    Nested folders are moved up into it before they are emptied, so that depth does not matter.
     """
     os.fchmod(folder, 0o700)  # Its owner may have removed all permissions.
     todo = os.listdir(folder)
@@ -124,7 +124,7 @@ def _is_unlinked(name: str, around: int) -> bool:
 
 def _move_up(name: str, around: int, folder: int) -> str:
     inner = open_folder(name, around)
-    os.fchmod(inner, 0o700)  # Otherwise it cannot be moved.
+    os.fchmod(inner, 0o700)  # required to move it
     os.close(inner)
     moved = secrets.token_hex(16)
     os.rename(name, moved, src_dir_fd=around, dst_dir_fd=folder)

@@ -1,4 +1,4 @@
-"""Hunks of a unified diff: taken apart, and some of them applied."""
+"""Splits a unified diff into hunks, and applies a selection of them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Hunk:
     """One place where a file changes."""
 
     first: int
-    """The number of its first line before, from 1; 0 where the file is new."""
+    """Its first line in the old file, from 1; 0 if the file is new."""
     length: int
-    """How many lines of the file before it replaces."""
+    """The number of lines of the old file it replaces."""
     lines: tuple[str, ...]
     """The lines with their signs (` `, `+`, `-`), each with its line feed if the file has one there."""
     text: str
-    """The hunk as the diff has it."""
+    """The hunk as written in the diff."""
 
 
 def split_hunks(diff: str) -> list[Hunk]:
-    """The hunks of one file's unified diff, as `FileChange.text` holds it."""
+    """Split one file's unified diff, as in `FileChange.text`, into hunks."""
     found: list[Hunk] = []
     lines: list[str] = []
     for line in [*diff.split('\n')[2:], '@@']:
@@ -54,13 +54,13 @@ def _hunk(lines: Sequence[str]) -> Hunk:
 
 
 def apply_hunks(before: str, hunks: Sequence[Hunk]) -> str:
-    """A text with these hunks of a diff that begins at it. Raises `WorkspaceError` if one does not fit."""
+    """Apply hunks of a diff to its old text. Raises `WorkspaceError` if one does not fit."""
     *whole, last = before.split('\n')
     old = [*(f'{line}\n' for line in whole), *([last] if last else [])]
     made: list[str] = []
     at = 0
     for hunk in sorted(hunks, key=lambda hunk: hunk.first):
-        # A hunk that only adds names the line after which it adds.
+        # The head of a hunk that only adds lines names the line before them.
         start = hunk.first if hunk.length == 0 else hunk.first - 1
         kept = [line[1:] for line in hunk.lines if line[0] != '+']
         if start < at or old[start : start + hunk.length] != kept:

@@ -1,4 +1,4 @@
-"""Installs a project's dependencies in a copy of it, in the sandbox with the network."""
+"""Installs a project's dependencies in a copy of it, in the sandbox with network access."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ LIMITS = Limits(
     scratch=2_048 * MEBIBYTE,
 )
 MAX_OUTPUT = 20_000
-"""Characters of output that are kept, from its end."""
+"""Maximum characters of output retained, from its end."""
 PASSED_ON = re.compile(
     r'(PIP|UV|NPM_CONFIG|YARN)_\w+|(HTTPS?|NO|ALL)_PROXY|SSL_CERT_(FILE|DIR)', re.IGNORECASE
 )
-"""Variables that tell package managers where to look, and how to get there."""
+"""Environment variables that configure package managers' indexes, proxies and certificates."""
 CREDENTIALS = re.compile(r'(?<=://)[^/\s@]+@')
 
 
@@ -38,15 +38,15 @@ class Installation:
     """The copy of the project with its dependencies."""
     ok: bool
     text: str
-    """The command, the end of its output, and how it ended; without passwords in addresses."""
+    """The command, the end of its output without credentials in URLs, and how it ended."""
 
 
 async def install_dependencies(
     project: str, command: str, workspace: Workspace, sandbox: Sandbox
 ) -> Installation:
-    """Copy a project into a folder of its own, and run the command that installs its dependencies there.
+    """Copy a project into a separate folder, and run the command that installs its dependencies there.
 
-    The agent's own commands can read the result, but have no network and cannot change it.
+    Agents' own commands can read the result but not change it, and run without this network access.
 
     Raises:
         WorkspaceError: there is no project, or it is too big.

@@ -17,13 +17,13 @@ CHUNK = 1 << 20
 
 
 class ObjectStore:
-    """Content by its SHA-256, in hexadecimal. Stored objects never change."""
+    """Stores content by its SHA-256 digest, in hexadecimal. Stored objects never change."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def put(self, data: bytes) -> str:
-        """Store some bytes unless they are already stored; returns their digest."""
+        """Store bytes unless they are already stored; returns their digest."""
         digest = hashlib.sha256(data).hexdigest()
         path = self._path(digest)
         if not path.exists():
@@ -33,7 +33,7 @@ class ObjectStore:
         return digest
 
     def put_file(self, file: BinaryIO) -> str:
-        """Store the rest of an open file, of any length."""
+        """Store the rest of an open file, of any length; returns its digest."""
         head = file.read(CHUNK)
         if len(head) < CHUNK:
             return self.put(head)
@@ -50,7 +50,7 @@ class ObjectStore:
         return hashed.hexdigest()
 
     def get(self, digest: str) -> bytes:
-        """The stored bytes.
+        """Return the stored bytes.
 
         Raises:
             WorkspaceError: it is missing or corrupt.
@@ -61,7 +61,7 @@ class ObjectStore:
         return data
 
     def open(self, digest: str) -> BinaryIO:
-        """An open file of the object; the caller has to `check` its digest. Raises `WorkspaceError`."""
+        """Open the object for reading; the caller must `check` its digest. Raises `WorkspaceError`."""
         try:
             return self._path(digest).open('rb')
         except FileNotFoundError:
@@ -73,7 +73,7 @@ class ObjectStore:
             raise WorkspaceError(f'the content {digest[:12]} is damaged')
 
     def size(self, digest: str) -> int:
-        """The object's size in bytes. Raises `WorkspaceError`."""
+        """Return the object's size in bytes. Raises `WorkspaceError`."""
         try:
             return self._path(digest).stat().st_size
         except FileNotFoundError:
@@ -83,12 +83,12 @@ class ObjectStore:
         return self._path(digest).exists()
 
     def link_all(self, other: ObjectStore) -> None:
-        """Add all objects to another store: as hard links where the disk allows it."""
+        """Add all objects to another store, as hard links where possible, else as copies."""
         for path in self.root.glob('[0-9a-f][0-9a-f]/*'):
             self.link_one(f'{path.parent.name}{path.name}', other)
 
     def link_one(self, digest: str, other: ObjectStore) -> None:
-        """Add one object to another store in the same way."""
+        """Add one object to another store, as a hard link where possible, else as a copy."""
         path, theirs = self._path(digest), other._path(digest)
         if theirs.exists():
             return
@@ -113,19 +113,19 @@ class ObjectStore:
         return folder / secrets.token_hex(8)
 
     def _settle(self, scratch: Path, path: Path) -> None:
-        # Atomic: nobody sees a partial object under its digest.
+        # Atomic, so that a partial object is never visible under its digest.
         path.parent.mkdir(exist_ok=True)
         scratch.chmod(0o400)
         scratch.replace(path)
 
 
 class ChainedStore(ObjectStore):
-    """Two stores read as one: what the first lacks comes from the second."""
+    """Reads two stores as one: objects missing from the first come from the second."""
 
     def __init__(self, first: ObjectStore, second: ObjectStore) -> None:
         super().__init__(first.root)
         self._second = second
 
     def get(self, digest: str) -> bytes:
-        """The object from either store. Raises `WorkspaceError`."""
+        """Return the object from either store. Raises `WorkspaceError`."""
         return super().get(digest) if digest in self else self._second.get(digest)

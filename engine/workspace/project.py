@@ -1,4 +1,4 @@
-"""Projects: copied into an agent's folder from a sample, or from a folder that is open to runs."""
+"""Projects: copied into agents' folders from a sample, or from a folder that is open to runs."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ SKIPPED = frozenset(
     {'.git', '.hg', '.svn', '.venv', 'venv', 'node_modules', '__pycache__', '.mypy_cache', '.ruff_cache'}
     | {'.pytest_cache', '.tox', '.nox'}
 )
-"""Folders left out: they are regenerated, or hold more than the project's files."""
+"""Folders that are not copied: they can be regenerated, or hold more than the project's files."""
 MAX_FILES, MAX_BYTES = 5_000, 100 << 20
 GIT_AUTHOR = '-c user.name=Hemicycle -c user.email=hemicycle@localhost'
 GIT_INIT = (
     f'git init -q -b main . && git add -A && git {GIT_AUTHOR} commit -q --allow-empty -m "As it was given"'
 )
 VARIABLE: Final = 'HEMICYCLE_PROJECTS'
-"""Names the folders, with a colon between them; what is below them is open, too."""
+"""Lists the open folders, separated by colons; everything beneath them is open, too."""
 
 
 def samples() -> list[str]:
-    """The samples, as parameters name them: `sample:calc`."""
+    """List the samples, as named in parameters: `sample:calc`."""
     return sorted(f'{SAMPLE}{path.name}' for path in SAMPLES.glob('*') if path.is_dir())
 
 
@@ -48,7 +48,7 @@ def check_project(project: str) -> str:
 
 
 def check_file(name: str) -> str:
-    """Validate a launch form's file. Raises `ValueError` if there is none, or it is not open."""
+    """Validate a launch form's file. Raises `ValueError` if it does not exist or is not open."""
     try:
         if sample_file(name).is_file():
             return name
@@ -71,7 +71,7 @@ async def copy_project(
         project: the path of a folder on this machine, or `sample:` followed by a sample's name.
         workspace: the destination. Links, devices and pipes are left out.
         sandbox: runs git if `history` is set.
-        history: whether to make the folder a git repository with one commit, so agents see their changes.
+        history: whether to make the folder a git repository with one commit, to show agents their changes.
         listed: the paths to copy; by default all files.
 
     Returns:
@@ -96,24 +96,24 @@ async def copy_project(
 
 
 async def find_left_out(project: str) -> list[str]:
-    """The links, devices and pipes of a project, which copies lack. Raises `WorkspaceError`."""
+    """List the links, devices and pipes of a project, which are not copied. Raises `WorkspaceError`."""
     root = find_project(project)
     return await asyncio.to_thread(lambda: [path.relative_to(root).as_posix() for path in _others(root)])
 
 
 async def project_paths(project: str, listed: Collection[str] | None = None) -> list[str]:
-    """The files of a project, as they will be laid out. Raises `WorkspaceError`."""
+    """List the files of a project that would be copied. Raises `WorkspaceError`."""
     return await folder_paths(find_project(project), listed)
 
 
 async def folder_paths(root: Path, listed: Collection[str] | None = None) -> list[str]:
-    """The files of a folder as those of a project. Raises `WorkspaceError`."""
+    """List the files of a folder that would be copied if it were a project. Raises `WorkspaceError`."""
     found = await asyncio.to_thread(lambda: list(_files(root, listed)))
     return [path.relative_to(root).as_posix() for path in found]
 
 
 def find_project(project: str) -> Path:
-    """The folder of a project. Raises `WorkspaceError`, also for one that is not open to runs."""
+    """Return the folder of a project. Raises `WorkspaceError` if it does not exist or is not open to runs."""
     name = project.removeprefix(SAMPLE)
     if name == project:
         root = check_open(Path(project).expanduser())
@@ -127,7 +127,7 @@ def find_project(project: str) -> Path:
 
 
 def missing_projects(given: Mapping[str, str]) -> dict[str, str]:
-    """Which of these projects cannot be used here, and why; '' is none at all."""
+    """Return why each unusable project cannot be used here; '' means no project and is skipped."""
     found = {}
     for name, project in given.items():
         try:
@@ -139,7 +139,7 @@ def missing_projects(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def sample_file(name: str) -> Path:
-    """A file by its path, or a bundled one by `sample:` and its path among the scenarios.
+    """Return a file by its path, or a bundled one by `sample:` and its path among the scenarios.
 
     Raises:
         WorkspaceError: it is not open to runs.
@@ -183,16 +183,16 @@ class _Process:
 
 
 def close_folders(closed: bool = True, *, private: Path | None = None) -> None:
-    """Let runs of this process take files only from the folders that `HEMICYCLE_PROJECTS` names.
+    """Restrict runs of this process to files from the folders named in `HEMICYCLE_PROJECTS`.
 
-    Otherwise they take files from any folder, unless the variable is set. `private` is never open.
-    A switch of the process: validators of patterns' inputs ask it, and know no conductor.
+    Without this, all folders are open unless the variable is set. `private` is then never open. The setting
+    is global to the process, because validators of patterns' inputs consult it and have no conductor.
     """
     _Process.closed, _Process.private = closed, private
 
 
 def open_folders() -> list[Path] | None:
-    """The folders that are open; None if all are."""
+    """Return the folders that are open; None if all are."""
     named = os.environ.get(VARIABLE)
     if named is None and not _Process.closed:
         return None
@@ -200,7 +200,7 @@ def open_folders() -> list[Path] | None:
 
 
 def check_open(path: Path) -> Path:
-    """The same path, if runs may take what is there. Raises `WorkspaceError`, also for a link out."""
+    """Return `path` if it is open to runs. Raises `WorkspaceError` if not, or if a link leads out."""
     folders = open_folders()
     if folders is None:
         return path

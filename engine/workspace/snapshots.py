@@ -24,9 +24,9 @@ from engine.workspace.object_store import DIGEST, ObjectStore
 
 MAX_FILES = 100_000
 MAX_BYTES = 2 << 30
-"""Limits of a snapshot. A sandboxed command is stopped earlier."""
+"""Limits of a snapshot; those of sandboxed commands are lower."""
 RACY_NS = 2_000_000_000
-"""Nanoseconds: a file changed this shortly before it was read may change again with the same mtime."""
+"""Nanoseconds; a file changed this recently when it is read may change again with the same timestamps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +38,14 @@ class FileVersion:
     size: int
     executable: bool = False
     target: str | None = None
-    """The target of a symbolic link, whose digest is ''."""
+    """The target of a symbolic link, for which `digest` is ''."""
 
 
 Signature = tuple[int, ...]
 
 
 class Scanner:
-    """Takes snapshots of one folder; files that look unchanged since the last are not read again."""
+    """Takes snapshots of one folder; files that look unchanged since the last one are not read again."""
 
     def __init__(self, objects: ObjectStore) -> None:
         self._objects = objects
@@ -96,7 +96,7 @@ class Scanner:
             except FileNotFoundError:
                 if status_of(entry.name, folder) is not None:
                     raise
-                continue  # A process of the agent's has removed it meanwhile.
+                continue  # One of the agent's processes has removed it meanwhile.
             if described:
                 tree[entry.name] = described
         return self._objects.put(json.dumps(tree, sort_keys=True, separators=(',', ':')).encode())
@@ -127,7 +127,7 @@ def _signature(found: os.stat_result) -> Signature:
 
 
 def restore(beneath: ConfinedDir, scanner: Scanner, objects: ObjectStore, tree: str) -> None:
-    """Make a folder hold exactly what the tree holds; files that already match are untouched."""
+    """Make a folder's contents equal to the tree's; files that already match are not touched."""
     with beneath.folder(make=True) as folder:
         _restore(beneath, scanner, objects, tree, folder)
 
@@ -162,13 +162,13 @@ def _restore(beneath: ConfinedDir, scanner: Scanner, objects: ObjectStore, tree:
 
 
 def entries_of(objects: ObjectStore, tree: str) -> dict[str, tuple[Any, ...]]:
-    """The entries of a tree, by name. Raises `WorkspaceError`."""
+    """Read the entries of a tree, by name. Raises `WorkspaceError`."""
     try:
         found = json.loads(objects.get(tree)) if tree else {}
         entries = {str(name): tuple(entry) for name, entry in found.items()}
     except (ValueError, AttributeError, TypeError, RecursionError):
         raise WorkspaceError(f'the content {tree[:12]} is not a snapshot') from None
-    # Another program's tree may name a file outside the folder.
+    # A tree written by another program may name a file outside the folder.
     for name, entry in entries.items():
         if entry and not (_is_file_name(name) and _is_entry(*entry)):
             raise WorkspaceError(
@@ -193,12 +193,12 @@ def _is_entry(kind: object, *what: object) -> bool:
 
 
 def files_of(objects: ObjectStore, tree: str, *, beside: str = '') -> Iterator[FileVersion]:
-    """The files and links of a tree, ordered by path, without folders it shares with `beside`.
+    """Yield the files and links of a tree, ordered by path, skipping folders it shares with `beside`.
 
     Args:
         objects: the store of both trees.
-        tree: the digest of a tree; '' is the empty one.
-        beside: another tree.
+        tree: the digest of a tree; '' is the empty tree.
+        beside: the digest of another tree.
     """
     yield from _files(objects, tree, beside, '')
 

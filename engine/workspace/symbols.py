@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Symbol:
-    """A symbol's occurrence on one line of a file."""
+    """An occurrence of a symbol on one line of a file."""
 
     path: str
     line: int
     kind: str
     """`class`, `function`, `variable`, `import` or `use`."""
     name: str
-    """Qualified by what encloses it: `Parser.read`."""
+    """Qualified by the enclosing definitions, such as `Parser.read`."""
 
 
 def find_symbols(path: str, source: str) -> list[Symbol]:
-    """Every definition and use in a file. Raises `SyntaxError`, `ValueError`, `RecursionError`."""
+    """Find every definition and use in a file. Raises `SyntaxError`, `ValueError`, `RecursionError`."""
     return list(_walk(path, ast.parse(source), ''))
 
 

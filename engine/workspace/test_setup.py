@@ -1,4 +1,4 @@
-"""How a project's tests run: command and dependencies; and whether the tests are intact."""
+"""Detects a project's test command and dependencies, and whether its tests have been weakened."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ TEST_FILE = re.compile(
 SKIPS = re.compile(r'skip|xfail|\b(xit|xdescribe|todo)\b|collect_ignore|deselect|--ignore', re.I)
 """Markers that skip a test without removing it."""
 CONFIGURATION = re.compile(r'(^|/)(conftest\.py|\.?pytest\.ini|tox\.ini|setup\.cfg)$')
-"""Files whose mere presence can decide which tests run."""
+"""Files whose mere presence can determine which tests run."""
 RUNNERS = {'Makefile': ('make',), 'package.json': ('npm', 'pnpm', 'yarn')}
-"""Files that say what a command does that runs tests."""
+"""Files that define what a test command does, and those commands."""
 INSTALL = {'pnpm-lock.yaml': 'pnpm install', 'yarn.lock': 'yarn install', 'package-lock.json': 'npm ci'}
 MAKE_VENV = 'python3 -m venv .venv && .venv/bin/pip install'
 NPM = {'pnpm-lock.yaml': 'pnpm test', 'yarn.lock': 'yarn test'}
@@ -42,27 +42,27 @@ NPM = {'pnpm-lock.yaml': 'pnpm test', 'yarn.lock': 'yarn test'}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestSetup:
-    """What a project's files say about its tests."""
+    """A project's test setup, as detected from its files."""
 
     __test__ = False
 
     command: str = ''
     """A shell command; '' means this installation's pytest."""
     mounts: Mapping[str, str] = field(default_factory=dict)
-    """Dependency folders outside the copy: the path of each, and where it is mounted."""
+    """Dependency folders outside the copy, and where each is mounted."""
     install: str = ''
-    """The command that installs dependencies that the project names and lacks; '' if it lacks none."""
+    """The command that installs missing dependencies; '' if none are missing."""
 
     @property
     def note(self) -> str:
-        """What was found, for a launch form."""
-        found = f'Found: {self.command}' if self.command else 'Found: pytest, that of Hemicycle'
+        """The test command found, for a launch form."""
+        found = f'Found: {self.command}' if self.command else 'Found: pytest, bundled with Hemicycle'
         missing = f'Its dependencies are missing: install them below, or run “{self.install}” in the project'
         return f'{found}. {missing}.' if self.install else f'{found}.'
 
     @property
     def install_note(self) -> str:
-        """What would be installed, for a launch form."""
+        """The install command found, for a launch form."""
         return f'Found: {self.install}' if self.install else 'Found: nothing to install'
 
 
@@ -78,9 +78,9 @@ async def _detect_in(root: Path) -> TestSetup:
 
 
 async def dependency_mounts(project: str, workspace: Workspace) -> Mapping[str, str]:
-    """Where the dependencies of a project are: what the workspace's run has installed, or the project's own.
+    """Return the mounts for a project's dependencies: those its run has installed, or the project's own.
 
-    Empty if neither exists any more.
+    Empty if neither exists any longer.
     """
     own = workspace.folder.parent / DEPENDENCIES
     try:
@@ -90,14 +90,14 @@ async def dependency_mounts(project: str, workspace: Workspace) -> Mapping[str, 
 
 
 async def changed_tests(workspace: Workspace, snapshot: str, command: str = '') -> list[str]:
-    """What was done to a snapshot's tests: files that are gone, or hold or run less than before.
+    """Report how tests were weakened since a snapshot: removed files, or files that test or run less.
 
-    New tests do not count, but new files that configure which tests run do.
+    New tests are ignored; new files that configure which tests run are reported.
 
     Args:
         workspace: the folder.
-        snapshot: the folder as it was.
-        command: what runs the tests; '' means this installation's pytest.
+        snapshot: the earlier snapshot.
+        command: the test command; '' means this installation's pytest.
     """
     now = {file.path: file for file in await workspace.snapshot_files(await workspace.snapshot())}
     before = {file.path: file for file in await workspace.snapshot_files(snapshot)}
@@ -120,7 +120,7 @@ async def changed_tests(workspace: Workspace, snapshot: str, command: str = '') 
 
 
 def _settings(path: str, data: bytes) -> Any:
-    """The part of a file that decides which tests run; None if it has none."""
+    """Return the part of a file that determines which tests run; None if it has none."""
     try:
         if path == 'pyproject.toml':
             return tomllib.loads(data.decode()).get('tool', {}).get('pytest')
@@ -133,7 +133,7 @@ def _settings(path: str, data: bytes) -> Any:
 
 
 def _is_weaker(path: str, before: bytes, after: bytes) -> bool:
-    """Whether lines were removed or changed, or lines were added that skip tests or change what they do."""
+    """Whether lines were removed or changed, or added lines skip tests or redefine their functions."""
     if path.endswith('.py') and not _functions(before).items() <= _functions(after).items():
         return True
     old, new = (data.decode(errors='replace').split('\n') for data in (before, after))
@@ -146,7 +146,7 @@ def _is_weaker(path: str, before: bytes, after: bytes) -> bool:
 
 
 def _functions(source: bytes) -> dict[str, str]:
-    """What each function of a Python file does, by its full name; the last one of a name counts."""
+    """Return the syntax tree of each function in a Python file by full name; the last definition wins."""
     found: dict[str, str] = {}
 
     def walk(body: Sequence[ast.stmt], inside: str) -> None:
@@ -184,7 +184,7 @@ def _detect(root: Path, files: Sequence[str]) -> TestSetup:
 
 
 def _missing(root: Path, files: Sequence[str]) -> str:
-    """The command that installs what the project names, if nothing is installed yet."""
+    """Return the command that installs the project's dependencies, if nothing is installed yet."""
     if any((root / name).is_dir() for name in ('node_modules', '.venv', 'venv')):
         return ''
     if 'package.json' in files and _names_packages(root / 'package.json'):
@@ -224,7 +224,7 @@ def _npm_script(path: Path) -> bool:
 
 
 def _python(root: Path) -> TestSetup:
-    """The project's own environment, if any: with its pytest, or ours on top of its packages."""
+    """Use the project's virtual environment, if any, with its pytest, ours on its packages, or unittest."""
     for name in ('.venv', 'venv'):
         python = root / name / 'bin' / 'python'
         packages = next((root / name).glob('lib/python*/site-packages'), None)
@@ -242,7 +242,7 @@ def _python(root: Path) -> TestSetup:
 
 
 def _prefix(python: Path) -> dict[str, str]:
-    """Where a virtual environment's interpreter is installed, if outside the system's folders."""
+    """Return the mounts for a virtual environment's interpreter, if outside the system's folders."""
     prefix = PurePosixPath(os.path.realpath(python)).parent.parent
     home = os.path.realpath(Path.home())
     if str(prefix).startswith('/usr') or os.path.commonpath([home, prefix]) == str(prefix):
@@ -260,10 +260,10 @@ def _prefix(python: Path) -> dict[str, str]:
 
 
 def _is_own(root: Path, folder: Path) -> bool:
-    """Whether a folder is in the project: a link out of it would choose what is mounted."""
+    """Whether a folder is really inside the project: a link could otherwise choose any folder to mount."""
     return folder.is_dir() and folder.resolve().is_relative_to(root.resolve())
 
 
 def _is_python(prefix: str) -> bool:
-    """Whether Python is installed there; whoever made the environment says where, and may say anything."""
+    """Whether Python is installed there; the path comes from the environment and cannot be trusted."""
     return next(Path(prefix).glob('lib/python*/os.py'), None) is not None

@@ -26,7 +26,7 @@ P = ParamSpec('P')
 T = TypeVar('T')
 
 MAX_READ = 16 << 20
-"""Maximum bytes of a file that is read whole."""
+"""Maximum bytes of a file that is read at once."""
 MAX_ENTRIES = 2_000
 
 
@@ -58,15 +58,15 @@ class Workspace:
         self._turn = asyncio.Lock()
 
     def subfolder(self, name: str) -> Workspace:
-        """A folder inside this one, as a workspace of its own that shares its object store.
+        """Return a folder inside this one as a separate workspace that shares its object store.
 
         Raises:
-            ToolError: it would not be inside.
+            ToolError: the path leads out of this folder.
         """
         return Workspace(self.folder.joinpath(*split_path(name)), self.objects, owner=self.owner)
 
     async def make(self) -> Path:
-        """The folder's path, for commands; created if needed, and opened if a command has closed it."""
+        """Return the folder's path; creates it if needed, and restores permissions removed by a command."""
 
         def make() -> None:
             with self._beneath.folder(make=True) as folder:
@@ -85,7 +85,7 @@ class Workspace:
         await self._do(work)
 
     async def read(self, path: str, *, most: int = MAX_READ) -> bytes:
-        """A file's content. Raises `ToolError`."""
+        """Read a file. Raises `ToolError`."""
         return await self._do(self._beneath.read, split_path(path), most)
 
     async def write(self, path: str, data: bytes, *, executable: bool | None = None) -> bool:
@@ -97,7 +97,7 @@ class Workspace:
         await self._do(self._beneath.remove, split_path(path))
 
     async def entries(self, path: str = '', *, deep: bool = True, most: int = MAX_ENTRIES) -> list[Entry]:
-        """The entries of a folder in order, at most `most`; empty if nothing was written yet.
+        """List the entries of a folder in order, at most `most`; empty if nothing has been written yet.
 
         Raises:
             ToolError: the folder does not exist.
@@ -109,24 +109,24 @@ class Workspace:
         return found
 
     async def store(self, data: bytes) -> str:
-        """Store something apart from the files for as long as the run is kept; returns its id."""
+        """Store data separately from the files, for the lifetime of the run; returns its id."""
         return await self._do(self.objects.put, data)
 
     async def load(self, digest: str) -> bytes:
-        """The content stored under an id. Raises `WorkspaceError`."""
+        """Load data by its id. Raises `WorkspaceError`."""
         return await self._do(self.objects.get, digest)
 
     async def snapshot(self) -> str:
-        """Store all files as they are now; returns the snapshot's id. Raises `WorkspaceError`."""
+        """Take a snapshot of all files; returns its id. Raises `WorkspaceError`."""
         async with self._turn:
             return await self._do(self._scan)
 
     async def snapshot_files(self, snapshot: str) -> list[FileVersion]:
-        """The files of a snapshot. Raises `WorkspaceError`."""
+        """List the files of a snapshot. Raises `WorkspaceError`."""
         return await self._do(lambda: list(files_of(self.objects, snapshot)))
 
     async def restore(self, snapshot: str) -> None:
-        """Restore the folder to a snapshot, of this or of another agent of the run.
+        """Restore the folder to a snapshot of this or another agent of the run.
 
         Raises:
             WorkspaceError: its contents no longer exist.

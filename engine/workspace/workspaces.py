@@ -1,4 +1,4 @@
-"""The workspaces of all runs under one root: looked up, forked, restored and deleted."""
+"""Workspaces: looks up, forks, restores and deletes the workspaces of all runs under one root."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from engine.workspace.zip_export import write_zip
 MAX_NAME = 120
 RUN_ID = re.compile(r'[A-Za-z0-9][\w-]{0,99}')
 DEPENDENCIES = 'dependencies'
-"""The folder of a run in which its project's dependencies are installed; no agent writes there."""
+"""The folder of a run where its project's dependencies are installed; no agent writes there."""
 AGENT_HOMES = 'homes'
-"""The folder of a run with the homes of its external agents; gone once the run is over."""
+"""The folder of a run with the homes of its external agents; removed once the run is over."""
 
 
 class Workspaces:
     """One folder per run, with its agents' folders and the objects of all their snapshots.
 
-    Each run has its own object store, so deleting its folder deletes the run's files; a fork gets its
+    Each run has its own object store, so that deleting its folder deletes all its files. A fork gets its
     parent's objects as hard links, which take no space.
 
     Args:
@@ -51,13 +51,13 @@ class Workspaces:
 
     @property
     def root(self) -> Path:
-        """Where the runs' folders are."""
+        """The folder of the runs' folders."""
         if self._root is None:
             self._root = Path(tempfile.mkdtemp(prefix='hemicycle-'))
         return self._root
 
     def of(self, run: RunId, agent: str) -> Workspace:
-        """An agent's folder, created on the first write."""
+        """Return an agent's folder, which is created on the first write."""
         known = self._known.setdefault(run, {})
         if agent not in known:
             home = self.home(run)
@@ -67,7 +67,7 @@ class Workspaces:
         return known[agent]
 
     def objects(self, run: RunId) -> ObjectStore:
-        """A run's object store: snapshots, and results too long for a conversation."""
+        """Return a run's object store, which holds snapshots and results too long for a conversation."""
         folder = self.home(run) / 'objects'
         if self.courier is None:
             return ObjectStore(folder)
@@ -76,7 +76,7 @@ class Workspaces:
         return self._shared[run]
 
     async def upload(self, run: RunId) -> None:
-        """Upload a run's objects, so that other machines find them before a step refers to them.
+        """Upload a run's objects, so that other machines can find them before a step refers to them.
 
         Raises:
             FilesUnavailable
@@ -90,17 +90,17 @@ class Workspaces:
             await self.courier.fetch_all(store)
 
     async def files(self, run: RunId, snapshot: str) -> list[FileVersion]:
-        """The files of a snapshot. Raises `WorkspaceError`."""
+        """List the files of a snapshot. Raises `WorkspaceError`."""
         return await asyncio.to_thread(lambda: list(files_of(self.objects(run), snapshot)))
 
     async def content(self, run: RunId, digest: str) -> bytes:
-        """A file's content, or an artifact. Raises `WorkspaceError`."""
+        """Return the content of a file or an artifact. Raises `WorkspaceError`."""
         return await asyncio.to_thread(self.objects(run).get, digest)
 
     async def diff(
         self, run: RunId, before: str, after: str, *, other: RunId | None = None
     ) -> list[FileChange]:
-        """The differences between two snapshots, of one agent or two; '' is an empty folder.
+        """Compare two snapshots of one or two agents; '' is an empty folder.
 
         Args:
             run: the run of the snapshots.
@@ -115,7 +115,7 @@ class Workspaces:
         return await asyncio.to_thread(diff_snapshots, kept, before, after)
 
     async def export(self, run: RunId, snapshot: str, archive: Path) -> None:
-        """Write a snapshot's files to a ZIP file, without any that could do harm when unpacked.
+        """Write a snapshot's files to a ZIP file, omitting any that could do harm when unpacked.
 
         Raises:
             WorkspaceError, OSError
@@ -137,7 +137,7 @@ class Workspaces:
         await self._fetch_trees(run, snapshots.values())
         if self._root is None and not snapshots:
             return
-        # What was installed is in no snapshot: it is complete once the agents have their first files.
+        # Dependencies are in no snapshot. Once the agents have their first files, they are complete.
         kept = {folder_name(agent) for agent in snapshots} | ({DEPENDENCIES} if snapshots else set())
         await asyncio.to_thread(_clear, self.home(run) / 'agents', kept)
         for agent, snapshot in snapshots.items():
@@ -146,10 +146,10 @@ class Workspaces:
     async def fork(self, parent: RunId, run: RunId, snapshots: Iterable[str]) -> None:
         """Give a new run its parent's objects and installed dependencies, as hard links.
 
-        It can be repeated after an interruption.
+        Idempotent, so that it can be repeated after an interruption.
 
         Raises:
-            WorkspaceError: one of these snapshots of the parent no longer exists.
+            WorkspaceError: one of the snapshots no longer exists.
         """
         kept, given = (self.objects(run), self.objects(parent)), tuple(snapshots)
         lost = await asyncio.to_thread(
@@ -174,19 +174,19 @@ class Workspaces:
             await asyncio.to_thread(remove_tree, self.home(run))
 
     def forget(self, run: RunId) -> None:
-        """Drop what is cached about a run's folders; the folders stay."""
+        """Drop cached data about a run's folders, without deleting the folders."""
         self._known.pop(run, None)
         self._shared.pop(run, None)
 
     async def sweep(self, exists: Callable[[RunId], Awaitable[bool]], before: float) -> list[RunId]:
-        """Remove the files of runs that no longer exist: a displaced worker may have written late.
+        """Remove remote files of runs that no longer exist, such as those a displaced worker wrote late.
 
         Args:
-            exists: whether a run exists.
-            before: a folder with a file that is younger is left alone: its run may be about to exist.
+            exists: returns whether a run exists.
+            before: folders with newer files are left alone, since their run may be about to be created.
 
         Returns:
-            Those whose files were removed.
+            The runs whose files were removed.
 
         Raises:
             FilesUnavailable
@@ -209,17 +209,17 @@ class Workspaces:
             await asyncio.to_thread(remove_tree, root)
 
     def home(self, run: RunId) -> Path:
-        """The folder of a run. Raises `WorkspaceError`."""
+        """Return the folder of a run. Raises `WorkspaceError` if its id is not valid."""
         if not RUN_ID.fullmatch(run):
             raise WorkspaceError(f'{run[:80]!r} is not the id of a run')
         return self.root / run
 
     def agent_home(self, run: RunId, agent: str) -> Path:
-        """The home of an external agent of a run: its sign-in and its sessions."""
+        """Return the home of a run's external agent, which holds its sign-in and sessions."""
         return self.home(run) / AGENT_HOMES / folder_name(agent)
 
     async def remove_agent_homes(self, run: RunId) -> None:
-        """Remove the credentials that the external agents of a run were given, and whatever they kept."""
+        """Remove the homes of a run's external agents, with their credentials and all stored data."""
         if self._root is not None and (homes := self.home(run) / AGENT_HOMES).is_dir():
             await asyncio.to_thread(remove_tree, homes)
 
@@ -229,7 +229,7 @@ class Workspaces:
 
     async def _copy(self, parent: RunId, run: RunId, courier: FileTransfer) -> None:
         """Copy a parent's objects to its fork in the remote store."""
-        await self.upload(run)  # Objects of the parent that exist only here.
+        await self.upload(run)  # the parent's objects that exist only locally
         source, target = self.objects(parent), self.objects(run)
         if isinstance(source, SharedStore) and isinstance(target, SharedStore):
             lacking = await courier.do(lambda: source.remote_digests() - target.remote_digests())
@@ -240,24 +240,24 @@ class Workspaces:
 
 
 def default_root() -> Path:
-    """The default root: in the system's folder for user data."""
+    """Return the default root: in `HEMICYCLE_HOME`, or else in the system's folder for user data."""
     named = os.environ.get('HEMICYCLE_HOME', '').strip()
     home = Path(named).expanduser() if named else platformdirs.user_data_path('hemicycle', appauthor=False)
     return home / 'workspaces'
 
 
 def folder_name(agent: str) -> str:
-    """A folder name for an agent's path: unique, also on case-insensitive file systems."""
+    """Return a folder name for an agent's path that is unique even on case-insensitive file systems."""
     name = re.sub(r'[^a-z0-9_.-]|^\.', lambda found: ''.join(f'%{b:02X}' for b in found[0].encode()), agent)
     digest = f'{zlib.crc32(agent.encode()):08x}'
     return name if 0 < len(name) <= MAX_NAME else f'{name[:MAX_NAME]}%{digest}'
 
 
 def sandbox_uid(name: str) -> int | None:
-    """The uid that commands in a workspace run as, if this process is root.
+    """Return the uid that commands in a workspace run as, if this process is root.
 
-    Nobody owns files with this uid, so such a command can access only world-accessible files and its
-    workspace; and the limit on processes, from which root is exempt, applies.
+    No other files belong to this uid, so commands can access only their workspace and world-accessible files.
+    They are also subject to the limit on processes, from which root is exempt.
     """
     if os.geteuid() != 0:
         return None
@@ -266,7 +266,7 @@ def sandbox_uid(name: str) -> int | None:
 
 @cache
 def _has_many_uids() -> bool:
-    """Whether this process may use the uids of sandboxes; a process's map of uids is set once."""
+    """Whether this process may use the uids of sandboxes; cached, since a process's uid map never changes."""
     try:
         ranges = [line.split() for line in Path('/proc/self/uid_map').read_text().splitlines()]
     except OSError:

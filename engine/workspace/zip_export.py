@@ -1,4 +1,4 @@
-"""Writes a snapshot as a ZIP file that is safe to unpack, whatever agents put into it."""
+"""Writes a snapshot as a ZIP file that is safe to unpack, whatever files agents have made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.workspace.object_store import ObjectStore
 from engine.workspace.snapshots import FileVersion, files_of
 
 GIT_DIR = re.compile(r'\.git|git~\d+', re.IGNORECASE)
-"""A repository's folder, also under its Windows short name."""
+"""A repository's folder, including its Windows short name."""
 GIT_DATA = re.compile(
     r'(HEAD|ORIG_HEAD|index|packed-refs|shallow|refs/.+|logs/.+|objects/[0-9a-f]{2}/[0-9a-f]+'
     r'|objects/pack/pack-[0-9a-f]+\.(?:pack|idx|rev))',
@@ -24,15 +24,15 @@ GIT_DATA = re.compile(
 """The files of a repository's history. Everything else there (`config`, `hooks`, `commondir`,
 `modules`) can make Git run a program, even on `git status`."""
 FORBIDDEN = re.compile(r'[\\:*?"<>|]')
-"""In names on Windows, where a backslash would lead out of the folder."""
+"""Characters forbidden in names on Windows, where a backslash could also lead out of the folder."""
 DEVICES = re.compile(r'(CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(COM|LPT)[\d¹²³])(\..*)?', re.IGNORECASE)
 
 
 def write_zip(objects: ObjectStore, snapshot: str, archive: Path) -> None:
-    """Write the files of a snapshot; the same files give the same bytes. Blocks.
+    """Write the files of a snapshot reproducibly: the same files give the same bytes. Blocks.
 
-    Omits files that make Git run programs, and links that lead out of the folder. Renames files whose
-    name could lead out of the folder, or clash with another, on any common system.
+    Omits files that could make Git run programs, and links that lead out of the folder. Renames files whose
+    name could, on any common system, lead out of the folder or clash with another.
 
     Raises:
         WorkspaceError, OSError
@@ -40,7 +40,7 @@ def write_zip(objects: ObjectStore, snapshot: str, archive: Path) -> None:
     names = _Names()
     with zipfile.ZipFile(archive, 'w', zipfile.ZIP_DEFLATED, strict_timestamps=False) as written:
         for file in _drop_unsafe(list(files_of(objects, snapshot))):
-            info = zipfile.ZipInfo(names.of(file.path))  # dated 1980: the archive depends on the files only
+            info = zipfile.ZipInfo(names.of(file.path))  # dated 1980, so that archives are reproducible
             info.compress_type = zipfile.ZIP_DEFLATED
             info.create_system = 3
             if file.target is None:
@@ -64,7 +64,7 @@ def _drop_unsafe(files: list[FileVersion]) -> Iterator[FileVersion]:
 
 
 def _bare_repositories(paths: Iterable[str]) -> Iterator[str]:
-    """Folders, as they are unpacked, that Git would treat as a repository though not named `.git`."""
+    """Yield folders (as unpacked) that Git would treat as a repository although they are not named `.git`."""
     parts = {_extracted_path(path) for path in paths}
     folders = {posixpath.dirname(path) for path in parts}
     for path in parts:
@@ -82,7 +82,7 @@ DATA_DIRS = ('objects', 'refs')
 
 
 def _in_repository(path: str, bare: set[str]) -> tuple[str | None, str]:
-    """The repository that contains a path or is it, and the relative path; None if there is none."""
+    """Return the repository that is or contains a path, and the relative path; None if there is none."""
     names, unpacked = path.split('/'), _extracted_path(path).split('/')
     for depth in range(len(names) + 1):
         if (depth and GIT_DIR.fullmatch(unpacked[depth - 1])) or '/'.join(unpacked[:depth]) in bare:
@@ -91,13 +91,13 @@ def _in_repository(path: str, bare: set[str]) -> tuple[str | None, str]:
 
 
 def _stays_inside(link: FileVersion) -> bool:
-    """Whether a link leads into the folder, through whatever other links."""
+    """Whether a link stays inside the folder, no matter what other links it passes through."""
     target = link.target or '/'
     if target.startswith('/') or FORBIDDEN.search(target) or not target.isprintable():
         return False
     names = [name for name in target.split('/') if name not in ('', '.')]
     climbs = next((number for number, name in enumerate(names) if name != '..'), len(names))
-    # What follows a name may go up from the target of another link.
+    # `..` after a name may go up from the target of another link.
     return '..' not in names[climbs:] and climbs <= link.path.count('/')
 
 
@@ -127,12 +127,12 @@ class _Names:
 
 
 def _fold(path: str) -> str:
-    """Equal for two names that a file system may treat as the same."""
+    """Normalize a path so that names a file system may treat as the same become equal."""
     return unicodedata.normalize('NFKC', path).casefold()
 
 
 def _extracted_path(path: str) -> str:
-    """The path that a file gets, in lower case."""
+    """Return the path a file will be unpacked to, in lower case."""
     return '/'.join(map(_portable, path.split('/'))).lower()
 
 

@@ -1,1 +1,1 @@
-"""Git: agents' worktrees of a project, and merging their work into a branch of it."""
+"""Git: agents' worktrees of a project, and merging their work into one of its branches."""

@@ -1,4 +1,4 @@
-"""Merges an agent's work into a branch: prepared outside the repository, written only on request."""
+"""Merges an agent's work into a branch; prepared outside the repository, written only on request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.workspace.snapshots import FileVersion, files_of
 Side = Literal['ours', 'theirs']
 AUTHOR = {'GIT_AUTHOR_NAME': 'Hemicycle', 'GIT_AUTHOR_EMAIL': 'hemicycle@localhost',
           'GIT_COMMITTER_NAME': 'Hemicycle', 'GIT_COMMITTER_EMAIL': 'hemicycle@localhost'}  # fmt: skip
-"""The committer if git has no name configured."""
+"""Author and committer if none are configured in git."""
 MISSING = '0' * 40
 THEIRS = 'the agent'
 """The name of the agent's side in conflict markers."""
@@ -33,54 +33,54 @@ def has_marks(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """The resolution of a file in conflict: one side, or a text."""
+    """The resolution of a conflicting file: one side, or a text."""
 
     side: Side | None = None
-    """`ours` is the branch's, `theirs` the agent's."""
+    """`ours` is the branch's version, `theirs` the agent's; None to use `text`."""
     text: str = ''
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """A file that the branch and the agent have both changed."""
+    """A file that both the branch and the agent have changed."""
 
     path: str
     text: str | None
-    """The file with conflict markers; None if it is not a text, or is missing on one side."""
+    """The file with conflict markers; None if it is not text, or is missing on one side."""
     ours: bool
     """Whether the branch has the file."""
     theirs: bool
-    """Whether the agent has it."""
+    """Whether the agent has the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePreview:
-    """What a merge would do; nothing has been done yet."""
+    """The effects of a merge that has not been made yet."""
 
     branch: str
     onto: str
-    """The commit it would be based on."""
+    """The commit it would be made on."""
     is_new: bool
     """Whether the branch would be created."""
     checked_out: str
-    """The working tree that has the branch checked out and would be updated; '' if none has."""
+    """The working tree with the branch checked out, which would be updated; '' if there is none."""
     paths: tuple[str, ...]
     """The files that would change on the branch."""
     conflicts: tuple[Conflict, ...]
-    """What is left to resolve."""
+    """The remaining conflicts."""
     patch: str
-    """What would change on the branch, as a patch."""
+    """The changes to the branch, as a patch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What an agent did, as two snapshots of its folder."""
+    """An agent's work, as two snapshots of its folder."""
 
     objects: ObjectStore
     before: str
     after: str
     base: str = ''
-    """The commit that its folder began at; '' if unknown."""
+    """The commit its folder started from; '' if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class _Result:
 class GitMerge:
     """Merges one agent's work into branches of one repository.
 
-    Everything a preview creates is in a temporary folder beside the repository's objects.
+    A preview writes only to a temporary folder, with the repository's objects as alternates.
     """
 
     def __init__(self, repository: Repository, work: Work) -> None:
@@ -109,12 +109,12 @@ class GitMerge:
         """Work out a merge.
 
         Args:
-            branch: into which branch; one that does not exist would begin at the commit checked out now.
-            resolutions: of files in conflict, by path.
-            only: take these files only; by default all that the agent has changed.
+            branch: the target branch; a new one would start at the commit currently checked out.
+            resolutions: how to resolve conflicting files, by path.
+            only: merge only these files; by default all that the agent has changed.
 
         Raises:
-            WorkspaceError: the branch's name is not valid, or git is too old.
+            WorkspaceError: the branch name is invalid, or git is too old.
         """
         await self._check_name(branch)
         tip = await self._repository.tip(branch)
@@ -147,14 +147,14 @@ class GitMerge:
         resolutions: Mapping[str, Resolution] | None = None,
         only: Sequence[str] = (),
     ) -> str:
-        """Merge: one commit on the branch. Returns its id.
+        """Merge the work as one commit on the branch. Returns its id.
 
-        Where the branch is checked out, the working tree is brought along as by `git merge --ff-only`; git
-        refuses to touch a file with changes of the user's own.
+        If the branch is checked out, its working tree is updated with `git merge --ff-only`, which refuses to
+        overwrite the user's own changes.
 
         Raises:
-            WorkspaceError: conflicts are left, there is nothing to merge, the branch has moved since the
-                preview, or the working tree has changes in the way.
+            WorkspaceError: conflicts remain, there is nothing to merge, the branch has moved since the
+                preview, or changes in the working tree prevent the merge.
         """
         await self._check_name(branch)
         tip = await self._repository.tip(branch)
@@ -197,7 +197,7 @@ class GitMerge:
                                    ours, theirs, variables=variables)  # fmt: skip
         except GitFailed as error:
             if error.code != 1:
-                old = f'this git cannot merge without a working tree: it takes 2.38 or newer ({error})'
+                old = f'this git cannot merge without a working tree: 2.38 or newer is required ({error})'
                 raise WorkspaceError(old) from None
             output = error.output
         tree, *names = output.decode('utf-8', 'surrogateescape').split('\0')
@@ -210,7 +210,7 @@ class GitMerge:
     async def _changed_files(
         self, only: Sequence[str]
     ) -> tuple[dict[str, FileVersion], dict[str, FileVersion]]:
-        """The files that the agent has changed, before and after, by their paths in the repository."""
+        """Return the files the agent has changed, before and after, by their path in the repository."""
         objects, prefix = self._work.objects, self._repository.prefix
 
         def read() -> tuple[dict[str, FileVersion], dict[str, FileVersion]]:
@@ -230,27 +230,27 @@ class GitMerge:
         )
 
     async def _ground(self, onto: str, variables: Mapping[str, str]) -> str:
-        """The commit whose other files the merge begins with."""
+        """Return the commit that supplies the files the agent has not changed."""
         if self._work.base:
             try:
                 await self._git('cat-file', '-e', f'{self._work.base}^{{commit}}', variables=variables)
                 return self._work.base
             except GitFailed:
-                pass  # The repository does not have it any more.
+                pass  # The repository no longer has the commit.
         return onto
 
     async def _tree(
         self, ground: str, files: Mapping[str, FileVersion], paths: Mapping[str, FileVersion],
         variables: Mapping[str, str],
     ) -> str:  # fmt: skip
-        """A tree like `ground`, but with exactly these files at these paths."""
+        """Write a tree like `ground`, but with exactly these files at these paths."""
         entries = {}
         for path in paths:
             entries[path] = await self._entry(path, files[path], variables) if path in files else None
         return await self._write_tree(ground, entries, variables)
 
     async def _entry(self, path: str, file: FileVersion, variables: Mapping[str, str]) -> tuple[str, str]:
-        """The mode and the object of a file."""
+        """Return the mode and the object id of a file."""
         if file.target is not None:
             return '120000', await self._blob(file.target.encode(), variables)
         data = await asyncio.to_thread(self._work.objects.get, file.digest)
@@ -323,7 +323,7 @@ class GitMerge:
         arguments = ['commit-tree', tree, *(['-p', parent] if parent else []), '-F', '-']
         try:
             output = await self._git(*arguments, given=message.encode(), variables=variables)
-        except GitFailed:  # No name is configured for the user.
+        except GitFailed:  # The user has no name configured.
             output = await self._git(*arguments, given=message.encode(), variables={**variables, **AUTHOR})
         return output.decode().strip()
 

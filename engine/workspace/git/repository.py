@@ -1,4 +1,4 @@
-"""The user's repository, read with git's plumbing commands; none of its hooks or monitors ever run."""
+"""The user's repository, read with git's plumbing commands; none of its hooks or monitors are run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from engine.errors import WorkspaceError
 SECONDS = 120.0
 PLAIN = ('-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false',
          '-c', 'gc.auto=0', '-c', 'maintenance.auto=false', '-c', 'commit.gpgSign=false')  # fmt: skip
-"""Settings of a repository that we override: an agent's files could affect them."""
+"""Repository settings that we override, since an agent's files could affect them."""
 DROPPED = ('GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_NAMESPACE',
            'GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_CONFIG_COUNT', 'GIT_CONFIG_PARAMETERS')  # fmt: skip
 
 
 class GitFailed(WorkspaceError):
-    """A git command failed; `code` is its exit status, `output` what it wrote to standard output."""
+    """A git command failed; `code` is its exit status, `output` its standard output."""
 
     def __init__(self, problem: str, code: int, output: bytes = b'') -> None:
         self.code, self.output = code, output
@@ -30,7 +30,7 @@ class GitFailed(WorkspaceError):
 async def git(
     folder: Path, *arguments: str, given: bytes | None = None, variables: Mapping[str, str] | None = None
 ) -> bytes:
-    """Run git in a folder; returns what it writes to standard output. Raises `GitFailed`."""
+    """Run git in a folder; returns its standard output. Raises `GitFailed`."""
     if shutil.which('git') is None:
         raise GitFailed('there is no git here: install it (apt install git)', 127)
     kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
@@ -65,17 +65,17 @@ class Repository:
     """A folder under version control."""
 
     root: Path
-    """The outermost folder of its working tree."""
+    """The top-level folder of its working tree."""
     prefix: str
     """The project's path in it, with a trailing slash; '' if the project is the whole tree."""
     head: str
-    """The commit that is checked out."""
+    """The commit checked out."""
     branch: str
-    """The branch that is checked out; '' if none is."""
+    """The branch checked out; '' if there is none."""
 
     @classmethod
     async def find(cls, folder: Path) -> Repository | None:
-        """The repository of a folder; None if it has none, or none with a commit."""
+        """Find the repository of a folder; None if it has none, or one without commits."""
         try:
             output = await git(folder, 'rev-parse', '--show-toplevel', '--show-prefix', '--verify', 'HEAD')
         except GitFailed:
@@ -88,14 +88,14 @@ class Repository:
         return cls(root=Path(root), prefix=prefix, head=head, branch=branch)
 
     async def files(self) -> list[str]:
-        """The files of the project that git tracks or would track, from its folder; not the ignored ones."""
+        """List the files in the project's folder that git tracks or would track; excludes ignored ones."""
         listed = await git(
             self.root / self.prefix, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'
         )
         return sorted(set(listed.decode('utf-8', 'surrogateescape').split('\0')) - {''})
 
     async def find_ignored(self, paths: list[str]) -> set[str]:
-        """Which of these paths of the project git ignores."""
+        """Return those of the project's `paths` that git ignores."""
         if not paths:
             return set()
         given = '\0'.join(paths).encode('utf-8', 'surrogateescape')
@@ -110,13 +110,13 @@ class Repository:
         return set(output.decode('utf-8', 'surrogateescape').split('\0')) - {''}
 
     async def branches(self) -> list[str]:
-        """Its branches, starting with the current one."""
+        """List its branches, the current one first."""
         listed = await git(self.root, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')
         found = listed.decode('utf-8', 'replace').split()
         return sorted(found, key=lambda name: name != self.branch)
 
     async def tip(self, branch: str) -> str:
-        """The newest commit of a branch; '' if there is no such branch."""
+        """Return the latest commit of a branch; '' if there is no such branch."""
         try:
             output = await git(self.root, 'rev-parse', '--verify', '-q', f'refs/heads/{branch}^{{commit}}')
         except GitFailed:
@@ -124,7 +124,7 @@ class Repository:
         return output.decode().strip()
 
     async def worktree_of(self, branch: str) -> Path | None:
-        """The working tree that has a branch checked out, if one does."""
+        """Return the working tree with a branch checked out, if any."""
         listed = (await git(self.root, 'worktree', 'list', '--porcelain')).decode('utf-8', 'surrogateescape')
         for block in listed.split('\n\n'):
             lines = block.splitlines()

@@ -17,10 +17,10 @@ from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 
 DEPTH = 50
-"""Commits of the project's history that an agent gets."""
+"""Number of commits of the project's history that an agent gets."""
 SETTLE = (
     '[ -d .git ] || git init -q; git symbolic-ref HEAD "refs/heads/$1" && git reset -q 2>/dev/null; '
-    # Links are not written like files: git creates them.
+    # Links are not copied with the files: git checks them out.
     'git ls-files -s | sed -n "s/^120000 [^\\t]*\\t//p" | while read -r link; '
     'do [ -e "$link" ] || git checkout -q -- "$link"; done; '
     'git add -A && { git rev-parse -q --verify HEAD >/dev/null && git diff --cached --quiet || '
@@ -32,16 +32,16 @@ CONFIG = (
 
 
 class Worktrees:
-    """Lays out worktrees of one project. Each has a `.git` of its own: nothing in it is shared.
+    """Lays out worktrees of one project. Each has its own `.git`, in which nothing is shared.
 
-    A worktree as `git worktree add` makes it shares branches, settings and hooks with the user's repository:
-    an agent that can commit in one can move the user's branches. So each agent gets the same files and a
-    branch of its own in a repository of its own, with the commits that it needs copied into it.
+    A worktree made by `git worktree add` shares branches, settings and hooks with the user's repository: an
+    agent that can commit in it can move the user's branches. Therefore each agent gets a separate repository
+    with the same files, its own branch, and a copy of the commits it needs.
 
     Args:
         project: the path of a folder on this machine.
-        repository: the project's repository; None if it has none, and gets one with one commit.
-        history: the files of a `.git` with the recent commits, by their paths in it.
+        repository: the project's repository; None if it has none, and worktrees get one with one commit.
+        history: the files of a `.git` with the recent commits, by their path in it.
     """
 
     def __init__(self, project: str, repository: Repository | None, history: Mapping[str, bytes]) -> None:
@@ -49,7 +49,7 @@ class Worktrees:
 
     @classmethod
     async def of(cls, project: str) -> Worktrees:
-        """The worktrees of a project. Raises `WorkspaceError` if it does not exist."""
+        """Prepare the worktrees of a project. Raises `WorkspaceError` if it does not exist."""
         folder = find_project(project)
         repository = await Repository.find(folder)
         whole = repository is not None and repository.prefix == ''
@@ -57,7 +57,7 @@ class Worktrees:
 
     @property
     def base(self) -> dict[str, str]:
-        """Where the work begins: `commit` and `branch`, empty for a project without git."""
+        """The `commit` and `branch` the work starts from; empty for a project without git."""
         found = self.repository
         return {'commit': found.head, 'branch': found.branch} if found else {}
 
@@ -67,10 +67,10 @@ class Worktrees:
         """Lay out a worktree in a folder.
 
         Args:
-            workspace: the folder, empty.
+            workspace: the folder, which must be empty.
             sandbox: runs git.
             branch: the name of its branch.
-            over: projects whose files are laid over it.
+            over: projects whose files are then copied over it.
 
         Returns:
             The id of the folder's snapshot.
@@ -95,18 +95,18 @@ class Worktrees:
 
 
 def has_worktree(project: str) -> bool:
-    """Whether a project can be given as a worktree: a folder of this machine, and no sample."""
+    """Whether a project can be laid out as a worktree: a folder on this machine, not a sample."""
     return bool(project) and not project.startswith(SAMPLE)
 
 
 async def listed_files(project: str) -> list[str] | None:
-    """The files of a project that git knows or would track; None where it has no repository."""
+    """List a project's files that git tracks or would track; None if it has no repository."""
     repository = await Repository.find(find_project(project))
     return await repository.files() if repository else None
 
 
 async def _history(repository: Repository) -> dict[str, bytes]:
-    """The files of a bare clone with the newest commits, without what names the user's repository."""
+    """Read the files of a bare clone with the latest commits, without references to the user's repository."""
     place = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix='hemicycle-'))
     source = repository.root.absolute().as_uri()
     try:
@@ -114,7 +114,7 @@ async def _history(repository: Repository) -> dict[str, bytes]:
                   source, str(place / 'clone'))  # fmt: skip
         found = await asyncio.to_thread(_read_clone, place / 'clone')
     except GitFailed:
-        return {}  # It gets one commit, as a project without git.
+        return {}  # Worktrees get one commit, as for a project without git.
     finally:
         await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
     sha256 = len(repository.head) > 40

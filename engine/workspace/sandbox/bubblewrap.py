@@ -1,4 +1,4 @@
-"""Builds the bubblewrap command line: what a command sees of the system and what it may do."""
+"""Builds the bubblewrap command line, which decides what a command can see and do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.workspace.confined_dir import SANDBOX_PATH
 from engine.workspace.sandbox.limits import SCRATCH_DIRS, TEMP_DIR, Limits
 
 HOME_PATH = '/home/agent'
-"""The home of a program that keeps data between its starts, if it is given one."""
+"""The home of a program that stores data between its starts, if it is given one."""
 SYSTEM_DIRS = ('bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32')
 ETC_FILES = (
     'alternatives',
@@ -30,11 +30,11 @@ ETC_FILES = (
 ETC_NETWORK_FILES = ('hosts', 'nsswitch.conf', 'resolv.conf')
 REQUIRED_PROGRAMS = ('bwrap', 'prlimit', 'setpriv')
 PYTEST_PLUGINS = 'PYTEST_DISABLE_PLUGIN_AUTOLOAD'
-"""pytest's own switch: set, it loads no plugin that merely happens to be installed alongside Hemicycle."""
+"""pytest's own switch; if set, pytest loads no plugins that happen to be installed alongside Hemicycle."""
 
 
 def environment(more: Mapping[str, str] | None = None, *, home: str = TEMP_DIR) -> dict[str, str]:
-    """A command's environment: nothing is inherited from this process but pytest's switch for plugins."""
+    """Return a command's environment, which inherits only pytest's plugin switch from this process."""
     folders = (f'{sys.prefix}/bin', '/usr/local/bin', '/usr/bin', '/bin')
     return {
         'PATH': ':'.join(dict.fromkeys(folders)),
@@ -61,18 +61,18 @@ def bwrap_options(  # noqa: PLR0913
     mounts: Mapping[str, str],
     home: Path | None = None,
 ) -> list[str]:
-    """The options of `bwrap`, without the command.
+    """Return the options of `bwrap`, without the command.
 
     Args:
-        folder: the workspace, the only persistent place a command can write to.
+        folder: the workspace, the only persistent folder a command can write to, apart from `home`.
         limits: only the size of temporary files is applied here.
-        variables: the whole environment.
+        variables: the complete environment.
         network: whether it may use the network.
         guest: the uid to run the command as, if this process may switch users; None runs it as this
             process's own user, in a user namespace without privileges.
         passwd: a descriptor from which to read the sandbox's `/etc/passwd`.
-        mounts: further folders it may read, and where each is mounted.
-        home: a private folder, apart from the workspace, that it can also change; mounted at `HOME_PATH`.
+        mounts: additional folders it may read, and where each is mounted.
+        home: a private folder that it can also write to; mounted at `HOME_PATH`.
     """
     found = ['--die-with-parent', '--new-session', '--unshare-ipc', '--unshare-pid', '--unshare-uts']
     found += ['--unshare-cgroup-try', '--hostname', 'sandbox', '--clearenv']
@@ -123,7 +123,7 @@ def bwrap_options(  # noqa: PLR0913
 
 
 def sandbox_argv(command: Sequence[str], limits: Limits, guest: int | None) -> list[str]:
-    """The command as run inside the sandbox, with its limits and without privileges."""
+    """Return the command as run inside the sandbox, with its limits and without privileges."""
     become = [] if guest is None else [f'--reuid={guest}', f'--regid={guest}', '--clear-groups']
     rights = [] if guest is None else ['--bounding-set=-all']
     bounds = {
@@ -145,13 +145,13 @@ def sandbox_argv(command: Sequence[str], limits: Limits, guest: int | None) -> l
 
 
 def passwd_entry(guest: int | None) -> bytes:
-    """The sandbox's list of users: many programs look up the name of the user they run as."""
+    """Return the sandbox's `/etc/passwd`: many programs look up the name of the user they run as."""
     number = os.geteuid() if guest is None else guest
     return f'agent:x:{number}:{number}:agent:{TEMP_DIR}:/bin/sh\n'.encode()
 
 
 def interpreter_dirs() -> list[str]:
-    """This Python's folders, if outside the system's own: tests in the workspace need them."""
+    """Return this Python's folders outside `/usr`, which tests in the workspace need."""
     home = os.path.realpath(Path.home())
     found = []
     for prefix in dict.fromkeys([sys.prefix, sys.base_prefix, os.path.realpath(sys.base_prefix)]):
@@ -163,7 +163,7 @@ def interpreter_dirs() -> list[str]:
 
 
 def _folder(path: str) -> list[str]:
-    """An empty folder that everybody may enter: those bubblewrap makes are closed."""
+    """Make an empty folder that everybody may enter; those bubblewrap makes implicitly are closed."""
     return ['--perms', '0755', '--dir', path]
 
 

@@ -44,7 +44,7 @@ class Report:
 
     @property
     def text(self) -> str:
-        """The counts, and what went wrong in each test that did not pass."""
+        """The counts, and the details of tests that did not pass."""
         shown = [f'{failure.name}\n{failure.detail}' for failure in self.failures[:MAX_FAILURES]]
         more = len(self.failures) - MAX_FAILURES
         return '\n\n'.join([self.line, *shown, *([f'and {more} more'] if more > 0 else [])])
@@ -53,7 +53,7 @@ class Report:
 def parse_junit(xml: str) -> Report | None:
     """Parse a report; None if it is not one."""
     if '<!DOCTYPE' in xml or '<!ENTITY' in xml:
-        return None  # A few lines of entity definitions can expand beyond all memory.
+        return None  # A few lines of entity definitions can expand to exhaust memory.
     try:
         root = ElementTree.fromstring(xml)
     except ElementTree.ParseError:

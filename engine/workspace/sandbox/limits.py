@@ -17,14 +17,14 @@ from engine.workspace.directories import walk
 MEBIBYTE = 1 << 20
 TEMP_DIR = str(PurePosixPath('/', 'tmp'))
 SCRATCH_DIRS = ('/dev/shm', TEMP_DIR)
-"""A command's folders for temporary files, which are in memory."""
+"""A command's in-memory folders for temporary files."""
 INODE_SIZE = 1024
-"""What the kernel takes for each name in such a folder, and by which it counts their attributes."""
+"""Bytes the kernel allocates per name in such a folder, and the unit in which it counts their attributes."""
 POLL = 0.1
-"""Seconds between checks of memory and processes; the folder is checked less often."""
+"""Seconds between checks of memory and processes; disk usage is checked less often."""
 
 EndReason = Literal['exit', 'time', 'output', 'memory', 'processes', 'disk', 'nesting', 'file size']
-"""How a command ended: by itself, or by exceeding a limit."""
+"""How a command ended: it exited, or exceeded a limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,32 +33,32 @@ class Limits:
 
     seconds: float = 120.0
     memory: int = 2048 * MEBIBYTE
-    """The system limits each process; the watchdog ends the command when the total exceeds this."""
+    """The system limits each process to this; the watchdog ends the command if the total exceeds it."""
     processes: int = 128
     file_size: int = 256 * MEBIBYTE
     """Per file written."""
     disk: int = 1024 * MEBIBYTE
     """All files in the workspace together."""
     files: int = 50_000
-    """In the workspace."""
+    """Number of files in the workspace."""
     scratch: int = 256 * MEBIBYTE
-    """The folder for temporary files, which is in memory and discarded afterwards."""
+    """Each in-memory folder for temporary files; discarded afterwards."""
     sockets: int = 512 * MEBIBYTE
-    """What the buffers of sockets may hold, which count for no process's memory; more than one process can
-    open. Watched only where the command has a network of its own."""
+    """The total capacity of socket buffers, which count towards no process's memory; a single process cannot
+    exceed it. Enforced only if the command has its own network namespace."""
     output: int = 4 * MEBIBYTE
 
 
 async def watch_limits(
     pid: int, folder: Path, limits: Limits, is_over: Callable[[], bool], *, poll: float = POLL
 ) -> EndReason:
-    """Watch a command and its children; returns when it ends, or which limit it exceeded.
+    """Watch a command and its children; returns once it has ended or exceeded a limit.
 
     Args:
         pid: the command's process.
         folder: its workspace.
-        limits: what it may use.
-        is_over: whether it has ended.
+        limits: the limits to watch.
+        is_over: returns whether it has ended.
         poll: seconds between checks of memory and processes.
     """
     next_walk = 0.0
@@ -93,7 +93,7 @@ SANDBOX_PROCESSES = 3
 
 
 def process_tree(pid: int) -> Iterator[int]:
-    """A process and all its living children."""
+    """Yield a process and all its living descendants."""
     todo = [pid]
     while todo:
         found = todo.pop()
@@ -105,7 +105,7 @@ def process_tree(pid: int) -> Iterator[int]:
 
 
 def _memory(pid: int) -> int:
-    """Private and shared memory of a process in bytes, also in swap, and its page tables; no cached files."""
+    """Return a process's private and shared memory, swap and page tables in bytes, without file cache."""
     try:
         status = Path(f'/proc/{pid}/status').read_text()
     except OSError:
@@ -117,21 +117,21 @@ def _memory(pid: int) -> int:
 
 
 def _names_in_memory(pids: Iterable[int], size: int) -> int:
-    """About how many bytes names and attributes take in a folder in memory of that size.
+    """Estimate the bytes that names and attributes take in an in-memory folder with that size limit.
 
-    The size only bounds what files contain.
+    The size limit itself bounds only the contents of files.
     """
     inside, used = _first_apart(pids, 'mnt'), [0]
     for place in SCRATCH_DIRS if inside else ():
         with contextlib.suppress(OSError):
             found = os.statvfs(f'/proc/{inside}/root{place}')
-            if found.f_blocks * found.f_frsize == size:  # Until it is mounted, the machine's own is there.
+            if found.f_blocks * found.f_frsize == size:  # Until it is mounted, this is the machine's own.
                 used.append((found.f_files - found.f_ffree) * INODE_SIZE)
     return max(used)
 
 
 def _first_apart(pids: Iterable[int], namespace: str) -> int | None:
-    """The first of these processes that does not share a namespace with this one."""
+    """Return the first of these processes that does not share this process's namespace."""
     own = os.readlink(f'/proc/self/ns/{namespace}')
     for pid in pids:
         with contextlib.suppress(OSError):  # it has ended meanwhile
@@ -141,10 +141,10 @@ def _first_apart(pids: Iterable[int], namespace: str) -> int | None:
 
 
 def socket_buffers(pids: Iterable[int]) -> int:
-    """The most bytes that sockets of these processes can hold; 0 if they share the network of this one.
+    """Return the maximum bytes in these processes' socket buffers; 0 if they share this process's network.
 
-    The kernel says how many sockets a network namespace has and how much each may buffer, and of TCP, whose
-    buffers may grow further, how much is in them.
+    The kernel reports the number of sockets in a network namespace and the default size of their buffers. For
+    TCP, whose buffers can grow further, it also reports the bytes queued.
     """
     with contextlib.suppress(OSError):
         if inside := _first_apart(pids, 'net'):
@@ -160,12 +160,12 @@ def _socket_buffers(network: Path) -> int:
         with contextlib.suppress(OSError):
             rows = re.findall(r' ([0-9A-F]{8}):([0-9A-F]{8}) ', (network / kind).read_text())
             queued += sum(int(sent, 16) + int(received, 16) for sent, received in rows)
-    # Programs cannot make their buffers larger (see seccomp). What is queued takes bookkeeping, too.
+    # Programs cannot enlarge their buffers (see seccomp). Queued data is doubled to include its bookkeeping.
     return (int(found[1]) * buffer if found else 0) + 2 * queued
 
 
 def excess_on_disk(folder: Path, limits: Limits) -> EndReason | None:
-    """The limit that a folder exceeds, if any. Files that vanish meanwhile are not counted."""
+    """Return the limit that a folder exceeds, if any. Files that vanish meanwhile are not counted."""
     size = count = 0
     for _, entry in walk(folder):
         if entry is None:

@@ -1,4 +1,4 @@
-"""Runs one program to its end, streams its output, and kills it with all its children."""
+"""Runs a program to its end, streams its output, and kills it together with its children."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ async def run_process(  # noqa: PLR0913
     keep: tuple[int, ...] = (),
     unsafe: bool = False,
 ) -> CommandResult:
-    """Run a program until it ends or exceeds a limit; its children are killed with it.
+    """Run a program until it ends or exceeds a limit, then kill any remaining children.
 
     Args:
         command: the program and its arguments.
         folder: its working directory, whose size is watched.
         limits: those the system does not enforce are enforced here.
         on_output: called with each piece of output as it arrives.
-        environment: its whole environment.
-        keep: descriptors it inherits.
-        unsafe: noted in the result.
+        environment: its complete environment.
+        keep: the descriptors it inherits.
+        unsafe: whether it runs without a sandbox, for the result.
 
     Raises:
         ToolError: it cannot be started.
@@ -100,10 +100,10 @@ async def run_process(  # noqa: PLR0913
         kill_tree(process)
         try:
             await asyncio.wait({reading, ending}, timeout=DRAIN_SECONDS)
-        finally:  # It may be cancelled again while it waits.
+        finally:  # The wait itself may be cancelled.
             if not reading.done():
                 reading.cancel()
-                # A child that escaped, which no sandbox allows, still holds the other end.
+                # An escaped child, possible only without a sandbox, still holds the other end.
                 process._transport.close()  # type: ignore[attr-defined]
     code = process.returncode if process.returncode is not None else -signal.SIGKILL
     if ended == 'exit':
@@ -126,7 +126,7 @@ class _Output:
         self._size = 0
         self._decoder = codecs.getincrementaldecoder('utf-8')('replace')
         self.full = asyncio.get_running_loop().create_future()
-        """Done when there is more than the limit."""
+        """Done once the output exceeds the limit."""
 
     async def read(self, stream: asyncio.StreamReader) -> None:
         """Read everything; discard what exceeds the limit."""
@@ -146,14 +146,14 @@ class _Output:
 
     @property
     def text(self) -> str:
-        """The output kept."""
+        """The retained output."""
         return ''.join(self._pieces)
 
 
 def kill_tree(process: asyncio.subprocess.Process) -> None:
-    """Kill a program and all its children; in a sandbox, the kernel kills them with the first.
+    """Kill a program and all its children; in a sandbox, the kernel kills them with its first process.
 
-    The program must be the first of a session of its own.
+    The program must be a session leader.
     """
     pids = list(process_tree(process.pid)) if process.returncode is None else []
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -165,7 +165,7 @@ def kill_tree(process: asyncio.subprocess.Process) -> None:
 
 @contextlib.contextmanager
 def memory_file(data: bytes) -> Iterator[int]:
-    """A descriptor from which `data` can be read."""
+    """Open an in-memory file that holds `data`; yields its descriptor."""
     descriptor = os.memfd_create('hemicycle')
     try:
         with os.fdopen(os.dup(descriptor), 'wb') as file:

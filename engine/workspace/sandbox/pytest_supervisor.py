@@ -1,9 +1,9 @@
-"""Runs pytest in a process of its own and reports what came of it; its text is run in the sandbox.
+"""Runs pytest in a separate process and reports the results; its source text is run in the sandbox.
 
-The code under test shares a process with pytest: it can write any file and leave with any exit status. So
-neither is believed. Each result comes through a pipe with a token that only the plugin holds. This process,
-which nothing in the sandbox can look into, writes the report when no process of the tests is left, and
-succeeds only when every test has.
+The code under test shares a process with pytest: it can write any file and exit with any status, so neither
+is trusted. Each result arrives through a pipe with a token that only the plugin holds. This process, whose
+memory nothing in the sandbox can read, writes the report once all processes of the tests have ended, and
+succeeds only if every test has.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ILLEGAL = re.compile(r'[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
 
 class _Plugin:
-    """Reports every test to the supervisor, in the order in which they end."""
+    """Reports each test to the supervisor as it ends."""
 
     def __init__(self, pipe: int, token: str) -> None:
         def tell(kind: str, value: object) -> None:
@@ -40,7 +40,8 @@ class _Plugin:
         self._pytest: dict[str, Any] = {}
 
     def pytest_load_initial_conftests(self) -> None:
-        sys.path.insert(0, os.getcwd())  # Only here: no file of the workspace can replace pytest or a plugin.
+        # Not earlier, so that no file of the workspace can replace pytest or a plugin.
+        sys.path.insert(0, os.getcwd())
 
     def pytest_collection(self) -> None:
         self._pytest = _code_of_pytest()
@@ -69,7 +70,7 @@ class _Plugin:
 
 
 def _code_of_pytest() -> dict[str, Any]:
-    """What each function and method of pytest does, by name."""
+    """Return the code objects of pytest's functions and methods, by name."""
     found = {}
     for module_name, module in list(sys.modules.items()):
         if module_name.split('.')[0] in ('_pytest', 'pluggy'):
@@ -83,10 +84,10 @@ def _code_of_pytest() -> dict[str, Any]:
 
 
 def _shut_in() -> None:
-    """Keep this process out of the memory of those around it, such as the shell whose exit status counts.
+    """Bar this process from the memory of outer ones, such as the shell whose exit status counts.
 
-    That is all it does: the rule of this Landlock domain allows the one thing that the domain bounds. Older
-    kernels know no Landlock.
+    A process in a Landlock domain cannot trace those outside. This domain has no other effect: its only rule
+    allows the only access that it restricts. Older kernels lack Landlock.
     """
     call, number = ctypes.CDLL(None).syscall, ctypes.c_long
     rules = call(number(LANDLOCK_CREATE_RULESET), struct.pack('=Q', MOVE_FILES), number(8), number(0))
@@ -97,7 +98,7 @@ def _shut_in() -> None:
 
 
 def _end_children() -> None:
-    """Kill what the tests have started: it could overwrite the report."""
+    """Kill all processes that the tests have started, which could overwrite the report."""
     while True:
         try:
             with open(f'/proc/self/task/{os.getpid()}/children') as children:
@@ -111,14 +112,13 @@ def _end_children() -> None:
 def _run_tests(pipe: int, token: str, arguments: Sequence[str]) -> int:
     import pytest
 
-    sys.path.insert(
-        0, os.getcwd()
-    )  # as `python -m pytest` does; only now, so that no file here can replace it
+    # As `python -m pytest` does, but after the import, so that no file here can replace pytest.
+    sys.path.insert(0, os.getcwd())
     return int(pytest.main(list(arguments), plugins=[_Plugin(pipe, token)]))
 
 
 def _lines(pipe: int, child: int) -> Iterator[bytes]:
-    """The child's output by line until it ends: processes it leaves behind may keep the pipe open."""
+    """Yield the child's output by line until it exits; processes it leaves behind may keep the pipe open."""
     rest, is_over = b'', False
     while True:
         is_over = is_over or os.waitpid(child, os.WNOHANG)[0] != 0
@@ -136,7 +136,7 @@ def _lines(pipe: int, child: int) -> Iterator[bytes]:
 
 
 def _name(node: str) -> tuple[str, str]:
-    """A test's class and name as in JUnit XML."""
+    """Return a test's class and name as in JUnit XML."""
     path, bracket, parameters = node.partition('[')
     names = path.split('::')
     names[0] = names[0].replace('/', '.').removesuffix('.py')

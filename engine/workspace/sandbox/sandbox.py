@@ -29,7 +29,7 @@ INSTALL_HINT = (
 
 @dataclass(slots=True, kw_only=True)
 class Sandbox:
-    """Runs commands under bubblewrap; if that is unavailable, none, unless `unsafe` is set."""
+    """Runs commands under bubblewrap; without it, refuses to run any unless `unsafe` is set."""
 
     unsafe: bool = False
     """Whether commands run even if no sandbox is available."""
@@ -40,13 +40,13 @@ class Sandbox:
 
     @classmethod
     def of_environment(cls) -> Sandbox:
-        """Configured by `HEMICYCLE_UNSAFE_COMMANDS` and `HEMICYCLE_COMMAND_NETWORK`."""
+        """Configure it from `HEMICYCLE_UNSAFE_COMMANDS` and `HEMICYCLE_COMMAND_NETWORK`."""
         return cls(
             unsafe=env_flag('HEMICYCLE_UNSAFE_COMMANDS'), network=env_flag('HEMICYCLE_COMMAND_NETWORK')
         )
 
     async def problem(self) -> str:
-        """Why there is no sandbox and how to get one; '' if it works. Determined once."""
+        """Return why there is no sandbox and how to get one; '' if it works. Determined once."""
         async with self._turn:
             if self._problem is None:
                 self._problem = await self._probe()
@@ -68,10 +68,10 @@ class Sandbox:
         Args:
             command: the program and its arguments.
             workspace: its working directory, and the only folder it can change.
-            limits: what it may use.
-            variables: added to its environment, which inherits nothing from this process.
+            limits: its limits.
+            variables: additions to its environment, see `bubblewrap.environment`.
             mounts: folders of this machine it may read, and where they are mounted in the sandbox.
-            network: whether this command may use the network, even if others may not.
+            network: whether this command may use the network even if others may not.
             on_output: called with each piece of output as it arrives.
 
         Raises:
@@ -87,7 +87,7 @@ class Sandbox:
             ran = await self._run_confined(
                 command, workspace, chosen, variables, mounts or {}, on_output, network=network
             )
-        if ran.ended == 'nesting':  # or it would end each further command, also one that removes it
+        if ran.ended == 'nesting':  # otherwise the limit would end every later command, even `rm -r`
             await workspace.remove_too_deep()
             ran = replace(ran, output=f'{ran.output}\n[Folders nested {MAX_DEPTH} deep have been removed.]')
         return ran
@@ -118,16 +118,16 @@ class Sandbox:
         network: bool | None = None,
         home: Path | None = None,
     ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
-        """How to start a command in the sandbox: the whole command line, and the descriptors it inherits.
+        """Yield the command line that starts a command in the sandbox, and the descriptors it inherits.
 
         Args:
             command: the program and its arguments.
             place: its working directory, which must exist.
             limits: those that the system enforces are applied.
-            variables: its whole environment.
+            variables: its complete environment.
             mounts: folders of this machine it may read, and where they are mounted.
-            network: whether it may use the network; by default as commands may.
-            home: a private folder that it can change as well.
+            network: whether it may use the network; by default as configured for all commands.
+            home: a private folder that it can also write to.
         """
         calls, owner = seccomp.build_filter(), place.owner
         with memory_file(bubblewrap.passwd_entry(owner)) as passwd, memory_file(calls) as forbidden:
@@ -142,7 +142,7 @@ class Sandbox:
                 home=home,
             )
             options += ['--seccomp', str(forbidden)] if calls else []
-            # By descriptor: the sandbox's first process, with its arguments, is visible inside.
+            # Passed by descriptor, because the first process's arguments are visible inside the sandbox.
             with memory_file('\0'.join(options).encode() + b'\0') as arguments:
                 confined = bubblewrap.sandbox_argv(command, limits, owner)
                 yield (
@@ -190,5 +190,5 @@ class Sandbox:
 
 
 def env_flag(variable: str) -> bool:
-    """Whether an environment variable is set to yes."""
+    """Whether an environment variable is set to a true value."""
     return os.environ.get(variable, '').strip().lower() in ('1', 'true', 'yes', 'on')

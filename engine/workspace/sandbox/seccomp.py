@@ -1,4 +1,4 @@
-"""A kernel filter for the system calls that a sandboxed command may not make."""
+"""A kernel filter (seccomp) that denies system calls to sandboxed commands."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ NUMBERS = {
         'setsockopt': 208,
     },
 }  # fmt: skip
-"""By machine, from the kernel's tables; both use the same numbers for newer calls."""
+"""By architecture, from the kernel's tables; newer calls have the same numbers on both."""
 COMMON_NUMBERS = {
     'io_uring_setup': 425, 'io_uring_enter': 426, 'io_uring_register': 427, 'open_tree': 428,
     'move_mount': 429, 'fsopen': 430, 'fsconfig': 431, 'fsmount': 432, 'fspick': 433, 'clone3': 435,
     'mount_setattr': 442, 'memfd_secret': 447,
 }  # fmt: skip
 AUDIT_ARCHES = {'x86_64': 0xC000003E, 'aarch64': 0xC00000B7}
-"""The kernel's names for them (`AUDIT_ARCH_...`)."""
+"""The kernel's constants for them (`AUDIT_ARCH_...`)."""
 ABSENT = ('memfd_create', 'memfd_secret', 'clone3', 'shmget', 'semget', 'msgget')
-"""Reported as unknown, so that programs fall back: the filter cannot see what memory these would allocate,
-or which flags they would pass to a new process. System V's memory counts for no process once it is detached;
-`/dev/shm`, which Python and others use, has a size."""
+"""Reported as not implemented, so that programs use a fallback: the filter cannot see how much memory these
+calls would allocate, or which flags they would pass to a new process. System V shared memory counts towards
+no process once it is detached, while `/dev/shm`, which Python and others use, has a size limit."""
 BY_FLAG = ('clone', 'unshare')
 CLONE_NEWUSER = 0x10000000
-"""`CLONE_NEWUSER`: rights over a private namespace expose much of the kernel."""
+"""Creates a user namespace; privileges in one expose much of the kernel."""
 BY_FAMILY = ('socket', 'socketpair')
 FAMILIES = (1, 2, 10, 16)
-"""Addresses that sockets may have: `AF_UNIX`, `AF_INET`, `AF_INET6`, `AF_NETLINK` (looking up names). Others
-reach the host past the network namespace (`AF_VSOCK`), or parts of the kernel that no command needs."""
+"""Address families that sockets may have: `AF_UNIX`, `AF_INET`, `AF_INET6`, `AF_NETLINK` (needed to look up
+names). Others bypass the network namespace (`AF_VSOCK`), or reach parts of the kernel no command needs."""
 BY_OPTION = ('setsockopt',)
 SOL_SOCKET = 1
 BUFFERS = (7, 8, 32, 33)
-"""`SO_SNDBUF`, `SO_RCVBUF` and their like: taken and left undone, so that buffers stay as large as they are
-by default. The watchdog counts them by the number of sockets."""
+"""`SO_SNDBUF`, `SO_RCVBUF` and the like succeed as no-ops, so that buffers keep their default size, from
+which the watchdog computes the total."""
 X32_BIT = 0x40000000
-"""From this number on, x86-64 numbers the same calls a second time."""
+"""From this number on, x86-64 has a second set of numbers for the same calls (x32)."""
 
 LOAD, EQUAL, AT_LEAST, ANY_OF, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
@@ -59,9 +59,9 @@ NUMBER_AT, MACHINE_AT, FIRST_ARGUMENT_AT, SECOND_ARGUMENT_AT, THIRD_ARGUMENT_AT 
 
 
 def build_filter(machine: str = '') -> bytes:
-    """The filter for a machine, by default this one; empty if its calls are not known here.
+    """Build the filter for an architecture, by default this machine's; empty if its calls are not known.
 
-    It is classic BPF (seccomp(2)): the calls listed above fail, all others are allowed.
+    It is a classic BPF program (see seccomp(2)): the calls listed above fail, all others are allowed.
     """
     machine = machine or platform.machine()
     if machine not in AUDIT_ARCHES:
@@ -111,5 +111,5 @@ def build_filter(machine: str = '') -> bytes:
 
 
 def _step(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:
-    """One instruction; `yes` and `no` are how many of the next instructions to skip."""
+    """Encode an instruction; `yes` and `no` are the numbers of instructions to skip."""
     return struct.pack('=HBBI', code, yes, no, value)

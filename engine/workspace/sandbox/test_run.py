@@ -21,7 +21,7 @@ MAX_OUTPUT = 4_000
 REPORT_PLACEHOLDER = '{report}'
 """Placeholder in a command for the path of its JUnit XML report."""
 START = 'import sys; sys.path[:] = list(filter(None, sys.path)); exec(sys.argv.pop(1))'
-"""Runs a program's text such that no file of the folder can replace what it imports."""
+"""Runs a program's source text so that no file in the folder can shadow its imports."""
 SUPERVISOR = Path(__file__).with_name('pytest_supervisor.py').read_text('utf-8')
 PYTEST = (
     sys.executable, '-c', START, SUPERVISOR, REPORT_PLACEHOLDER,
@@ -44,12 +44,12 @@ class SuiteResult:
     """The result of running tests."""
 
     report: junit.Report | None
-    """None if there is no report: the tests did not start, were killed, or none were found."""
+    """None if the tests did not start or were killed, or if none were found."""
     output: str
-    """Their output."""
+    """The tests' output."""
     ran: CommandResult
     counted: bool = True
-    """Whether the report counts tests; otherwise it stands for a command judged by its exit code."""
+    """Whether the report counts tests; if not, it represents a command judged by its exit code."""
 
     @property
     def passed(self) -> bool:
@@ -61,7 +61,7 @@ class SuiteResult:
 
     @property
     def text(self) -> str:
-        """The counts and failures; or the end of the output, and how the run ended."""
+        """The counts and failures; without a report, the end of the output and how the command ended."""
         if self.report is None:
             return f'{self.output.strip()[-MAX_OUTPUT:]}\n{self.ran.summary}'.lstrip('\n')
         text = self.report.text if self.counted else self.uncounted_text
@@ -69,14 +69,14 @@ class SuiteResult:
 
     @property
     def uncounted_text(self) -> str:
-        """What is known of a command that counts no tests: whether it succeeded, and why not."""
+        """The outcome of a command that counts no tests: whether it succeeded, and any failure output."""
         details = [failure.detail for failure in self.report.failures] if self.report else []
         outcome = 'succeeded' if self.passed else 'failed'
         return '\n\n'.join([f'the test command {outcome}; it reported no tests', *details])
 
 
 def select_tests(path: str, keyword: str) -> list[str]:
-    """The options of pytest for the tests at a path (of the folder) that match a keyword; '' for all."""
+    """Return pytest options that select tests by path in the folder and by keyword; '' selects all."""
     return [*(['-k', keyword] if keyword else []), *([f'./{"/".join(split_path(path))}'] if path else [])]
 
 
@@ -93,15 +93,15 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
 
     Args:
         workspace: the folder.
-        sandbox: what runs them.
-        options: for pytest.
+        sandbox: runs them.
+        options: options for pytest.
         command: a shell command to use instead of pytest; `{report}` in it is the path for its report.
-            Without a report it is judged by its exit code alone, as one test.
+            Without a report, it is judged by its exit code alone, as one test.
         seconds: the time limit.
-        mounts: folders they need, and where each is mounted.
+        mounts: folders the tests need, and where each is mounted.
 
     Raises:
-        ToolError: nothing can be run here.
+        ToolError: commands cannot be run here.
     """
     mark = secrets.token_hex(16)
     wanted = command or shlex.join([*PYTEST, *options])
@@ -120,13 +120,13 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
 
 
 def _is_plausible(report: junit.Report, ran: CommandResult) -> bool:
-    """Whether it fits how the command ended; a command may fail with tests that pass, or write any report."""
+    """Whether a report fits how the command ended: it can fail although all tests pass, or forge a report."""
     bad = report.failed + report.errors
     return ran.ended == 'exit' and bool(bad or (report.passed and ran.code == 0))
 
 
 def _alone(command: str, ran: CommandResult, output: str) -> junit.Report:
-    """A command without a report, reported as one test."""
+    """Report a command without its own report as one test."""
     failed = ran.code != 0
     failure = junit.Failure(name=command, detail=output.strip()[-junit.MAX_DETAIL :])
     return junit.Report(

@@ -1,4 +1,4 @@
-"""RemoteFiles: storage for files that workers on other machines can access, too."""
+"""RemoteFiles: file storage shared with workers on other machines."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteFile:
-    """A file there."""
+    """A file in the remote storage."""
 
     path: str
     size: int
     modified: float
-    """When it was written, by the clock there, in seconds since 1970."""
+    """When it was written, by the storage's clock, in seconds since 1970."""
 
 
 class RemoteFiles(Protocol):
-    """Remote storage for files, by path: `RUN/objects/ab/cdef…` as in the folder of a worker.
+    """Remote storage for files, by path: `RUN/objects/ab/cdef…`, as in a worker's folder.
 
-    Every method blocks until it is done, may be called from several threads, and raises `FilesUnavailable`
-    if the storage refuses or does not answer.
+    Every method blocks, is thread-safe, and raises `FilesUnavailable` if the storage refuses or does not
+    respond.
     """
 
     @property
@@ -30,25 +30,25 @@ class RemoteFiles(Protocol):
         """Its location, for display."""
 
     def check(self) -> None:
-        """Write a file, read it and remove it."""
+        """Check access by writing, reading and removing a file."""
 
     def read(self, path: str) -> Iterator[bytes]:
-        """A file in pieces. Raises `FileNotFoundError` before the first piece."""
+        """Yield a file in pieces. Raises `FileNotFoundError` before the first piece."""
 
     def size(self, path: str) -> int | None:
-        """A file's size; None if it is not there."""
+        """Return a file's size; None if it does not exist."""
 
     def send(self, path: str, content: bytes | Path) -> None:
-        """Put a file there, whole or not at all."""
+        """Store a file atomically."""
 
     def list_files(self, folder: str) -> Iterator[RemoteFile]:
-        """All files in a folder and the folders in it."""
+        """Yield all files in a folder and its subfolders."""
 
     def folders(self) -> list[str]:
-        """The folders at the top: runs."""
+        """List the top-level folders, one per run."""
 
     def copy(self, source: str, target: str) -> None:
-        """Copy a file there to another path there. Raises `FileNotFoundError`."""
+        """Copy a file within the storage. Raises `FileNotFoundError`."""
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Remove files, if they are there."""
+        """Remove files; missing ones are ignored."""

@@ -1,4 +1,4 @@
-"""SharedStore: a run's objects, here and where other machines can access them."""
+"""SharedStore: a run's objects, both local and in storage that other machines can access."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ AT_ONCE = 16
 
 
 class SharedStore(ObjectStore):
-    """Objects in a folder here, which are sent to the remote place before a step names them.
+    """Objects in a local folder, uploaded to the remote storage before a step refers to them.
 
-    What is not in the folder is fetched when it is read, and stays: objects never change, so the folder is
-    never stale.
+    The folder is a cache: missing objects are fetched when read. It never goes stale, because objects never
+    change.
 
     Args:
-        root: the folder here.
-        remote: the place.
-        folder: the objects' folder there.
+        root: the local folder.
+        remote: the remote storage.
+        folder: the objects' folder in the remote storage.
     """
 
     def __init__(self, root: Path, remote: RemoteFiles, folder: str) -> None:
         super().__init__(root)
         self._remote, self._folder = remote, folder
         self._sent: set[str] | None = None
-        """The remote store's digests; None until listed. An object found here may have been left by a process
-        that died before it could send it."""
+        """The remote store's digests; None until listed. A local object may be missing there if a process
+        died before sending it."""
         self._unsent: set[str] = set()
 
     @property
@@ -47,20 +47,20 @@ class SharedStore(ObjectStore):
         return not self._unsent and (self._sent is not None or not self.root.exists())
 
     def put(self, data: bytes) -> str:
-        """As `ObjectStore.put`; it is sent later."""
+        """Like `ObjectStore.put`; the object is sent later."""
         return self._note(super().put(data))
 
     def put_file(self, file: BinaryIO) -> str:
-        """As `ObjectStore.put_file`; it is sent later."""
+        """Like `ObjectStore.put_file`; the object is sent later."""
         return self._note(super().put_file(file))
 
     def open(self, digest: str) -> BinaryIO:
-        """As `ObjectStore.open`, fetched if necessary. Raises `WorkspaceError`, `FilesUnavailable`."""
+        """Like `ObjectStore.open`; fetches it if necessary. Raises `WorkspaceError`, `FilesUnavailable`."""
         self.fetch(digest)
         return super().open(digest)
 
     def size(self, digest: str) -> int:
-        """The object's size. Raises `WorkspaceError`, `FilesUnavailable`."""
+        """Return the object's size. Raises `WorkspaceError`, `FilesUnavailable`."""
         if super().__contains__(digest):
             return super().size(digest)
         found = self._remote.size(self.path_there(digest))
@@ -72,12 +72,12 @@ class SharedStore(ObjectStore):
         return super().__contains__(digest) or self._remote.size(self.path_there(digest)) is not None
 
     def link_one(self, digest: str, other: ObjectStore) -> None:
-        """As `ObjectStore.link_one`, fetched if necessary."""
+        """Like `ObjectStore.link_one`; fetches it if necessary."""
         self.fetch(digest)
         super().link_one(digest, other)
 
     def fetch(self, digest: str) -> None:
-        """Fetch an object unless it is here. Raises `WorkspaceError` if it is nowhere, `FilesUnavailable`."""
+        """Fetch an object unless it is local. Raises `WorkspaceError` if it is missing, `FilesUnavailable`."""
         path = self._path(digest)
         if path.exists():
             return
@@ -95,7 +95,7 @@ class SharedStore(ObjectStore):
             scratch.unlink(missing_ok=True)
 
     def local_only(self) -> list[str]:
-        """Digests of the objects that only the local store has."""
+        """Return the digests of objects that only the local store has."""
         if self._sent is None:
             there = self.remote_digests()
             self._unsent |= self.here() - there
@@ -104,11 +104,11 @@ class SharedStore(ObjectStore):
         return sorted(self._unsent)
 
     def here(self) -> set[str]:
-        """Digests of the objects in the local folder."""
+        """Return the digests of objects in the local folder."""
         return {f'{path.parent.name}{path.name}' for path in self.root.glob('[0-9a-f][0-9a-f]/*')}
 
     def remote_digests(self) -> set[str]:
-        """Digests of the objects in the remote store."""
+        """Return the digests of objects in the remote store."""
         paths = (file.path.rsplit('/', 2)[-2:] for file in self._remote.list_files(self._folder))
         return {digest for parts in paths if DIGEST.fullmatch(digest := ''.join(parts))}
 
@@ -120,7 +120,7 @@ class SharedStore(ObjectStore):
         self._unsent.discard(digest)
 
     def path_there(self, digest: str) -> str:
-        """An object's path in the remote store."""
+        """Return an object's path in the remote store."""
         path = self._path(digest)
         return f'{self._folder}/{path.parent.name}/{path.name}'
 
@@ -131,10 +131,10 @@ class SharedStore(ObjectStore):
 
 
 class FileTransfer:
-    """Transfers files to and from the remote storage in its own threads, so that no other waits for it.
+    """Transfers files to and from the remote storage in its own thread pool, to keep other threads free.
 
     Args:
-        remote: the place.
+        remote: the remote storage.
     """
 
     def __init__(self, remote: RemoteFiles) -> None:
@@ -142,12 +142,12 @@ class FileTransfer:
         self._threads = ThreadPoolExecutor(AT_ONCE, 'files')
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do blocking work. Raises `FilesUnavailable`."""
+        """Run blocking work in the thread pool. Raises `FilesUnavailable`."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: work(*args, **kwargs))
 
     async def each(self, work: Callable[[str], object], items: Iterable[str]) -> None:
-        """Do blocking work for each of these, several at a time; raises the first error once all are done."""
+        """Run blocking work for each item concurrently; raises the first error once all are done."""
         jobs: list[Awaitable[object]] = [self.do(work, item) for item in items]
         for result in await asyncio.gather(*jobs, return_exceptions=True):
             if isinstance(result, BaseException):
@@ -173,7 +173,11 @@ class FileTransfer:
         await self.each(store.fetch, await self.do(store.remote_digests))
 
     async def remove(self, folder: str, *, before: float = math.inf) -> bool:
-        """Remove a remote folder unless it has a younger file; whether it did. Raises `FilesUnavailable`."""
+        """Remove a remote folder unless it has a file newer than `before`; returns whether any were removed.
+
+        Raises:
+            FilesUnavailable
+        """
 
         def remove() -> bool:
             files = list(self.remote.list_files(folder))
@@ -185,5 +189,5 @@ class FileTransfer:
         return await self.do(remove)
 
     def close(self) -> None:
-        """Stop without waiting, and accept nothing more."""
+        """Cancel pending work and accept no more, without waiting for running transfers."""
         self._threads.shutdown(wait=False, cancel_futures=True)

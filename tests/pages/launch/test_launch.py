@@ -254,7 +254,7 @@ async def test_the_field_says_how_a_projects_tests_will_run(pages, conductor, la
     controls = launchers[0]._form.controls
     with pages:
         controls['request'].put('Add a page', by_user=True)
-    await pages.should_see('Found: pytest, that of Hemicycle.', retries=50)
+    await pages.should_see('Found: pytest, bundled with Hemicycle.', retries=50)
     with pages:
         controls['project'].put(str(tmp_path), by_user=True)
     await pages.should_see('Found: npm test --silent. Its dependencies are missing', retries=50)

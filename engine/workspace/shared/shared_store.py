@@ -77,7 +77,7 @@ class SharedStore(ObjectStore):
         super().link_one(digest, other)
 
     def fetch(self, digest: str) -> None:
-        """Fetch an object unless it is local. Raises `WorkspaceError` if it is missing, `FilesUnavailable`."""
+        """Fetch an object unless it is local. Raises `WorkspaceError` if missing, `FilesUnavailable`."""
         path = self._path(digest)
         if path.exists():
             return

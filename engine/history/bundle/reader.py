@@ -1,4 +1,4 @@
-"""Reads a bundle line by line into a staging folder and checks everything, storing nothing permanently."""
+"""Reads a bundle line by line into a staging folder and checks everything, importing nothing yet."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def set_field(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
         (lambda document: document['recorded'].pop(0), 'recorded: it must begin with the step `start`'),
         (lambda document: document['recorded'].pop(1), 'recorded: step 2 is missing'),
         (set_field('options', {'tools': 'all'}), 'options.tools: Input should be a valid dictionary'),
-        (set_field('options', {'replay': 'x'}), "options: there is no option 'replay' of a test"),
+        (set_field('options', {'replay': 'x'}), "options: a test has no option 'replay'"),
         (set_field('expect', None), 'expect: it must be a mapping'),
         (expecting(colour='red'), 'expect.colour'),
     ],

@@ -60,11 +60,11 @@ async def test_breakpoints_are_listed_including_those_of_others(user: User, back
     await user.open(f'/runs/{run}')
     press(user, 'Breakpoints')
     await user.should_see('Entering reviewing', retries=30)
-    await user.should_see('not hit yet · holds the whole run · once', retries=30)
+    await user.should_see('not hit yet · pauses the whole run · once', retries=30)
     known = (await conductor.view(run)).breakpoints
     await conductor.set_breakpoints(run, [*known, Breakpoint(when='tokens > 5', enabled=False)])
     await user.should_see('tokens > 5', retries=30)
-    await user.should_see('not hit yet · holds the whole run · off', retries=30)
+    await user.should_see('not hit yet · pauses the whole run · off', retries=30)
     await conductor.cancel(run)
 
 

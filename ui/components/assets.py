@@ -1,4 +1,4 @@
-"""Static files of our own that browsers get: their location, and the logo."""
+"""Our static files for browsers: their location, and the logo."""
 
 from pathlib import Path
 

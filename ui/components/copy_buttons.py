@@ -19,13 +19,13 @@ def copy_buttons(name: str, content: Callable[[], tuple[str, str]]) -> None:
     """Draw the buttons.
 
     Args:
-        name: what they take, for their accessible names.
+        name: what they copy or save, for their accessible names.
         content: returns the name of the file and its text.
     """
 
     async def copy() -> None:
         copied = await ui.run_javascript(COPY % json.dumps(content()[1]), timeout=10)
-        ui.notify('Copied.' if copied else 'The browser does not allow copying here: download it.')
+        ui.notify('Copied.' if copied else 'The browser does not allow copying here. Download it instead.')
 
     def download() -> None:
         file, text = content()

@@ -1,4 +1,4 @@
-"""A page's work in the background: ended with the page, and debounced where it is asked for often."""
+"""Background work of a page: cancelled with the page, and debounced if it is requested often."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ T = TypeVar('T')
 PAUSE = 0.4
 """Minimum seconds between two executions under constant requests."""
 QUIET, MAX_WAIT = 0.12, 1.0
-"""Seconds without a request before waiting work is done: at least, and at most. In between, it is
-twice the time between the last two requests, so that slow ones are not mistaken for the last.
+"""Minimum and maximum seconds without a request before pending work is done. In between, it is twice
+the time between the last two requests, so that slow requests are not mistaken for the last one.
 """
 REST_FACTOR = 6
-"""It rests at least this many times as long as the work takes: the page has other things to do."""
+"""Minimum rest after the work, in multiples of its duration: the page has other things to do."""
 DRAWN = 'return await new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true))))'
 """Returns once everything sent before has been drawn."""
 PATIENCE = 5.0
@@ -38,12 +38,12 @@ class Pace:
 
 
 STEPPING = Pace(pause=0.06, longest=0.08, most=1)
-"""For what must keep up with somebody who steps: at most 100 ms late."""
+"""For work that must keep up with a person who steps: at most 100 ms late."""
 
 
 def create_page_task(place: Element, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    """Do work of the page of `place` in the background; it is cancelled when the page is closed."""
-    client = place.client  # held until the work is done: elements know it only weakly
+    """Run work of the page of `place` in the background; it is cancelled when the page is closed."""
+    client = place.client  # held until the work is done: elements have only a weak reference to it
     task = background_tasks.create(work, name=name)
     client.delete_handlers.append(end := task.cancel)
     task.add_done_callback(lambda _: client.delete_handlers.remove(end))
@@ -51,7 +51,7 @@ def create_page_task(place: Element, work: Coroutine[Any, Any, T], name: str) ->
 
 
 class Debouncer:
-    """Limits how often a page does some work, always doing it again after the last request.
+    """Limits how often a page does some work, always doing it once more after the last request.
 
     Args:
         work: what to do.
@@ -73,7 +73,7 @@ class Debouncer:
             await self._do()
         elif not self._waits:
             self._waits = True
-            create_page_task(self._place, self._run_later(), 'draw what need not keep up')
+            create_page_task(self._place, self._run_later(), 'run debounced work')
 
     async def _run_later(self) -> None:
         while not self._place.is_deleted:
@@ -98,9 +98,9 @@ class Debouncer:
             create_page_task(self._place, self._rest(now), 'wait for the browser')
 
     async def _rest(self, begun: float) -> None:
-        """The time the browser takes to draw counts as work, too.
+        """Count the time that the browser takes to draw as work, too.
 
-        Nobody waits for a browser that is not there yet: NiceGUI would send it the page half drawn.
+        Do not wait for a browser that is not connected yet: NiceGUI would send it a half-drawn page.
         """
         if not self._place.client.has_socket_connection:
             return

@@ -21,7 +21,7 @@ T = TypeVar('T')
 
 
 class RunDetails(BaseModel):
-    """What a person can enter about a run."""
+    """The details of a run that a person can edit."""
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
@@ -32,7 +32,7 @@ class RunDetails(BaseModel):
 
 @contextmanager
 def dialog_frame(title: str) -> Iterator[ui.dialog]:
-    """A dialog with a title, whose first field has the focus; it outlives the element that opened it."""
+    """Draw a dialog with a title; its first field has the focus. It outlives the element that opened it."""
     with ui.context.client.layout, ui.dialog() as dialog, ui.element('div').classes('card dialog'):
         heading = Text('h2', title)
         set_attributes(dialog, aria_labelledby=heading.html_id)
@@ -44,7 +44,7 @@ def dialog_frame(title: str) -> Iterator[ui.dialog]:
 
 
 async def confirm(title: str, text: str, *, yes: str, no: str, kind: str = 'danger') -> bool:
-    """Whether the person confirms; the safe answer has the focus."""
+    """Ask a person, and return whether they confirm; the safe answer has the focus."""
     with dialog_frame(title) as dialog:
         Text('p', text)
         with ui.element('div').classes('dialog-actions'):
@@ -67,7 +67,7 @@ def draw_form_actions(dialog: ui.dialog, form: Form, keep: str) -> None:
 
 
 async def edit_details(info: RunInfo) -> RunDetails | None:
-    """The new details of the run, or None."""
+    """Ask for new details of the run; None if the dialog is cancelled."""
     with dialog_frame('Edit title, tags and note') as dialog:
         form = Form(RunDetails, on_change=lambda: None)
         form.set({'title': info.title, 'tags': info.tags, 'note': info.note})
@@ -76,14 +76,14 @@ async def edit_details(info: RunInfo) -> RunDetails | None:
 
 
 def event_help(model: type[BaseModel] | None) -> str:
-    """What an event does, from the docstring of its data; '' if it takes none."""
+    """Return what an event does, from the docstring of its data; '' if it has none."""
     return ' '.join((inspect.getdoc(model) or '').split()) if model else ''
 
 
 async def ask_event(
     event: str, model: type[BaseModel], send: Callable[[dict[str, Any]], Awaitable[object]]
 ) -> bool:
-    """Ask for an event's data, as JSON values, and send it. Whether it was sent.
+    """Ask for an event's data, send it as JSON values, and return whether it was sent.
 
     The dialog stays open while fields are wrong; any other refusal closes it and is shown.
     """
@@ -113,7 +113,7 @@ async def ask_event(
 
 
 async def await_answer(dialog: ui.dialog) -> object:
-    """The answer; None if the dialog or the page was closed."""
+    """Return the dialog's answer; None if the dialog or the page was closed."""
     answer: object = await dialog
     if not dialog.is_deleted:
         dialog.delete()
@@ -121,7 +121,7 @@ async def await_answer(dialog: ui.dialog) -> object:
 
 
 async def notify_errors(work: Awaitable[T]) -> T | None:
-    """Await the work; if it is refused, tell the person why and return None."""
+    """Await the work; if it is refused, show the person why and return None."""
     try:
         return await work
     except EngineError as error:
@@ -130,5 +130,5 @@ async def notify_errors(work: Awaitable[T]) -> T | None:
 
 
 def notify_error(error: EngineError) -> None:
-    """Tell the person why something is refused."""
+    """Show the person why something is refused."""
     ui.notify(str(error), type='negative', multi_line=True, timeout=8_000, close_button='Close')

@@ -54,46 +54,46 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
         if on_context:
             self.on('context', lambda event: on_context(event.args))
 
-    def on_edge(self, heard: Callable[[str, str], Any]) -> None:
-        """Call `heard` for edges with the name (`rendering.edge_id`), and `hover`, `focus` or `press`.
+    def on_edge(self, handler: Callable[[str, str], Any]) -> None:
+        """Call `handler` with an edge's name (`rendering.edge_id`), and `hover`, `focus` or `press`.
 
         The name is '' for `leave` (the pointer has left) and `close`.
         """
-        self.on('edge', lambda event: heard(*map(str, event.args)))
+        self.on('edge', lambda event: handler(*map(str, event.args)))
 
-    def on_room(self, heard: Callable[[int, int, bool], Awaitable[None]]) -> None:
-        """Call `heard` with the width and height in pixels, and whether a person chose what is in sight."""
+    def on_room(self, handler: Callable[[int, int, bool], Awaitable[None]]) -> None:
+        """Call `handler` with width and height in pixels, and whether a person has panned or zoomed."""
 
         async def measure(event: Any) -> None:
-            await heard(*event.args)
+            await handler(*event.args)
             self.run_method('markFitted', event.args[:2])
 
         self.on('room', measure)
 
     def show(self, svg: str, states: Sequence[str] | None = None) -> None:
-        """Show another chart; without `states`, one of the same states."""
+        """Show another chart; without `states`, one with the same states."""
         self._props['svg'] = svg
         if states is not None:
             self._props['states'] = list(states)
         self.update()
 
     def light(self, lit: dict[str, Any]) -> None:
-        """Highlight states and edges (`rendering.lit`)."""
+        """Highlight states and edges (`rendering.highlight`)."""
         if self._props['lit'] != lit:
             with self._props.suspend_updates():  # the drawing itself need not be sent again
                 self._props['lit'] = lit
             self.run_method('updateHighlights', lit)
 
     def preload(self, track: Mapping[str, Any]) -> None:
-        """Have the highlights of all steps, so that a slider that is dragged lights them up at once.
+        """Send the highlights of all steps, so that they follow a dragged slider without delay.
 
-        `track` has by state and by edge the first step (`visits`, `walked`), the states that wait for a
+        `track` has the first step by state and by edge (`visits`, `walked`), the states that wait for a
         person (`waits`), and for each step the active states and the taken edges (`steps`).
         """
         self.run_method('loadTrack', track)
 
     def overlay(self, layer: str, spots: Layer) -> None:
-        """Decorate states and edges as the layer of this name, replacing its earlier decorations."""
+        """Decorate states and edges in the named layer, replacing its earlier decorations."""
         layers = {**self._props['overlays'], layer: spots}
         if spots != self._props['overlays'].get(layer, {}):
             with self._props.suspend_updates():
@@ -111,7 +111,7 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
         self._props |= {'blocks': self._blocks, 'label': label, 'follow': follow}
 
     def show(self, blocks: Sequence[dict[str, Any]]) -> bool:
-        """Show these blocks; those already shown stay. Whether any differs."""
+        """Show these blocks, leaving those already shown, and return whether any differs."""
         keep = _count_alike(self._blocks, blocks)
         if keep == len(self._blocks) == len(blocks):
             return False
@@ -122,7 +122,7 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
         return True
 
     def would_lose(self, blocks: Sequence[dict[str, Any]]) -> bool:
-        """Whether `show` would take away something that is shown: another conversation begins."""
+        """Return whether `show` would remove something that is shown, as when another conversation begins."""
         keep = _count_alike(self._blocks, blocks)
         old, new = self._blocks[keep : keep + 1], blocks[keep : keep + 1]
         called = ('kind', 'title', 'arguments')
@@ -131,7 +131,7 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
         )
 
     def drop_first(self, count: int) -> None:
-        """Forget the first blocks; in the page they go as soon as nobody reads them."""
+        """Drop the first blocks; the page removes them once nobody is reading them."""
         self._blocks = self._blocks[count:]
         with self._props.suspend_updates():
             self._props['blocks'] = self._blocks
@@ -154,7 +154,7 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
 
 
 def _count_alike(shown: Sequence[Any], wanted: Sequence[Any]) -> int:
-    """How many of the first are shown already."""
+    """Count the leading items that are already shown."""
     pairs = enumerate(zip(shown, wanted, strict=False))
     return next((at for at, (old, new) in pairs if old != new), min(len(shown), len(wanted)))
 
@@ -164,7 +164,7 @@ _gathered: ContextVar[list[str] | None] = ContextVar('gathered', default=None)
 
 @contextmanager
 def one_message() -> Iterator[None]:
-    """Send what is said to all conversations of the page meanwhile as one message.
+    """Batch all updates of the page's conversations inside the context into one message.
 
     With twelve panes, a message for each costs the browser more than the text in it.
     """
@@ -179,10 +179,10 @@ def one_message() -> Iterator[None]:
 
 
 class TranscriptList(Element, component=ASSETS / 'conversation' / 'transcript_list.js'):
-    """Thousands of text blocks with a filter; keeps none here, and draws those near the viewport."""
+    """Thousands of text blocks with a filter, stored only in the browser and drawn near the viewport."""
 
     def __init__(self, *, label: str) -> None:
-        """Show none yet; `label` is the accessible name."""
+        """Start empty; `label` is the accessible name."""
         super().__init__()
         self._props |= {'label': label}
 
@@ -212,7 +212,7 @@ class JsonTree(Element, component=ASSETS / 'viewers' / 'json_tree.js'):
             self.on('follow', lambda event: on_follow(str(event.args)))
 
     def show(self, value: dict[str, Any], changed: Sequence[str], words: Mapping[str, str]) -> None:
-        """Show another document; `changed` are the pointers to mark, `words` says what strings read as."""
+        """Show another document; `changed` are the pointers to mark, `words` the display texts of strings."""
         shown = {'value': value, 'changed': list(changed), 'words': dict(words)}
         with self._props.suspend_updates():
             self._props |= shown
@@ -223,19 +223,19 @@ class Splitters(Element, component=ASSETS / 'controls' / 'splitters.js'):
     """The splitters of the surrounding grid."""
 
     def __init__(self, *, keep: str = '') -> None:
-        """Show none yet; the browser keeps the sizes under the name `keep`, if there is one."""
+        """Start without splitters; the browser stores their sizes under the name `keep`, if given."""
         super().__init__()
         self._props |= {'columns': 0, 'rows': 0, 'keep': keep}
 
     def show(self, columns: int, rows: int) -> None:
-        """Put a splitter between each two columns and each two rows."""
+        """Put a splitter between adjacent columns and between adjacent rows."""
         if (self._props['columns'], self._props['rows']) != (columns, rows):
             self._props |= {'columns': columns, 'rows': rows}
             self.update()
 
 
 class Engagement(Element, component=ASSETS / 'conversation' / 'engagement.js'):
-    """Says whether the focus or the selection is in a text of the surrounding element."""
+    """Reports whether the focus or the selection is in a text of the surrounding element."""
 
     def __init__(self, on_change: Callable[[bool], Any]) -> None:
         """Call `on_change` whenever that changes."""
@@ -247,7 +247,7 @@ class FileTree(Element, component=ASSETS / 'viewers' / 'file_tree.js'):
     """The files of a folder."""
 
     def __init__(self, on_pick: Callable[[str], Any], *, label: str) -> None:
-        """Show none yet; `on_pick` gets the path of the clicked file."""
+        """Start empty; `on_pick` gets the path of the clicked file."""
         super().__init__()
         self._props |= {'files': [], 'picked': '', 'label': label}
         self.on('pick', lambda event: on_pick(str(event.args)))
@@ -268,7 +268,7 @@ class Code(Element, component=ASSETS / 'viewers' / 'code.js'):
     """Numbered lines of text or of a diff (`ui.formatting.files.diff_rows`)."""
 
     def __init__(self, on_line: Callable[[int], Any] | None = None) -> None:
-        """Show nothing yet; `on_line` is called with the number of a line that was clicked."""
+        """Start empty; `on_line` gets the number of the clicked line."""
         super().__init__()
         self._props |= {'rows': [], 'label': ''}
         if on_line:
@@ -290,8 +290,8 @@ class Combobox(ValueElement[str], component=ASSETS / 'controls' / 'combobox.js')
     def __init__(self, value: str, *, label: str, none: str, single: bool = False) -> None:
         """Hold `value`; `label` is the list's accessible name. `offer` fills the list.
 
-        `none` is shown where nothing in the list matches. A `single` one holds one value, others a list
-        that is separated by commas.
+        `none` is shown where nothing in the list matches. With `single` it holds one value, otherwise
+        a comma-separated list.
         """
         super().__init__(value=value)
         self._props.pop('loopback')
@@ -305,7 +305,7 @@ class Combobox(ValueElement[str], component=ASSETS / 'controls' / 'combobox.js')
 
 
 def live_region() -> ui.label:
-    """A visually hidden line that screen readers announce when it changes."""
+    """Draw a visually hidden line that screen readers announce when it changes."""
     return ui.label().classes('visually-hidden').props('aria-live="polite"')
 
 
@@ -313,12 +313,12 @@ Form = Literal['list', 'sequence']
 
 
 class MessageList(Element, component=ASSETS / 'conversation' / 'message_list.js'):
-    """Lines of messages, of which only new ones are sent."""
+    """Rows of messages, of which only new ones are sent."""
 
     def __init__(
         self, form: Form, *, label: str, on_pick: Callable[[int], Any], on_go: Callable[[int], Any]
     ) -> None:
-        """Show none yet.
+        """Start empty.
 
         `on_pick` gets the number of a message to read, `on_go` that of a message whose step to show.
         """
@@ -330,7 +330,7 @@ class MessageList(Element, component=ASSETS / 'conversation' / 'message_list.js'
         self.on('go', lambda event: on_go(int(event.args)))
 
     def show(self, rows: Sequence[Sequence[Any]], parties: Sequence[str]) -> None:
-        """Show these lines (`Message.row`) between these parties."""
+        """Show these rows (`Message.row`) between these parties."""
         keep = _count_alike(self._rows, rows)
         if keep == len(self._rows) == len(rows) and self._parties == list(parties):
             return
@@ -354,7 +354,7 @@ class MessageList(Element, component=ASSETS / 'conversation' / 'message_list.js'
 
 
 class DiffText(Element, component=ASSETS / 'viewers' / 'diff_text.js'):
-    """A text; what the other text lacks is marked."""
+    """A text in which the parts that the other text lacks are marked."""
 
     def __init__(self, pieces: Sequence[tuple[bool, str]], side: str) -> None:
         """`side` is A or B; the pieces are those of `ui.formatting.word_diff`."""

@@ -1,4 +1,4 @@
-"""The banner over a run's panes that says what is wrong with it, if anything."""
+"""The banner over a run's panes for problems of the run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ui.formatting.debugger import ELSEWHERE
 
 
 class ErrorBanner:
-    """Empty while all is well."""
+    """Empty while there is no problem."""
 
     def __init__(self) -> None:
         self._root = ui.element('div').classes('trouble')
         self._standing = ('', '')
-        """What stays true while other problems come and go."""
+        """Icon and text that are shown while there is no other problem."""
 
     def say(self, icon: str = '', text: str = '') -> None:
         """Show a problem; '' clears it."""
@@ -27,17 +27,17 @@ class ErrorBanner:
 
     def warn(self, problem: str, *, mine: bool) -> None:
         """Warn that a run cannot be journaled; '' clears it. `mine` says whether this server runs it."""
-        # A run lost to another process continues there; one that only waits continues here.
-        hope = ' Nothing is lost: the run continues on its own when it can.' if mine else ''
-        self.say(*(('save', f'{problem}{hope}') if problem else self._standing))
+        # A run lost to another process continues there; one that is only waiting continues here.
+        outlook = ' Nothing is lost: the run continues on its own when it can.' if mine else ''
+        self.say(*(('save', f'{problem}{outlook}') if problem else self._standing))
 
     def end(self) -> None:
-        """Show nothing any more: the run has ended."""
+        """Clear the banner: the run has ended."""
         self._standing = ('', '')
         self.say()
 
     async def check_owner(self, conductor: Conductor, run: RunId) -> bool:
-        """Say so if this process cannot control the run; returns whether another one runs it."""
+        """Show a notice if this process cannot control the run; return whether another one runs it."""
         if stranded := conductor.stranded.get(run):
             self.say('link_off', f'This run cannot continue: {stranded}. You can still look at what it did.')
             return False

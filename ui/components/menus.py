@@ -33,7 +33,7 @@ class PickerItem:
 
 @contextmanager
 def menu(label: str) -> Iterator[ui.menu]:
-    """A menu on the element it is made in; its children must have the role `menuitem`."""
+    """Draw a menu on the surrounding element; its children must have the role `menuitem`."""
     with ui.menu().props('auto-close').classes('menu') as made:
         set_attributes(made, aria_label=label)
         made.on('keydown', js_handler=ARROWS)
@@ -42,7 +42,7 @@ def menu(label: str) -> Iterator[ui.menu]:
 
 
 def picker(text: str, icon: str, picks: Sequence[PickerItem], *, kind: str = '') -> None:
-    """A button (of `theme.button`'s `kind`), and the list that it opens."""
+    """Draw a button (of `theme.button`'s `kind`), and the list that it opens."""
     with button(text, icon=icon, kind=kind).props('aria-haspopup="menu"'):
         ui.icon('expand_more')
         with menu(text):

@@ -10,14 +10,14 @@ from nicegui import ui
 from ui.components.widgets import Text, set_attributes
 
 NEW = 'new'
-"""The note of a tab with something that nobody has looked at."""
+"""The note of a tab with content that nobody has looked at."""
 MOVES = {'left': 'at - 1', 'right': 'at + 1', 'home': '0', 'end': 'tabs.length - 1'}
 """The tab to move to from the one `at`, by key."""
 MOVE = """(event) => {
     const tabs = [...event.currentTarget.children].filter((tab) => tab.offsetParent);
     const at = tabs.indexOf(event.target);
     event.preventDefault();
-    event.stopPropagation();  // the run does not move
+    event.stopPropagation();  // or the run would move to another step
     tabs[TO]?.focus();
 }"""
 
@@ -47,7 +47,7 @@ class Tabs:
 
     @contextmanager
     def panel(self, title: str, kind: str = '') -> Iterator[None]:
-        """A panel with its tab; the first one is open. A `flat` panel leaves scrolling to its content."""
+        """Draw a panel with its tab; the first one is open. The content of a `flat` panel scrolls itself."""
         with self._row:
             tab = ui.element('button').classes('tab').props('type="button" role="tab"')
             tab.on('click', lambda: self._choose(title))
@@ -81,12 +81,12 @@ class Tabs:
             self._on_change()
 
     def suggest(self, title: str) -> None:
-        """Mark a tab as having something new, unless it is open. None opens by itself."""
+        """Mark a tab as having something new, unless it is open. Tabs are never opened automatically."""
         if title != self.shown and title in self._notes and not self._notes[title].text:
             self.note(title, NEW)
 
     def note(self, title: str, text: str) -> None:
-        """Mark a tab with a dot that is read as `text`; '' removes it. The tab keeps its width."""
+        """Mark a tab with a dot whose tooltip is `text`; '' removes it. The tab keeps its width."""
         if title in self._notes:
             self._notes[title].show(text)
             tab, _ = self._tabs[title]

@@ -32,12 +32,12 @@ SHEETS = (
     *('run/files', 'run/panels', 'run/debate', 'run/stepping', 'run/artifacts', 'pages/forks'),
     *('pages/traffic', 'pages/compare', 'pages/wall', 'pages/inbox'),
 )
-"""The style sheets of every page; what comes later has the last word."""
+"""The style sheets of every page; later ones take precedence."""
 
 SCRIPTS = tuple(f'frame/{name}.js' for name in ('shortcuts', 'focus', 'notifications', 'connection'))
 IMMUTABLE = 'public, max-age=31536000, immutable'
 ICONS = 'vendor/icons.woff2'
-"""The icons that pages use (see `tests/browser/icons.py`): all there are weigh twelve times as much."""
+"""The icons that pages use (see `tests/browser/icons.py`): the full set is twelve times as large."""
 
 Keys = Sequence[tuple[str, str]]
 KEYS: Keys = (
@@ -60,7 +60,7 @@ _NIGHT = (
     ' body:not(.body--light) #first-words { color: #e6e9ef }'
 )
 FIRST_PAINT = {True: _NIGHT, False: '', None: f'@media (prefers-color-scheme: dark) {{ {_NIGHT} }}'}
-"""Styles until the scripts run, by whether a person chose dark or light: a dark page never begins white."""
+"""Styles until the scripts run, by whether a person chose dark: a dark page must never start white."""
 
 
 def warn_everywhere(warning: str) -> None:
@@ -69,7 +69,7 @@ def warn_everywhere(warning: str) -> None:
 
 
 def fill_topbar(draw: Callable[[], None] | None) -> None:
-    """Draw more in the top bar of every page from now on; None draws nothing more."""
+    """Add content to the top bar of every page from now on; None removes it."""
     app.state.topbar = draw
 
 
@@ -87,7 +87,7 @@ def serve_assets() -> None:
 
 
 def _serve(path: str, text: str, kind: str) -> None:
-    """Serve a text whose address says by a hash what is in it: a browser asks for it once."""
+    """Serve a text whose links contain a hash of it, so that a browser requests it only once."""
 
     @app.get(path, include_in_schema=False)
     def serve() -> Response:
@@ -95,20 +95,20 @@ def _serve(path: str, text: str, kind: str) -> None:
 
 
 def stamp(asset: str) -> str:
-    """The address of an asset, which is another after each change of it."""
+    """Return the address of an asset, which changes with every modification of the file."""
     return f'/hemicycle/{asset}?{int((ASSETS / asset).stat().st_mtime)}'
 
 
 class ColorScheme(ui.dark_mode, component=ASSETS / 'frame' / 'color_scheme.js'):
-    """Light, dark, or (None) as the system says; set when it changes only."""
+    """Light, dark, or (None) the system's setting; applied only when it changes."""
 
 
 @contextmanager
 def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) -> Iterator[None]:
-    """A page with header and navigation.
+    """Draw a page with header and navigation.
 
     Args:
-        title: what the page is about.
+        title: the title of the page.
         here: the address in the navigation that is highlighted.
         wide: whether it uses the whole window.
         keys: the page's own keys and what they do, for the list that `?` shows.
@@ -143,12 +143,12 @@ def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) ->
 
 
 def skip_link(text: str, target: ui.element) -> None:
-    """A link past what comes before `target`, for keyboards; the address stays as it is."""
+    """Draw a link for keyboard users that skips to `target`, without changing the address."""
     ui.skip_link(text, target=target).on('click.prevent', js_handler='() => {}')
 
 
 def _keys_dialog(keys: Keys) -> None:
-    """The list of keys; `frame/shortcuts.js` opens it."""
+    """Draw the list of keys; `frame/shortcuts.js` opens it."""
     with ui.element('dialog').classes('card keys-dialog').props('id="keys" aria-labelledby="keys-title"'):
         Text('h2', 'Keyboard shortcuts', id='keys-title')
         with ui.element('dl').classes('keys'):
@@ -181,16 +181,16 @@ def _dark_button(dark: ColorScheme) -> None:
 
 
 def pill(status: Status, error: str = '') -> ui.element:
-    """A run's status: a word, an icon and a colour; `error` of a done run is how it falls short."""
+    """Draw a run's status: a word, an icon and a colour; `error` of a done run says how it falls short."""
     with ui.element('span').classes(f'pill {status_class(status, error)}') as element:
         ui.label(status_text(status, error))
     return element
 
 
 def button(text: str, *, icon: str = '', kind: str = '', label: str = '', requires: str = '') -> ui.element:
-    """A button; without a text it is an icon, and `label` says what it does.
+    """Draw a button; without a text it is an icon, and `label` says what it does.
 
-    It is disabled for those whose role lacks what it `requires` (see `ui.web.permission`).
+    It is disabled for people whose role lacks the permission it `requires` (see `ui.web.permission`).
     """
     element = ui.element('button').classes(f'btn {kind}{"" if text else " icon"}').props('type="button"')
     if label:
@@ -208,7 +208,7 @@ def button(text: str, *, icon: str = '', kind: str = '', label: str = '', requir
 
 @contextmanager
 def notice(kind: str, icon: str) -> Iterator[None]:
-    """A message that stays: `fail`, `wait` or `info`."""
+    """Draw a permanent message of a kind: `fail`, `wait` or `info`."""
     role = 'alert' if kind == 'fail' else 'status'
     with ui.element('div').classes(f'notice {kind}').props(f'role="{role}"'):
         ui.icon(icon).props('size="20px"')
@@ -217,14 +217,14 @@ def notice(kind: str, icon: str) -> Iterator[None]:
 
 
 def empty_state(icon: str, text: str) -> None:
-    """What is shown where there is nothing yet."""
+    """Draw a placeholder where there is nothing yet."""
     with ui.element('div').classes('empty'):
         ui.icon(icon).props('size="30px"')
         ui.label(text)
 
 
 ORIGINS = {
-    'simulated': ('theater_comedy', 'Simulated', 'Played by the scripted model: no provider was called'),
+    'simulated': ('theater_comedy', 'Simulated', 'Answered by the scripted model: no provider was called'),
     'live': ('sensors', 'Live', 'Answered by a provider'),
     'replayed': ('replay', 'Replayed', 'Answered from a recording: no provider was called'),
 }

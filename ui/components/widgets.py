@@ -18,7 +18,7 @@ T = TypeVar('T')
 def draw_changes(
     place: Element, drawn: dict[str, tuple[T, Element]], wanted: Mapping[str, T], draw: Callable[[T], Element]
 ) -> None:
-    """Show `wanted` in `place`, in order. Only what is new or differs is drawn: the rest keeps its input."""
+    """Show `wanted` in `place`, in order. Only new and changed parts are drawn: others keep their input."""
     for key in [key for key, (one, _) in drawn.items() if wanted.get(key) != one]:
         drawn.pop(key)[1].delete()
     with place:
@@ -66,7 +66,7 @@ class NativeSelect(ValueElement[str]):
             self.on_value_change(lambda _: on_change())
 
     def offer(self, options: Mapping[str, str]) -> Self:
-        """Offer other options; the value stays, and is offered, too."""
+        """Offer other options; the value stays, and remains one of them."""
         wanted = dict(options)
         if self.value not in wanted:
             wanted[self.value] = self.value
@@ -88,14 +88,14 @@ def set_attributes(element: Element, **attributes: str) -> None:
 
 @contextmanager
 def link(path: str, classes: str = '', **attributes: str) -> Iterator[Element]:
-    """A link to a page of ours, around its children."""
+    """Draw a link to one of our pages, around its children."""
     with ui.element('a').classes(classes) as element:
         set_attributes(element, href=path, **attributes)
         yield element
 
 
 def disclosure(opened: set[str], key: str, title: str, classes: str = '', inside: str = '') -> Element:
-    """A collapsible section: returns the place to draw in. `opened` remembers its state across redraws."""
+    """Draw a collapsible section, and return its body. `opened` remembers its state across redraws."""
     with ui.element('details').classes(classes) as details:
         Text('summary', title)
         body = ui.element('div').classes(inside)
@@ -110,12 +110,12 @@ def disclosure(opened: set[str], key: str, title: str, classes: str = '', inside
 
 
 def label(text: str, control: Element, classes: str = 'label') -> Text:
-    """The visible label of a control; a click on it focuses the control."""
+    """Draw the visible label of a control; a click on it focuses the control."""
     return Text('label', text, classes, for_=control.html_id)
 
 
 class _Filled(ui.input):
-    """A field whose first value comes with it: sent once more, it would replace what has been typed."""
+    """A field whose first value is sent with it: sent again, it would replace what has been typed."""
 
     _sent = False
 
@@ -135,14 +135,14 @@ class _FilledArea(_Filled, ui.textarea):
 
 
 def text_input(text: str = '', *, kind: str = 'text', **attributes: str) -> ui.input:
-    """A one-line text field, without a label of its own."""
+    """Draw a one-line text field, without a label."""
     field = _Filled(value=text).props(f'borderless dense hide-bottom-space type="{kind}"').classes('input')
     set_attributes(field, **attributes)
     return field
 
 
 def text_area(text: str = '', **attributes: str) -> ui.textarea:
-    """A multi-line text field that grows with its content, without a label of its own."""
+    """Draw a multi-line text field that grows with its content, without a label."""
     field = _FilledArea(value=text).props('borderless autogrow hide-bottom-space').classes('input area')
     set_attributes(field, **attributes)
     return field

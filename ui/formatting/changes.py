@@ -16,32 +16,32 @@ from ui.formatting.values import count
 
 MAX_TEXT = 400
 MAX_DEPTH = 3
-"""Levels that are written out; what is further inside is counted."""
+"""Maximum depth written out; deeper entries are only counted."""
 MAX_ENTRIES = 12
-"""Entries that are written out of one list or mapping."""
+"""Maximum entries written out of one list or mapping."""
 CONSTANTS = frozenset(
     (*Level, *MessageType, *RunStatus, *StepStatus, *TaskStatus, *get_args(Verdict)),
 )
-"""Values that patterns write as programs do: PENDING, in_progress. Other words in capitals are acronyms."""
+"""Constants in the data of patterns: PENDING, in_progress. Other words in capitals are acronyms."""
 CONSTANT = re.compile(r'[A-Z]+(_[A-Z]+)+')
 """A value that can only be a constant, such as NEEDS_REVIEW."""
 STATES = re.compile(r'(^|[_ ])(status|state|phase|stage|verdict|outcome|decision|severity|priority)$')
-"""Names of fields where a single word in capitals is a constant as well, whatever pattern it is of."""
+"""Names of fields where any single word in capitals is a constant, whatever the pattern."""
 KINDS = ('kind', 'type')
-"""Names of fields that say what something is: there, tool_call is no name of a tool."""
+"""Names of fields that hold a kind: there, tool_call is not the name of a tool."""
 SNAKE = re.compile(r'[a-z]+(_[a-z]+)+')
 REPORTED = re.compile(r'(?<=^\| )[A-Z_]+(?= \| \d+ \|$)|(?<=^- )[A-Z]+(?=: )', re.MULTILINE)
-"""In the report of a time-bounded run: a type of messages and their number, the level of an intervention."""
+"""In a time-bounded run's report: a message type in a table row with its count, an intervention's level."""
 TITLES = {'system': 'Instructions', 'user': 'Task', 'assistant': 'Reply', 'tool': 'Results'}
 
 
 def format_number(value: float) -> str:
-    """A number as people read it: at most six digits that matter."""
+    """Return a number as people read it: at most six significant digits."""
     return f'{value:,.0f}' if abs(value) >= 100_000 or value == int(value) else f'{value:.6g}'
 
 
 def change_title(pointer: str) -> str:
-    """Where a change is (a JSON pointer), in words; an entry that was added to a list is said to be."""
+    """Return the place of a change (a JSON pointer) in words; additions to a list are marked."""
     parts = pointer.strip('/').split('/')
     added = parts[-1:] == ['-']
     names = [part.replace('~1', '/').replace('~0', '~') for part in parts[: -1 if added else None]]
@@ -49,21 +49,21 @@ def change_title(pointer: str) -> str:
 
 
 def value_text(value: Any, name: str = '') -> str:
-    """A value of the run's data as lines of text; `name` is that of its field."""
+    """Return a value of the run's data as lines of text; `name` is that of its field."""
     if _is_message(value):
         return _message(value)
     return clip('\n'.join(_lines(_parse(value), 0, name)), MAX_TEXT)
 
 
 def value_html(value: Any, name: str = '') -> str:
-    """The same lines as HTML, each with its depth: what wraps then hangs under its line's text."""
+    """Return the same lines as HTML, each with its depth, so that wrapped text aligns with its line."""
     found = value_text(value, name).split('\n')
     lines = ((len(line) - len(line.lstrip()), escape(line.lstrip())) for line in found)
     return ''.join(f'<div style="--depth: {min(depth, 12)}">{text}</div>' for depth, text in lines)
 
 
 def wordings(value: Any, name: str = '') -> dict[str, str]:
-    """The constants in a JSON value, each in words; `name` is that of its field."""
+    """Return the constants in a JSON value, each in words; `name` is that of its field."""
     if isinstance(value, str):
         return {value: text} if (text := constant_text(value, name)) != value else {}
     listed = [(name, item) for item in value] if isinstance(value, list | tuple) else ()
@@ -95,7 +95,7 @@ def _brief(text: Any) -> str:
 
 
 def _parse(value: Any) -> Any:
-    """The value that a text holds as JSON, such as an answer or a call's arguments; others as they are."""
+    """Parse a text that is JSON, such as an answer or a call's arguments; return others unchanged."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ('{', '['):
         return value
     try:
@@ -107,7 +107,7 @@ def _parse(value: Any) -> Any:
 def _lines(value: Any, depth: int, name: str = '') -> list[str]:
     items: list[tuple[str, Any]]
     if isinstance(value, Mapping):
-        # What is not set says nothing.
+        # Unset values are omitted.
         items = [(str(key).replace('_', ' '), item) for key, item in value.items() if item not in ('', None)]
         if value and not items:
             return ['empty']
@@ -138,7 +138,7 @@ def _lines(value: Any, depth: int, name: str = '') -> list[str]:
 
 
 def _pair(value: Any) -> Any:
-    """A name and its value on one line; any other entry of a list unchanged."""
+    """Return a name and its value on one line; any other entry of a list unchanged."""
     match value:
         case [str() as name, bool() | int() | float() | None as held]:
             return f'{name}: {describe_value(held, name)}'
@@ -146,7 +146,7 @@ def _pair(value: Any) -> Any:
 
 
 def describe_value(value: Any, name: str = '') -> str:
-    """A single value in words; `name` is that of its field."""
+    """Return a single value in words; `name` is that of its field."""
     match value:
         case None:
             return 'none'
@@ -160,7 +160,7 @@ def describe_value(value: Any, name: str = '') -> str:
 
 
 def constant_text(text: str, name: str) -> str:
-    """A constant in words; any other text unchanged. `name` is that of its field."""
+    """Return a constant in words; any other text unchanged. `name` is that of its field."""
     is_state = text.isalpha() and text.isupper() and STATES.search(name)
     constant = is_state or text in CONSTANTS or CONSTANT.fullmatch(text)
     kind = name in KINDS and SNAKE.fullmatch(text)
@@ -168,5 +168,5 @@ def constant_text(text: str, name: str) -> str:
 
 
 def reword_report(report: str) -> str:
-    """A recorded report with the constants of its tables and headings in words."""
+    """Return a recorded report with the constants of its tables and headings in words."""
     return REPORTED.sub(lambda found: found[0].replace('_', ' ').capitalize(), report)

@@ -36,7 +36,7 @@ class Measure:
 
 
 def verdict_sentence(found: Comparison) -> str:
-    """Whether they took the same path, in a sentence or two."""
+    """Say whether the runs took the same path, in a sentence or two."""
     parted = found.divergence
     if parted is not None:
         return f'The runs diverge {_where(parted)}. {divergence_reason(found, parted)}'
@@ -55,20 +55,20 @@ def verdict_sentence(found: Comparison) -> str:
 
 
 def divergence_reason(found: Comparison, parted: Divergence) -> str:
-    """Why they diverge, in a sentence."""
+    """Explain why they diverge, in a sentence."""
     a, b = parted.a, parted.b
     if a is None or b is None:
-        gone, side = (b, 'A') if a is None else (a, 'B')
-        assert gone is not None
+        step, side = (b, 'A') if a is None else (a, 'B')
+        assert step is not None
         tally = found.a if side == 'A' else found.b
         other = 'B' if side == 'A' else 'A'
         ended = tally.view.status.ended and not parted.region
         was = f'is {_outcome(tally).lower()}' if ended else 'goes no further there'
-        return f'{side} {was}, and {other} {_went(gone)}.'
+        return f'{side} {was}, and {other} {_went(step)}.'
     ways = f'A {_went(a)}, B {_went(b)}'
     match parted.cause:
         case 'guard' if parted.guards:
-            # Which guards are no longer evaluated follows from one that answered differently.
+            # One that answered differently explains why others are no longer evaluated.
             both = [one for one in parted.guards if None not in (one.a, one.b)] or parted.guards
             reasons = [
                 f'{guard_question(one.name, one.says)} {_answer(one.a)} in A, {_answer(one.b).lower()} in B'
@@ -87,7 +87,7 @@ def _outcome(tally: RunStats) -> str:
 
 
 def measures(found: Comparison) -> list[Measure]:
-    """The measures of both runs, with their differences."""
+    """Return the measures of both runs, with their differences."""
     a, b = found.a, found.b
     return [
         Measure(
@@ -125,7 +125,7 @@ def _measures(a: RunStats, b: RunStats) -> Iterator[Measure]:
 
 
 def difference(a: int, b: int) -> str:
-    """How much more or less in B: a sign, a number, a word; '' if equal."""
+    """Return how much more or less in B: a sign, a number, a word; '' if equal."""
     return '' if a == b else f'{_sign((a, b))}{abs(b - a):,}, {_more((a, b))} in B'
 
 
@@ -150,7 +150,7 @@ def _more(values: tuple[float, float]) -> str:
 
 
 def edges_text(edges: tuple[str, ...]) -> str:
-    """Edges in words: `reviewing → analyzing`; a state that contains both ends is named once."""
+    """Return edges in words: `reviewing → analyzing`; a state that contains both ends is named once."""
     return ', '.join(map(_format, edges))
 
 
@@ -166,12 +166,12 @@ def _format(edge: str) -> str:
 
 
 def row_text(row: Row) -> str:
-    """What the steps of a row did."""
+    """Describe what the steps of a row did."""
     return _event_text(row.event, row.edges)
 
 
 def row_other(row: Row) -> str:
-    """What B's step did, if they diverge there."""
+    """Describe what B's step did, if the runs diverge there."""
     event, *edges = row.other or ('',)
     return _event_text(event, tuple(edges))
 
@@ -210,7 +210,7 @@ def _goes_on(found: Comparison) -> str:
 
 
 def comparison_notes(found: Comparison) -> list[str]:
-    """Additional notes: how the runs are related, what was left out."""
+    """Return further notes: how the runs are related, what was not compared."""
     notes = []
     if found.shared:
         notes.append(f'The first {count(found.shared, "step")} are shared: the fork inherited them.')

@@ -26,14 +26,14 @@ class ControlText:
     """What it does."""
 
     def tooltip(self, *, region: bool = False) -> str:
-        """What it does, and its key; keys act on the whole run, so a region's controls have none."""
+        """Return what it does, and its key; keys act on the whole run, so a region's controls have none."""
         return self.hint if region else f'{self.hint} ({self.key.upper()})'
 
 
 CONTROLS: dict[DebugAction, ControlText] = {
     'pause': ControlText('Pause', 'pause', 'c', 'Start nothing new; work in progress finishes'),
     'resume': ControlText('Continue', 'play_arrow', 'c', 'Run until something stops it'),
-    'in': ControlText('Step in', 'arrow_downward', 'i', 'Run one piece of work, also inside an agent'),
+    'in': ControlText('Step in', 'arrow_downward', 'i', 'Run one piece of work, even inside an agent'),
     'over': ControlText(
         'Step over', 'redo', 'o', 'Run until the workflow itself moves, skipping over agents'
     ),
@@ -46,7 +46,7 @@ KEYS = (
     ('O', 'Paused: step over'),
     ('U', 'Paused: step out'),
 )
-"""As lists of keys show them."""
+"""For lists of keyboard shortcuts."""
 ELSEWHERE = 'Another process runs it: you can watch it here, but not control it.'
 
 
@@ -54,7 +54,7 @@ HIT = re.compile(r'\bbreakpoint (\d+) at step \d+: ')
 
 
 def pause_sentence(reason: str) -> str:
-    """The engine's reason why a run is paused, as a sentence."""
+    """Return the engine's reason why a run is paused, as a sentence."""
     if not reason:
         return ''
     text = reason_text(reason)
@@ -62,12 +62,12 @@ def pause_sentence(reason: str) -> str:
 
 
 def hit_numbers(reason: str) -> frozenset[str]:
-    """The numbers of the breakpoints that the engine gives as the reason for a pause."""
+    """Return the numbers of the breakpoints that the engine gives as the reason for a pause."""
     return frozenset(HIT.findall(reason))
 
 
 def step_refusal(how: StepMode, shape: Shape, view: View, at: str = '') -> str:
-    """Why a step is not possible now, or '': in the region `at`, or in the whole run.
+    """Return why a step is not possible now in the region `at`, or in the whole run; else ''.
 
     Args:
         how: the kind of step.
@@ -86,12 +86,12 @@ def step_refusal(how: StepMode, shape: Shape, view: View, at: str = '') -> str:
 
 
 def region_has_ended(shape: Shape, view: View, at: str = '') -> bool:
-    """Whether a region, or the whole run, has ended."""
+    """Return whether a region, or the whole run, has ended."""
     return all(_final(shape, leaf) for leaf in view.active if within(leaf, at))
 
 
 def common_ancestor(leaves: Sequence[str]) -> str:
-    """The innermost state that contains all these leaves; '' is the whole run."""
+    """Return the innermost state that contains all these leaves; '' is the whole run."""
     paths = [leaf.split('.')[:-1] for leaf in leaves]
     same = []
     for names in zip(*paths, strict=False):
@@ -102,7 +102,7 @@ def common_ancestor(leaves: Sequence[str]) -> str:
 
 
 def active_regions(shape: Shape, active: Sequence[StatePath]) -> dict[str, str]:
-    """The regions that are active side by side, each with its current state."""
+    """Return the regions that are active side by side, each with its current state."""
     found: dict[str, list[str]] = {}
     for state in shape.states:
         parent = shape.state(state.parent)
@@ -118,7 +118,7 @@ def active_regions(shape: Shape, active: Sequence[StatePath]) -> dict[str, str]:
 
 
 def location_text(item: Breakpoint) -> str:
-    """The place of a breakpoint."""
+    """Return the place of a breakpoint."""
     if item.enter:
         return f'Entering {path_text(item.enter)}'
     if item.leave:
@@ -127,24 +127,24 @@ def location_text(item: Breakpoint) -> str:
 
 
 def breakpoint_label(item: Breakpoint) -> str:
-    """A breakpoint in a sentence, as screen readers announce it."""
+    """Return a breakpoint in a sentence, as screen readers announce it."""
     label = location_text(item)
     return f'{label}, when {item.when}' if item.when else label
 
 
 def breakpoint_facts(item: Breakpoint) -> list[str]:
-    """Other facts about a breakpoint."""
+    """Return further facts about a breakpoint."""
     times = f'hit {item.hits} times' if item.hits > 1 else 'hit once' if item.hits else 'not hit yet'
     return [times, pause_scope(item), *(['once'] if item.once else [])]
 
 
 def pause_scope(item: Breakpoint) -> str:
-    """What a breakpoint pauses."""
-    return 'holds its region only' if item.stop == 'region' else 'holds the whole run'
+    """Return what a breakpoint pauses, in words."""
+    return 'pauses only its region' if item.stop == 'region' else 'pauses the whole run'
 
 
 def edge_labels(shape: Shape) -> dict[str, str]:
-    """The names of a chart's edges, with their labels."""
+    """Return the names of a chart's edges, with their labels."""
     found: dict[str, list[EdgeShape]] = {}
     for edge in shape.edges:
         found.setdefault(f'{edge.source}>{edge.dest or edge.source}', []).append(edge)

@@ -12,7 +12,7 @@ from ui.formatting.values import count
 
 MAX_BYTES = 400_000
 MAX_LINES = 8_000
-"""Lines shown of a file; longer files are downloads."""
+"""Maximum lines shown of a file; longer files can only be downloaded."""
 HUNK = re.compile(r'^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@')
 
 
@@ -25,7 +25,7 @@ class FilePreview:
 
 
 def preview(content: bytes) -> FilePreview:
-    """A preview of some content: text as lines, anything else as a sentence."""
+    """Return a preview of some content: text as lines, anything else as a sentence."""
     if len(content) > MAX_BYTES:
         return FilePreview(note=f'Too large to show ({size(len(content))}). Download it instead.')
     try:
@@ -43,7 +43,7 @@ def preview(content: bytes) -> FilePreview:
 
 
 def size(length: int) -> str:
-    """A number of bytes for people: 812 B, 4.1 kB, 2.3 MB."""
+    """Return a number of bytes for people: 812 B, 4.1 kB, 2.3 MB."""
     if length < 1_000:
         return f'{length} B'
     for limit, unit in ((1_000_000, 'kB'), (1_000_000_000, 'MB')):
@@ -53,7 +53,7 @@ def size(length: int) -> str:
 
 
 def diff_rows(diff: str) -> list[list[Any]]:
-    r"""The rows of a unified diff: a kind, the line numbers before and after (0 if none), the text.
+    r"""Return the rows of a unified diff: a kind, the line numbers before and after (0 if none), the text.
 
     Kinds are ` `, `+`, `-`, `\` (a note) and `@`, a gap whose text says how many unchanged lines it hides.
     """
@@ -78,7 +78,7 @@ def _rows(diff: str) -> Iterator[list[Any]]:
 
 
 def entry_line(entry: FileVersion | FileChange) -> dict[str, str]:
-    """An entry as the tree shows it."""
+    """Return an entry in the format of the file tree."""
     if isinstance(entry, FileVersion):
         return {'path': entry.path, 'note': 'link' if entry.target else size(entry.size)}
     counts = f'+{entry.added} -{entry.removed}' if entry.text else ''
@@ -86,7 +86,7 @@ def entry_line(entry: FileVersion | FileChange) -> dict[str, str]:
 
 
 def summarize_changes(changes: Sequence[FileChange]) -> str:
-    """All differences in one line."""
+    """Return all differences in one line."""
     if not changes:
         return 'No differences.'
     added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
@@ -94,7 +94,7 @@ def summarize_changes(changes: Sequence[FileChange]) -> str:
 
 
 def omission_reason(change: FileChange) -> str:
-    """Why a change has no lines to show."""
+    """Return why a change has no lines to show, or ''."""
     if change.text:
         return ''
     if change.binary:
@@ -110,5 +110,5 @@ def omission_reason(change: FileChange) -> str:
 
 
 def mode_note(file: FileVersion) -> str:
-    """A note on a file's permissions."""
+    """Return a note on a file's permissions."""
     return ', executable' if file.executable else ''

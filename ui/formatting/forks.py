@@ -1,4 +1,4 @@
-"""What a fork changes, and what it may cost."""
+"""Describes what a fork changes, and what it may cost."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ FREE = 'Free: no provider is called.'
 
 
 def turn_sentence(asked: int, end: int) -> str:
-    """Which steps a fork keeps beyond the one that was asked for: immediate consequences belong to it."""
+    """Name the steps that a fork keeps after the one requested: its immediate consequences."""
     if end == asked + 1:
         return f'Step {end} is an immediate consequence of step {asked} and is kept with it.'
     return f'Steps {asked + 1} to {end} are immediate consequences of step {asked} and are kept with it.'
 
 
 def cost_sentence(forecasts: Sequence[CostEstimate]) -> tuple[bool, str]:
-    """Whether the forks are certain to cost nothing, and what they may use in total."""
+    """Return whether the forks are certain to cost nothing, and what they may use in total."""
     if not forecasts:
         return True, ''
     if all(found.free for found in forecasts):
@@ -43,7 +43,7 @@ def cost_sentence(forecasts: Sequence[CostEstimate]) -> tuple[bool, str]:
     facts = [
         count(round(calls), 'live call'),
         f'{round(tokens):,} tokens',
-        money(cost) if cost is not None else 'a price that is not known',
+        money(cost) if cost is not None else 'an unknown cost',
         *([duration(seconds)] if seconds is not None else []),
     ]
     return False, f'About {", ".join(facts[:-1])} and {facts[-1]}: {BASES[paying[0].basis]}.'
@@ -55,12 +55,12 @@ def _sum(amounts: Sequence[float | None]) -> float | None:
 
 
 MAX_VALUE = 40
-"""Characters shown of a value."""
+"""Maximum number of characters shown of a value."""
 SAME = 'as the original'
 
 
 def summarize_overrides(parent: RunInfo | None, info: RunInfo, begin: Transition | None) -> str:
-    """The overrides of a fork, on one line.
+    """Return the overrides of a fork, on one line.
 
     Args:
         parent: the run that was forked; None if it no longer exists.

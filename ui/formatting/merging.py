@@ -10,12 +10,12 @@ from ui.formatting.values import count
 
 
 def pull_request(found: Mergeable, agent: str, changes: Sequence[FileChange]) -> str:
-    """A title, what was asked, what the agent says and what its tests say, and the files.
+    """Return a title, the task, the agent's summary, its test results and the files.
 
     Args:
-        found: what of the run can be merged.
-        agent: whose work.
-        changes: what the agent has changed.
+        found: the work of the run that can be merged.
+        agent: the agent that did the work.
+        changes: the files that it changed.
     """
     run = found.run
     lines = [f'# {" ".join(run.title.split()) or run.pattern}', '']

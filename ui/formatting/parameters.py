@@ -1,4 +1,4 @@
-"""What callers need to know of patterns: parameters as schemas, the one that is the text, and agents."""
+"""Descriptions of patterns for callers: parameter schemas, the main parameter, and agents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PatternInfo:
     parameters: Mapping[str, Any]
     """The JSON Schema of its parameters."""
     inputs: Mapping[str, Any]
-    """By event that people send: the JSON Schema of its data."""
+    """The JSON Schema of the data of each event that people can send, by event."""
     roles: tuple[AgentInfo, ...] = ()
     """Its agents, one per role."""
     answer: str = ''
@@ -39,7 +39,7 @@ class PatternList:
 
 
 def describe_pattern(pattern: type[Pattern]) -> PatternInfo:
-    """What callers need to know of a pattern."""
+    """Describe a pattern for callers."""
     return PatternInfo(
         name=pattern.name,
         title=pattern.title,
@@ -53,16 +53,19 @@ def describe_pattern(pattern: type[Pattern]) -> PatternInfo:
 
 
 def describe_patterns(catalog: Catalog) -> PatternList:
-    """What callers need to know of all that can be run."""
+    """Describe all patterns for callers."""
     made = tuple(describe_pattern(catalog.patterns[name]) for name in sorted(catalog.patterns))
     return PatternList(patterns=made, faults=tuple(catalog.faults))
 
 
 def main_parameter(schema: Mapping[str, Any]) -> str:
-    """The parameter behind `--task`: the first multi-line one, else the first required, else any; or ''.
+    """Return the parameter behind `--task`: the first multi-line one, else the first required, or any.
 
     Args:
         schema: the JSON Schema of a pattern's parameters.
+
+    Returns:
+        Its name, or '' if no parameter is a text.
     """
     texts = {
         name: field for name, field in schema.get('properties', {}).items() if field.get('type') == 'string'

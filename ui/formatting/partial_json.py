@@ -1,4 +1,4 @@
-"""JSON that is still being written, as lines that people can read."""
+"""JSON that is still being written, as readable lines."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic_core import from_json
 
 
 def readable(text: str) -> str | None:
-    """What the beginning of a JSON document says so far: a line for each value, under its name.
+    """Return the beginning of a JSON document as text: a line for each value, after its name.
 
-    More of the document adds to the end of it. None if this is no JSON.
+    More of the document only appends to the result. None if the text is not JSON.
     """
     try:
         return '\n'.join(_lines(from_json(text, allow_partial='trailing-strings')))

@@ -1,11 +1,11 @@
-"""Markdown as plain text, where words are compared and not laid out."""
+"""Markdown as plain text, for places without layout."""
 
 from __future__ import annotations
 
 import re
 
 RULES = (
-    (re.compile(r'^[ \t]*(```|~~~).*\n?', re.MULTILINE), ''),  # fences of code
+    (re.compile(r'^[ \t]*(```|~~~).*\n?', re.MULTILINE), ''),  # code fences
     (re.compile(r'^[ \t]*\|?[ \t:|-]*-{3,}[ \t:|-]*\n?', re.MULTILINE), ''),  # rules, and those in tables
     (
         re.compile(r'^[ \t]*\|(.*)\|[ \t]*$', re.MULTILINE),
@@ -22,21 +22,21 @@ RULES = (
 
 
 def cells(row: str) -> list[str]:
-    """The cells of a table's row."""
+    """Return the cells of a table row."""
     return [cell.strip() for cell in row.split('|')]
 
 
 UNENDED = re.compile(r'(?<=[^\s.:;,!?…])\s*\n\s*(?=[^\s•])')
-"""A line's end that only the break says."""
+"""A line break without punctuation before it."""
 
 
 def one_line(text: str) -> str:
-    """The words of a Markdown text on one line."""
+    """Return the words of a Markdown text on one line."""
     return ' '.join(UNENDED.sub(' · ', plain_markdown(text)).split())
 
 
 def plain_markdown(text: str) -> str:
-    """The words of a Markdown text, line by line."""
+    """Return the words of a Markdown text, line by line."""
     for pattern, replacement in RULES:
         text = pattern.sub(replacement, text)
     return text

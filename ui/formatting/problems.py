@@ -28,7 +28,7 @@ CHOICES = ('enum', 'literal_error')
 
 
 def problems(error: ValidationError) -> dict[str, str]:
-    """Problems by field; '' is the whole."""
+    """Return the problems by field; those of the whole model are under ''."""
     found: dict[str, str] = {}
     for item in error.errors(include_url=False):
         place = item['loc']
@@ -41,7 +41,7 @@ def problems(error: ValidationError) -> dict[str, str]:
 
 
 def describe_problem(kind: str, bounds: Mapping[str, Any], given: Any, message: str) -> str:
-    """One problem as a sentence that says what would be right."""
+    """Return one problem as a sentence that says what would be valid."""
     size = len(given.strip()) if isinstance(given, str) else 0
     if kind == 'string_too_short' and not size:
         least = bounds['min_length']

@@ -11,10 +11,10 @@ HARMFUL = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 
 
 def strip_control(text: str) -> str:
-    """The text without anything a terminal would obey."""
+    """Return the text without anything that a terminal would interpret."""
     return HARMFUL.sub('', text.replace('\r\n', '\n'))
 
 
 def one_line(text: str, length: int = 80) -> str:
-    """The text on one line, cut at `length`."""
+    """Return the text on one line, cut at `length`."""
     return clip(' '.join(strip_control(text).split()), length)

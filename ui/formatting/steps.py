@@ -1,4 +1,4 @@
-"""Describes steps for people: what an event could have led to, durations, paths."""
+"""Describes steps for people: possible outcomes of an event, durations, paths."""
 
 from __future__ import annotations
 
@@ -28,45 +28,45 @@ from engine.records import (
 from ui.formatting.values import count
 
 WORDED = 60
-"""Characters in the short form of a value."""
+"""Maximum characters in the short form of a value."""
 
 
 def role_title(role: str) -> str:
-    """A role's name as a title."""
+    """Return a role's name as a title."""
     return re.sub(r'(?<=[a-z])(?=\d)', ' ', role.replace('_', ' ').replace('-', ' ')).capitalize()
 
 
 def origin_text(info: RunInfo) -> str:
-    """How a run derives from another: fork at 8, run again, retry at 5; else ''."""
+    """Return how a run derives from another: fork at 8, run again, retry at 5; else ''."""
     words = {'root': '', 'fork': 'fork', 'rerun': 'run again', 'retry': 'retry'}[origin_of(info)]
     return f'{words} at {info.parent_at}' if info.parent_at else words
 
 
 def author_text(author: str) -> str:
-    """Who started a run, for people: `by ada`, `by schedule Nightly`; '' where that is unknown."""
+    """Return who started a run, for people: `by ada`, `by schedule Nightly`; '' where that is unknown."""
     return f'by {author.replace(":", " ", 1)}' if author else ''
 
 
 def headline(transition: Transition) -> str:
-    """A step in a few words."""
+    """Return a step in a few words."""
     event = transition.event
     name = event.name.replace('_', ' ')
     return f'{name} · {path_text(event.at)}' if event.at else name
 
 
 def innermost(paths: Iterable[str]) -> list[str]:
-    """The paths that contain none of the others."""
+    """Return the paths that contain none of the others."""
     listed = list(paths)
     return [path for path in listed if not any(other.startswith(f'{path}.') for other in listed)]
 
 
 def path_text(path: str) -> str:
-    """A state's path for people."""
+    """Return a state's path for people."""
     return 'start' if path == '[*]' else path.replace('.', ' › ').replace('_', ' ')  # noqa: RUF001  (the separator between parts of a path)
 
 
 def edge_text(name: str) -> str:
-    """An edge's name, `source>dest`, for people."""
+    """Return an edge's name, `source>dest`, for people."""
     source, _, dest = name.partition('>')
     end = path_text(dest) if dest not in ('', source) else 'itself'
     return f'{path_text(source)} → {end}'
@@ -80,7 +80,7 @@ INSIDE = re.compile(r'(\bstepped out of |\bnothing is recorded of how )(.+?)(?= 
 
 
 def reason_text(reason: str) -> str:
-    """The engine's reason why a run is paused or no longer replayed, with places made readable."""
+    """Return the engine's reason why a run is paused or no longer replayed, with places made readable."""
 
     def halt(found: re.Match[str]) -> str:
         hit, verb, path, source, dest = found.groups()
@@ -91,7 +91,7 @@ def reason_text(reason: str) -> str:
 
 
 def active_text(paths: Sequence[str]) -> str:
-    """Where a run is, on one line: its active state, or what encloses several and their number."""
+    """Return where a run is: its active state, or the number of active states and what contains them."""
     if len(paths) < 2:
         return ''.join(map(path_text, paths))
     around = commonpath(['/' + path.replace('.', '/') for path in paths]).strip('/')
@@ -111,9 +111,9 @@ class EdgeOutcome:
 
 
 def edge_outcomes(transition: Transition, shape: Shape) -> list[EdgeOutcome]:
-    """Every edge for the step's event, in chart order, and its outcome; of a drawn chart, the one taken.
+    """Return every edge for the step's event with its outcome, in chart order.
 
-    Nothing is known of what else another program could have done.
+    A chart drawn from a trace has only the edges taken: what else the program could have done is unknown.
     """
     event = transition.event
     candidates = [edge for edge in shape.edges if edge.trigger == event.name and _concerns(edge, transition)]
@@ -152,14 +152,14 @@ def _ways(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[E
 
 
 def guard_question(guard: str, says: str) -> str:
-    """What a guard asks: the sentence that describes it, or its name."""
+    """Return a guard as a question: the sentence that describes it, or its name."""
     first, dot, _ = says.partition('. ')
     asked = (first if dot else says).strip().rstrip('.') or guard.replace('_', ' ').capitalize()
     return f'{asked}?'
 
 
 def guard_answer(*, wanted: bool, value: bool | None) -> str:
-    """The answer to a guard's question; where it blocks the edge, what it would have to be."""
+    """Return the answer to a guard's question; if it blocks the edge, also the answer required."""
     if value is None:
         return 'Not evaluated.'
     answer = 'Yes' if value else 'No'
@@ -167,9 +167,9 @@ def guard_answer(*, wanted: bool, value: bool | None) -> str:
 
 
 def previous_values(document: Mapping[str, Any], changes: Iterable[Change]) -> list[Any]:
-    """The values that the changes replace, read before any change is applied.
+    """Return the values that the changes replace, read before any change is applied.
 
-    What is added to a list replaces nothing, and the list, which may be long, is not read for it.
+    An item appended to a list replaces nothing, so the list, which may be long, is not read.
     """
     return [
         None if change.path.endswith('/-') else resolve_pointer(document, split_pointer(change.path))
@@ -178,7 +178,7 @@ def previous_values(document: Mapping[str, Any], changes: Iterable[Change]) -> l
 
 
 def duration(seconds: float) -> str:
-    """A duration for people: 0.4 s, 12 s, 3:07, 1:02:45."""
+    """Return a duration for people: 0.4 s, 12 s, 3:07, 1:02:45."""
     if seconds < 10:
         return f'{max(seconds, 0):.1f} s'
     whole = int(seconds)
@@ -189,39 +189,39 @@ def duration(seconds: float) -> str:
 
 
 def time_of_day(then: float) -> str:
-    """The time of day of a moment: 14:32:05."""
+    """Return the time of day of a moment: 14:32:05."""
     return datetime.fromtimestamp(then).astimezone().strftime('%H:%M:%S')
 
 
 def clock_end(view: View, now: float) -> float:
-    """When the clocks of a run's states stop: they stand still while it is paused and once it has ended."""
+    """Return the time for the clocks of a run's states: they stop at a pause and at the end of the run."""
     if view.status is Status.PAUSED:
         return view.paused_since or view.time
     return view.time if view.status.ended else now
 
 
 def running_seconds(view: View, now: float) -> float:
-    """The running time of a run at `now`, in seconds: pauses and the time without a process are not in it."""
+    """Return a run's running time at `now` in seconds, without pauses and time without a process."""
     still = view.paused or view.status.ended or not view.seq
     return view.ran if still else view.ran + max(0.0, now - view.time)
 
 
 def own_seconds(view: View, now: float, born: float) -> float:
-    """The running time of a run, created at `born`, without what a fork inherited.
+    """Return the running time of a run created at `born`, without what a fork inherited.
 
-    Its age is the most it can be: folds from snapshots of an older version do not know what was inherited.
+    It is capped at the run's age: folds from snapshots of older versions do not know what was inherited.
     """
     own = running_seconds(view, now) - view.inherited_ran
     return min(own, elapsed(view.started, clock_end(view, now), born))
 
 
 def elapsed(since: float, now: float, born: float) -> float:
-    """Seconds from `since` to `now`; for a fork, `born` after its first steps, from its start."""
+    """Return the seconds from `since` to `now`; for a fork, `born` after its first steps, from `born`."""
     return max(0.0, now - (max(since, born) if now >= born else since))
 
 
 def short_json(value: Any, limit: int = 160) -> str:
-    """A JSON value on one line, its fractions to six significant digits."""
+    """Return a JSON value on one line, with fractions rounded to six significant digits."""
     text = value if isinstance(value, str) else json.dumps(_round(value), ensure_ascii=False, default=str)
     text = ' '.join(text.split())
     return clip(text, limit)
@@ -239,7 +239,7 @@ def _round(value: Any) -> Any:
 
 
 def brief_value(value: Any) -> str:
-    """A JSON value in a few words; for a list or a mapping, its size."""
+    """Return a JSON value in a few words; for a list or a mapping, its size."""
     match value:
         case None:
             return 'none'
@@ -256,7 +256,7 @@ def brief_value(value: Any) -> str:
 
 
 def _format_entries(value: list[Any] | dict[str, Any]) -> str:
-    """The entries of a flat list or mapping; '' of a nested one."""
+    """Return the entries of a flat list or mapping; '' for a nested one."""
     held = value.values() if isinstance(value, dict) else value
     if any(isinstance(one, (list, dict)) for one in held):
         return ''
@@ -266,12 +266,12 @@ def _format_entries(value: list[Any] | dict[str, Any]) -> str:
 
 
 def excerpt(text: str, limit: int = 140) -> str:
-    """The beginning of a text on one line, without Markdown syntax."""
+    """Return the beginning of a text on one line, without Markdown syntax."""
     bare = re.sub(r'[*`]+|^#+ ', '', text, flags=re.MULTILINE)
     return short_json(re.sub(r'^[ |:-]*$|(?<!\S)\|(?!\S)', ' ', bare, flags=re.MULTILINE), limit)
 
 
 def pointer_text(pointer: str) -> str:
-    """A place in a run's data, for people."""
+    """Return a place in a run's data, for people."""
     parts = split_pointer(pointer.removeprefix('/memory'))
     return ' › '.join(part.replace('_', ' ') for part in parts)  # noqa: RUF001

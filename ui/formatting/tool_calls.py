@@ -26,7 +26,7 @@ CUT = re.compile(
 )
 """The note that the engine adds to a result that is too long (`engine.tools.protocol`)."""
 LOGGED = re.compile(r"""(['"].*?): (ok|failed): (['"].*)""", re.DOTALL)
-"""A call as a pattern's audit trail has it: what was given, how it ended, what came back, all as `repr`."""
+"""A call in a pattern's audit trail: the `repr` of its arguments, its outcome, the `repr` of its result."""
 DENIED = 'A person did not allow this'
 DROPPED = 'This was not run'
 WORDS = {
@@ -66,7 +66,7 @@ class CallContext:
 
 
 def call_block(part: Mapping[str, Any], result: Mapping[str, Any] | None, calls: CallContext) -> Block:
-    """A call with its result.
+    """Return a call with its result.
 
     Returns:
         In addition to the keys of every block: `state` (of `WORDS`), `ok`; `arguments` as pairs of name and
@@ -95,7 +95,7 @@ def call_block(part: Mapping[str, Any], result: Mapping[str, Any] | None, calls:
 
 
 def argument_pairs(text: str) -> tuple[list[tuple[str, Any]], str]:
-    """The arguments of a call as pairs, or as text if the model did not write a JSON object."""
+    """Return the arguments of a call as pairs, or as text if the model did not write a JSON object."""
     try:
         values = json.loads(text or '{}')
     except (ValueError, RecursionError):
@@ -104,7 +104,7 @@ def argument_pairs(text: str) -> tuple[list[tuple[str, Any]], str]:
 
 
 def call_line(arguments: str, limit: int = 300) -> str:
-    """The arguments of a call in one line, also if they are cut off: `title: Plan · lines: 3`."""
+    """Return the arguments of a call on one line, even if they are cut off: `title: Plan · lines: 3`."""
     try:
         given = from_json(arguments or '{}', allow_partial='trailing-strings')
     except ValueError:
@@ -126,13 +126,13 @@ def _in_words(value: Any) -> str:
 
 
 def result_line(result: Mapping[str, Any], limit: int = 300) -> str:
-    """What came back from a call, in one line."""
+    """Return the result of a call on one line."""
     text = str(result.get('text', ''))
     return short_json(text if result.get('ok', True) else f'{WORDS[_ending(result)]}: {text}', limit)
 
 
 def logged_call(text: str) -> str:
-    """A call in an audit trail as people read it; any other text as it is."""
+    """Return a call in an audit trail in readable form; any other text unchanged."""
     found = LOGGED.fullmatch(text)
     if found is None:
         return text
@@ -141,7 +141,7 @@ def logged_call(text: str) -> str:
 
 
 def _unquote(text: str) -> str:
-    """The text of a `repr`, which may be cut off after any character."""
+    """Return the text of a `repr`, which may be cut off after any character."""
     cut = text.endswith('...')
     bare = text.removesuffix('...')
     for quoted in (text, f'{bare}{text[0]}', f'{bare[:-1]}{text[0]}'):
@@ -154,7 +154,7 @@ def _unquote(text: str) -> str:
 
 
 def tool_tags(tool: Tool | None) -> list[str]:
-    """What to know about a tool before using it."""
+    """Return what a person should know about a tool before using it."""
     if tool is None:
         return []
     return [
@@ -171,7 +171,7 @@ def _ending(result: Mapping[str, Any]) -> str:
 
 
 def argument_problem(text: str, tool: Tool | None) -> str:
-    """What is wrong with arguments that a person wrote for a call; '' if nothing."""
+    """Return what is wrong with arguments that a person wrote for a call; '' if nothing."""
     try:
         values = json.loads(text.strip() or '{}')
     except (ValueError, RecursionError) as error:

@@ -17,18 +17,18 @@ COLUMNS: tuple[tuple[str, Callable[[Usage], int]], ...] = (
     ('Thinking', lambda usage: usage.reasoning),
 )
 SELDOM = ('Cached', 'Thinking')
-"""Columns that are omitted if empty."""
+"""Columns omitted if empty."""
 
 
 def token_count(usage: Usage, value: int) -> str:
-    """A number of tokens: exact, marked as an estimate, or unknown."""
+    """Return a number of tokens: exact, marked as an estimate, or unknown."""
     if usage.source == 'missing':
         return f'{value:,}+' if value else UNKNOWN
     return f'{"≈" if usage.source == "estimated" else ""}{value:,}'
 
 
 def dollars(amount: float) -> str:
-    """An amount of money: $0, $0.0042, $1.27."""
+    """Return an amount of money: $0, $0.0042, $1.27."""
     if amount == 0:
         return '$0'
     if amount < 0.0001:
@@ -37,18 +37,18 @@ def dollars(amount: float) -> str:
 
 
 def cost_text(usage: Usage) -> str:
-    """The cost; if the price of a part is unknown, a lower bound, or unknown."""
+    """Return the cost; if the price of a part is unknown, a lower bound, or unknown."""
     if usage.unpriced:
         return f'{dollars(usage.dollars)}+' if usage.dollars else UNKNOWN
     return dollars(usage.dollars)
 
 
 def usage_summary(usage: Usage) -> str:
-    """An agent's usage in a few words; '' if there is none."""
+    """Return an agent's usage in a few words; '' if there is none."""
     sign = '≈' if usage.source == 'estimated' else ''
     parts = {'in': usage.input, 'out': usage.output}
     if usage.source == 'estimated' and not usage.input:
-        parts.pop('in')  # the first reply is being streamed: what was sent is not known yet
+        parts.pop('in')  # the first reply is still streaming: its input is not known yet
     tokens = ', '.join(f'{sign}{compact(number)} {way}' for way, number in parts.items())
     if usage.source == 'missing':
         tokens = f'{compact(usage.total)}+ tokens' if usage.total else 'tokens unknown'
@@ -57,7 +57,7 @@ def usage_summary(usage: Usage) -> str:
 
 
 def with_streamed(usage: Usage, characters: int) -> Usage:
-    """The usage together with an estimate of a reply that is still being streamed."""
+    """Return the usage together with an estimate of a reply that is still being streamed."""
     if not characters:
         return usage
     source = usage.source if usage.source == 'missing' else 'estimated'
@@ -65,7 +65,7 @@ def with_streamed(usage: Usage, characters: int) -> Usage:
 
 
 def usage_headline(usage: Usage) -> str:
-    """A run's usage, for its header."""
+    """Return a run's usage, for its header."""
     total = token_count(usage, usage.total)
     tokens = 'tokens unknown' if total == UNKNOWN else f'{total} tokens'
     calls = [count(usage.calls, 'call')] if usage.calls else []  # none while the first streams
@@ -73,7 +73,7 @@ def usage_headline(usage: Usage) -> str:
 
 
 def _cost(usage: Usage) -> list[str]:
-    """The cost, if there is any to report: simulated work costs nothing."""
+    """Return the cost, if there is any to report: simulated work costs nothing."""
     cost = cost_text(usage)
     return ['cost unknown' if cost == UNKNOWN else cost] if usage.unpriced or usage.dollars else []
 
@@ -113,7 +113,7 @@ def usage_rows(
 
 
 def cache_note(usage: Usage, saving: float | None) -> str:
-    """What prompt caching did; `saving` is in dollars, None if unknown. '' if it did nothing."""
+    """Describe what prompt caching did, or '' if nothing. `saving` is in dollars, None if unknown."""
     if not (usage.cached or usage.written):
         return ''
     share = f'{usage.cached / max(usage.input, 1):.0%}'
@@ -126,7 +126,7 @@ def cache_note(usage: Usage, saving: float | None) -> str:
 
 
 def usage_notes(view: View) -> list[str]:
-    """What to know about the numbers."""
+    """Return caveats about the numbers."""
     usage = view.usage
     usages = [*([usage] if usage.calls else []), *view.models.values()]
     found = []

@@ -25,12 +25,12 @@ STATUS_TEXT = {
 
 
 def status_text(status: Status, error: str = '') -> str:
-    """The text for a run's status; `error` of a run that is done is how its result falls short."""
+    """Return the text for a run's status; `error` says how the result of a done run falls short."""
     return 'Done with issues' if status is Status.DONE and error else STATUS_TEXT[status]
 
 
 def status_class(status: Status, error: str = '') -> str:
-    """The CSS class of a run's status."""
+    """Return the CSS class of a run's status."""
     return f'{status.value} issues' if status is Status.DONE and error else status.value
 
 
@@ -38,7 +38,7 @@ SIMULATED = 'Simulated: the scripted model wrote this, and no provider was calle
 
 
 def result_notes(view: View) -> list[str]:
-    """What must stand beside the result of a run: that it falls short, that it is simulated."""
+    """Return notes to show next to a run's result: that it falls short, or is simulated."""
     notes = []
     if view.status is Status.DONE and view.error:
         notes.append(f'{status_text(view.status, view.error)}: {view.error.rstrip(".")}.')
@@ -46,17 +46,17 @@ def result_notes(view: View) -> list[str]:
 
 
 def is_simulated(view: View) -> bool:
-    """Whether the scripted model answered in the run."""
+    """Return whether the scripted model answered in the run."""
     return 'simulated' in view.origins
 
 
 def count(number: int, one: str, many: str = '') -> str:
-    """A number of things: `1 step`, `12 steps`, `3.4k tokens`."""
+    """Return a number of things: `1 step`, `12 steps`, `3.4k tokens`."""
     return f'{compact(number)} {one if number == 1 else many or f"{one}s"}'
 
 
 def compact(number: int) -> str:
-    """A number in a few characters: 950, 3.4k, 1.2M."""
+    """Return a number in a few characters: 950, 3.4k, 1.2M."""
     for limit, unit in ((1_000_000, 'M'), (1_000, 'k')):
         if number >= limit:
             shown = number / limit
@@ -65,7 +65,7 @@ def compact(number: int) -> str:
 
 
 def ago(then: float, now: float) -> str:
-    """How long before `now`: just now, 5 min ago, 3 h ago, 12 days ago, 4 Mar 2026."""
+    """Return how long before `now`: just now, 5 min ago, 3 h ago, 12 days ago, 4 Mar 2026."""
     passed = max(0.0, now - then)
     for limit, unit, name in ((MINUTE, 10, 's'), (HOUR, MINUTE, 'min'), (DAY, HOUR, 'h')):
         if passed < limit:
@@ -78,7 +78,7 @@ def ago(then: float, now: float) -> str:
 
 
 def exact(then: float) -> str:
-    """A time to the second, with its time zone."""
+    """Return a time to the second, with its time zone."""
     moment = datetime.fromtimestamp(then).astimezone()
     return f'{moment.day} {moment:%B %Y, %H:%M:%S %Z}'
 
@@ -89,11 +89,11 @@ SINCE, UNTIL = 1_000_000_000.0, 4_000_000_000.0
 
 
 MAX_ITEMS = 500
-"""Items of one list that are shown."""
+"""Maximum number of items shown of one list."""
 
 
 def with_times(value: Any, name: str = '') -> Any:
-    """A JSON value in which times (seconds since 1970, by the field's name) are written as people do."""
+    """Return a JSON value with its times written out: seconds since 1970, in fields named like times."""
     if isinstance(value, Mapping):
         return {key: with_times(item, str(key)) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -103,9 +103,9 @@ def with_times(value: Any, name: str = '') -> Any:
 
 
 def with_list_ends(value: Any) -> Any:
-    """A JSON value with the ends of its long lists: a page is not sent a hundred thousand items.
+    """Return a JSON value with only the ends of long lists, so that a page is not sent 100,000 items.
 
-    Such a list becomes a mapping, by the items' places; `earlier` says how many there are before.
+    Such a list becomes a mapping of indices to items; `earlier` says how many were left out before them.
     """
     if isinstance(value, Mapping):
         return {key: with_list_ends(item) for key, item in value.items()}
@@ -120,12 +120,12 @@ def with_list_ends(value: Any) -> Any:
 
 
 def as_sentence(text: str) -> str:
-    """The text with a capital letter and a full stop."""
+    """Return the text with a capital letter and a full stop."""
     return f'{text[:1].upper()}{text[1:].rstrip(".")}.' if text else ''
 
 
 def json_problem(error: Exception) -> str:
-    """What a person has to mend in a text that is not JSON."""
+    """Return what a person has to fix in a text that is not valid JSON."""
     if not isinstance(error, json.JSONDecodeError):
         return 'Nested too deeply.' if isinstance(error, RecursionError) else 'Invalid JSON.'
     reason = f'{error.msg[:1].lower()}{error.msg[1:]}'
@@ -133,19 +133,19 @@ def json_problem(error: Exception) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a docstring, on one line."""
+    """Return the first sentence of a docstring, on one line."""
     paragraph = ' '.join(text.strip().split('\n\n')[0].split())
     found = re.match(r'.+?[.!?](?=\s|$)', paragraph)
     return found.group() if found else paragraph
 
 
 def parse_tags(text: str) -> tuple[str, ...]:
-    """The tags in a comma-separated line, without duplicates."""
+    """Return the tags in a comma-separated line, without duplicates."""
     return tuple(dict.fromkeys(tag for part in re.split(r'[,\n]', text) if (tag := ' '.join(part.split()))))
 
 
 def short_duration(seconds: float) -> str:
-    """A short duration: 12 ms, 3.4 s."""
+    """Return a short duration: 12 ms, 3.4 s."""
     return f'{seconds * 1000:.0f} ms' if seconds < 1 else f'{seconds:.1f} s'
 
 
@@ -159,7 +159,7 @@ def byte_size(number: int) -> str:
 
 
 def parse_day(text: str) -> datetime | None:
-    """The local start of a day such as 2026-03-04; None if it is not a date."""
+    """Return the local start of a day such as 2026-03-04; None if it is not a date."""
     try:
         return datetime.strptime(text, '%Y-%m-%d').astimezone()
     except ValueError:

@@ -8,18 +8,18 @@ import re
 from engine.history import align
 
 MAX_WORDS = 6_000
-"""Words of a text that are compared; longer texts are shown unmarked."""
+"""Maximum words of a text to compare; longer texts are shown unmarked."""
 Piece = tuple[bool, str]
 """Whether the other text has it too, and the words."""
 
 
 def tokenize(text: str) -> list[str]:
-    """Words, punctuation and the spaces between them."""
+    """Split a text into words, punctuation and the spaces between them."""
     return re.findall(r'\s+|\w+|[^\w\s]', text)
 
 
 def diff_words(a: str, b: str) -> tuple[list[Piece], list[Piece]] | None:
-    """Both texts in pieces, shared or their own; None if they are too long to compare."""
+    """Split both texts into shared and own pieces; None if they are too long to compare."""
     one, other = tokenize(a), tokenize(b)
     if max(len(one), len(other)) > MAX_WORDS:
         return None
@@ -33,7 +33,7 @@ def diff_words(a: str, b: str) -> tuple[list[Piece], list[Piece]] | None:
 
 
 async def diff_words_async(a: str, b: str) -> tuple[list[Piece], list[Piece]] | None:
-    """The same, off the event loop if the texts are long."""
+    """Do the same, off the event loop if the texts are long."""
     if len(a) + len(b) < 4_000:
         return diff_words(a, b)
     return await asyncio.to_thread(diff_words, a, b)

@@ -82,11 +82,11 @@ class ConditionField:
 
     @property
     def text(self) -> str:
-        """The text that is typed."""
+        """The text in the field."""
         return str(self._line.value or '').strip()
 
     async def check(self) -> bool:
-        """Check it and show the feedback; returns whether it is valid."""
+        """Check it, show the feedback, and return whether it is valid."""
         text = self.text
         self._read = text
         found = await self._probe.read(text) if text else ConditionFeedback()
@@ -95,7 +95,7 @@ class ConditionField:
         return not found.problem
 
     def set_placed(self, placed: bool) -> None:
-        """Say whether it may be empty: only if a place is given."""
+        """Set whether a place is given: only then may the condition be empty."""
         self._placed = placed
         self._needed.show('optional' if placed else 'required without a state or transition')
         if not self.text:

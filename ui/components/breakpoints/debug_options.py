@@ -61,7 +61,7 @@ class DebugOptions:
         return {name: value for name, value in self.raw.items() if value}
 
     def fill(self, raw: Mapping[str, Any]) -> None:
-        """Restore what `raw` gave, or an earlier run's options; anything unreadable is dropped."""
+        """Restore a value of `raw`, or an earlier run's options, dropping anything unreadable."""
         self._paused.set_value(bool(raw.get('paused')))
         self._items = list(_parse_breakpoints(raw.get('breakpoints')))
         self._draw()

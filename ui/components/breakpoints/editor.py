@@ -30,7 +30,7 @@ MISSING = 'Enter a condition, or choose a state or transition.'
 
 
 class BreakpointEditor:
-    """The fields of a breakpoint, drawn where it is made."""
+    """The fields of a breakpoint, drawn where the editor is created."""
 
     def __init__(self, shape: Shape, item: Breakpoint, probe: Probe) -> None:
         """Draw the fields, filled from `item`; `probe` evaluates conditions."""
@@ -62,7 +62,7 @@ class BreakpointEditor:
         self._show_kind()
 
     async def read(self) -> Breakpoint | None:
-        """The breakpoint as filled in; None if something is invalid, which is then shown."""
+        """Return the breakpoint as filled in; None if something is invalid, which is then shown."""
         kind, when = self._kind.value, self._when.text
         path = (
             _selected_path(self._edge, self._edges)
@@ -97,14 +97,14 @@ class BreakpointEditor:
 
 
 def _picker(options: Mapping[str, str], value: str, name: str) -> Combobox:
-    """A field that searches among many states or edges by their texts."""
+    """Draw a field that searches many states or edges by their texts."""
     box = Combobox(options.get(value, value), label=name, none='Nothing matches.', single=True)
     box.offer([{'label': '', 'note': '', 'options': list(options.values())}])
     return box
 
 
 def _selected_path(box: Combobox, options: Mapping[str, str]) -> str:
-    """The state or edge with the text in the field; '' if there is none."""
+    """Return the state or edge with the text in the field; '' if there is none."""
     text = str(box.value or '').strip()
     return next((name for name, shown in options.items() if shown == text), '')
 
@@ -147,7 +147,7 @@ def draw_breakpoint(
     number: str,
     hit: bool = False,
 ) -> None:
-    """Draw it as an entry of a list.
+    """Draw a breakpoint as an entry of a list.
 
     Args:
         item: the breakpoint.
@@ -170,7 +170,7 @@ def draw_breakpoint(
                 Text('span', number, 'num muted')
                 Text('b', location_text(item))
                 if hit:
-                    Text('span', 'holds it now', 'chip held')
+                    Text('span', 'paused here', 'chip held')
             if item.when:
                 Text('code', item.when, 'breakpoint-when')
             if item.problem:

@@ -1,4 +1,4 @@
-"""Which states of a run's diagram are collapsed: a checklist, remembered by the browser."""
+"""A checklist of the collapsed states of a run's diagram, remembered by the browser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = 'Expanded states'
 
 
 class CollapseMenu:
-    """The composite states, each drawn expanded or as one."""
+    """The composite states, each drawn expanded or as a single state."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class CollapseMenu:
         first: Callable[[Shape], frozenset[str]] = default_folds,
         kept: str = 'folded',
     ) -> None:
-        """Start with what this browser remembers of the pattern under `kept`, otherwise with `first`.
+        """Start with the choice that this browser remembers for the pattern under `kept`, or with `first`.
 
         `on_change` is called after each change.
         """
@@ -74,7 +74,7 @@ class CollapseMenu:
             await self._fold(unfold(self.folded, path) if drawn else self.folded | {path})
 
     def show(self, folded: frozenset[str]) -> None:
-        """Show what is collapsed without anybody having chosen it."""
+        """Show other states as collapsed, without recording them as a person's choice."""
         self.folded = folded
         for path, box in self._boxes.items():
             box.value = self._is_drawn(path)

@@ -8,16 +8,16 @@ from xml.etree import ElementTree
 
 SVG = 'http://www.w3.org/2000/svg'
 RADIUS, ARM = 6.5, 2.6
-"""Of the badge's circle, and from the middle of the cross to its ends, in units of the drawing."""
+"""Radius of the badge's circle, and half the width of its cross, in units of the drawing."""
 STEP = 16.0
-"""From one badge of a state to the next."""
+"""Distance between the badges of a state."""
 
 ElementTree.register_namespace('', SVG)
 ElementTree.register_namespace('xlink', 'http://www.w3.org/1999/xlink')
 
 
 def add_failure_badges(drawn: str, edges: Iterable[tuple[str, str]]) -> str:
-    """A drawing with a badge for each edge (source, destination) at the lower right of its source."""
+    """Add a badge for each edge (source, destination) to a drawing, at the lower right of its source."""
     root = ElementTree.fromstring(drawn)
     graph = root.find(f'{{{SVG}}}g')
     places: dict[str, int] = {}
@@ -41,7 +41,7 @@ def add_failure_badges(drawn: str, edges: Iterable[tuple[str, str]]) -> str:
 
 
 def _corner(state: ElementTree.Element | None) -> tuple[float, float] | None:
-    """The lower right of what is drawn of a state."""
+    """Return the lower right corner of a drawn state."""
     for name, attribute in (('path', 'd'), ('polygon', 'points')):
         found = state.find(f'{{{SVG}}}{name}') if state is not None else None
         if found is not None:

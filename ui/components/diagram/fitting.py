@@ -1,4 +1,4 @@
-"""Chooses how a chart is drawn in a place of a given size, so that it can be read there as a whole."""
+"""Chooses how to draw a chart in a space of a given size, so that all of it can be read."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ui.components.diagram.folding import fold_levels
 from ui.components.diagram.rendering import Layout, has_graphviz, render_svg
 
 Room = tuple[int, int]
-"""Width and height of a place for a drawing, in pixels."""
+"""Width and height of the space for a drawing, in pixels."""
 COLUMN: Room = (396, 640)
 """The diagram's column on the run page, in a window of 1440 by 900."""
 READABLE = 11.1 / 12
-"""Pixels per unit at which text, of 12 units, is 11 pixels high."""
+"""Pixels per unit at which text of 12 units is 11 pixels high."""
 BROAD = 1.2
-"""Where a place is so much wider than it is high, a chart may run to the right."""
+"""Ratio of width to height from which a chart may run to the right."""
 VIEW_BOX = re.compile(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) ([\d.]+)"')
 
 
 async def fit(
     shape: Shape, room: Room, *, folded: frozenset[str] | None = None, active: Sequence[str] = ()
 ) -> tuple[str, frozenset[str]]:
-    """The chart as it fits best: the SVG ('' without `dot`), and which states are collapsed.
+    """Return the chart that fits best: the SVG ('' without `dot`), and which states are collapsed.
 
-    All of it can be read at once if it may: without labels on its edges where these take too much room,
-    and, unless it is said what is `folded`, with ever more of what is not `active` collapsed.
+    If possible, all of it is readable at once: edge labels that take too much room are dropped and, unless
+    `folded` is given, more and more states are collapsed, first those that are not `active`.
     """
     if not has_graphviz():
         return '', frozenset() if folded is None else folded
@@ -40,12 +40,12 @@ def _fit(
     ways = (False, True) if room[0] >= BROAD * room[1] else (False,)
     best, chosen, scale = '', frozenset[str](), 0.0
     for folds in fold_levels(shape, active) if folded is None else [folded]:
-        # Labels take the most room: where it cannot be read without them, it cannot be with them.
+        # Labels take the most room: a chart that cannot be read without them cannot be read with them.
         bare, reached = _best(shape, folds, ways, room, labels=False)
         if reached >= READABLE:
             labelled, large = _best(shape, folds, ways, room, labels=True)
             return (labelled if large >= READABLE else bare), folds
-        if reached >= scale:  # as wide, but less high: more of it is in sight
+        if reached >= scale:  # no smaller, but with fewer states: more of it is in sight
             best, chosen, scale = bare, folds, reached
     return best, chosen
 
@@ -58,6 +58,6 @@ def _best(
 
 
 def _scale(drawn: str, room: Room) -> float:
-    """Pixels per unit of a drawing in a place; to be larger than it was made is no advantage."""
+    """Return the pixels per unit of a drawing in a space, at most 1: enlarging it is no advantage."""
     width, height = map(float, VIEW_BOX.findall(drawn)[0])
     return min(room[0] / width, room[1] / height, 1.0)

@@ -1,4 +1,4 @@
-"""Which states of a chart are collapsed, to keep it readable."""
+"""Chooses which states of a chart to collapse, to keep it readable."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from engine.records import Shape
 
 MAX_STATES = 24
-"""The most states that are drawn by default: more would be too small to read in a column."""
+"""Maximum number of states drawn by default: more would be too small to read in a column."""
 MAX_REGIONS = 40
-"""The most with the regions of parallel states: what runs side by side is drawn side by side, in rows."""
+"""Maximum including the regions of parallel states, which are drawn side by side in rows."""
 
 
 def agent_paths(shape: Shape) -> frozenset[str]:
-    """The paths of states that hold agents."""
+    """Return the paths of states that hold agents."""
     return frozenset(str(state.path) for state in shape.states if state.role)
 
 
@@ -25,7 +25,7 @@ def foldable(shape: Shape) -> dict[str, int]:
 
 
 def default_folds(shape: Shape) -> frozenset[str]:
-    """What is collapsed at first: as little as stays readable, expanding outermost states first.
+    """Return the states to collapse at first: the fewest that keep it readable, outer ones expanded first.
 
     Similar states (same depth, as many children) are expanded together or not at all, agents last. The
     regions of an outermost parallel state are shown up to `MAX_REGIONS`.
@@ -46,12 +46,12 @@ def default_folds(shape: Shape) -> frozenset[str]:
 
 
 def composites_around(shape: Shape, active: Sequence[str]) -> frozenset[str]:
-    """The composite states around active ones."""
+    """Return the composite states around active ones."""
     return frozenset(path for path in foldable(shape) if any(_inside(leaf, path) for leaf in active))
 
 
 def fold_levels(shape: Shape, active: Sequence[str]) -> Iterator[frozenset[str]]:
-    """What to collapse, ever more of it: what is not `active` first, and then what is, from inside."""
+    """Yield ever larger sets of states to collapse: inactive ones first, then active ones from the inside."""
     parts, inside = foldable(shape), composites_around(shape, active)
     folded = default_folds(shape)
     for path in sorted(inside & folded, key=parts.__getitem__):
@@ -65,17 +65,17 @@ def fold_levels(shape: Shape, active: Sequence[str]) -> Iterator[frozenset[str]]
 
 
 def count_drawn(shape: Shape, folded: frozenset[str]) -> int:
-    """The number of states that are drawn."""
+    """Count the states that are drawn."""
     return sum(not any(_inside(state.path, path) for path in folded) for state in shape.states)
 
 
 def unfold(folded: frozenset[str], path: str) -> frozenset[str]:
-    """What stays collapsed when the states inside `path` are shown: nothing around it."""
+    """Return the states that stay collapsed when those inside `path` are shown: none that contains it."""
     return frozenset(other for other in folded if other != path and not _inside(path, other))
 
 
 def enclosing_drawn(shape: Shape, folded: frozenset[str], path: str) -> str:
-    """The innermost drawn composite state at or around `path`, or ''."""
+    """Return the innermost drawn composite state at or around `path`, or ''."""
     return max(
         (
             holder

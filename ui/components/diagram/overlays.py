@@ -12,15 +12,15 @@ class Decoration(TypedDict, total=False):
     """Decorates one state or edge; every part is optional.
 
     Decorations of states that are folded into one are merged: classes, badges and titles are joined, and the
-    greatest weight wins. Use `visible_ancestor` to add values up instead.
+    highest weight wins. Use `visible_ancestor` to sum values up instead.
     """
 
     classes: str
-    """CSS classes, separated by spaces; none that `rendering.lit` gives."""
+    """CSS classes, separated by spaces; none of those in `rendering.highlight`."""
     badge: str
     """A few characters at the corner of a state or in the middle of an edge."""
     title: str
-    """A tooltip. The page must say it elsewhere, too."""
+    """A tooltip. The page must state the same elsewhere, too."""
     weight: float
     """From 0 to 1; available to CSS as `--weight`."""
 
@@ -35,14 +35,14 @@ class Layer(TypedDict, total=False):
 
 
 def visible_ancestor(path: str, folded: frozenset[str]) -> str:
-    """The drawn state for `path`: the outermost folded state around it, or itself."""
+    """Return the drawn state for `path`: the outermost folded state around it, or itself."""
     names = path.split('.')
     around = ('.'.join(names[:size]) for size in range(1, len(names)))
     return next((outer for outer in around if outer in folded), path)
 
 
 def visible_edge(name: str, folded: frozenset[str]) -> str:
-    """The drawn edge for this one; '' if it is inside a folded state."""
+    """Return the drawn edge for this one; '' if it is inside a folded state."""
     source, _, dest = name.partition('>')
     ends = visible_ancestor(source, folded), visible_ancestor(dest, folded)
     return '' if ends[0] == ends[1] and source != dest else '>'.join(ends)
@@ -51,7 +51,7 @@ def visible_edge(name: str, folded: frozenset[str]) -> str:
 def aggregate(
     values: Mapping[str, V], folded: frozenset[str], merge: Callable[[list[V]], V], *, edges: bool = False
 ) -> dict[str, V]:
-    """Values of states or edges, combined by `merge` into one for each that is drawn."""
+    """Combine the values of states or edges, by `merge`, into one for each that is drawn."""
     find = visible_edge if edges else visible_ancestor
     found: dict[str, list[V]] = {}
     for name, value in values.items():

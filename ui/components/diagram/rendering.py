@@ -1,4 +1,4 @@
-"""Renders a Shape with Graphviz, once per shape, and computes what to highlight at a step."""
+"""Renders a Shape with Graphviz, once per shape, and computes the highlights of a step."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ GRAPH = {
     'fontsize': '12',
 }
 UNSEEN = {'style': 'invis', 'margin': '0', 'label': '', 'id': '', 'class': ''}
-"""A box that only holds what is in it in its place; it would inherit the rest."""
+"""An invisible box that only keeps its content in place; unset attributes would be inherited."""
 SIDEWAYS = {'rankdir': 'LR', 'ranksep': '0.45'}
 WIDE = {'nodesep': '0.5', 'ranksep': '0.75'}
 NODE = {
@@ -51,11 +51,11 @@ NODE = {
 }
 EDGE = {'fontname': 'Helvetica', 'fontsize': '12', 'arrowsize': '0.65'}
 LABEL_WIDTH = 24
-"""Characters per line of an edge label with two lines: long labels make a drawing wide, hence small."""
+"""Characters per line of an edge label of up to two lines: wide labels make a drawing wide, hence small."""
 
 
 def has_graphviz() -> bool:
-    """Whether charts can be drawn: `dot` is installed."""
+    """Return whether charts can be drawn: `dot` is installed."""
     return shutil.which('dot') is not None
 
 
@@ -74,14 +74,14 @@ class Layout:
     badges: bool = True
     """Whether failures are badges; otherwise they are edges."""
     wide: bool = False
-    """Whether it leaves room for a number on each edge; then failures are edges, too."""
+    """Whether it leaves room for a number on each edge; then failures are drawn as edges."""
 
 
 PLAIN = Layout(badges=False)
 
 
 async def svg(shape: Shape, *, folded: Folded, wide: bool = False) -> str:
-    """The chart as SVG, or '' without `dot`; failures are badges on the states they leave.
+    """Return the chart as SVG, or '' without `dot`; failures are badges on the states they leave.
 
     A `wide` drawing leaves room for a number on each edge, and draws failures as edges.
     """
@@ -90,12 +90,12 @@ async def svg(shape: Shape, *, folded: Folded, wide: bool = False) -> str:
 
 
 def dot(shape: Shape, *, folded: Folded) -> str:
-    """The chart in Graphviz's language; ids are `s:<state>` and `e:<source>><dest>`."""
+    """Return the chart in Graphviz's language; ids are `s:<state>` and `e:<source>><dest>`."""
     return _drawing(shape, folded).draw(GRAPH)
 
 
 async def export_chart(shape: Shape, how: str, *, folded: Folded) -> str:
-    """The chart in one of `FORMATS`. Raises `EngineError` if that needs `dot` and it is missing."""
+    """Return the chart in one of `FORMATS`. Raises `EngineError` if that needs `dot` and it is missing."""
     if how == 'mermaid':
         return mermaid(shape, folded=folded)
     if how == 'dot':
@@ -107,7 +107,7 @@ async def export_chart(shape: Shape, how: str, *, folded: Folded) -> str:
 
 @lru_cache(maxsize=512)
 def render_svg(shape: Shape, folded: Folded, layout: Layout) -> str:
-    """The chart as SVG; needs `dot`, and takes it some 30 ms for a chart that was not drawn before."""
+    """Return the chart as SVG. Needs `dot`, which takes about 30 ms unless the chart is cached."""
     drawing = _drawing(shape, folded)
     drawing.layout = layout
     source = drawing.draw(GRAPH | (SIDEWAYS if layout.sideways else WIDE if layout.wide else {}))
@@ -116,11 +116,12 @@ def render_svg(shape: Shape, folded: Folded, layout: Layout) -> str:
 
 
 def _run_dot(source: str) -> str:
-    """What `dot` draws. In large charts it loses invisible edges, and says so by its exit code."""
-    for compound in (
-        'true',
-        'false',
-    ):  # it cannot cut some edges at the border of a box: they end inside then
+    """Return what `dot` draws.
+
+    In large charts it loses invisible edges and exits with an error, but the drawing is usable.
+    """
+    # It cannot clip some edges at the border of a box: without `compound`, they end inside.
+    for compound in ('true', 'false'):
         attempt = graphviz.Source(source.replace('compound=true', f'compound={compound}'))
         try:
             return str(attempt.pipe(format='svg', encoding='utf-8', quiet=True))
@@ -145,7 +146,7 @@ class _Drawing:
     """Hidden states, each with the state drawn in its place."""
     layout: Layout = PLAIN
     badges: list[tuple[str, str]] = field(default_factory=list)
-    """Edges that are not drawn, but are to be badges of their source."""
+    """Edges that become badges of their source instead of being drawn."""
 
     def draw(self, attributes: dict[str, str]) -> str:
         badges = self.layout.badges and not self.layout.wide
@@ -166,7 +167,7 @@ class _Drawing:
             _attributes={'class': 'start'},
         )
         if any(state.kind == 'parallel' and self._is_cluster(state.path) for state in self.shape.states):
-            # When Graphviz orders everything again, it forgets that of regions, and crosses more edges.
+            # A second ordering pass would ignore the order within regions and cross more edges.
             graph.attr(remincross='false')
         self._add(graph, '')
         for edge, (labels, failing) in self._edges().items():
@@ -179,11 +180,11 @@ class _Drawing:
         return str(graph.source)
 
     def _in_agent(self, source: str, dest: str) -> bool:
-        """Whether both ends are in one agent: such an edge is short."""
+        """Return whether both ends are in one agent, where edges are short."""
         return parent_of(source) == parent_of(dest) and self._is_agent(parent_of(source))
 
     def _sink(self, graph: graphviz.Digraph) -> None:
-        """Put the ends of the run on the last rank: no edge leads to those that only failures lead to."""
+        """Put the run's final states on the last rank: those that only failures reach have no drawn edges."""
         with graph.subgraph(graph_attr={'rank': 'sink'}) as last:
             for state in self.inside.get('', ()):
                 if state.kind == 'final':
@@ -222,10 +223,10 @@ class _Drawing:
                     self._end_together(cluster, children)
 
     def _in_order(self, parent: str) -> Iterator[tuple[StateShape, bool]]:
-        """Child states as Graphviz must get them, each with whether it needs a box to be drawn in order.
+        """Yield child states in the order Graphviz needs, each with whether a box must keep that order.
 
-        It arranges side-by-side boxes from right to left, but nodes from left to right; of boxes and nodes,
-        either may come first.
+        It arranges adjacent boxes from right to left but nodes from left to right, and where both occur,
+        either kind may come first.
         """
         inside, around = self.inside.get(parent, []), self.shape.state(parent)
         if around is None or around.kind != 'parallel':
@@ -238,7 +239,7 @@ class _Drawing:
             yield from ((by_path[path], boxes) for path in order)
 
     def _flatten(self, cluster: graphviz.Digraph, path: str) -> None:
-        """Draw an agent in rows: the states that work, those that wait for a person, and its ends."""
+        """Draw an agent in rows: the states that work, those that wait for a person, and its final states."""
         rows: list[list[str]] = [[], [], []]
         for state in self.inside[path]:
             if self._is_cluster(state.path):
@@ -252,7 +253,7 @@ class _Drawing:
             cluster.edge(above[0], below[0], style='invis')
 
     def _end_together(self, cluster: graphviz.Digraph, children: Sequence[StateShape]) -> None:
-        """Put the ends inside a box on one rank: those that only failures lead to would float to the top."""
+        """Put a box's final states on one rank: those that only failures reach would float to the top."""
         with cluster.subgraph(graph_attr={'rank': 'same'}) as ends:
             for child in children:
                 if child.kind == 'final':
@@ -270,7 +271,7 @@ class _Drawing:
             with cluster.subgraph(graph_attr={'rank': 'same'}) as rank:
                 for node in firsts:
                     rank.node(node)
-                # A drawing that runs to the right is turned: what was to the left comes to lie below.
+                # A drawing that runs to the right is rotated: what was on the left ends up at the bottom.
                 for left, right in pairwise(firsts[::-1] if self.layout.sideways else firsts):
                     rank.edge(left, right, style='invis')
         for above, below in pairwise(rows):
@@ -280,17 +281,17 @@ class _Drawing:
                 cluster.edge(*ends, style='invis', weight='30')
 
     def _per_row(self, regions: list[str]) -> int:
-        """The number of regions side by side: a diagram is drawn in a page column, taller than wide."""
+        """Return the number of regions per row: a page column for diagrams is taller than wide."""
         small = not any(self._is_cluster(region) for region in regions)
         most = 3 if small else 2
         return 2 if len(regions) == 4 else most
 
     def _edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
-        """The drawn edges, without duplicates, with their labels."""
+        """Return the drawn edges without duplicates, with labels and whether they are only for failures."""
         found: dict[tuple[str, str], tuple[list[str], bool]] = {}
         for edge in self.shape.edges:
             if not edge.dest:
-                continue  # it leads nowhere: it would be a loop on each state that takes a person's input
+                continue  # it would be drawn as a loop on each state that accepts a person's input
             source, dest = (self.hidden.get(path, path) for path in (edge.source, edge.dest))
             if edge.source in self.hidden and source == dest:
                 continue
@@ -327,7 +328,7 @@ class _Drawing:
         return any(child.path not in self.hidden for child in self.inside.get(path, ()))
 
     def _anchor(self, path: str, *, out: bool) -> str:
-        """A node inside a cluster that stands for the cluster at an edge's end."""
+        """Return a node inside a cluster that stands for the cluster at an edge's end."""
         while self._is_cluster(path):
             inner = self.inside[path]
             state = self.shape.state(path)
@@ -339,9 +340,9 @@ class _Drawing:
         return path
 
     def _outermost(self, regions: list[str], *, out: bool) -> str:
-        """The largest region of the first row, or the one that reaches furthest: what follows is behind it.
+        """Return the largest region of the first row or, with `out`, the one that reaches furthest.
 
-        An edge that had to pass a larger region would change their order.
+        An edge that had to pass a larger region would change the order of the regions.
         """
         rows = _rows(regions, self._per_row(regions))
         if not out:
@@ -354,7 +355,7 @@ class _Drawing:
         return max(reversed(ends), key=ends.__getitem__)
 
     def _count_drawn(self, path: str) -> int:
-        """How many states are drawn of a state and those inside it."""
+        """Count the drawn states among a state and those inside it."""
         return sum(within(state.path, path) and state.path not in self.hidden for state in self.shape.states)
 
 
@@ -369,7 +370,7 @@ def _label(state: StateShape) -> str:
 def highlight(
     shape: Shape, view: View, step: Transition | None, *, seen: Iterable[str] = (), walked: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Highlights after `step`: classes for states and edges, as the browser component takes them."""
+    """Return the highlights after `step`: states and edges by class, for the browser component."""
     leaves = list(view.active)
     # A stopped run has no active state: show those it was in.
     stopped = innermost(step.left) if step and not leaves else []
@@ -391,5 +392,5 @@ def _waits(shape: Shape, path: str) -> bool:
 
 
 def edge_id(edge: Edge | EdgeShape) -> str:
-    """The id of an edge in the drawing."""
+    """Return the id of an edge in the drawing."""
     return f'{edge.source}>{edge.dest or edge.source}'

@@ -22,7 +22,7 @@ NAMES = {
 
 
 def save_menu(shape: Callable[[], Shape | None], folded: Callable[[], Folded]) -> None:
-    """A button in the header of a diagram panel; the file holds what the panel shows.
+    """Draw a button for the header of a diagram panel; the saved file shows what the panel shows.
 
     Args:
         shape: returns the current chart, if any.

@@ -13,9 +13,9 @@ from engine.records import Shape, StateShape
 from ui.components.widgets import Text, set_attributes
 
 MAX_PARTS = 7
-"""The most parts of a thumbnail; beyond that, states that only branch are omitted."""
+"""Maximum number of parts of a thumbnail; beyond that, states that only branch are omitted."""
 FEW_PARTS = 4
-"""Up to this many parts, their contents are shown, too."""
+"""Maximum number of parts for which their contents are shown."""
 MAX_INSIDE = 5
 
 
@@ -28,12 +28,12 @@ class Station:
     """`agent`, `parallel`, `compound`, `atomic`, `final` or `tools`."""
     inside: tuple[str, ...] = ()
     more: int = 0
-    """How many others are inside."""
+    """How many more states or tools are inside."""
     back: str = ''
 
 
 def build_thumbnail(shape: Shape, tools: Iterable[str] = ()) -> list[Station]:
-    """The main path through a chart; an agent with `tools` is shown with them."""
+    """Return the main path through a chart; agents are shown with `tools`."""
     top = [state for state in shape.states if not state.parent and _is_on_main_path(state)]
     ends = [state for state in top if state.kind == 'final']
     shown = [state for state in top if state not in ends[1:]]
@@ -100,7 +100,7 @@ def _inside(shape: Shape, state: StateShape, tools: tuple[str, ...], *, opened: 
 
 
 def _back(shape: Shape, state: StateShape, shown: list[StateShape]) -> str:
-    """The first station at or before this one that an edge leads back to, even via omitted states."""
+    """Return a station at or before this one that it can loop back to, even via omitted states."""
     places = {str(other.path): number for number, other in enumerate(shown)}
     seen, ahead = set(), {str(state.path)}
     while ahead:

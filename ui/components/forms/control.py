@@ -17,14 +17,14 @@ from ui.components.widgets import NativeSelect, Text, set_attributes, text_area,
 from ui.formatting.values import as_sentence
 
 HARD_LIMIT = '200000'
-"""The most characters a control accepts: longer values do not fit into one message."""
+"""Maximum number of characters in a control: longer values do not fit into one message."""
 GO = """setTimeout(() => {
     const control = document.getElementById("ID"), fold = control?.closest("details");
     if (fold) fold.open = true;
     control?.focus({ preventScroll: STILL });
 })"""
 NEAR = 0.8
-"""From this fraction of the maximum length, the length is shown."""
+"""Fraction of the maximum length from which the length is shown."""
 
 
 class Control:
@@ -111,24 +111,24 @@ class Control:
         return self._control.value if self._control.value is not None else ''
 
     def note(self, text: str) -> None:
-        """Show under the field what its content leads to; '' for nothing."""
+        """Show a note on the content under the field; '' for none."""
         text = text or self._withheld
         self._note.show(text)
         self._note.set_visibility(bool(text))
 
     def withhold(self, why: str) -> None:
-        """Offer nothing but the default, since another value could do nothing here, and say why."""
+        """Allow only the default, since another value would have no effect here, and show why."""
         self._withheld = as_sentence(why)
         self.note('')
         self._close()
 
     def _close(self) -> None:
         if self._withheld and isinstance(self._control, DisableableElement):
-            # A value from an earlier run can still be taken back.
+            # A value from an earlier run can still be removed.
             self._control.set_enabled(self.raw != self.field.write(self.field.default))
 
     def offer(self, applies: bool) -> None:
-        """Show the field, or hide it where it does nothing."""
+        """Show the field, or hide it where it has no effect."""
         self._box.set_visibility(applies)
 
     def put(self, content: Any, *, by_user: bool = False) -> None:
@@ -156,7 +156,7 @@ class Control:
             self._on_leave()
 
     def complain(self, problem: str, *, gently: bool) -> None:
-        """Show a problem, or none; gently, not while a text may still reach its minimum length."""
+        """Show a problem, or none; with `gently`, not while a text may still reach its minimum length."""
         if gently and not self.visited and not self.problem and self._is_unfinished():
             problem = ''
         if problem == self.problem:
@@ -172,5 +172,5 @@ class Control:
         return size == 0 or (is_text and size < (self.field.least or 1))
 
     def focus(self, *, still: bool = False) -> None:
-        """Focus the control, opening the section it is in; where `still`, the page is not scrolled to it."""
+        """Focus the control, opening the section it is in; with `still`, the page is not scrolled to it."""
         ui.run_javascript(GO.replace('ID', self._control.html_id).replace('STILL', str(still).lower()))

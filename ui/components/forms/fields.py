@@ -1,4 +1,4 @@
-"""What a form needs to know about a pydantic model's fields."""
+"""The fields of a form, derived from a pydantic model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMATS: dict[str, Kind] = {'date': 'date', 'path': 'path'}
 BUDGET = re.compile(r'budget|deadline|time_?out|max_(tokens|seconds|minutes|cost)')
 BUDGETS = 'Budgets'
 LONG = 4_000
-"""Texts that may be longer than this get several lines."""
+"""Texts that may be longer than this get a multi-line field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Field:
     inline: bool = False
     """On one line: a comma-separated list, or a number in JSON."""
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Other fields and the values with which this one does something; otherwise it is not shown."""
+    """Other fields and the values with which this one has an effect; otherwise it is hidden."""
     group: str = ''
     """The collapsible section it is in, or ''."""
 
@@ -71,7 +71,7 @@ class Field:
         return f'At most {self.most:,}' if self.most is not None else ''
 
     def label(self, choice: str) -> str:
-        """What a choice is called; without a label, the value itself, words as words."""
+        """Return the label of a choice; without one, its value, with words capitalized."""
         words = choice.replace('_', ' ')
         return self.labels.get(
             choice, words.capitalize() if words.islower() and words.replace(' ', '').isalpha() else words
@@ -93,7 +93,7 @@ class Field:
         return json.loads(text) if self.kind == 'json' else text
 
     def write(self, value: Any) -> Any:
-        """What a control shows for a value: a text, or whether a box is ticked."""
+        """Return the content of a control for a value: a text, or whether a box is ticked."""
         if self.kind == 'boolean':
             return bool(value)
         if value is None:
@@ -106,7 +106,7 @@ class Field:
 
 
 def fields(model: type[BaseModel]) -> list[Field]:
-    """The fields of a model, in its order."""
+    """Return the fields of a model, in its order."""
     schema = model.model_json_schema()
     required = schema.get('required', ())
     return [
@@ -142,7 +142,7 @@ def _field(name: str, found: Mapping[str, Any], defined: Mapping[str, Any], requ
 
 
 def _parts(found: Mapping[str, Any], defined: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The alternatives of a field, with references resolved."""
+    """Yield the alternatives of a field, with references resolved."""
     for part in found.get('anyOf') or found.get('allOf') or (found,):
         yield defined.get(part['$ref'].rpartition('/')[2], {}) if '$ref' in part else part
 

@@ -17,7 +17,7 @@ from ui.formatting.values import as_sentence, json_problem
 
 
 class Form:
-    """The fields of `model`, drawn where it is made; nothing typed into it is ever lost."""
+    """The fields of `model`, drawn where the form is created; nothing typed into it is ever lost."""
 
     def __init__(self, model: type[BaseModel], *, on_change: Callable[[], None]) -> None:
         """Draw the form with the model's defaults; `on_change` is called after every change."""
@@ -47,7 +47,7 @@ class Form:
         return {name: control.raw for name, control in self.controls.items()}
 
     def fill(self, raw: Mapping[str, Any]) -> None:
-        """Restore what `raw` gave; fields it does not name stay as they are."""
+        """Restore a value of `raw`; fields that it lacks are left alone."""
         for name, content in raw.items():
             if name in self.controls:
                 self.controls[name].put(content)
@@ -76,7 +76,7 @@ class Form:
         return parsed
 
     def _offer(self) -> None:
-        """Show the fields that do something with the values of the others."""
+        """Show only the fields that have an effect, given the values of the others."""
         for control in self.controls.values():
             control.offer(
                 all(
@@ -86,14 +86,14 @@ class Form:
             )
 
     def submit(self) -> BaseModel | None:
-        """The parsed model; None if something is invalid, focusing the first problem."""
+        """Return the parsed model; if something is invalid, focus the first problem and return None."""
         parsed = self.check()
         if parsed is None:
             self.go_to_problem()
         return parsed
 
     def parse(self) -> tuple[BaseModel | None, dict[str, str]]:
-        """The parsed model, if valid, and the problems by field."""
+        """Return the parsed model, if valid, and the problems by field."""
         values: dict[str, Any] = {}
         unread: dict[str, str] = {}
         for name, control in self.controls.items():
@@ -110,7 +110,7 @@ class Form:
     def refuse(self, found: Mapping[str, str]) -> None:
         """Show problems that were found elsewhere, each as a sentence."""
         for control in self.controls.values():
-            control.visited = True  # All are submitted: leaving one for another checks nothing again.
+            control.visited = True  # All are submitted: moving between them must not check them again.
         self._show({name: as_sentence(problem) for name, problem in found.items()}, gently=False)
 
     def go_to_problem(self) -> None:
@@ -121,7 +121,7 @@ class Form:
                 return
 
     def focus(self, *, still: bool = False) -> None:
-        """Focus the first field; where `still`, the page is not scrolled to it."""
+        """Focus the first field; with `still`, the page is not scrolled to it."""
         for control in self.controls.values():
             control.focus(still=still)
             return
@@ -142,6 +142,6 @@ class Form:
 
 
 def _folds(found: list[Field]) -> list[tuple[str, list[Field]]]:
-    """Fields by section, those without one first."""
+    """Group fields by section, those without one first."""
     ordered = sorted(found, key=lambda field: field.group)
     return [(group, list(members)) for group, members in groupby(ordered, key=lambda field: field.group)]

@@ -13,11 +13,11 @@ from pydantic.fields import FieldInfo
 def narrow_model(
     model: type[BaseModel], *, without: Collection[str] = (), choices: Mapping[str, Sequence[str]]
 ) -> type[BaseModel]:
-    """A model with the fields of `model`, for a form.
+    """Return a model with the fields of `model`, for a form.
 
     Args:
         model: the model of the event's data.
-        without: fields that are known, and not asked for.
+        without: fields to omit because their values are known.
         choices: the allowed values of text fields; fields with a default may be left empty.
     """
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A JSON schema in words: what a call takes, argument by argument."""
+"""A JSON schema in words: the arguments of a call, one by one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = {
     'null': 'nothing',
 }
 MAX_DEPTH = 4
-"""The most levels of nested objects that are shown."""
+"""Maximum depth of nested objects that are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Argument:
 
 
 def arguments(schema: Mapping[str, Any]) -> list[Argument]:
-    """The properties of an object's schema, and of nested objects, in order."""
+    """Return the properties of an object's schema, and of nested objects, in order."""
     return list(_arguments(schema, schema, '', 0))
 
 
@@ -61,7 +61,7 @@ def _arguments(
 
 
 def _resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with its reference resolved, and without the null of `… or null`."""
+    """Return the schema with its reference resolved, and without the null of `… or null`."""
     made = dict(schema) if isinstance(schema, Mapping) else {}
     for _ in range(MAX_DEPTH):
         if '$ref' in made:
@@ -116,7 +116,7 @@ def _format(value: Any) -> str:
 
 
 def draw_arguments(schema: Mapping[str, Any]) -> None:
-    """Show the arguments as a list: name and type, then constraints, then purpose."""
+    """Draw the arguments as a list: name and type, then purpose, then constraints."""
     found = arguments(schema)
     if not found:
         Text('p', 'No arguments.', 'muted')

@@ -1,1 +1,1 @@
-"""What a page loads first: its words, one style sheet, and the part of Quasar that pages use."""
+"""The first load of a page: its words, one style sheet, and the part of Quasar that pages use."""

@@ -1,4 +1,4 @@
-"""The scripts of pages in a few files: a request costs a round trip, and small files compress badly."""
+"""Bundles the scripts of pages: each request costs a round trip, and small files compress badly."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ MODULES: Mapping[str, Sequence[Path]] = MappingProxyType(
         ),
     }
 )
-"""Modules that pages load together; what they import themselves comes with them."""
+"""Modules that pages load together, bundled with what they import."""
 
 _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r'^export (?:default |(?=(?:function|class|const) (\w+)))', re.MULTILINE)
 _LIST = re.compile(r'\bexport\s*\{([^{}]*)\};?\s*\Z')
 """All exports at the end of a file, as minifiers write them."""
 _COMMENT = re.compile(r'^[ \t]*//.*(?:\n|\Z)| // [^"\'`\n]*$', re.MULTILINE)
-"""A comment on a line of its own, or after code: one without quotes, so that it is not part of a string."""
+"""A comment on its own line, or one after code without quotes, which cannot be part of a string."""
 
 IMPORT_COMPONENT = """
 const bundledComponents = %s;
@@ -61,12 +61,12 @@ async function importComponent(url) {
 }
 """
 _LATER = 'import(url)'
-"""How NiceGUI's script gets a component that a page has not had so far."""
+"""How NiceGUI's script loads a component that is new to the page."""
 _READY = 'element.update_method ??= null;'
 """In NiceGUI's script: prepares an element that came from the server."""
 _RAW = f'{_READY} if (element.props.loopback !== false) Vue.markRaw(element);'
-"""Lets Vue watch which elements there are, and not what is in each: NiceGUI always replaces an element as a
-whole, save where a person types into it. To draw a page anew takes half as long."""
+"""Lets Vue track which elements exist, but not their contents: NiceGUI always replaces whole elements,
+except for fields that a person types into. Redrawing a page takes half as long."""
 
 # In NiceGUI's template, and in the imports that it is given:
 _SCRIPT = re.compile(
@@ -77,10 +77,10 @@ _COMPONENT = re.compile(r'import \{ default as (\w+) \} from "[^"]*?/components/
 
 
 class Bundles:
-    """The bundles of this server; their addresses change with what is in them."""
+    """The bundles of this server; their addresses change with their content."""
 
     def __init__(self, own: Iterable[str]) -> None:
-        """Read the files; `own` are the scripts of ours that every page runs."""
+        """Read the files; `own` are our scripts that every page runs."""
         self.served: dict[str, str] = {}
         modules = {name: self._serve(name, join_modules(paths)) for name, paths in MODULES.items()}
         self._everywhere = modules[EVERYWHERE]
@@ -97,7 +97,7 @@ class Bundles:
         return f'{path}?{zlib.crc32(text.encode()):x}'
 
     def into_template(self, source: str) -> str:
-        """NiceGUI's template of a page, with bundles for what it loads one by one."""
+        """Return NiceGUI's page template with bundles instead of single scripts."""
         frame = f'<script defer src="{self._frame}"></script>\n'
         source = _SCRIPT.sub(lambda found: frame if found[1] == 'nicegui' else '', source)
         sanitizer = f'import {{ dompurify as DOMPurify }} from "{self._everywhere}";'
@@ -106,7 +106,7 @@ class Bundles:
         return source.replace('in js_imports_urls %}', 'in js_imports_urls | bundled %}')
 
     def rewrite(self, imports: str | list[str]) -> str | list[str]:
-        """The imports of a page's components, or the addresses to load early, from bundles."""
+        """Point the imports of a page's components, or the addresses to preload, at bundles."""
         if isinstance(imports, str):
             return _COMPONENT.sub(self._rewrite_import, imports)
         early = (self._places.get(url.partition('/components/')[2], (url, ''))[0] for url in imports)
@@ -120,9 +120,9 @@ class Bundles:
 
 
 def frame_script(own: Iterable[str], places: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> str:
-    """What NiceGUI loads as scripts, in its order, with our Quasar if it fits, and scripts of our own.
+    """Return the scripts that NiceGUI loads, in order, with our Quasar if its version matches, and our own.
 
-    Components that come after a page was drawn come from bundles, too: `places` has bundle and name by key.
+    Components loaded after the page was drawn come from bundles, too: `places` has bundle and name by key.
     """
     whole = STATIC / 'quasar.umd.prod.js'
     part = ASSETS / quasar.SCRIPT
@@ -134,7 +134,7 @@ def frame_script(own: Iterable[str], places: Mapping[str, tuple[str, str]] = Map
 
 
 def join_modules(paths: Iterable[Path]) -> str:
-    """One module that exports the default of each of these, under the name of its file."""
+    """Join modules into one that exports the default of each under the name of its file."""
     parts: dict[Path, str] = {}
     exports = []
     for path in paths:
@@ -144,7 +144,7 @@ def join_modules(paths: Iterable[Path]) -> str:
 
 
 def _add(path: Path, parts: dict[Path, str]) -> None:
-    """Add a module as a function that is called at once, after the modules that it imports."""
+    """Add a module as an immediately invoked function, after the modules that it imports."""
     if path in parts:
         return
     source = _COMMENT.sub('', path.read_text('utf-8'))

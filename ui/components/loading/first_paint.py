@@ -16,7 +16,7 @@ from ui.components.loading import quasar
 from ui.components.loading.bundles import STATIC, Bundles
 
 IMPORTS = re.compile(r'^\s*@import url\("\{\{ prefix \| safe \}\}.*\n', re.MULTILINE)
-"""Style sheets of NiceGUI's that a browser waits for before it draws anything."""
+"""NiceGUI's style sheets that block the first paint."""
 LAYERS = '@layer theme, base, quasar, nicegui, components, utilities, overrides, quasar_importants;'
 PARTS = (
     ('quasar', 'quasar.unimportant.prod.css'),
@@ -41,7 +41,7 @@ body { margin: 0 }
 #first-words h1 { font-size: 22px; line-height: 1.3; margin: 0 0 12px }
 #first-words p { margin: 0 }
 """
-"""What is needed for the first words; the style sheet shows the rest, once it is there."""
+"""Styles for the first words; the rest is in the style sheet, which loads later."""
 REPLACE = """
 addEventListener('load', () => {
   const app = document.getElementById('app');
@@ -51,23 +51,23 @@ addEventListener('load', () => {
   done();
 });
 """
-"""Drops the first words once the page is drawn: a page has one `main`, also for those who read its source."""
+"""Removes the first words once the page is drawn: the DOM must have only one `main`."""
 
 
 class _Light(jinja2.BaseLoader):
-    """NiceGUI's templates without the imports of style sheets, which `style_sheet` holds; with bundles."""
+    """Loads NiceGUI's templates with bundles, and without the style sheets that `style_sheet` includes."""
 
     def __init__(self, loader: jinja2.BaseLoader, bundles: Bundles) -> None:
         self._loader, self._bundles = loader, bundles
 
     def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, Any, Any]:
-        """The text of a template."""
+        """Return the text of a template."""
         source, file, fresh = self._loader.get_source(environment, template)
         return self._bundles.into_template(IMPORTS.sub('', source)), file, fresh
 
 
 def lighten_pages(bundles: Bundles) -> None:
-    """Have pages served with their scripts in bundles, and with no style sheet that holds back the paint."""
+    """Serve pages with bundled scripts and without render-blocking style sheets."""
     loader = templates.env.loader
     if loader is not None and not isinstance(loader, _Light):
         templates.env.loader = _Light(loader, bundles)
@@ -76,7 +76,7 @@ def lighten_pages(bundles: Bundles) -> None:
 
 @functools.cache
 def style_sheet(own: tuple[str, ...], font: str) -> str:
-    """All styles in one text: NiceGUI's in its layers, then our own, and the icons at this address."""
+    """Return all styles in one text: NiceGUI's in its layers, our own, and the icons from `font`."""
     parts = [LAYERS]
     for layer, file in PARTS:
         css = COMMENTS.sub('', (STATIC / file).read_text('utf-8'))
@@ -88,7 +88,7 @@ def style_sheet(own: tuple[str, ...], font: str) -> str:
 
 
 def head_html(sheet: str, font: str) -> str:
-    """Links to the style sheet, which is loaded in parallel with the scripts, and to the font."""
+    """Return links to the style sheet, which loads in parallel with the scripts, and to the font."""
     return (
         f'<style>{CRITICAL}</style>'
         f'<link id="sheet" rel="stylesheet" href="{sheet}" media="print" fetchpriority="high">'
@@ -99,7 +99,7 @@ def head_html(sheet: str, font: str) -> str:
 
 
 def first_words(title: str, here: str, navigation: Sequence[tuple[str, str]]) -> str:
-    """Header and title as plain HTML, read while the scripts that draw the page are on their way."""
+    """Return header and title as plain HTML, shown while the scripts that draw the page are loading."""
     links = ''.join(
         f'<a href="{path}"{" aria-current=page" if path == here else ""}>{name}</a>'
         for path, name in navigation

@@ -1,4 +1,4 @@
-"""Quasar cut down to what pages use: its whole script and style sheet weigh three times as much."""
+"""Quasar reduced to the parts that pages use: its full script and style sheet are three times as large."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COMPONENTS = (
     *('QCheckbox', 'QDialog', 'QIcon', 'QInput', 'QLayout', 'QLinearProgress', 'QMenu', 'QPage'),
     *('QPageContainer', 'QSlider', 'QToggle', 'QTooltip', 'QUploader'),
 )
-"""The components in our build of its script (`python -m tests.browser.quasar`)."""
+"""The components in our build of Quasar's script (`python -m tests.browser.quasar`)."""
 PLUGINS = ('Dark', 'IconSet', 'Lang', 'Notify')
 SCRIPT = Path('vendor') / 'quasar.js'
 VERSION = re.compile(r'Quasar(?: Framework)? v([\d.]+)')
@@ -35,7 +35,7 @@ KEPT = (
     *('notifications', 'page', 'placeholder', 'portal', 'position-engine', 'ripple', 'slider', 'spinner'),
     *('textarea', 'toggle', 'tooltip', 'transition', 'uploader'),
 )
-"""The beginnings of class names, after `q-`, of these components and of what they are made of."""
+"""Prefixes (after `q-`) of the class names of these components and their parts."""
 _CLASS = re.compile(r'\.q-([a-z-]+)')
 _USED = re.compile(f'(?:{"|".join(KEPT)})(?:-|$)')
 _UNUSED = re.compile(
@@ -44,18 +44,18 @@ _UNUSED = re.compile(
     r'|(?:col|offset|order|inset-shadow|shadow|animated)-|text-(?:h\d|sub|body|cap|over|weight)'
     r'|(?:xs|sm|md|lg|xl|lt|gt)\b)'
 )
-"""Utility classes that our pages, which have styles of their own, do without."""
+"""Utility classes that our pages do not use, since they have their own styles."""
 
 
 def version(script: Path) -> str:
-    """The version that a script of Quasar names at its beginning; '' if it names none."""
+    """Return the version at the beginning of a Quasar script; '' if there is none."""
     with script.open(encoding='utf-8') as file:
         found = VERSION.search(file.read(300))
     return found[1] if found else ''
 
 
 def replaces(whole: Path) -> bool:
-    """Whether our build may stand in for NiceGUI's script: it is of the same version."""
+    """Return whether our build can replace NiceGUI's script, i.e. has the same version."""
     return version(ASSETS / SCRIPT) == version(whole)
 
 
@@ -64,7 +64,7 @@ def prune(css: str) -> str:
     kept = []
     for head, body in _rules(css):
         used, inside = head, body
-        if ':has(' in head:  # Labels over what a browser fills in: slow, and no page has such fields.
+        if ':has(' in head:  # Labels of autofilled fields: slow, and no page has such fields.
             continue
         if head.startswith(('@media', '@supports')):
             inside = prune(body)
@@ -76,7 +76,7 @@ def prune(css: str) -> str:
 
 
 def _rules(css: str) -> Iterator[tuple[str, str]]:
-    """Each rule's selectors, or its at-keyword, and what is between its braces."""
+    """Yield each rule's selectors, or its at-keyword, and the text between its braces."""
     depth = start = inside = 0
     head = ''
     for brace in re.finditer('[{}]', css):

@@ -86,10 +86,10 @@ def test_a_breakpoint_is_described_in_words():
     assert breakpoint_label(Breakpoint(leave='a_b')) == 'Leaving a b'
     assert breakpoint_facts(replace(item, hits=3, once=True, stop='region')) == [
         'hit 3 times',
-        'holds its region only',
+        'pauses only its region',
         'once',
     ]
-    assert breakpoint_facts(item) == ['not hit yet', 'holds the whole run']
+    assert breakpoint_facts(item) == ['not hit yet', 'pauses the whole run']
 
 
 def test_the_reason_for_a_stop_is_a_sentence():

@@ -38,7 +38,7 @@ class RegionControls:
         stepper, region, name = self._stepper, self.region, self._name
         with ui.element('div').classes('region-bar').props('role="group"') as self._bar:
             set_attributes(self._bar, aria_label=f'Step mode: {name}')
-            self._badge = Text('span', 'held', 'chip held')
+            self._badge = Text('span', 'paused', 'chip held')
             self._why = Text('span', '', 'region-why small')
             with ui.element('div').classes('debug-actions'):
                 self._actions = [
@@ -68,7 +68,7 @@ class RegionControls:
         for one in self._actions:
             one.element.set_visibility(steerable)
             one.show()
-        self._badge.show('stepping' if busy else 'held')
+        self._badge.show('stepping' if busy else 'paused')
         self._why.show(SPOKEN[busy] if busy else pause_sentence(stepper.why(self.region)))
         self._others.set_visibility(steerable)
         if self._others_shown is not stepper.others_wait:

@@ -1,4 +1,4 @@
-"""Quasar reduced to the parts that pages use: its full script and style sheet are three times as large."""
+"""Quasar reduced to what pages use: its full script and style sheet are three times as large."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ from ui.access.guard import guard_conductor
 from ui.access.passwords import MAX_LENGTH, digest
 
 FRESH: Final = 2.0
-"""Seconds for which a caller is remembered: another process may have changed the account since."""
+"""Seconds for which a caller is cached: another process may change the account meanwhile."""
 NOTED: Final = 60.0
-"""Seconds between notes of when a session or a token was last used."""
+"""Minimum seconds between updates of when a session or a token was last used."""
 REMEMBERED: Final = 4_096
 GUESS: Final = 'guess'
 WINDOW: Final = 15 * 60.0
@@ -50,11 +50,11 @@ class _TooMany(Exception):
 
 
 class Access:
-    """Who may use this server. One per server.
+    """Identifies callers, and logs them in and out. One per server.
 
     Args:
-        journal: keeps accounts, sessions, tokens and the audit log, with the runs.
-        clock: says when something expires.
+        journal: stores accounts, sessions, tokens and the audit log, with the runs.
+        clock: determines when something expires.
     """
 
     def __init__(self, journal: Journal, clock: Clock) -> None:
@@ -62,30 +62,30 @@ class Access:
         self.accounts, self.audit = Accounts(journal, clock), AuditLog(journal, clock)
         self._known: OrderedDict[tuple[str, str], SignedIdentity] = OrderedDict()
         self._noted_limits: OrderedDict[tuple[str, str], float] = OrderedDict()
-        """Limits of attempts that were reached, by account and address, and when that was noted."""
+        """By account and address: when it was last noted that the limit of attempts was reached."""
         self._guards: WeakKeyDictionary[Identity, Conductor] = WeakKeyDictionary()
 
     def guard(self, conductor: Conductor, identity: Identity) -> Conductor:
-        """The conductor as whoever has this identity may use it."""
+        """Return the conductor, restricted to what this identity may do."""
         made = self._guards.get(identity)
         if made is None:
             made = self._guards[identity] = guard_conductor(conductor, identity, self.audit.write)
         return made
 
     def now(self) -> float:
-        """The time by the server's clock, in seconds since 1970."""
+        """Return the time by the server's clock, in seconds since 1970."""
         return self._clock.now()
 
     async def by_session(self, secret: str) -> SignedIdentity:
-        """The identity of a browser. Raises `SignedOut`."""
+        """Return the identity of a browser. Raises `SignedOut`."""
         return await self._identity(SESSION, secret)
 
     async def by_token(self, secret: str) -> SignedIdentity:
-        """The identity of a program. Raises `SignedOut`."""
+        """Return the identity of a program. Raises `SignedOut`."""
         return await self._identity(TOKENS, secret)
 
     async def log_in(self, name: str, password: str, *, address: str, agent: str) -> str:
-        """Log a person in by password; returns the session secret. Raises `LoginRefused`."""
+        """Log a person in by password; return the session secret. Raises `LoginRefused`."""
         tried = Caller(name[:100], Role.VIEWER, 'password')
         if self.accounts.passwords.busy:
             raise LoginRefused('The server is busy. Try again in a moment.', later=True)
@@ -108,7 +108,7 @@ class Access:
         return await self.begin(account, 'password', address=address, agent=agent)
 
     async def is_password(self, caller: Caller, password: str) -> bool:
-        """Whether this is the caller's own password; tries count as logins. Raises `LoginRefused`."""
+        """Whether this is the caller's own password; attempts count as logins. Raises `LoginRefused`."""
         try:
             attempt = await self._attempt(caller.name, ADDRESS.get())
         except _TooMany:
@@ -135,7 +135,7 @@ class Access:
         await self.audit.write(caller, 'logout', details={'everywhere': everywhere})
 
     async def resolve(self, kind: str, key: str) -> Caller:
-        """The caller with this session or token as of now. Raises `SignedOut`."""
+        """Return the current caller for a session or token. Raises `SignedOut`."""
         entry = await self.accounts.entry(kind, key)
         account = entry and await self._journal.entry(ACCOUNT, entry.about)
         if entry is None or account is None:
@@ -161,7 +161,7 @@ class Access:
         return found
 
     async def _attempt(self, name: str, address: str) -> Entry:
-        """Count an attempt before it is made, so that many at once count too. Raises `_TooMany`."""
+        """Count an attempt before it is made, so that concurrent ones count too. Raises `_TooMany`."""
         now, place = self._clock.now(), network(address)
         await self._journal.forget_entries(EntryQuery(kind=GUESS, until=now - WINDOW))
         attempt = Entry(
@@ -181,7 +181,7 @@ class Access:
         return stored
 
     def _is_news(self, which: tuple[str, str]) -> bool:
-        """Whether a limit has not been noted of late: whoever goes on guessing cannot fill the audit log."""
+        """Whether a limit was not noted recently, so that repeated guessing cannot fill the audit log."""
         now = self._clock.now()
         known = self._noted_limits.get(which)
         if known is not None and now - known < WINDOW:
@@ -194,7 +194,7 @@ class Access:
 
 
 class SignedIdentity:
-    """An identity by a session or a token, checked again every few moments."""
+    """The identity of a session or a token, rechecked every few seconds."""
 
     def __init__(self, access: Access, kind: str, key: str, caller: Caller, clock: Clock) -> None:
         self._access, self._kind, self.key, self._clock = access, kind, key, clock
@@ -207,7 +207,7 @@ class SignedIdentity:
         return self._kind == SESSION
 
     async def check(self) -> Caller:
-        """The caller as of now. Raises `SignedOut`."""
+        """Return the current caller. Raises `SignedOut`."""
         now, changes = self._clock.now(), self._access.accounts.changes
         if changes != self._changes or not 0 <= now - self._looked < FRESH:
             self.known = await self._access.resolve(self._kind, self.key)
@@ -216,7 +216,7 @@ class SignedIdentity:
 
 
 def network(address: str) -> str:
-    """What counts as one address: for IPv6 the network, since a household has 2**64 addresses."""
+    """Return what counts as one address: for IPv6 the network, since a household has 2**64 addresses."""
     try:
         known = ipaddress.ip_address(address)
     except ValueError:

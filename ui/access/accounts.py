@@ -20,7 +20,7 @@ ACCOUNT, TOKENS, SESSION, LINK = 'account', 'token', 'session', 'identity'
 """Kinds of entries."""
 NAME: Final = re.compile(r'[A-Za-z0-9][A-Za-z0-9._@-]{0,99}')
 IDLE, MAX_SESSION = 24 * 3_600.0, 14 * 86_400.0
-"""Seconds after which a session ends: without a request, and at the latest."""
+"""Seconds after which a session ends: since its last request, and since its start."""
 DAY: Final = 86_400.0
 
 
@@ -44,7 +44,7 @@ class Token:
     account: str
     label: str
     role: Role
-    """The most it may do; it is also limited by the account's own role."""
+    """Its maximum role; the account's own role limits it, too."""
     created: float
     expires: float
     """0 means never."""
@@ -71,8 +71,8 @@ class Accounts:
     """Reads and changes accounts, tokens and sessions.
 
     Args:
-        journal: keeps them.
-        clock: says when something expires.
+        journal: stores them.
+        clock: determines when something expires.
     """
 
     def __init__(self, journal: Journal, clock: Clock) -> None:
@@ -86,12 +86,12 @@ class Accounts:
         return bool(await self._journal.entries(EntryQuery(kind=ACCOUNT, limit=1)))
 
     async def all(self) -> list[Account]:
-        """All accounts, by name."""
+        """Return all accounts, by name."""
         found = await self._journal.entries(EntryQuery(kind=ACCOUNT))
         return sorted(map(_account, found), key=lambda account: account.name.lower())
 
     async def find(self, name: str) -> Account | None:
-        """An account by its name, in any case."""
+        """Return an account by its name, ignoring case."""
         entry = await self._journal.entry(ACCOUNT, name.lower())
         return _account(entry) if entry else None
 
@@ -99,11 +99,11 @@ class Accounts:
         """Add an account; one without a password is for tokens or an identity provider.
 
         Raises:
-            InvalidInput: the name is taken or is none, or the password is too easy.
+            InvalidInput: the name is taken or invalid, or the password is too easy.
         """
         if not NAME.fullmatch(name):
             raise InvalidInput(
-                {'name': 'it may have letters, digits and . _ @ -, and begins with one of the first two'}
+                {'name': 'it may contain letters, digits and . _ @ -, and begins with a letter or digit'}
             )
         if await self.find(name):
             raise InvalidInput({'name': f'the account {name!r} exists already'})
@@ -127,7 +127,7 @@ class Accounts:
         await self.end_sessions(name, but)
 
     async def set_role(self, name: str, role: Role) -> None:
-        """Give an account another role, at once. Raises `InvalidInput`, also for the last administrator."""
+        """Change an account's role immediately. Raises `InvalidInput`, also for the last administrator."""
         entry = await self._account(name)
         if role is not Role.ADMIN:
             await self._check_not_last(entry)
@@ -144,12 +144,12 @@ class Accounts:
         await self.end_sessions(name)
 
     async def by_subject(self, issuer: str, subject: str) -> Account | None:
-        """The account of an identity provider's user."""
+        """Return the account of an identity provider's user."""
         link = await self._journal.entry(LINK, f'{issuer} {subject}')
         return await self.find(link.about) if link else None
 
     async def link(self, issuer: str, subject: str, name: str, role: Role) -> Account:
-        """A new account for an identity provider's user; a number may be appended to the name.
+        """Add an account for an identity provider's user; a number may be appended to the name.
 
         An existing account is never matched by name: two providers may use the same name.
         """
@@ -172,18 +172,18 @@ class Accounts:
         raise InvalidInput({'name': f'no name like {plain!r} is free'})
 
     async def kept_password(self, name: str) -> str:
-        """The hash of an account's password; '' if there is none, or no such account."""
+        """Return the hash of an account's password; '' if there is none, or no such account."""
         entry = await self._journal.entry(ACCOUNT, name.lower())
         return str(entry.body.get('password', '')) if entry else ''
 
     async def rehash(self, name: str, password: str) -> None:
-        """Keep the same password under today's parameters."""
+        """Hash the same password again, with the current parameters."""
         entry = await self._account(name)
         kept = await self.passwords.hash(password)
         await self._journal.write_entries([replace(entry, body={**entry.body, 'password': kept})])
 
     async def tokens(self, name: str = '') -> list[Token]:
-        """The tokens of an account, or all, the newest first."""
+        """Return the tokens of an account, or all, newest first."""
         query = EntryQuery(kind=TOKENS, about=name.lower(), newest=True)
         return [_token(entry) for entry in await self._journal.entries(query)]
 
@@ -192,8 +192,8 @@ class Accounts:
 
         Args:
             name: the account.
-            label: what it is for.
-            role: the most that it may do.
+            label: its purpose.
+            role: its maximum role.
             days: until it expires; None means never.
         """
         account = _account(await self._account(name))
@@ -217,7 +217,7 @@ class Accounts:
         return _token(entry), secret
 
     async def revoke_token(self, id: str, name: str = '') -> Token:
-        """End a token, of this account or of any, at once. Raises `InvalidInput`."""
+        """Revoke a token immediately, of this account or of any. Raises `InvalidInput`."""
         for entry in await self._journal.entries(EntryQuery(kind=TOKENS, about=name.lower())):
             if entry.body['id'] == id:
                 await self._journal.write_entries([], [entry])
@@ -226,14 +226,14 @@ class Accounts:
         raise InvalidInput({'token': f'there is no token {id!r}'})
 
     async def sessions(self, name: str) -> list[Session]:
-        """The sessions of an account, latest first."""
+        """Return the sessions of an account, latest first."""
         found = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
         now = self._clock.now()
         open = [_session(entry) for entry in found if entry.rank > now]
         return sorted(open, key=lambda session: -session.seen)
 
     async def begin_session(self, name: str, via: str, address: str, agent: str) -> str:
-        """Begin a session; returns the secret for the cookie, and removes expired sessions."""
+        """Begin a session; return the secret for the cookie, and remove expired sessions."""
         now, secret = self._clock.now(), new_secret()
         body = {'created': now, 'seen': now, 'address': address, 'agent': agent[:200], 'via': via}
         entry = Entry(kind=SESSION, key=digest(secret), about=name.lower(), rank=now + IDLE, body=body)
@@ -242,14 +242,14 @@ class Accounts:
         return secret
 
     async def end_session(self, key: str) -> None:
-        """End one session, by its id or the beginning of one, or by the hash of its secret."""
+        """End one session, by its id or by the hash of its secret."""
         for entry in await self._journal.entries(EntryQuery(kind=SESSION)):
             if entry.key == key or entry.key[:16] == key:
                 await self._journal.write_entries([], [entry])
         self.changes += 1
 
     async def end_sessions(self, name: str, but: str = '') -> None:
-        """End all sessions of an account; `but` is the id of one that stays."""
+        """End all sessions of an account, except the one with the id `but`."""
         found = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
         ending = [entry for entry in found if not but or entry.key[:16] != but]
         await self._journal.write_entries([], ending)
@@ -267,7 +267,7 @@ class Accounts:
             await self._journal.write_entries([fresh])
 
     async def entry(self, kind: str, key: str) -> Entry | None:
-        """The entry of a session or token by the hash of its secret, unless it has expired."""
+        """Return the entry of a session or token by the hash of its secret, unless it has expired."""
         found = await self._journal.entry(kind, key)
         if found is None:
             return None

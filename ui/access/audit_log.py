@@ -23,7 +23,7 @@ log = logging.getLogger('hemicycle')
 KIND: Final = 'audit'
 PAGE: Final = 500
 COLUMNS: Final = ('time', 'who', 'deed', 'runs', 'via', 'address', 'refused', 'details')
-"""Of an exported line; `deed` is the action, under the name that it has in the journal."""
+"""Columns of an exported line; `deed` is the action, under its name in the journal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +62,11 @@ class AuditQuery:
 
 
 class AuditLog:
-    """Writes and reads the log. A line is never changed.
+    """Writes and reads the log. Lines are never changed.
 
     Args:
-        journal: keeps the lines, with the runs.
-        clock: says when.
+        journal: stores the lines, with the runs.
+        clock: supplies the time of each line.
     """
 
     def __init__(self, journal: Journal, clock: Clock) -> None:
@@ -83,7 +83,7 @@ class AuditLog:
         refused: str = '',
         address: str = '',
     ) -> None:
-        """Write a line. If the journal cannot be written, the server's log says so; nothing is raised."""
+        """Write a line. If the journal cannot be written, log that on the server; raise nothing."""
         now = self._clock.now()
         body = {
             'deed': action,
@@ -117,7 +117,7 @@ class AuditLog:
         await asyncio.gather(*self._pending)
 
     async def lines(self, query: AuditQuery) -> list[AuditLine]:
-        """The lines that match, the newest first."""
+        """Return the matching lines, newest first."""
         return [line async for line in self._matching(query)]
 
     async def _matching(self, query: AuditQuery) -> AsyncIterator[AuditLine]:
@@ -147,7 +147,7 @@ class AuditLog:
             until, seen = page[-1].rank, {entry.key for entry in page}
 
     async def forget(self, before: float) -> int:
-        """Remove lines older than a moment; returns how many."""
+        """Remove lines older than a moment; return their number."""
         return await self._journal.forget_entries(EntryQuery(kind=KIND, until=before))
 
 
@@ -174,7 +174,7 @@ def _line_of(entry: Entry) -> AuditLine:
 
 
 def row(line: AuditLine) -> dict[str, Any]:
-    """A line as columns."""
+    """Return a line as columns."""
     moment = datetime.fromtimestamp(line.time, UTC).isoformat(timespec='milliseconds')
     return {
         'time': moment.replace('+00:00', 'Z'),
@@ -189,12 +189,12 @@ def row(line: AuditLine) -> dict[str, Any]:
 
 
 def as_json_lines(lines: Iterable[AuditLine]) -> str:
-    """The lines as JSON, one on each line."""
+    """Return the lines as JSON, one object per line."""
     return ''.join(f'{json.dumps(row(line), ensure_ascii=False)}\n' for line in lines)
 
 
 def as_csv(lines: Iterable[AuditLine]) -> str:
-    """The lines as CSV (RFC 4180). No cell starts like a formula, which a spreadsheet would evaluate."""
+    """Return the lines as CSV (RFC 4180). No cell starts like a formula: a spreadsheet would evaluate it."""
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(COLUMNS)

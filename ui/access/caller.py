@@ -22,7 +22,7 @@ class Role(StrEnum):
     """May do everything: models, accounts, retention, permanent removal of runs."""
 
     def includes(self, other: Role) -> bool:
-        """Whether this role may do whatever the other one may."""
+        """Whether this role may do everything that the other one may."""
         return ROLES.index(self) >= ROLES.index(other)
 
 
@@ -56,14 +56,14 @@ ANYONE = Caller('', Role.ADMIN)
 
 
 class Identity(Protocol):
-    """What identifies a caller: a session or a token. It can end at any time."""
+    """The identity of a caller: a session or a token. It can end at any time."""
 
     @property
     def known(self) -> Caller:
         """The caller as last seen."""
 
     async def check(self) -> Caller:
-        """The caller as of now. Raises `SignedOut`."""
+        """Return the current caller. Raises `SignedOut`."""
 
 
 IDENTITY: ContextVar[Identity | None] = ContextVar('identity', default=None)

@@ -1,4 +1,4 @@
-"""Guard: a conductor as one caller may use it. Roles and private runs are enforced here alone."""
+"""Guard: a conductor restricted to one caller. Roles and private runs are enforced only here."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ HIDDEN = 'A private run'
 
 
 def guard_conductor(conductor: Conductor, identity: Identity, record: Record) -> Conductor:
-    """The conductor as the caller with this identity may use it.
+    """Return the conductor, restricted to what this identity may do.
 
-    What the role does not permit raises `NotAllowed`; another person's private run raises `UnknownRun`.
+    Calls that the role does not permit raise `NotAllowed`; another person's private run raises `UnknownRun`.
 
     Args:
-        conductor: the real one.
-        identity: checked for each call, so that a session that ends, ends everywhere.
+        conductor: the unrestricted one.
+        identity: checked for each call, so that the end of a session takes effect everywhere.
         record: writes a line of the audit log.
     """
     return cast(Conductor, Guarded(conductor, conductor, identity, record, ''))
@@ -43,7 +43,7 @@ class Guarded:
     """A conductor, or a part of one, behind the guard."""
 
     _hidden = 0
-    """Counts how often a run was hidden or shown here: whoever follows one looks again whether they may."""
+    """Counts changes of visibility in this process: after one, streams check again whether they may go on."""
 
     def __init__(self, target: Any, root: Conductor, identity: Identity, record: Record, path: str) -> None:
         self._target, self._root, self._identity = target, root, identity
@@ -67,7 +67,7 @@ class Guarded:
                 part = self._behind(path, part)
             else:
                 self._identity.known.require(METHOD_ROLES[path], path)
-                return part  # It may change.
+                return part  # Not cached: it may change.
         self.__dict__[name] = part
         return part
 
@@ -89,7 +89,7 @@ class Guarded:
         return True
 
     def _behind(self, path: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        """The method, behind the guard."""
+        """Wrap a method in the guard."""
         named = runs_of(path, method)
         if inspect.iscoroutinefunction(method):
 
@@ -166,7 +166,7 @@ class Guarded:
         await self._record(caller, path, runs=runs, details=_named_arguments(method, args, options))
         return made
 
-    # Methods whose results are limited to what the caller may see.
+    # Methods that return only what the caller may see.
 
     async def _runs(self, query: RunQuery | None = None) -> RunPage:
         return await self._root.runs(self._narrow(await self._authorize('runs', ()), query))
@@ -208,7 +208,7 @@ class Guarded:
 
 
 def mask(info: RunInfo) -> RunInfo:
-    """What remains of a run in a fork tree for callers who may not see it."""
+    """Return the placeholder of a run in a fork tree, for callers who may not see it."""
     return RunInfo(
         id=info.id,
         pattern=info.pattern,
@@ -224,7 +224,7 @@ def mask(info: RunInfo) -> RunInfo:
 
 
 def runs_of(path: str, method: Callable[..., Any]) -> Callable[..., list[RunId | RunInfo]]:
-    """Finds the runs that a call names: the arguments that are a run's id or summary."""
+    """Return a function that finds the runs of a call: its arguments that are a run's id or summary."""
     signature = _signature(method)
     name = path.rpartition('.')[2]
     naming = [

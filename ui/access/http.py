@@ -1,4 +1,4 @@
-"""Identifies the caller of each request and socket; callers without an identity get nothing."""
+"""Identifies the caller of each request and socket, and turns away callers without an identity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROVIDER, CALLBACK, MARK = f'{LOGIN}/provider', f'{LOGIN}/callback', f'{LOGIN}/m
 OPEN: Final = frozenset(
     {LOGIN, PROVIDER, CALLBACK, MARK, '/login.css', '/healthz', '/readyz', '/favicon.ico'}
 )
-"""What anybody gets."""
+"""Paths that are open to everyone."""
 SIGNED: Final = re.compile(r'/api/v1/triggers/[^/]+/webhook')
 """Paths where a signature replaces a login: the webhooks of triggers."""
 SAFE: Final = frozenset({'GET', 'HEAD', 'OPTIONS'})
@@ -36,11 +36,11 @@ HANDED_OUT: Final = re.compile(
 
 
 class SignedIn:
-    """Middleware: callers without an identity get nothing but the login page.
+    """Middleware: callers without an identity get only the login page.
 
     Args:
         served: the application.
-        access: who may use it; None as long as nobody has to log in.
+        access: identifies callers; None while no login is required.
     """
 
     def __init__(self, served: ASGIApp, access: Callable[[], Access | None]) -> None:
@@ -77,7 +77,7 @@ class SignedIn:
 
 
 def _noting(send: Send, access: Access, identity: SignedIdentity, found: re.Match[str]) -> Send:
-    """Writes a line of the audit log before anything is handed out, or that nothing was."""
+    """Write a line of the audit log, for a download or its refusal, before the response begins."""
     details = {'what': found['what'], 'form': found['form'] or ''}
 
     async def sent(message: Message) -> None:
@@ -92,14 +92,14 @@ def _noting(send: Send, access: Access, identity: SignedIdentity, found: re.Matc
 
 
 def _is_open(scope: Scope, path: str) -> bool:
-    """Whether this is open to everyone."""
+    """Whether a path is open to everyone."""
     if path in OPEN:
         return True
     return scope['type'] == 'http' and scope['method'] == 'POST' and bool(SIGNED.fullmatch(path))
 
 
 async def identify(access: Access, headers: Headers, *, secure: bool = False) -> SignedIdentity | None:
-    """The valid identity of a request, if any: from its token, or else from its session cookie."""
+    """Return the valid identity of a request, if any: from its token, or else from its session cookie."""
     kind, _, token = headers.get('authorization', '').partition(' ')
     try:
         if kind.lower() == 'bearer':
@@ -112,13 +112,13 @@ async def identify(access: Access, headers: Headers, *, secure: bool = False) ->
 
 
 def session_secret(headers: Headers, *, secure: bool = False) -> str:
-    """The secret in the session cookie, or ''."""
+    """Return the secret in the session cookie, or ''."""
     found: SimpleCookie = SimpleCookie()
     try:
         found.load(headers.get('cookie', ''))
     except CookieError:
         return ''
-    # Over TLS only the name that none but this host can set: others of its domain can set the plain one.
+    # Over TLS, only the name that no other host can set: other hosts of the domain can set the plain one.
     for name in (f'__Host-{COOKIE}', *(() if secure else (COOKIE,))):
         if name in found:
             return found[name].value
@@ -126,9 +126,9 @@ def session_secret(headers: Headers, *, secure: bool = False) -> str:
 
 
 def is_own(scope: Scope, headers: Headers) -> bool:
-    """Whether one of our own pages sends this, if it changes anything or opens a socket.
+    """Whether a request that changes anything or opens a socket comes from one of our own pages.
 
-    Browsers send the cookie automatically, so they have to say which page they act for, by `Origin` or
+    Browsers send the cookie automatically, so they must name the page that sends the request, in `Origin` or
     `Sec-Fetch-Site` (Fetch Metadata). All current browsers do.
     """
     if scope['type'] == 'http' and scope['method'] in SAFE:
@@ -136,13 +136,13 @@ def is_own(scope: Scope, headers: Headers) -> bool:
     if origin := headers.get('origin'):
         parts = urlsplit(origin)
         if is_secure(scope) and parts.scheme != 'https':
-            return False  # Whoever can change what is sent without TLS made that page.
+            return False  # Without TLS, anyone on the way could have made that page.
         return parts.netloc == headers.get('host')
     return headers.get('sec-fetch-site') == 'same-origin'
 
 
 def is_secure(scope: Scope) -> bool:
-    """Whether it came over TLS, as far as a proxy that is trusted says so."""
+    """Whether the request came over TLS, directly or according to a trusted proxy."""
     return scope['scheme'] in ('https', 'wss')
 
 

@@ -54,7 +54,7 @@ class Login:
     """The pages for logging in and out.
 
     Args:
-        access: who may use the server; None as long as nobody has to log in.
+        access: identifies callers; None while no login is required.
         provider: the identity provider, if one is configured.
         assets: the folder with the style sheet and the mark.
     """
@@ -63,7 +63,7 @@ class Login:
         self._access, self._provider, self._assets = access, provider, assets
 
     def routes(self) -> list[Route]:
-        """The routes."""
+        """Return the routes."""
         return [
             Route('/login', self.show, methods=['GET']),
             Route('/login', self.enter, methods=['POST']),
@@ -170,7 +170,7 @@ class Login:
 
     def _enter(self, request: Request, secret: str, wanted: str) -> Response:
         answer = RedirectResponse(wanted, 303, headers={'Cache-Control': 'no-store'})
-        # A browser knows best, also where the proxy says nothing.
+        # The browser's `Origin` is reliable even if the proxy does not report TLS.
         secure = is_secure(request.scope) or request.headers.get('origin', '').startswith('https://')
         set_cookie(answer, secret, secure=secure, seconds=int(MAX_SESSION))
         return answer
@@ -181,7 +181,7 @@ class Login:
 
 
 def own_path(wanted: str) -> str:
-    """The address to redirect to if it is on this server; '/' for any other."""
+    """Return the address to redirect to if it is on this server; '/' for any other."""
     parts = urlsplit(wanted.replace('\\', '/'))
     harmless = wanted.startswith('/') and not wanted.startswith(('//', '/\\')) and wanted.isprintable()
     if not harmless or parts.scheme or parts.netloc or parts.path in ('/login', '/logout'):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 STATE_COOKIE: Final = 'hemicycle-login'
 STATE_SECONDS: Final = 600
 MAX_TARGET: Final = 1_000
-"""Characters of the address to go on to: it is in a cookie."""
+"""Maximum length of the address to redirect to: it is stored in a cookie."""
 ALGORITHMS: Final = ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA']
 """Accepted signature algorithms: none with a shared secret, and not `none`."""
 SCOPE: Final = 'openid profile email'
@@ -52,7 +52,7 @@ class ProviderSettings:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> ProviderSettings | None:
-        """The settings, or None if there is no issuer. Raises `InvalidInput`, naming the variable."""
+        """Return the settings, or None if there is no issuer. Raises `InvalidInput`, naming the variable."""
 
         def setting(name: str) -> str:
             return environment.get(f'HEMICYCLE_OIDC_{name}', '').strip()
@@ -92,7 +92,7 @@ def _role(variable: str, text: str) -> Role:
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A login that is under way; kept by the browser that began it, so that nobody can begin too many."""
+    """A login in progress; stored by the browser that began it, so that nobody can begin too many."""
 
     state: str
     nonce: str
@@ -101,13 +101,13 @@ class _Pending:
     until: float
 
     def seal(self, key: bytes) -> str:
-        """As a cookie that only whoever has the key can make."""
+        """Return it as a cookie, signed with the key."""
         text = base64.urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode()
         return f'{text}.{_mac(key, text)}'
 
     @classmethod
     def unseal(cls, cookie: str, key: bytes) -> _Pending | None:
-        """What is in such a cookie; None if it is another."""
+        """Return the login in such a cookie; None if the signature is wrong."""
         text, _, mac = cookie.partition('.')
         if not hmac.compare_digest(mac.encode(), _mac(key, text).encode()):
             return None
@@ -128,11 +128,11 @@ class Provider:
         self._key = secrets.token_bytes(32)
 
     async def check(self) -> None:
-        """Ask it what it is. Raises `LoginRefused` if it cannot be reached, or is another."""
+        """Read its configuration. Raises `LoginRefused` if it cannot be reached or has another issuer."""
         await self._discover()
 
     async def begin(self, callback: str, wanted: str) -> tuple[str, str]:
-        """Where to send the browser, and a cookie for it. Raises `LoginRefused`."""
+        """Begin a login; return the address for the browser, and a cookie. Raises `LoginRefused`."""
         facts, until = await self._discover(), time.monotonic() + STATE_SECONDS
         nonce, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
         async with self._client(callback) as client:
@@ -145,7 +145,7 @@ class Provider:
     async def finish(
         self, access: Access, callback: str, cookie: str, query: Mapping[str, str]
     ) -> tuple[Account, str]:
-        """The account of the person who returns, and the page they wanted. Raises `LoginRefused`."""
+        """Finish a login; return the account, and the page the person wanted. Raises `LoginRefused`."""
         pending = _Pending.unseal(cookie, self._key)
         if not pending or pending.state != query.get('state', '') or pending.until < time.monotonic():
             raise LoginRefused('This login has expired, or was begun in another browser. Try again.')
@@ -204,7 +204,7 @@ class Provider:
             account = await access.accounts.link(issuer, subject, name, first)
             made = Caller(account.name, account.role, self.name)
             await access.audit.write(made, 'account.add', details={'name': account.name, 'role': str(first)})
-        elif self.settings.roles and role is None:  # who had one before
+        elif self.settings.roles and role is None:  # they had one before
             raise LoginRefused(f'{self.name} no longer gives you a role here. Ask an administrator.')
         elif role and role is not account.role:
             await access.accounts.set_role(account.name, role)
@@ -213,7 +213,7 @@ class Provider:
         return await access.accounts.by_subject(issuer, subject) or account
 
     def _map_role(self, claims: Mapping[str, Any]) -> Role | None:
-        """The highest role that the claims give, if roles are mapped; none of them is the first role."""
+        """If roles are mapped, return the highest that the claims give, or else that of a first login."""
         if not self.settings.roles:
             return None
         given = claims.get(self.settings.claim, ())

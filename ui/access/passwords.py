@@ -1,4 +1,4 @@
-"""Passwords and secrets: hashed, verified and generated; none is remembered here."""
+"""Passwords and secrets: hashed, verified and generated; none is stored here."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ P = ParamSpec('P')
 R = TypeVar('R')
 MIN_LENGTH, MAX_LENGTH = 12, 1_000
 PROFILE: Final = 'RFC_9106_LOW_MEMORY'
-"""What guessing a password costs, by its name in `argon2.profiles`."""
+"""The cost of hashing, and so of guessing, by its name in `argon2.profiles`."""
 AT_ONCE: Final = 2
 """Maximum passwords hashed at the same time: each takes 64 MB and a tenth of a second."""
 WAITING: Final = 30
 TOKEN: Final = 'hct_'
-"""The prefix of tokens, by which scanners for leaked secrets recognize them."""
+"""The prefix of tokens, so that scanners for leaked secrets recognize them."""
 
 
 class Passwords:
@@ -42,21 +42,21 @@ class Passwords:
 
     @property
     def busy(self) -> bool:
-        """Whether so many are waiting that another one should come back later."""
+        """Whether too many are waiting to accept another one."""
         return self._waiting >= WAITING
 
     async def hash(self, password: str) -> str:
-        """The hash to keep, with its salt and its parameters."""
+        """Return the hash to store, with its salt and its parameters."""
         return await self._work(self._hasher.hash, password)
 
     async def verify(self, kept: str, password: str) -> bool:
-        """Whether it is the password; takes just as long if there is none (`kept` is '')."""
+        """Whether the password is right; takes just as long if there is none (`kept` is '')."""
         self._nobody = self._nobody or await self.hash(secrets.token_urlsafe())
         right = await self._work(self._verify, kept or self._nobody, password)
         return right and bool(kept)
 
     def outdated(self, kept: str) -> bool:
-        """Whether it was hashed with weaker parameters than those of today."""
+        """Whether it was hashed with weaker parameters than the current ones."""
         return self._hasher.check_needs_rehash(kept)
 
     def _verify(self, kept: str, password: str) -> bool:
@@ -89,10 +89,10 @@ def check_password(name: str, password: str) -> None:
 
 
 def new_secret() -> str:
-    """A random secret of 256 bits."""
+    """Return a random secret of 256 bits."""
     return secrets.token_urlsafe(32)
 
 
 def digest(secret: str) -> str:
-    """The stored digest of a random secret: it cannot be guessed, so a fast hash is enough."""
+    """Return the digest to store for a random secret, which cannot be guessed: a fast hash is enough."""
     return hashlib.sha256(secret.encode()).hexdigest()

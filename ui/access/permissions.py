@@ -1,4 +1,4 @@
-"""Permissions: what a conductor can do, and the role that each takes; anything else is refused."""
+"""Permissions: the role that each method of a conductor requires; all other methods are refused."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ WITHHELD: Final = frozenset(_OF_THE_SERVER.split())
 """For the server itself only."""
 
 _ONLY_READ: Final = frozenset({'preview_cleanup', 'catalog.section', 'catalog.registry.refresh'})
-"""What pages only look up, although it takes more than the role of a viewer."""
+"""Methods that only read, although they require more than the role of a viewer."""
 LOGGED: Final = frozenset(
     name for name, role in METHOD_ROLES.items() if role is not Role.VIEWER
 ) - _ONLY_READ | {'export_bundle'}

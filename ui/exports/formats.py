@@ -1,4 +1,4 @@
-"""The formats a run can be exported in, among them the regression test."""
+"""The formats in which a run can be exported, including the regression test."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ async def stream_export(conductor: Conductor, run: RunId, form: FormatName) -> A
 
 
 async def make_test(conductor: Conductor, run: RunId) -> str:
-    """A test of a run: its behaviour as expectations, and its recorded replies. Raises `UnknownRun`."""
+    """Return a test of a run: expectations of its behaviour, and recorded replies. Raises `UnknownRun`."""
     test = await conductor.save_test(run)
     return await asyncio.to_thread(to_yaml, test, Redaction.of(conductor.catalog))
 
 
 def to_yaml(test: RegressionTest, hide: Redaction) -> str:
-    """The test as YAML; its expectations come first, to be edited by hand."""
+    """Return the test as YAML; its expectations come first, to be edited by hand."""
     values = hide.value(test.model_dump(mode='json'))
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)

@@ -66,7 +66,7 @@ class ImportDialog:
             zone.on('drop', js_handler=DROP.format(id=upload.id))
             choose.on('click', js_handler=f'(event) => getElement({upload.id}).$refs.qRef.pickFiles(event)')
             with ui.element('div').classes('import-state').props('role="status"') as self._state:
-                self._told = Text('span', '')
+                self._progress = Text('span', '')
                 self._bar = ui.linear_progress(0.0, show_value=False).props('instant-feedback rounded')
                 set_attributes(self._bar, aria_label='Import progress')
             self._state.set_visibility(False)
@@ -77,7 +77,7 @@ class ImportDialog:
 
     def _say(self, text: str, share: float | None) -> None:
         self._state.set_visibility(bool(text))
-        self._told.show(text)
+        self._progress.show(text)
         self._bar.props(f'indeterminate={"true" if share is None else "false"}')
         self._bar.set_value(share or 0.0)
 

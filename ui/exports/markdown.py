@@ -35,7 +35,7 @@ async def write_transcript(
     info = await conductor.info(run)
     shape, view = await conductor.shape(run), await conductor.view(run, info.seq)
     hide = redaction or Redaction.of(conductor.catalog)
-    # Before writing: secrets could not be found once text is escaped or joined into a line.
+    # Redact before writing: secrets cannot be found once text is escaped or joined into a line.
     info, view = _without(info, hide), _without(view, hide)
     yield '\n'.join(_head(info, shape, view))
     writer = _Writer(info, shape, [_without(note, hide) for note in await conductor.notes(run)])
@@ -52,7 +52,7 @@ async def write_transcript(
 
 
 def _without(record: T, hide: Redaction) -> T:
-    """A record with all secrets removed from its texts, including those in its mappings."""
+    """Return a record with all secrets removed from its texts, including those in its mappings."""
     held = {item.name: getattr(record, item.name) for item in fields(record)}
     texts = {
         name: value
@@ -66,19 +66,19 @@ def _without(record: T, hide: Redaction) -> T:
 
 
 def fence(text: str, language: str = '') -> str:
-    """Text unchanged, in a fence that it cannot close."""
+    """Return text unchanged, in a fence that it cannot close."""
     longest = max(map(len, re.findall(r'`{3,}', text)), default=2)
     marks = '`' * (longest + 1)
     return f'{marks}{language}\n{text}\n{marks}'
 
 
 def quote(text: str) -> str:
-    """Someone's text as a quotation: its headings and fences stay inside."""
+    """Return someone's text as a block quote, which contains its headings and fences."""
     return '\n'.join(f'> {line}'.rstrip() for line in text.splitlines()) or '>'
 
 
 def escape_markdown(text: str) -> str:
-    """Text on one line, with every character that Markdown or HTML would interpret escaped."""
+    """Return text on one line, escaping every character that Markdown or HTML would interpret."""
     return re.sub(r'([\\`*_\[\]<>#|~!&])', r'\\\1', ' '.join(text.split()))
 
 
@@ -128,7 +128,7 @@ def _end(shape: Shape, view: View) -> Iterator[str]:
 
 
 class _Writer:
-    """Writes step after step, with a heading for each workflow state that is entered."""
+    """Writes the steps, with a heading for each workflow state that is entered."""
 
     def __init__(self, info: RunInfo, shape: Shape, notes: Iterable[Note]) -> None:
         self._notes = list(notes)

@@ -1,4 +1,4 @@
-"""Export formats as menu entries, each of them a download."""
+"""Export formats as menu entries, each a download."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def export_entries(info: RunInfo) -> None:
 
 
 def short_entries(info: RunInfo) -> None:
-    """Draw the same on one line each, for a long menu."""
+    """Draw the same entries on one line each, for a long menu."""
     for form, saved in FORMATS.items():
         with link(f'/runs/{info.id}/export/{form}', 'menu-item', role='menuitem', download=''):
             ui.icon(saved.icon)

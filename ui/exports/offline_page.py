@@ -1,4 +1,4 @@
-"""A single HTML file that plays a run offline: data, script and styles are in it; it fetches nothing."""
+"""A single HTML file that replays a run offline: it contains data, script and styles, and loads nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ POLICY = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}';"
     " base-uri 'none'; form-action 'none'"
 )
-"""What the browser lets the file do: run its own script, use its own styles, and nothing else."""
+"""The content security policy: the file may run its own script, use its own styles, and nothing else."""
 
 
 async def render_page(conductor: Conductor, run: RunId, redaction: Redaction | None = None) -> str:
@@ -83,7 +83,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
 
 
 def _written_values(steps: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """All that was written, each value by the name of its field."""
+    """Return all values that were written, each by the name of its field."""
     changes = (change for step in steps for change in step.get('changes', ()))
     return [{pointer.rpartition('/')[2]: value} for _, pointer, value in changes]
 
@@ -110,7 +110,7 @@ def _short(value: Any) -> str:
 
 
 def _bare(drawing: str) -> str:
-    """A drawing without its size, comments and tooltips."""
+    """Return a drawing without its size, comments and tooltips."""
     return re.sub(
         r'<!--.*?-->|<title>.*?</title>|(?<=<svg) width="[^"]*"\s+height="[^"]*"', '', drawing, flags=re.S
     )
@@ -123,7 +123,7 @@ def _part(name: str) -> str:
 
 @cache
 def _script() -> str:
-    """The parts of the script as one module: what one part exports is a name for the next."""
+    """Return the parts of the script as one module, where the next part can use what one exports."""
     marked, exported = _read_text(ASSETS / 'vendor' / 'marked.js').rsplit('export{', 1)
     lexer = re.search(r'(\w+) as lexer\b', exported)
     assert lexer, 'marked.js exports its lexer'
@@ -144,5 +144,5 @@ def _read_text(path: Path) -> str:
 
 
 def _digest(text: str) -> str:
-    """The digest by which a policy names an inline part. Browsers normalize line endings to one character."""
+    """Return the digest of an inline part for the policy. Browsers normalize line endings first."""
     return base64.b64encode(hashlib.sha256(text.replace('\r\n', '\n').encode()).digest()).decode()

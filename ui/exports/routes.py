@@ -1,4 +1,4 @@
-"""Serves exported runs as downloads that a browser saves and never opens as a page of ours."""
+"""Serves exported runs as downloads that browsers save, and never open as pages of this server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run read from its first step to its last, as the data of the offline page."""
+"""The data of the offline page: a run, read from its first step to its last."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ PAGE = 200
 """Steps read at once."""
 MAX_STEPS = 20_000
 MAX_TEXT = 96 << 20
-"""Characters of changes that one page can hold; longer histories need a bundle."""
+"""Maximum characters of changes on one page; longer histories need a bundle."""
 MAX_FILE, MAX_FILES = 20_000, 200
-"""Characters shown of a file, and files shown of an agent."""
+"""Maximum characters shown of a file, and files shown of an agent."""
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
 
 
 class _Reader:
-    """Goes through the steps once."""
+    """Reads the steps once, in order."""
 
     def __init__(self, info: RunInfo, shape: Shape, notes: Sequence[Note], known: GuardExplanations) -> None:
         self._notes: dict[int, list[Note]] = {}
@@ -122,7 +122,7 @@ class _Reader:
         )
 
     def _now(self, view: View) -> dict[str, Any]:
-        """What is shown about the run as a whole, where it differs from the step before."""
+        """Return the values shown for the whole run that differ from the step before."""
         state = {
             'status': view.status.value,
             'where': ', '.join(map(path_text, view.active)),
@@ -169,7 +169,7 @@ def _length(value: Any) -> int:
 
 
 async def _files(conductor: Conductor, info: RunInfo, snapshots: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The files of each agent at the end, with the beginning of their text."""
+    """Return each agent's files at the end, with the beginning of their text."""
     found = []
     for agent, snapshot in snapshots.items():
         try:

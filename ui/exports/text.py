@@ -1,4 +1,4 @@
-"""Text that exported files share, and messages about imported runs."""
+"""Text shared by exported files, and messages about imported runs."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from engine.records import Note, RunInfo
 
 
 class CannotExport(EngineError):
-    """A run cannot be exported in this format; says why, and which format can."""
+    """A run cannot be exported in this format; the message says why, and which format can be used."""
 
 
 def format_moment(time: float) -> str:
-    """A time that means the same everywhere: 2026-03-04 14:32 UTC."""
+    """Format a time in UTC: 2026-03-04 14:32 UTC."""
     return datetime.fromtimestamp(time, UTC).strftime('%Y-%m-%d %H:%M UTC')
 
 
 def note_date(note: Note) -> str:
-    """When a note was written."""
+    """Format when a note was written."""
     return f'{format_moment(note.created)}{", edited" if note.edited else ""}'
 
 
 def redaction_note(count: int) -> str:
-    """A note about the secrets that were removed."""
+    """Return a note about the secrets that were removed."""
     return f'{count} texts contained secrets, which were removed' if count else 'nothing was redacted'
 
 
 def file_name(info: RunInfo, end: str, *, more: str = '') -> str:
-    """A file name from the run's title: letters and digits, not too long."""
+    """Return a file name from the run's title: letters and digits, not too long."""
     words = '-'.join(re.findall(r'\w+', info.title.lower()))[:50].strip('-_') or info.pattern
     return f'{words}-{info.id[:6]}{more}.{end}'
 
 
 def import_message(found: Imported) -> str:
-    """A sentence about what happened to one run."""
+    """Return a sentence about what happened to one imported run."""
     what = {
         'new': f'Run {found.run} imported',
         'renamed': f'Run {found.run} imported under a new id: {found.origin} exists already',

@@ -16,11 +16,16 @@ from ui.formatting.tool_calls import Block, CallContext, call_block
 from ui.replay.marks import by_person, mark_of
 
 BLOCK = re.compile(r'\s*([-*+] |\d+[.)] |#|>|```|\|)')
-"""The beginning of a Markdown text that is no paragraph."""
+"""Matches Markdown text that does not begin with a paragraph."""
 
 
 def agent_blocks(agent: Mapping[str, Any], calls: CallContext | None = None) -> list[Block]:
-    """An agent's conversation (the dump of an `AgentState`); a tool call and its result are one block."""
+    """Return the blocks of an agent's conversation; a tool call and its result are one block.
+
+    Args:
+        agent: the dump of an `AgentState`.
+        calls: the context of tool calls.
+    """
     known = calls or CallContext()
     messages = agent.get('messages', ())
     results = {part['id']: part for entry in messages for part in entry['parts'] if part['kind'] == 'result'}
@@ -51,7 +56,7 @@ def _block(
 
 
 def json_to_markdown(text: str) -> str:
-    """A JSON answer as readable Markdown; any other text unchanged."""
+    """Return a JSON answer as readable Markdown, and any other text unchanged."""
     if not text.lstrip().startswith('{'):
         return text
     try:
@@ -72,7 +77,7 @@ def _describe(name: str, value: Any) -> str:
     if isinstance(value, list):
         return f'{title}\n\n' + ('\n'.join(bullet(_plain(item)) for item in value) or '- none')
     text = _plain(value, name)
-    # A list or a heading needs a line of its own.
+    # A list or a heading needs its own line.
     return f'{title}:\n\n{text}' if BLOCK.match(text) or '\n\n' in text else f'{title}: {text}'
 
 
@@ -95,7 +100,7 @@ def _plain(value: Any, name: str = '') -> str:
 
 
 def transcript_entry(transition: Transition, shape: Shape) -> Block | None:
-    """What a step adds to the transcript: words of an agent or a person, a failure; or None."""
+    """Return what a step adds to the transcript: words of an agent or a person, a failure; or None."""
     event = transition.event
     home = parent_of(event.at)
     if event.name == 'done' and 'message' in event.data:

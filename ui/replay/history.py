@@ -1,4 +1,4 @@
-"""What a run's steps record about each agent, and where list elements were appended."""
+"""An index of what a run's steps record about each agent, and of where list elements were appended."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from engine.records import Shape, parent_of
 from ui.formatting.tool_calls import BatchTime
 
 ENDED = ('completed', 'failed')
-"""The states of a plan's step that is over."""
+"""States in which a step of a plan has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A model's reply: which model gave it, and which were tried before."""
+    """A model's reply: the model that gave it, and those that were tried before."""
 
     seq: int
     model: str
@@ -45,7 +45,7 @@ class FolderVersion:
     number: int
     snapshot: str
     given: bool = False
-    """Whether the agent was given it, rather than making it."""
+    """Whether the agent received it rather than made it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,13 +127,13 @@ class History:
                 )
 
     def baseline(self, folder: str) -> str:
-        """The snapshot that an agent started with; '' if its folder was empty."""
+        """Return the snapshot that an agent started with; '' if its folder was empty."""
         known = self.versions.get(folder, [])
         return known[0].snapshot if known and known[0].given else ''
 
 
 def latest(noted: Mapping[str, Sequence[Noted]], path: str, seq: int) -> Noted | None:
-    """The last entry for `path` up to step `seq`, if any."""
+    """Return the last entry for `path` up to step `seq`, if any."""
     entries = noted.get(path, ())
     index = bisect_right(entries, seq, key=lambda entry: entry.seq)
     return entries[index - 1] if index else None
@@ -173,18 +173,18 @@ class Position(NamedTuple):
 
 
 class AppendIndex:
-    """An index of the steps read so far: for each list, where its elements come from."""
+    """An index of the steps read so far: for each list, the steps that added its elements."""
 
     def __init__(self, fields: Iterable[str]) -> None:
         self._lists: dict[str, list[Position]] = {field: [] for field in fields if field}
 
     @classmethod
     def of(cls, shape: Shape) -> AppendIndex:
-        """An index of the lists that panels show."""
+        """Create an index of the lists that panels show."""
         return cls(shown.field for shown in shape.panels)
 
     def steps(self, field: str) -> list[Position]:
-        """Where each element comes from, in list order."""
+        """Return where each element comes from, in list order."""
         return self._lists.get(field, [])
 
     def add(self, step: Transition) -> None:

@@ -69,7 +69,7 @@ class Index:
         self.times.append(step.time)
 
     def changes_of(self, pointer: str) -> list[int]:
-        """The steps that wrote to a place in the run's data, inside it, or around it."""
+        """Return the steps that wrote to a place in the run's data, inside it, or around it."""
         found: set[int] = set()
         for path, steps in self.changes.items():
             if path == pointer or _inside(path, pointer) or _inside(pointer, path):
@@ -82,7 +82,7 @@ def _inside(path: str, outer: str) -> bool:
 
 
 def next_step(steps: Sequence[int], at: int) -> int | None:
-    """The first of these steps after `at`, wrapping to the first of all."""
+    """Return the first of these steps after `at`, wrapping to the first of all."""
     if not steps:
         return None
     place = bisect_right(steps, at)
@@ -90,7 +90,7 @@ def next_step(steps: Sequence[int], at: int) -> int | None:
 
 
 def previous_step(steps: Sequence[int], at: int) -> int | None:
-    """The last of these steps before `at`, wrapping to the last of all."""
+    """Return the last of these steps before `at`, wrapping to the last of all."""
     return steps[bisect_left(steps, at) - 1] if steps else None
 
 
@@ -98,7 +98,7 @@ _known: WeakKeyDictionary[Conductor, OrderedDict[RunId, Index]] = WeakKeyDiction
 
 
 def shared_index(conductor: Conductor, run: RunId, shape: Shape) -> Index:
-    """The index of a run, shared by all pages. Histories only grow, so what was read stays valid."""
+    """Return the index of a run, shared by all pages. Histories only grow, so it stays valid."""
     runs = _known.setdefault(conductor, OrderedDict())
     index = runs.pop(run, None) or Index(shape)
     runs[run] = index

@@ -17,7 +17,7 @@ from ui.replay.pace import Pace
 from ui.replay.reader import RunAt
 
 BREATH = 50
-"""Steps of a history that are scanned at once."""
+"""Steps of a history that are scanned before other tasks get a turn."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Follower:
         conductor: knows the run.
         info: the run.
         shape: its chart.
-        pace: hears of what is new; pages that follow several runs give the same to all of them.
+        pace: notified of updates; a page that follows several runs shares one among them.
     """
 
     def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape, pace: Pace | None = None) -> None:
@@ -47,7 +47,7 @@ class Follower:
         self.fold = Fold(info.id, shape)
         """The run at its newest step. It starts at the head: the history is only scanned."""
         self.index = shared_index(conductor, info.id, shape)
-        """What the steps say, as far as this page or another has read them."""
+        """An index of the steps, as far as this page or another has read them."""
         self.last: Transition | None = None
         self._before: Mapping[str, Any] = {}
         """The fold's document before the newest step."""
@@ -55,7 +55,7 @@ class Follower:
         """Why following stopped before the end, if it did."""
         self._news = Updates()
         self.pace = pace or Pace()
-        """When it is time to look."""
+        """Determines when to look for updates."""
 
     @property
     def head(self) -> int:
@@ -110,7 +110,7 @@ class Follower:
             self._news.read = True
 
     def look(self) -> Updates | None:
-        """What is new since the last look, if anything."""
+        """Return what is new since the last look, if anything."""
         news = self._news
         found = bool(news.steps or news.text or news.read or news.trouble is not None)
         if not found:

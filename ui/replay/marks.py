@@ -22,7 +22,7 @@ class MarkKind:
     glyph: str
     """Its shape: unique, so that no kind is identified by colour alone."""
     key: str
-    """Goes to the next one; with Shift to the previous one."""
+    """The key that jumps to the next one; with Shift, to the previous one."""
 
 
 KINDS: Mapping[Kind, MarkKind] = {
@@ -36,7 +36,7 @@ KINDS: Mapping[Kind, MarkKind] = {
     'note': MarkKind('note', '✎', 'n'),
     'tool': MarkKind('tool call', '⚒', 't'),
 }
-"""The gravest first: it gives merged marks their shape."""
+"""Most severe first: that one gives merged marks their shape."""
 UNDRAWN = ('tool',)
 """Kinds you can jump to but that are not drawn over the slider: there are too many."""
 
@@ -62,7 +62,7 @@ MISHAPS = ('failed', 'expired', 'abort', 'exhaust', 'retry')
 DEBATED = '/memory/consensuses/-'
 """Where the verdict of a debate is written."""
 COUNTED = '/memory/revision_count'
-"""Where a pattern counts revisions, each as it begins."""
+"""Where a pattern counts revisions, each when it begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +86,13 @@ def marks_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> lis
 
 
 def mark_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Mark | None:
-    """The gravest of a step's marks that are drawn, if it has any."""
+    """Return the most severe of a step's marks that are drawn, if any."""
     found = [mark for mark in marks_of(transition, visits) if mark.kind not in UNDRAWN]
     return min(found, key=lambda mark: list(KINDS).index(mark.kind), default=None)
 
 
 def _event_mark(transition: Transition) -> tuple[Kind, str] | None:
-    """What the event itself says: a failure, a restart, what a person did."""
+    """Return the mark of the event itself: a failure, a restart, an action of a person."""
     name, data = transition.event.name, transition.event.data
     if transition.raised:
         return None
@@ -112,7 +112,7 @@ def by_person(transition: Transition, mark: Mark) -> bool:
 
 
 def _describe_recovery(data: Mapping[str, Any]) -> str:
-    """How a run begins, or continues after its process was gone."""
+    """Describe how a fork begins, or how a run continues after its process died."""
     if left := str(data.get('left', '')):
         return f'{reason_text(left)}: it continues on its own from here'
     run, _, at = str(data.get('forked', '')).rpartition('@')
@@ -125,7 +125,7 @@ def _describe_recovery(data: Mapping[str, Any]) -> str:
 
 
 def _describe_action(transition: Transition) -> str:
-    """What a person did, in their words if they gave any."""
+    """Describe what a person did, in their words if they gave any."""
     event = transition.event
     if 'problems' in event.data and event.name == 'breakpoints':
         return '; '.join(f'breakpoint {number}: {why}' for number, why in event.data['problems'].items())
@@ -147,7 +147,7 @@ def _mishap(transition: Transition) -> str:
 
 
 def _turns(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Iterator[tuple[Kind, str] | None]:
-    """The beginning of a revision, and verdicts."""
+    """Yield the beginning of a revision, and verdicts."""
     yield _revision(transition, visits)
     output = transition.event.data.get('output')
     if isinstance(output, Mapping) and isinstance(output.get('approved'), bool):
@@ -161,14 +161,14 @@ def _turns(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Itera
 
 
 def _revision(transition: Transition, visits: Mapping[str, Sequence[int]]) -> tuple[Kind, str] | None:
-    """A counted revision, or a return to a state that was entered before the one being left."""
+    """Return a counted revision, or a return to a state that was entered before the one being left."""
     for change in transition.changes:
         if change.path == COUNTED and change.value:
             return 'revision', f'revision {change.value} begins'
     seq = transition.seq
     outer = [path for path in transition.left if '.' not in path]
     left = min((_first(visits, path, seq) for path in outer), default=0)
-    # A state entered without an event and holding nothing only decides; what follows begins something.
+    # An atomic state that `always` enters only decides what follows: entering it is no return.
     passed = transition.active if transition.event.name == 'always' else ()
     back = [
         path
@@ -184,7 +184,7 @@ def _first(visits: Mapping[str, Sequence[int]], path: str, default: int) -> int:
 
 
 def _tools(transition: Transition) -> tuple[Kind, str] | None:
-    """Tools that start running: with the reply that calls them, or once a person has approved them."""
+    """Return the tools that start running: with the reply that calls them, or once a person has approved."""
     if not any(path.endswith('.using_tools') for path in transition.entered):
         return None
     names = ', '.join(called_tools(transition.event.data))
@@ -192,7 +192,7 @@ def _tools(transition: Transition) -> tuple[Kind, str] | None:
 
 
 def called_tools(data: Mapping[str, Any]) -> list[str]:
-    """The names of the tools that a reply calls."""
+    """Return the names of the tools that a reply calls."""
     message = data.get('message')
     parts = message.get('parts') if isinstance(message, Mapping) else None
     calls = [part for part in parts or () if isinstance(part, Mapping) and part.get('kind') == 'call']

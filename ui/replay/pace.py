@@ -1,4 +1,4 @@
-"""When a page looks for updates: at once after a quiet moment, and a limited number of times a second."""
+"""Paces a page's looks for updates: immediately after a quiet period, and at a limited rate otherwise."""
 
 from __future__ import annotations
 
@@ -6,33 +6,34 @@ import asyncio
 import math
 
 LOOKS_A_SECOND = 15
-"""How often a page gets updates: streamed text is collected in between."""
+"""Maximum updates of a page per second; streamed text is collected in between."""
 PERIOD = 1 / LOOKS_A_SECOND
 TOGETHER = 0.012
-"""Seconds before a look for what comes close behind: a reply, the call of a tool that it asks for, and the
-steps of agents that go on at the same moment. With a third of it, most looks were followed by another one."""
+"""Seconds by which a look is delayed to include what follows closely: a reply, the tool call it asks for, and
+the steps of agents that continue at the same moment. With a third of this, most looks were followed by
+another."""
 
 
 class Pace:
     """Paces the looks of one page.
 
-    A step is shown at once although text is streamed all the time: its look is made in advance, and text
-    then waits so much longer that there are no more looks a second.
+    A step is shown immediately even while text is streaming: its look is brought forward, and text then
+    waits longer, so that the rate of looks stays the same.
 
     Args:
-        idle: seconds until a look is due although nothing was heard.
+        idle: seconds until a look is due without any news.
     """
 
     def __init__(self, *, idle: float = PERIOD) -> None:
         self._idle = idle
         self._next = -math.inf
-        """When a look is next that is not made in advance."""
+        """When the next look is due, unless it is brought forward."""
         self._due = 0.0
         self._waiting: asyncio.Future[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
 
     async def wait(self) -> None:
-        """Return when it is time for the next look, at the latest when one is due anyway."""
+        """Wait until the next look is due."""
         loop = asyncio.get_running_loop()
         self._waiting = loop.create_future()
         self._set_alarm()
@@ -45,7 +46,7 @@ class Pace:
             self._waiting = self._alarm = None
 
     def hear(self, *, step: bool = False) -> None:
-        """There is something to look at."""
+        """Schedule a look for something new; that for a `step` is brought forward."""
         due = max(self._next - PERIOD if step else self._next, asyncio.get_running_loop().time() + TOGETHER)
         if due < self._due:
             self._due = due
@@ -53,7 +54,7 @@ class Pace:
                 self._set_alarm()
 
     def record_look(self, *, found: bool, again: float = math.inf) -> None:
-        """A look is being made, and found something or nothing; another is due `again` seconds from now."""
+        """Record a look, and whether it `found` anything; another is due in at most `again` seconds."""
         now = asyncio.get_running_loop().time()
         if found:
             self._next = max(self._next, now) + PERIOD

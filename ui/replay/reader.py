@@ -14,11 +14,11 @@ from engine.journal import Fold
 from engine.records import RunId, Shape, Snapshot
 
 STRETCH = 200
-"""Steps read at once after a snapshot, since the slider mostly moves to neighbours."""
+"""Steps read at once after a snapshot, since the slider mostly moves to neighbouring steps."""
 EVERY = 25
-"""Steps between the folds kept in a stretch; these share what did not change between them."""
+"""Steps between the folds cached in a stretch; these share whatever did not change between them."""
 MAX_CACHED = 4_000
-"""The most steps that are cached."""
+"""Maximum number of cached steps."""
 AT_ONCE = 500
 """Steps folded on the event loop; more go to a thread."""
 
@@ -28,7 +28,7 @@ class RunAt:
     """A run at one step."""
 
     fold: Fold
-    """Valid until another moment is read."""
+    """Valid until another step is read."""
     step: Transition | None
     """The step itself; None before the first."""
     before: Mapping[str, Any]
@@ -56,7 +56,7 @@ class _Stretch:
 
 
 class HistoryReader:
-    """Caches stretches of one run's history, so that the slider can go back and forth without the journal."""
+    """Caches stretches of one run's history, so that the slider can move without reading the journal."""
 
     def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
         self._conductor, self._run, self._shape = conductor, run, shape
@@ -65,7 +65,7 @@ class HistoryReader:
         self._shown: Fold | None = None
 
     async def at(self, seq: int) -> RunAt:
-        """The run at step `seq`; reuses what earlier calls have read. Raises `UnknownRun`."""
+        """Return the run at step `seq`, reusing what earlier calls have read. Raises `UnknownRun`."""
         if not seq:
             return RunAt(Fold(self._run, self._shape), None, {})
         stretch = self._with(seq) or await self._load_stretch(seq)
@@ -82,7 +82,7 @@ class HistoryReader:
         return RunAt(fold, step, without)
 
     def _nearest(self, stretch: _Stretch, seq: int) -> Fold:
-        """The latest fold before step `seq`: the current one, or one from a snapshot."""
+        """Return the latest fold before step `seq`: the current one, or one from a snapshot."""
         at = max(known for known in stretch.known if known < seq)
         shown = self._shown
         if shown is not None and at <= shown.projection.seq < seq:
@@ -93,7 +93,7 @@ class HistoryReader:
         return Fold.load(snapshot, self._shape) if snapshot else Fold(self._run, self._shape)
 
     def _with(self, seq: int) -> _Stretch | None:
-        """A stretch that contains step `seq`."""
+        """Return a stretch that contains step `seq`."""
         for begin in sorted(self._stretches, reverse=True):
             if begin < seq <= self._stretches[begin].end:
                 self._stretches.move_to_end(begin)
@@ -113,7 +113,7 @@ class HistoryReader:
         return stretch
 
     async def _read(self, begin: int, seq: int) -> list[Transition]:
-        """The steps after `begin`: at least to `seq`, and at most to one that is damaged."""
+        """Read the steps after `begin`: at least to `seq`, and at most to one that is damaged."""
         until = max(seq, begin + STRETCH)
         try:
             return await self._conductor.transitions(self._run, after=begin, until=until)

@@ -1,4 +1,4 @@
-"""A single HTML file that replays a run offline: it contains data, script and styles, and loads nothing."""
+"""A single HTML file that replays a run offline, with data, script and styles; it loads nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop's own activities: laying out the project, diffing, running tests, saving files."""
+"""The loop's own activities: copying the project, diffing, running tests, saving files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Activities:
         return await self._tests(activity)
 
     async def save(self, memory: Memory, activity: Activity) -> dict[str, Any]:
-        """Save the files as they are, for later work."""
+        """Take a snapshot of the files as they are, for later work."""
         snapshot = await activity.workspace(FOLDER).snapshot()
         return {'snapshot': snapshot, 'snapshots': {FOLDER: snapshot}}
 
@@ -82,5 +82,5 @@ def _count_tests(tested: SuiteResult) -> dict[str, Any]:
 
 
 def _is_source(path: str) -> bool:
-    """Whether a file is someone's work, not a by-product of running it."""
+    """Whether a file is source rather than a by-product of running it."""
     return not SKIPPED.intersection(path.split('/')) and not path.endswith('.pyc')

@@ -70,12 +70,12 @@ TEST_MARGIN = 10.0
 
 
 class AgentRequests:
-    """What each agent is asked, as a message and as a prompt, and how long it may take to answer."""
+    """Requests to each agent, as messages and prompts, and time limits for the answers."""
 
     parameters: Any
 
     def ask_planner(self, memory: Memory, event: Event) -> None:
-        """Ask for a plan, or for one for a blocked step."""
+        """Ask for a plan: for the goal, a blocked step or the pending steps."""
         self.bound_call(memory, event, agent=Participant.PLANNER)
         if memory.current_step:
             text = f'Plan step {memory.current_step}, which is blocked: {memory.step.fail_reason}'
@@ -134,44 +134,44 @@ class AgentRequests:
         self._verify(memory, f'Verify that step {memory.current_step} is complete.', event)
 
     def ask_goal_review(self, memory: Memory, event: Event) -> None:
-        """Ask for a review of the whole."""
+        """Ask for a review of the finished work."""
         self._verify(memory, 'Verify that the goal is reached.', event)
 
     def bound_tests(self, memory: Memory, event: Event) -> None:
-        """Give tests their own time limit, even where an answer would get less."""
+        """Give tests their own time limit, even if an answer would get less."""
         clock = memory.clock
         inner = [clock.step_ends] if clock.phase == 'executing' and self._in_step(memory) else []
         longest = max(self.parameters.agent_seconds, self.parameters.test_seconds + TEST_MARGIN)
         clock.begin_call(event.ran, longest, *inner)
 
     def bound_call(self, memory: Memory, event: Event, *bounds: float, agent: str = '') -> None:
-        """Limit the time of what begins now; a person in the agent's seat has all that is left."""
+        """Limit the time of the call that starts now; a person in the agent's seat gets all the time left."""
         clock = memory.clock
         inner = [clock.step_ends] if clock.phase == 'executing' and self._in_step(memory) else []
         longest = memory.clock.limit if agent in memory.seats else self.parameters.agent_seconds
         clock.begin_call(event.ran, longest, *inner, *(() if agent in memory.seats else bounds))
 
     def seconds_to_the_end(self, memory: Memory, event: Event) -> float:
-        """Seconds until work under way, which may use the grace period, is cut off."""
+        """Return the seconds until work under way, which may use the grace period, is cut off."""
         return memory.clock.ends + memory.clock.grace - event.ran
 
     def phase_left(self, memory: Memory, event: Event) -> float | None:
-        """Time left in the phase; work under way when the steps' time runs out may use the grace period."""
+        """Return the time left in the phase; a step running when time is up may use the grace period."""
         clock = memory.clock
         if clock.phase == 'executing':
             return clock.hard_end + clock.grace - event.ran
         return _until(memory, clock.phase_ends, event)
 
     def step_left(self, memory: Memory, event: Event) -> float | None:
-        """Time left for the step."""
+        """Return the time left for the step."""
         return _until(memory, memory.clock.step_ends, event)
 
     def call_left(self, memory: Memory, event: Event) -> float | None:
-        """Time left for one answer."""
+        """Return the time left for one answer."""
         return _until(memory, memory.clock.call_ends, event)
 
     def window_left(self, memory: Memory, event: Event) -> float:
-        """How long to wait for more time to be granted."""
+        """Return how much longer to wait for more time."""
         return float(self.parameters.wait_for_time) - (event.ran - memory.clock.stopped)
 
     def _verify(self, memory: Memory, text: str, event: Event) -> None:
@@ -261,7 +261,7 @@ class AgentRequests:
         )
 
     def prompt_goal_review(self, memory: Memory) -> str:
-        """The supervisor's prompt to review the whole."""
+        """The supervisor's prompt to review the finished work."""
         listed = '\n'.join(f'{step.id} {step.status}: {step.description}' for step in memory.steps.values())
         return (
             f'Goal:\n{memory.primary_goal}\n\nSteps:\n{listed}\n\n'
@@ -299,7 +299,7 @@ class AgentRequests:
 
 
 def _until(memory: Memory, moment: float, event: Event) -> float | None:
-    """Seconds until a bound; None if the enclosing limit ends as early, so that its grace applies."""
+    """Return the seconds until a bound; None if the enclosing limit ends as early, so its grace applies."""
     clock = memory.clock
     last = clock.hard_end if clock.phase == 'executing' else clock.ends
     return None if moment >= last - INSTANT else moment - event.ran

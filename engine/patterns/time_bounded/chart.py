@@ -1,4 +1,4 @@
-"""The time-bounded loop's chart: states and transitions in the form `transitions` takes."""
+"""The time-bounded loop's chart: states and transitions in the format of `transitions`."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _executing() -> list[dict[str, Any]]:
         _edge('always', choosing, S, 'begin_step', 'has_next_step', over),
         _edge('always', choosing, choosing, 'close_sub_plan', ['plan_is_over', 'is_in_sub_plan']),
         _edge('always', choosing, V, 'close_plan', 'plan_is_over'),
-        # Last, so that the guards of earlier journals are asked in the order that was recorded.
+        # Last, so that older journals evaluate their guards in the recorded order.
         _edge('always', choosing, P, 'begin_replanning', 'steps_are_to_be_replanned', over),
         _edge('always', f'{S}.opening', f'{S}.testing', None, 'code_is_good'),
         _edge('always', f'{S}.opening', f'{S}.collecting', None, 'code_is_written'),

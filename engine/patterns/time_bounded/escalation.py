@@ -10,7 +10,7 @@ from engine.records.frozen import FrozenModel
 
 
 class Level(StrEnum):
-    """From none to the end of the session."""
+    """Severity levels, from no intervention to the end of the session."""
 
     NONE = 'NONE'
     REMIND = 'REMIND'
@@ -48,7 +48,7 @@ BY_ISSUES = ((5, Level.ABORT), (4, Level.CRITICAL), (3, Level.REFOCUS), (2, Leve
 
 
 class Escalation(FrozenModel):
-    """One intervention, with what the agent was sent."""
+    """One intervention, with the message sent to the agent."""
 
     level: Level
     score: int
@@ -64,19 +64,19 @@ class Escalation(FrozenModel):
 
 
 def level_of(score: int, issues: int) -> Level:
-    """The level for a score and a number of consecutive issues; the more severe of the two wins."""
+    """Return the level for a score and a number of consecutive issues; the more severe one wins."""
     by_score = next(level for lowest, level in BY_SCORE if score >= lowest)
     by_issues = next(level for fewest, level in BY_ISSUES if issues >= fewest)
     return max(by_score, by_issues, key=lambda level: level.severity)
 
 
 def level_of_refusal(issues: int) -> Level:
-    """The minimum level of a rejection after this many issues; even the first is a correction."""
+    """Return the minimum level of a rejection with this many issues; it is at least a reminder."""
     return Level.REFOCUS if issues >= 3 else Level.CORRECT if issues == 2 else Level.REMIND
 
 
 def judged_subject(subject: str, score: int, refusals: int, *, rules: int) -> str:
-    """What was judged, its score, and how often in a row it was refused; under rules before 5, as issues."""
+    """Describe judged work by score and consecutive refusals; under rules before 5, the latter as issues."""
     if rules < 5:
         return f'{subject} (score {score}, {refusals} issue{"" if refusals == 1 else "s"} in a row)'
     if not refusals:
@@ -86,7 +86,7 @@ def judged_subject(subject: str, score: int, refusals: int, *, rules: int) -> st
 
 
 def message_for(level: Level, about: str, demands: Sequence[str]) -> str:
-    """The message sent to the agent about what was judged."""
+    """Return the message to send to the agent about the judged work."""
     listed = ''.join(f'\n- {demand}' for demand in demands) or '\n- Meet what was asked for.'
     match level:
         case Level.NONE:

@@ -1,6 +1,6 @@
 """Fallbacks for agents that gave no answer, all marked as degraded.
 
-An unavailable supervisor is replaced by what can be checked without it, at exactly the score that the
+If the supervisor is unavailable, checks that need no agent decide, and give exactly the score that the
 gate requires: degraded work never passes just because nobody looked.
 """
 
@@ -26,7 +26,7 @@ MAX_TEXT = 4_000
 
 
 def plan(goal: str, problem: str) -> PlanDraft:
-    """The simplest possible plan, and why it is used."""
+    """Return the simplest possible plan, with the reason for using it."""
     return PlanDraft(
         analysis=f'This is the plainest plan there is, since {problem}.'[:10_000],
         steps=(
@@ -41,12 +41,12 @@ def plan(goal: str, problem: str) -> PlanDraft:
 
 
 def code(problem: str) -> CodeOutput:
-    """An empty answer; the files may have changed all the same, and are checked."""
+    """Return an empty answer; the files may still have changed, and are checked."""
     return CodeOutput(summary=f'The coder gave no answer: {problem}')
 
 
 def reading(passed: bool, text: str) -> TestReading:
-    """The bare test results; the failures are the fix plan."""
+    """Return the bare test results, with the failures as the fix plan."""
     fixes = () if passed else (Fix(instruction=f'Make these tests pass:\n{text[-MAX_TEXT:]}'[:MAX_TEXT]),)
     return TestReading(
         passed=passed,
@@ -56,7 +56,7 @@ def reading(passed: bool, text: str) -> TestReading:
 
 
 def verdict(gate: str, facts: GateFacts, problem: str) -> Verdict:
-    """What can be concluded without the supervisor."""
+    """Return the verdict that can be reached without the supervisor."""
     summary = f'The supervisor gave no answer: {problem}'
     if gate == 'plan':
         good = facts.draft is not None and not validate_plan(facts.draft, fewest=facts.fewest)
@@ -72,11 +72,11 @@ def verdict(gate: str, facts: GateFacts, problem: str) -> Verdict:
         score = facts.threshold if good else 0
         return StepVerdict(score=score, approved=good, evidence=evidence, summary=summary)
     if gate == 'goal':
-        # Nobody confirms the goal, the one thing that tests alone cannot show.
+        # Tests alone cannot show that the goal is met, and nobody else confirms it.
         return GoalVerdict(score=0, approved=False, goal_met=False, evidence='', summary=summary)
     return Verdict(score=facts.threshold, approved=True, summary=summary)
 
 
 def describe_failure(event: Event) -> str:
-    """Why an agent gave no answer."""
+    """Return why an agent gave no answer."""
     return str(event.data.get('error') or event.data.get('unfit') or f'it {event.name}')

@@ -27,23 +27,23 @@ class GateFacts:
     threshold: int
     draft: PlanDraft | None = None
     fewest: int = MIN_STEPS
-    """How many steps the plan has at least."""
+    """Minimum number of steps in the plan."""
     changed: tuple[str, ...] = ()
     """Files changed since the step began."""
     blocked: bool = False
-    """Whether the coder reports that it could not do the step."""
+    """Whether the coder reports that it cannot do the step as it is."""
     tests_pass: bool = False
     left_over: int = 0
     """Number of incomplete steps."""
     acceptable: int = 0
-    """How many incomplete steps are acceptable."""
+    """Maximum number of incomplete steps."""
 
 
 Condition = Callable[[GateFacts, Verdict], bool]
 
 
 def _as(kind: type[Verdict], name: str) -> Condition:
-    """A condition: the verdict is of this kind and its field `name` is true."""
+    """Return a condition: the verdict is of this kind and its field `name` is true."""
     return lambda facts, verdict: isinstance(verdict, kind) and bool(getattr(verdict, name))
 
 
@@ -98,5 +98,5 @@ GATE_TITLES = {
 
 
 def evaluate_gate(gate: str, facts: GateFacts, verdict: Verdict) -> tuple[tuple[str, bool], ...]:
-    """Each condition of a gate, and whether it holds."""
+    """Return each condition of a gate, and whether it holds."""
     return tuple((name, bool(holds(facts, verdict))) for name, holds in GATES[gate].items())

@@ -1,4 +1,4 @@
-"""The guards of the time-bounded loop, each under the name that the journal shows."""
+"""The guards of the time-bounded loop, named as the journal shows them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MIN_ROUND = 0.05
 
 
 ASIDES = frozenset({'minutes', 'seconds', 'why', 'seat', 'changes'})
-"""What people send beside the work: time, a wish for another plan, a seat, an edit. None is a result."""
+"""Event fields that people send alongside the work: time, replanning, seats, edits. None is a result."""
 
 
 class Guards:
-    """They read memory and the time of the event, and nothing else."""
+    """Guards, which read nothing but memory, parameters and the event."""
 
     parameters: Any
 
@@ -30,20 +30,20 @@ class Guards:
         return bool(memory.base)
 
     def is_to_plan(self, memory: Memory, event: Event) -> bool:
-        """The round begins, or was stopped, with its plan."""
+        """The round begins with planning, or was stopped while planning."""
         return memory.stage == 'planning'
 
     def is_to_execute(self, memory: Memory, event: Event) -> bool:
-        """It was stopped while the plan was carried out."""
+        """The round was stopped while the plan was carried out."""
         return memory.stage == 'executing'
 
     def is_to_verify(self, memory: Memory, event: Event) -> bool:
-        """It was stopped while the goal was verified."""
+        """The round was stopped while the goal was verified."""
         return memory.stage == 'verifying'
 
     def is_time_over(self, memory: Memory, event: Event) -> bool:
         """The budget is used up, or a person asked to finish: nothing new starts."""
-        # A person's request takes effect at the next event that carries a result: that of the work under way.
+        # A person's request takes effect at the next event with a result: that of the work under way.
         result = bool(event.data) and not (memory.rules >= 5 and ASIDES.issuperset(event.data))
         return memory.clock.is_over(event.ran) or (memory.finishing and result)
 
@@ -56,7 +56,7 @@ class Guards:
         return memory.level is Level.ABORT
 
     def draft_is_sound(self, memory: Memory, event: Event) -> bool:
-        """There is a plan, and nothing is wrong with its form."""
+        """There is a plan, and its form is valid."""
         return memory.draft is not None and not replanning.plan_problems(memory)
 
     def may_repair_plan(self, memory: Memory, event: Event) -> bool:
@@ -64,15 +64,15 @@ class Guards:
         return memory.draft is not None and memory.repairs == 0
 
     def is_sub_plan(self, memory: Memory, event: Event) -> bool:
-        """The plan is not the goal's own: it is for a blocked step, or for the steps that are left."""
+        """The plan is not the goal's own: it is for a blocked step or for the pending steps."""
         return bool(memory.current_step) or memory.replanning
 
     def may_revise_plan(self, memory: Memory, event: Event) -> bool:
-        """The plan has not been sent back as often as is allowed."""
+        """The plan has revisions left."""
         return bool(memory.revisions < self.parameters.max_revisions)
 
     def step_is_open(self, memory: Memory, event: Event) -> bool:
-        """A step was stopped in its course."""
+        """A step was interrupted by a stop."""
         return bool(memory.current_step) and memory.step.status is StepStatus.IN_PROGRESS
 
     def step_waits_for_plan(self, memory: Memory, event: Event) -> bool:
@@ -106,11 +106,11 @@ class Guards:
         return memory.next_step(self.parameters.max_failed_steps) is None and not self._replan_reason(memory)
 
     def steps_are_to_be_replanned(self, memory: Memory, event: Event) -> bool:
-        """Somebody asked for another plan of the pending steps, or none of them can begin."""
+        """Replanning of the pending steps was requested, or none of them can begin."""
         return bool(self._replan_reason(memory))
 
     def has_pending_steps(self, memory: Memory, event: Event) -> bool:
-        """Steps of the plan are still to come, and may be replanned."""
+        """The plan has pending steps, and they may be replanned."""
         if not memory.plan_stack or memory.stage != 'executing' or (memory.finishing and memory.rules >= 5):
             return False
         return bool(replanning.pending_steps(memory)) and memory.replans < self.parameters.max_replans
@@ -119,11 +119,11 @@ class Guards:
         return replanning.reason(memory, self.parameters.max_failed_steps, self.parameters.max_replans)
 
     def is_in_sub_plan(self, memory: Memory, event: Event) -> bool:
-        """The plan under way is for a step of another one."""
+        """The current plan is for a step of another plan."""
         return len(memory.plan_stack) > 1
 
     def code_is_written(self, memory: Memory, event: Event) -> bool:
-        """The coder has answered, and nobody has approved it yet."""
+        """The coder has answered, and its code is not approved yet."""
         return memory.step.stage == 'coded'
 
     def code_is_good(self, memory: Memory, event: Event) -> bool:
@@ -140,7 +140,7 @@ class Guards:
 
     def may_plan_deeper(self, memory: Memory, event: Event) -> bool:
         """A plan within this plan would not be nested too deeply."""
-        again = memory.current_rules and bool(memory.step.sub_steps)  # It already had a plan of its own.
+        again = memory.current_rules and bool(memory.step.sub_steps)  # It already had its own plan.
         return memory.step.depth < MAX_DEPTH and not again
 
     def work_is_sound(self, memory: Memory, event: Event) -> bool:
@@ -149,7 +149,7 @@ class Guards:
         return tests is not None and tests.sound
 
     def a_fix_cycle_is_left(self, memory: Memory, event: Event) -> bool:
-        """The tests may be fixed once more."""
+        """The step has fix cycles left."""
         return bool(memory.step.fix_cycles < self.parameters.max_fix_cycles)
 
     def time_for_fixes_is_left(self, memory: Memory, event: Event) -> bool:
@@ -161,7 +161,7 @@ class Guards:
         return memory.clock.seconds_left(event.ran) < MIN_ROUND * memory.clock.limit
 
     def another_round_is_left(self, memory: Memory, event: Event) -> bool:
-        """The goal is not reached, and there may be another plan for what is missing."""
+        """The goal is not reached, and another round may plan what is missing."""
         return bool(memory.iteration < self.parameters.max_rounds)
 
     def is_skipping_verification(self, memory: Memory, event: Event) -> bool:
@@ -181,7 +181,7 @@ class Guards:
         return memory.status is RunStatus.FAILED
 
     def may_be_resumed(self, memory: Memory, event: Event) -> bool:
-        """More time may still be given."""
+        """More time may still be added."""
         return memory.resumable and self.parameters.wait_for_time > 0
 
 

@@ -24,7 +24,7 @@ GATES: Final[dict[str, Any]] = {'group': 'Gates'}
 
 
 class AddTime(BaseModel):
-    """More time: every share grows with it. A run that has stopped continues where it was."""
+    """Add time, which extends every share. A run that has stopped continues where it was."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -44,19 +44,19 @@ class AddTime(BaseModel):
 
 
 class FinishNow(BaseModel):
-    """Finish early: the call under way may end, then the report is written. Once more ends it at once."""
+    """Finish early: the running call may end, then the report is written. Sent again, it ends the run now."""
 
     model_config = ConfigDict(extra='forbid')
 
 
 class SkipVerification(BaseModel):
-    """Do not verify the goal: when the steps are done, they alone decide whether it is reached."""
+    """Skip verifying the goal: once the steps are done, they alone decide whether it is reached."""
 
     model_config = ConfigDict(extra='forbid')
 
 
 class Replan(Form):
-    """Replan the steps that have not begun: after the step under way, the planner is asked."""
+    """Replan the steps that have not begun: the planner is asked after the step under way."""
 
     why: str = Field(
         '',
@@ -68,10 +68,10 @@ class Replan(Form):
 
 
 class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
-    """Supervisor, planner, coder and tester work on real code until a goal is reached or time is over."""
+    """Supervisor, planner, coder and tester work on real code until a goal is reached or time is up."""
 
     class Parameters(Form):
-        """What the launch form asks for."""
+        """Launch form parameters."""
 
         primary_goal: str = task_field(
             'Goal',

@@ -20,7 +20,7 @@ MAX_DEPTH = 3
 
 
 class StepStatus(StrEnum):
-    """What became of a plan or a step; a plan is never blocked."""
+    """Status of a plan or a step; a plan is never blocked."""
 
     PENDING = 'pending'
     IN_PROGRESS = 'in_progress'
@@ -30,7 +30,7 @@ class StepStatus(StrEnum):
 
 
 class VerificationResult(FrozenModel):
-    """What the supervisor said of an output, and which conditions of its gate held."""
+    """The supervisor's verdict on an output, and which conditions of its gate held."""
 
     gate: str
     """`plan`, `code`, `tests`, `step` or `goal`."""
@@ -71,12 +71,12 @@ class VerificationResult(FrozenModel):
 
 
 class TestResult(FrozenModel):
-    """What came of testing a step: what was run, and what the tester read."""
+    """The result of testing a step: the tests that ran, and the tester's reading."""
 
     __test__ = False
 
     passed: bool
-    """Decided by the tests that actually ran, not by what any agent says."""
+    """Decided by the tests that actually ran, not by any agent's claim."""
     good: int = 0
     bad: int = 0
     skipped: int = 0
@@ -128,12 +128,12 @@ class PlanStep(Memory):
     verification_result: VerificationResult | None = None
     fail_reason: str = ''
     started: float = -1.0
-    """In seconds of running; negative if it has not begun."""
+    """In seconds of running time; negative if it has not begun."""
     ended: float = -1.0
 
 
 class ExecutionPlan(Memory):
-    """A plan, for the goal or for a step that is blocked."""
+    """A plan for the goal or for a blocked step."""
 
     id: str
     goal: str
@@ -148,7 +148,7 @@ class ExecutionPlan(Memory):
 
 
 def validate_plan(draft: PlanDraft, *, fewest: int = MIN_STEPS) -> list[str]:
-    """What is wrong with a plan, by form alone; [] if nothing is."""
+    """Return what is wrong with a plan's form, or []."""
     count = len(draft.steps)
     found = []
     if not fewest <= count <= MAX_STEPS:
@@ -168,7 +168,7 @@ def validate_plan(draft: PlanDraft, *, fewest: int = MIN_STEPS) -> list[str]:
 
 
 def find_cycle(needs: Mapping[int, set[int]]) -> list[int]:
-    """Steps that wait for one another, or []: those left after doing everything possible."""
+    """Return steps that wait for one another, or []: those left after removing all that can be done."""
     left = {number: {need for need in found if need in needs} for number, found in needs.items()}
     while ready := [number for number, found in left.items() if not found]:
         for number in ready:
@@ -180,10 +180,10 @@ def find_cycle(needs: Mapping[int, set[int]]) -> list[int]:
 def next_ready_step(
     steps: Mapping[str, PlanStep], plan: ExecutionPlan, *, independent: bool = False
 ) -> PlanStep | None:
-    """The first step that can start, its dependencies being over.
+    """Return the first step that can start, because its dependencies are over.
 
-    A failed dependency counts as over ("mark step failed and continue"), since dependents may still be
-    possible; with `independent`, it does not.
+    A failed dependency counts as over ("mark step failed and continue"), since its dependents may
+    still be possible; with `independent`, it does not.
     """
     own = [steps[name] for name in plan.steps]
     ends = (StepStatus.COMPLETED,) if independent else (StepStatus.COMPLETED, StepStatus.FAILED)
@@ -200,11 +200,11 @@ STEP_STATES: Mapping[StepStatus, StepState] = {
     StepStatus.FAILED: 'failed',
     StepStatus.BLOCKED: 'blocked',
 }
-"""The equivalent states that all patterns' screens know."""
+"""The equivalent states, as known to the screens that all patterns share."""
 
 
 def build_checklist(plans: Mapping[str, ExecutionPlan], steps: Mapping[str, PlanStep]) -> Iterator[PlanItem]:
-    """The steps of all rounds, each with those of its sub-plan."""
+    """Return the steps of all rounds as checklist items, each with those of its sub-plan."""
 
     def item(name: str) -> PlanItem:
         step = steps[name]
@@ -225,13 +225,13 @@ def build_checklist(plans: Mapping[str, ExecutionPlan], steps: Mapping[str, Plan
 def progress(
     plans: Mapping[str, ExecutionPlan], steps: Mapping[str, PlanStep], stack: Sequence[str]
 ) -> tuple[int, int]:
-    """Of the outermost current plan: how many steps are over, and how many there are."""
+    """Return how many steps of the outermost current plan are over, and how many it has."""
     names = plans[stack[0]].steps if stack else ()
     return sum(steps[name].status in (StepStatus.COMPLETED, StepStatus.FAILED) for name in names), len(names)
 
 
 def nest_plans(memory: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """A run's plans as nested steps, outermost first, each with its own under `sub_steps`.
+    """Return a run's plans with nested steps: each step has those of its sub-plan under `sub_steps`.
 
     Args:
         memory: a view's memory (plain JSON values).

@@ -1,4 +1,4 @@
-"""The time-bounded loop's message protocol: who sends what to whom, and what each has done."""
+"""The time-bounded loop's message protocol: message types, participants and agents' metrics."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ REQUESTS: Final = {
 
 
 class AgentMetrics(FrozenModel):
-    """What one agent did."""
+    """Counts of one agent's work."""
 
     requests: int = 0
     answers: int = 0
@@ -80,7 +80,7 @@ class AgentRecord(Memory):
     status: Literal['idle', 'working', 'degraded'] = 'idle'
     last_output: str = ''
     since: float = 0.0
-    """When it was last asked, in seconds of running."""
+    """When it was last asked, in seconds of running time."""
     guidance: str = ''
     """The supervisor's latest message to it, until it is asked again."""
     metrics: AgentMetrics = AgentMetrics()

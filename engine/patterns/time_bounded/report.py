@@ -15,7 +15,7 @@ ENDINGS = ('completed', 'failed', 'aborted', 'time_expired')
 
 
 class StepReport(FrozenModel):
-    """A step and what came of it, with those of its own plan."""
+    """A step and its result, with the steps of its sub-plan."""
 
     id: str
     description: str
@@ -43,11 +43,11 @@ class PlanReport(FrozenModel):
 
 
 class Report(FrozenModel):
-    """All that is to be said when it is over."""
+    """The final report."""
 
     goal: str
     outcome: str
-    """A status: `completed`, `failed`, `aborted` or `time_expired`; `cancelled` if a person did so."""
+    """A status: `completed`, `failed`, `aborted` or `time_expired`; `cancelled` if a person cancelled it."""
     reason: str
     verified: bool
     plans: tuple[PlanReport, ...]
@@ -55,7 +55,7 @@ class Report(FrozenModel):
     metrics: Mapping[str, int]
     time_limit: float
     used: float
-    """Seconds used of the limit, including between phases."""
+    """Seconds used of the limit, including those between phases."""
     seconds: Mapping[str, float]
     """Per phase, over all rounds."""
     rounds: int
@@ -77,7 +77,7 @@ def is_time_bounded(memory: Mapping[str, Any]) -> bool:
 
 
 def report_text(memory: Mapping[str, Any], status: Status, error: str) -> str:
-    """The report as Markdown: the one that the run wrote unless it was ended from outside; '' for none."""
+    """Return the report as Markdown, rebuilt if the run was ended from outside; '' if there is none."""
     if _is_cut_short(memory, status):
         return render_report(build_report(memory, status=status, error=error))
     return str(memory['report'])
@@ -88,8 +88,8 @@ def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, 
 
     Args:
         memory: a view's memory (plain JSON values).
-        status: the run's; it tells a run that was ended from outside, such as by a cancellation.
-        error: why, for such a run.
+        status: the run's status; it shows if the run was ended from outside, such as by a cancellation.
+        error: the reason, for such a run.
     """
     if _is_cut_short(memory, status):
         memory = _settle(memory, status, error)
@@ -121,13 +121,13 @@ def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, 
 
 
 def _is_cut_short(memory: Mapping[str, Any], status: Status) -> bool:
-    """Whether the run was ended without the loop's own doing."""
+    """Whether the run was ended from outside the loop."""
     waited = memory['status'] == 'time_expired' and memory['resumable']
     return status.ended and (waited or memory['status'] not in ENDINGS)
 
 
 def _settle(memory: Mapping[str, Any], status: Status, error: str) -> dict[str, Any]:
-    """The memory of a run that was ended from outside: nothing is under way, and nothing waits."""
+    """Return the memory of a run that was ended from outside: nothing is under way or resumable."""
     text = f'The run was {status}' + (f': {error.rstrip(".")}.' if error else '.')
 
     def mark_stopped(records: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,14 +148,14 @@ def _settle(memory: Mapping[str, Any], status: Status, error: str) -> dict[str, 
 
 
 def _time_used(clock: Mapping[str, Any], spent: float) -> float:
-    """Time used of the limit; for runs recorded before unspent time carried over, the phases alone."""
+    """Return the time used; while the clock runs, or where time does not carry over, that of phases alone."""
     if not clock.get('flows') or clock['stopped'] < 0:
         return spent
     return float(clock['limit'] - max(0.0, clock['ends'] - clock['stopped']))
 
 
 def _rounds(memory: Mapping[str, Any]) -> int:
-    """The rounds that began; one that only waits for time did not."""
+    """Count the rounds that began; one that only waits for time does not count."""
     begun = [span['round'] for span in memory['clock']['spans']]
     if memory.get('rules', 1) < 5 or memory['clock']['stopped'] < 0 or not begun:
         return int(memory['iteration'])

@@ -1,4 +1,4 @@
-"""Time: how a budget is divided, what is left of each share, and the forecast."""
+"""Time budgets: shares, remaining time and forecasts."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Allocation:
     verifying: float
 
     def of(self, phase: str) -> float:
-        """A phase's share."""
+        """Return a phase's share."""
         return float(getattr(self, phase)) if phase in PHASES else 0.0
 
 
 def allocate(seconds: float) -> Allocation:
     """Divide a budget.
 
-    Planning gets 10 %, at most 15 minutes; execution 80 %; verification 10 %, at most 10 minutes. What
-    the two caps save stays in reserve.
+    Planning gets 10 %, at most 15 minutes; execution 80 %; verification 10 %, at most 10 minutes. Time
+    saved by the two caps stays in reserve.
     """
     return Allocation(
         planning=min(PLANNING_SHARE * seconds, PLANNING_MOST),
@@ -54,7 +54,7 @@ def seconds_for_fixes(step: float) -> float:
 
 
 class TimeSpan(FrozenModel):
-    """A stretch of time that one phase took, in seconds of running."""
+    """A period spent in one phase, in seconds of running time."""
 
     phase: str
     round: int
@@ -63,7 +63,7 @@ class TimeSpan(FrozenModel):
 
 
 class TimeGrant(FrozenModel):
-    """Time that a person has added."""
+    """Time added by a person."""
 
     seconds: float
     time: float
@@ -73,10 +73,10 @@ class TimeGrant(FrozenModel):
 
 
 class PhaseBudget(Memory):
-    """The loop's own time. All moments are seconds of running since the start, without pauses."""
+    """The loop's time budget. All moments are seconds of running time since the start, without pauses."""
 
     flows: bool = Field(False, exclude_if=lambda flows: not flows)
-    """Whether a phase's unused time carries over to the next; not so in runs that predate that rule."""
+    """Whether a phase's unused time carries over to the next; false in runs that predate that rule."""
     limit: float = 0.0
     """The whole budget, including added time."""
     grace: float = 0.0
@@ -84,14 +84,14 @@ class PhaseBudget(Memory):
     """When time is up."""
     round_started: float = 0.0
     round_budget: float = 0.0
-    """Time left at the start of the round; this is what gets divided."""
+    """Time left at the start of the round, to be divided among its phases."""
     phase: str = ''
     phase_started: float = 0.0
     phase_ends: float = 0.0
     step_budget: float = 0.0
     step_ends: float = 0.0
     fixes_end: float = 0.0
-    """When the step may start no more fix cycles; 0 before the first."""
+    """When the step's time for fix cycles ends; 0 before the first."""
     call_ends: float = 0.0
     steps: int = 0
     """Steps of the current plan, without those of sub-plans."""
@@ -110,7 +110,7 @@ class PhaseBudget(Memory):
         return allocate(self.round_budget)
 
     def share(self, phase: str) -> float:
-        """A phase's share in this round, plus what earlier phases left over."""
+        """Return a phase's share in this round, plus time left over from earlier phases."""
         usual = self.allocation.of(phase)
         if not self.flows or phase == 'planning':
             return usual
@@ -137,18 +137,18 @@ class PhaseBudget(Memory):
         return ran >= self.ends or steps_are
 
     def begin_round(self, ran: float) -> None:
-        """Divide what is left."""
+        """Start a round with the time left."""
         self.round_started, self.round_budget = ran, max(0.0, self.seconds_left(ran))
         self.steps = self.done = 0
 
     def begin_phase(self, phase: str, ran: float, round_: int) -> None:
-        """Start another phase; its share begins now and ends no later than the whole."""
+        """Start another phase; its share begins now and ends no later than the whole budget."""
         self.end_phase(ran, round_)
         self.phase, self.phase_started = phase, ran
         self.phase_ends = self._phase_end(phase, ran)
 
     def _phase_end(self, phase: str, ran: float) -> float:
-        """When a phase starting at `ran` has used its share, plus what earlier phases left over."""
+        """Return when a phase starting at `ran` has used its share, plus time left over from earlier ones."""
         if not self.flows or phase == 'planning':
             return min(self.ends, ran + self.allocation.of(phase))
         if phase == 'executing':
@@ -157,7 +157,7 @@ class PhaseBudget(Memory):
 
     @property
     def hard_end(self) -> float:
-        """When the phase is cut off; steps that outlast their share may use all that is left."""
+        """When the phase is cut off; steps that outlast their share may use all the time left."""
         outlasts = self.flows and self.phase == 'executing'
         return self.ends if outlasts else min(self.phase_ends, self.ends)
 
@@ -182,7 +182,7 @@ class PhaseBudget(Memory):
         self.call_ends = min(ran + longest, self.hard_end, *bounds)
 
     def add(self, seconds: float, time: float, ran: float) -> None:
-        """Add time during a run: every share grows with it."""
+        """Add time during a run, which extends every share."""
         self.grants.append(TimeGrant(seconds=seconds, time=time, ran=ran))
         before = self.allocation
         self.limit, self.ends = self.limit + seconds, self.ends + seconds
@@ -213,7 +213,7 @@ class PhaseBudget(Memory):
             self.call_ends = min(self.ends, self.call_ends + more)
 
     def stop(self, ran: float, round_: int) -> None:
-        """Stop: time is up, and from now on none is counted."""
+        """Stop the clock: no time counts from now on."""
         self.end_phase(ran, round_)
         self.stopped = ran
 
@@ -246,7 +246,7 @@ class BurnDown:
 
 
 def burn_down(clock: PhaseBudget, ran: float, *, done: int, steps: int) -> tuple[BurnDown, ...]:
-    """This round's phases at a given moment, with a forecast.
+    """Return this round's phases at a given moment, with a forecast.
 
     Each remaining step is expected to take the average of the finished ones, or the step's budget
     if none is finished; a phase that has not begun, its share.

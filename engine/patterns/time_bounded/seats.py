@@ -22,7 +22,7 @@ LINES: dict[str, Any] = {'multiline': True}
 
 
 class SeatInput(BaseModel):
-    """Whose seat a person takes or hands back."""
+    """The seat that a person takes or hands back."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -30,7 +30,7 @@ class SeatInput(BaseModel):
 
 
 class PlanInput(Form):
-    """The plan that the planner is asked for, by a person in its seat."""
+    """A person's plan, from the planner's seat."""
 
     analysis: str = Field(
         '', max_length=10_000, title='Analysis', description='What is asked for', json_schema_extra=LINES
@@ -41,7 +41,7 @@ class PlanInput(Form):
 
 
 class VerdictInput(Form):
-    """The verdict that the supervisor is asked for, by a person in its seat."""
+    """A person's verdict, from the supervisor's seat."""
 
     score: int = Field(ge=0, le=100, title='Score', description='How good the work is')
     approved: bool = Field(False, title='Approve', description='Whether the work may continue')
@@ -69,13 +69,13 @@ INPUTS: dict[str, type[BaseModel]] = {
 
 
 def with_seat(state: dict[str, Any], seat: str, then: str, output: type[BaseModel]) -> dict[str, Any]:
-    """An agent's state, with a seat for a person.
+    """Add a seat for a person to an agent's state.
 
     Args:
-        state: as `agent` makes it.
+        state: the state, as `agent` returns it.
         seat: `planner` or `supervisor`.
         then: the pattern's action that handles an answer.
-        output: the record that it is.
+        output: the answer's record type.
     """
     trigger, waits = ('plan', 'plan') if seat == 'planner' else ('judge', 'verdict')
     return generic.build_seat(
@@ -90,7 +90,7 @@ def with_seat(state: dict[str, Any], seat: str, then: str, output: type[BaseMode
 
 
 def seat_edges(source: str) -> list[dict[str, Any]]:
-    """Edges by which a seat is taken or handed back when it is not that agent's turn."""
+    """Return transitions that take or hand back a seat when it is not that agent's turn."""
     return [
         edge('take_seat', source, None, is_free, after=sit_down),
         edge('hand_back', source, None, is_held, after=stand_up),
@@ -98,7 +98,7 @@ def seat_edges(source: str) -> list[dict[str, Any]]:
 
 
 def sit_down(scope: CallbackContext, event: Event) -> None:
-    """Give the seat to a person, who is not held to the time of an agent's answer."""
+    """Give the seat to a person, to whom an agent's answer timeout does not apply."""
     memory, seat = _memory(scope), str(event.data['seat'])
     add_seat(memory, seat)
     if memory.current_agent == seat:
@@ -114,7 +114,7 @@ def stand_up(scope: CallbackContext, event: Event) -> None:
 
 
 def take_answer(then: str, output: type[BaseModel], scope: CallbackContext, event: Event) -> None:
-    """Handle a person's answer as the agent's."""
+    """Handle a person's answer as if it were the agent's."""
     answer = parse_plan(event.data) if output is PlanDraft else as_verdict(event.data, output)
     record_answer(scope, answer.model_dump_json())
     given = replace(event, data={**event.data, 'output': answer.model_dump(mode='json')})
@@ -122,7 +122,7 @@ def take_answer(then: str, output: type[BaseModel], scope: CallbackContext, even
 
 
 def parse_plan(data: Mapping[str, Any]) -> PlanDraft:
-    """A person's plan: its steps are carried out in their order."""
+    """Parse a person's plan, whose steps are carried out in order."""
     given = PlanInput.model_validate(dict(data))
     steps = tuple(
         PlannedStep(description=step, complexity='medium', depends_on=(number,) if number else ())
@@ -132,7 +132,7 @@ def parse_plan(data: Mapping[str, Any]) -> PlanDraft:
 
 
 def as_verdict(data: Mapping[str, Any], output: type[BaseModel]) -> BaseModel:
-    """A person's verdict: approving it confirms that all conditions of its kind hold."""
+    """Parse a person's verdict; an approval confirms all conditions of its kind."""
     given = VerdictInput.model_validate(dict(data))
     fields = given.model_dump() | {'evidence': given.evidence or given.summary}
     conditions = ('actionable', 'reasonable', 'addresses_step', 'goal_met')

@@ -42,7 +42,7 @@ RULES = 5
 
 
 class RunStatus(StrEnum):
-    """What the loop is doing, and how it ended."""
+    """The loop's current activity, or how it ended."""
 
     INITIALIZING = 'initializing'
     PLANNING = 'planning'
@@ -69,7 +69,7 @@ class Metrics(FrozenModel):
 
 
 class LogEntry(FrozenModel):
-    """Something worth knowing that is no message: a time check, an agent's error, a decision of the loop."""
+    """An entry that is not a message: a time check, an agent's error, a decision of the loop."""
 
     kind: Literal['time check', 'phase', 'step', 'error', 'degraded', 'person', 'end']
     text: str
@@ -78,7 +78,7 @@ class LogEntry(FrozenModel):
 
 
 Payload = PlanDraft | CodeOutput | TestResult | VerificationResult | Escalation | tuple[Fix, ...]
-"""What answers carry: of the planner, the coder, the tester and the supervisor; and a fix plan."""
+"""Payloads: the planner's, coder's, tester's and supervisor's answers, interventions and fix plans."""
 
 
 def _absent(value: object) -> bool:
@@ -86,7 +86,7 @@ def _absent(value: object) -> bool:
 
 
 class ProtocolMessage(FrozenModel):
-    """One message, as memory keeps it; its number is its place in the list."""
+    """One message, as stored in memory; its number is its position in the list."""
 
     type: MessageType
     sender: Participant
@@ -95,7 +95,7 @@ class ProtocolMessage(FrozenModel):
     time: float
     """Unix timestamp in seconds."""
     ran: float
-    """Running time in seconds by then, without pauses."""
+    """Running time in seconds at that moment, without pauses."""
     phase: str = ''
     step: str = ''
     """The id of the step it concerns, or ''."""
@@ -104,11 +104,11 @@ class ProtocolMessage(FrozenModel):
     degraded: bool = False
     """Whether it replaces an answer that an agent did not give."""
     payload: Payload | None = Field(None, exclude_if=_absent)
-    """What the message carries, as an object; None for requests, and in runs that predate it."""
+    """The payload as an object; None for requests, and in runs that predate the field."""
 
 
 class OrchestrationState(Memory):
-    """All of it. Only actions write it."""
+    """The loop's whole memory. Only actions write it."""
 
     primary_goal: str = ''
     status: RunStatus = RunStatus.INITIALIZING
@@ -140,12 +140,12 @@ class OrchestrationState(Memory):
     draft: PlanDraft | None = None
     """The plan awaiting approval."""
     problems: tuple[str, ...] = ()
-    """What is wrong with it, found without asking an agent."""
+    """What is wrong with the draft, found without asking an agent."""
     repairs: int = 0
     revisions: int = 0
     """How often this plan has been sent back."""
     findings: tuple[str, ...] = ()
-    """What the last round left undone."""
+    """Work that the last round left undone."""
     stage: str = 'planning'
     """Where to resume after a stop: `planning`, `executing` or `verifying`."""
     base: str = ''
@@ -162,7 +162,7 @@ class OrchestrationState(Memory):
     skip_verification: bool = False
     too_many_failures: bool = False
     ending: str = ''
-    """How it is about to end; a status."""
+    """The status it is about to end with."""
     reason: str = ''
     resumable: bool = False
     """Whether it resumes where it was when given more time."""
@@ -171,8 +171,8 @@ class OrchestrationState(Memory):
     caveat: str = ''
     """Why it ended short of its goal, in a sentence."""
     rules: int = 1
-    """Version of its rules: before 2 time did not carry over, before 3 messages had no payload, before 4
-    pending steps were never replanned, before 5 a wait for time counted as used and refusals as issues."""
+    """Version of its rules: before 2, time did not carry over; before 3, messages had no payload; before 4,
+    pending steps were never replanned; before 5, a wait for time counted as used, and refusals as issues."""
     refusals: dict[str, int] = Field(default_factory=dict)
     """Consecutive rejections, by step of the goal's plan (or `goal`) and gate.
 
@@ -182,7 +182,7 @@ class OrchestrationState(Memory):
     finishing: bool = False
     """Whether a person wants it to end after the work under way."""
     replan: str = ''
-    """Why the pending steps of the plan are to be replanned; '' if they are not."""
+    """Why the plan's pending steps are to be replanned; '' if they are not."""
     replans: int = 0
     """How often this round's pending steps were replanned."""
     replanning: bool = False
@@ -190,7 +190,7 @@ class OrchestrationState(Memory):
     seats: tuple[str, ...] = ()
     """Agents in whose place a person answers: `planner` and `supervisor`."""
     superseded: tuple[str, ...] = ()
-    """Failed steps whose work newly planned ones do instead; they no longer count as failed."""
+    """Failed steps replaced by newly planned ones; they no longer count as failed."""
 
     @property
     def current_plan(self) -> ExecutionPlan | None:
@@ -332,7 +332,7 @@ class OrchestrationState(Memory):
         event: Event,
         problem: str = '',
     ) -> None:
-        """Record the supervisor's verdict on an agent's work, and intervene where the table says so."""
+        """Record the supervisor's verdict on an agent's work, and intervene if the level calls for it."""
         rate = self._rate if self.current_rules else self._rate_by_score
         typed = self.rules >= 3
         kept = rate(result, agent) if typed else None
@@ -351,7 +351,7 @@ class OrchestrationState(Memory):
         return self._keep(result, agent)
 
     def _rate(self, result: VerificationResult, agent: Participant) -> VerificationResult:
-        if result.degraded:  # Nobody judged the work, which is the supervisor's failure.
+        if result.degraded:  # Nobody judged the work: the supervisor failed, not the agent.
             kept = result.model_copy(update={'level': self.level})
             self.verifications.append(kept)
             return kept
@@ -380,7 +380,7 @@ class OrchestrationState(Memory):
         return found
 
     def warn(self, message: str, event: Event) -> None:
-        """Send everyone a last warning, passed on to the next planning and coding."""
+        """Send everyone a final warning, which becomes guidance for the next planning and coding."""
         self.level = Level.CRITICAL
         warning = Escalation(
             level=Level.CRITICAL, score=0, issues=self.issues, agent=Participant.ALL, gate='goal',
@@ -438,10 +438,10 @@ class OrchestrationState(Memory):
         self.clock.done, self.clock.steps = progress(self.plans, self.steps, self.plan_stack)
 
     def end(self, event: Event) -> None:
-        """Stop the clock; `ending` and `reason` say why."""
+        """End the loop and stop the clock; `ending` and `reason` must be set."""
         if self.current_rules and not self.resumable:
             self.abandon(event)
-        if self.rules < 5 or self.clock.stopped < 0:  # Waiting for more time uses none.
+        if self.rules < 5 or self.clock.stopped < 0:  # Waiting for more time uses no time.
             self.clock.stop(event.ran, self.iteration)
         self.status, self.end_time = RunStatus(self.ending), event.time
         self.current_agent = ''
@@ -450,7 +450,7 @@ class OrchestrationState(Memory):
             self.caveat = caveat
 
     def abandon(self, event: Event) -> None:
-        """Fail everything under way: nothing continues."""
+        """Fail the steps under way and close the plans under way."""
         for step in self.steps.values():
             if step.status in (StepStatus.IN_PROGRESS, StepStatus.BLOCKED):
                 step.status, step.ended = StepStatus.FAILED, event.ran
@@ -467,7 +467,7 @@ class OrchestrationState(Memory):
         return all(self.steps[name].status is StepStatus.COMPLETED for name in self._count_names(plan.steps))
 
     def refusals_by_gate(self) -> dict[str, int]:
-        """How often in a row each gate refused the step under way, or the goal."""
+        """Return how often in a row each gate refused the current step or, without one, the goal."""
         about = f'{self._outer_step() or "goal"}:'
         return {key.removeprefix(about): n for key, n in self.refusals.items() if key.startswith(about) and n}
 

@@ -47,7 +47,7 @@ class LifecycleActions(PlanActions):
                 memory.clock.begin_step(event.ran, self.step_seconds(memory, event))
 
     def look_at_plan(self, memory: Memory, event: Event) -> None:
-        """Check the time before each step."""
+        """Log the time left before each step."""
         left = max(0.0, memory.clock.hard_end - event.ran)
         memory.log('time check', f'{left:.0f} seconds are left for steps.', event)
 
@@ -68,7 +68,7 @@ class LifecycleActions(PlanActions):
         memory.current_step = ''
 
     def _resume_blocked_step(self, memory: Memory, event: Event) -> None:
-        """The sub-plan is done: test and verify its step like any other."""
+        """Test and verify a step like any other once its sub-plan is done."""
         step = memory.step
         parts = [memory.steps[name] for name in step.sub_steps]
         step.status, step.stage, step.fail_reason = StepStatus.IN_PROGRESS, 'approved', ''
@@ -83,7 +83,7 @@ class LifecycleActions(PlanActions):
         self._close(memory)
 
     def escalate_failures(self, memory: Memory, event: Event) -> None:
-        """Too many steps failed: the supervisor intervenes, and the plan ends here."""
+        """Intervene because too many steps failed, and end the plan."""
         memory.too_many_failures = True
         reason = f'More than {self.parameters.max_failed_steps} steps failed: the plan is not gone on with.'
         if memory.current_rules:
@@ -112,7 +112,7 @@ class LifecycleActions(PlanActions):
         memory.final_tests, memory.final_pass = event.data['tests']['text'], event.data['tests']['passed']
 
     def stand_in_for_final_tests(self, memory: Memory, event: Event) -> None:
-        """The tests could not be run, so they count as failed."""
+        """Count tests that could not be run as failed."""
         memory.final_tests, memory.final_pass = (
             f'They could not be run: {fallback.describe_failure(event)}',
             False,
@@ -123,13 +123,13 @@ class LifecycleActions(PlanActions):
         self._judge_goal(memory, GoalVerdict.model_validate(event.data['output']), event)
 
     def stand_in_for_goal_verdict(self, memory: Memory, event: Event) -> None:
-        """The supervisor failed: nobody confirms the goal."""
+        """Stand in for the supervisor: nobody confirms the goal."""
         verdict = fallback.verdict('goal', self._goal_facts(memory), fallback.describe_failure(event))
         assert isinstance(verdict, GoalVerdict)
         self._judge_goal(memory, verdict, event, fallback.describe_failure(event))
 
     def reach_goal(self, memory: Memory, event: Event) -> None:
-        """All conditions hold: the goal is reached."""
+        """Complete the run: all conditions hold, and the goal is reached."""
         memory.verified, memory.ending, memory.reason = True, RunStatus.COMPLETED, memory.verdict.summary
         if memory.rules >= 5:
             memory.reason = f'The goal is reached: {memory.verdict.summary}'
@@ -143,7 +143,7 @@ class LifecycleActions(PlanActions):
         memory.end(event)
 
     def skip_goal(self, memory: Memory, event: Event) -> None:
-        """A person skipped verification: the steps decide."""
+        """End without verification, which a person skipped: the steps decide."""
         left = self._goal_facts(memory).left_over
         good = left <= self.parameters.max_failed_steps
         memory.ending = RunStatus.COMPLETED if good else RunStatus.FAILED
@@ -165,7 +165,7 @@ class LifecycleActions(PlanActions):
         memory.end(event)
 
     def begin_round(self, memory: Memory, event: Event) -> None:
-        """The goal is not reached: plan what is missing, with the time left."""
+        """Start another round, which plans what is missing, with the time left."""
         memory.findings = self._missing(memory)
         memory.iteration += 1
         memory.clock.end_phase(event.ran, memory.iteration - 1)
@@ -178,7 +178,7 @@ class LifecycleActions(PlanActions):
         memory.count(replan_count=1)
 
     def miss_goal(self, memory: Memory, event: Event) -> None:
-        """The goal is not reached, and nothing is left to try."""
+        """Fail the run: the goal is not reached, and nothing is left to try."""
         memory.ending = RunStatus.FAILED
         rounds = _count(memory.iteration, 'round')
         memory.reason = f'The goal is not reached after {rounds}: {memory.verdict.explanation}'
@@ -211,7 +211,7 @@ class LifecycleActions(PlanActions):
         memory.end(event)
 
     def expire(self, memory: Memory, event: Event) -> None:
-        """Time is up, or a person asked to finish."""
+        """End because time is up or a person asked to finish."""
         if memory.finishing:
             self.finish_early(memory, event)
             return
@@ -225,7 +225,7 @@ class LifecycleActions(PlanActions):
         )
 
     def expire_between_rounds(self, memory: Memory, event: Event) -> None:
-        """The goal is not reached, and too little time is left for another round."""
+        """Wait for more time: the goal is not reached, and too little is left for another round."""
         reason, limit = memory.verdict.explanation, memory.clock.limit
         left = memory.clock.seconds_left(event.ran)
         self.begin_round(memory, event)
@@ -246,23 +246,23 @@ class LifecycleActions(PlanActions):
         memory.end(event)
 
     def run_out(self, memory: Memory, event: Event) -> None:
-        """The run's budget of tokens, money or time is spent."""
+        """Fail the run: its budget of tokens, money or time is spent."""
         memory.ending, memory.reason = RunStatus.FAILED, fallback.describe_failure(event)
         memory.end(event)
 
     def finish_early(self, memory: Memory, event: Event) -> None:
-        """A person finished it: nobody failed."""
+        """Complete the run early, at a person's request."""
         memory.ending, memory.resumable = RunStatus.COMPLETED, False
         memory.reason = f'A person finished it early: {_progress(memory)}.'
         memory.end(event)
 
     def ask_to_finish(self, memory: Memory, event: Event) -> None:
-        """A person asked to finish: work under way may end, and nothing new begins."""
+        """Record a person's request to finish: work under way may end, and nothing new begins."""
         memory.finishing = True
         memory.log('person', 'Finish now.', event)
 
     def finish_stopped(self, memory: Memory, event: Event) -> None:
-        """A person grants no more time: finish as is."""
+        """Complete a stopped run as is, since a person grants no more time."""
         memory.ending, memory.resumable = RunStatus.COMPLETED, False
         memory.reason = f'A person finished it when its time was over: {_progress(memory)}.'
         memory.log('person', 'Finish now.', event)
@@ -270,7 +270,7 @@ class LifecycleActions(PlanActions):
         self.write_report(memory, event)
 
     def add_time(self, memory: Memory, event: Event) -> None:
-        """A person grants more time during the run, which takes a wish to finish back."""
+        """Add time that a person grants during the run; this withdraws a request to finish."""
         seconds = float(event.data['seconds'])
         memory.clock.add(seconds, event.time, event.ran)
         memory.time_limit = memory.clock.limit
@@ -280,17 +280,17 @@ class LifecycleActions(PlanActions):
         memory.log('person', f'{seconds:.0f} seconds more{", and it goes on" if again else ""}.', event)
 
     def ask_to_replan(self, memory: Memory, event: Event) -> None:
-        """A person wants the pending steps replanned."""
+        """Record a person's request to replan the pending steps."""
         memory.replan = str(event.data.get('why') or '') or 'A person asks for another plan of them.'
         memory.log('person', f'Plan the steps that are left anew: {memory.replan}', event)
 
     def skip_verification(self, memory: Memory, event: Event) -> None:
-        """A person skips the verification of the goal."""
+        """Record that a person skips the verification of the goal."""
         memory.skip_verification = True
         memory.log('person', 'Skip the verification of the goal.', event)
 
     def resume(self, memory: Memory, event: Event) -> None:
-        """A person grants more time after it ran out: resume where it stopped."""
+        """Resume where the run stopped, with the time that a person grants."""
         seconds = float(event.data['seconds'])
         memory.clock.go_on(seconds, event.time, event.ran)
         memory.time_limit, memory.end_time, memory.report = memory.clock.limit, None, ''
@@ -304,14 +304,14 @@ class LifecycleActions(PlanActions):
         memory.report = render_report(build_report(memory.model_dump(mode='json')))
 
     def stop_waiting(self, memory: Memory, event: Event) -> None:
-        """Nobody granted more time: the final report does not ask for any."""
+        """Stop waiting for more time; the final report does not ask for any."""
         if memory.current_rules:
             memory.resumable = False
             memory.abandon(event)
         self.write_report(memory, event)
 
     def _close(self, memory: Memory) -> None:
-        """Close every plan on the stack; no step is under way any more."""
+        """Close every plan on the stack; no step remains under way."""
         for name in reversed(memory.plan_stack):
             plan = memory.plans[name]
             plan.status = StepStatus.COMPLETED if memory.is_complete(plan) else StepStatus.FAILED
@@ -335,7 +335,7 @@ class LifecycleActions(PlanActions):
         memory.judge(result, Participant.CODER, 'the goal', event, problem)
 
     def _missing(self, memory: Memory) -> tuple[str, ...]:
-        """What the next plan has to cover."""
+        """Return what the next plan must cover."""
         failed = [
             f'step {step.id} ({step.description}): {step.fail_reason}'
             for step in memory.steps.values()
@@ -349,9 +349,9 @@ def _count(number: int, one: str) -> str:
 
 
 def _progress(memory: Memory) -> str:
-    """How far the steps of the round, or of the one before it, got."""
+    """Describe the progress of the round or, before it has a plan, of the previous one."""
     plans = [memory.plans[name] for name in memory.plan_stack[:1]]
-    if memory.rules >= 5 and not plans:  # Another round was to come.
+    if memory.rules >= 5 and not plans:  # It stopped before the next round had a plan.
         plans = [plan for plan in memory.plans.values() if plan.depth == 0][-1:]
     if not plans:
         return 'there was no plan yet'

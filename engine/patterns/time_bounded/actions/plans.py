@@ -47,7 +47,7 @@ class PlanActions:
         self._draft(memory, PlanDraft.model_validate(event.data['output']), event)
 
     def stand_in_for_plan(self, memory: Memory, event: Event) -> None:
-        """The planner failed or timed out: use the simplest plan for the goal, or none for a step."""
+        """Stand in for the planner: use the simplest plan for the goal, otherwise none."""
         problem = fallback.describe_failure(event)
         if memory.current_step or memory.replanning:
             memory.draft = None
@@ -63,7 +63,7 @@ class PlanActions:
             memory.log('error', f'The plan cannot be used: {"; ".join(memory.problems)}', event)
 
     def settle_for_plainest(self, memory: Memory, event: Event) -> None:
-        """Replace a plan that is still unsound."""
+        """Replace a plan that is still unsound with the simplest one."""
         problem = f'its plan cannot be used: {"; ".join(memory.problems)}'
         self._draft(memory, fallback.plan(memory.primary_goal, problem), event, problem)
 
@@ -72,7 +72,7 @@ class PlanActions:
         self._judge_plan(memory, PlanVerdict.model_validate(event.data['output']), event)
 
     def stand_in_for_plan_verdict(self, memory: Memory, event: Event) -> None:
-        """The supervisor failed: the plan's form decides."""
+        """Stand in for the supervisor: the plan's form decides."""
         problem = fallback.describe_failure(event)
         verdict = fallback.verdict('plan', self._plan_facts(memory), problem)
         assert isinstance(verdict, PlanVerdict)
@@ -131,7 +131,7 @@ class PlanActions:
         self._clear(memory)
 
     def settle_for_plan(self, memory: Memory, event: Event) -> None:
-        """Planning time is up: use the plan if its form is sound, else the simplest one."""
+        """Adopt the plan, or the simplest one if its form is unsound, because planning time is up."""
         problem = 'the time for planning is over'
         if memory.draft is None or validate_plan(memory.draft):
             self._draft(memory, fallback.plan(memory.primary_goal, problem), event, problem)
@@ -141,7 +141,7 @@ class PlanActions:
         self.adopt_plan(memory, event)
 
     def drop_sub_plan(self, memory: Memory, event: Event) -> None:
-        """No good plan was found: fail the blocked step, or keep the pending ones as they were."""
+        """Give up a sub-plan: fail the blocked step, or leave the pending ones as they were."""
         if memory.replanning:
             replanning.give_up(memory, event)
             self._clear(memory)
@@ -156,7 +156,7 @@ class PlanActions:
         replanning.begin(memory, event, self.parameters.max_failed_steps, self.parameters.max_replans)
 
     def fail_plan(self, memory: Memory, event: Event) -> None:
-        """No plan for the goal was approved."""
+        """Fail the run: no plan for the goal was approved."""
         memory.ending = RunStatus.FAILED
         memory.reason = f'No plan was approved: {memory.verdict.explanation}'
         memory.end(event)
@@ -205,14 +205,14 @@ class PlanActions:
         memory.tick()
 
     def step_seconds(self, memory: Memory, event: Event) -> float:
-        """Seconds for the step that begins: its share of the time left, among the steps left.
+        """Return the seconds for the step that begins: its share of the time left, among the steps left.
 
         For the first step, that is the execution time divided by the number of steps; time a step saves goes
         to later ones. A sub-plan's step gets its share of the blocked step's share.
         """
         clock = memory.clock
         seconds = clock.phase_ends - event.ran
-        if clock.flows and seconds < clock.allocation.verifying:  # The last ones draw on the reserved time.
+        if clock.flows and seconds < clock.allocation.verifying:  # The last steps draw on the reserved time.
             seconds = clock.ends - event.ran
         share = seconds
         for name in memory.plan_stack:
@@ -226,7 +226,7 @@ class PlanActions:
         self._code(memory, CodeOutput.model_validate(event.data['output']), event)
 
     def stand_in_for_code(self, memory: Memory, event: Event) -> None:
-        """The coder failed or timed out; its changes are checked all the same."""
+        """Stand in for the coder; its changes are checked all the same."""
         self._code(
             memory, fallback.code(fallback.describe_failure(event)), event, fallback.describe_failure(event)
         )
@@ -244,7 +244,7 @@ class PlanActions:
         self._judge(memory, 'code', verdict, Participant.CODER, event)
 
     def stand_in_for_code_verdict(self, memory: Memory, event: Event) -> None:
-        """The supervisor failed: the files decide."""
+        """Stand in for the supervisor: the files decide."""
         self._judge(memory, 'code', None, Participant.CODER, event)
 
     def approve_code(self, memory: Memory, event: Event) -> None:
@@ -252,7 +252,7 @@ class PlanActions:
         memory.step.stage = 'approved'
 
     def retry_step(self, memory: Memory, event: Event) -> None:
-        """Retry the step, told what was wrong."""
+        """Retry the step, with the reason it was rejected."""
         step = memory.step
         step.fail_reason = self._why(memory)
         text = f'Attempt {step.attempts} at step {step.id} was not accepted: {step.fail_reason}'
@@ -261,7 +261,7 @@ class PlanActions:
         step.fix_cycles, step.stage, step.test_results = 0, 'coding', None
 
     def ask_for_sub_plan(self, memory: Memory, event: Event) -> None:
-        """The step is blocked: replan it in smaller steps."""
+        """Mark the step as blocked, to be replanned in smaller steps."""
         step = memory.step
         step.status, step.fail_reason = StepStatus.BLOCKED, self._why(memory)
         memory.count(replan_count=1)
@@ -271,11 +271,11 @@ class PlanActions:
         memory.log('step', text, event)
 
     def fail_step(self, memory: Memory, event: Event) -> None:
-        """No attempt and no deeper plan is left."""
+        """Fail the step: no attempt and no deeper plan is left."""
         self._over(memory, StepStatus.FAILED, event, self._why(memory))
 
     def fail_tests(self, memory: Memory, event: Event) -> None:
-        """The tests still fail after the last fix."""
+        """Fail the step: its tests still fail after the last fix."""
         tests = memory.step.test_results
         headline = tests.text.splitlines()[0] if tests and tests.text else 'the tests fail'
         if tests and tests.passed:
@@ -285,13 +285,13 @@ class PlanActions:
         self._over(memory, StepStatus.FAILED, event, reason)
 
     def fail_step_by_time(self, memory: Memory, event: Event) -> None:
-        """The step's time is up."""
+        """Fail the step: its time is up."""
         self._over(
             memory, StepStatus.FAILED, event, f'its time of {memory.clock.step_budget:.0f} seconds is over'
         )
 
     def complete_step(self, memory: Memory, event: Event) -> None:
-        """All conditions hold: the step is complete."""
+        """Complete the step: all conditions hold."""
         self._over(memory, StepStatus.COMPLETED, event)
 
     def take_tests(self, memory: Memory, event: Event) -> None:
@@ -299,7 +299,7 @@ class PlanActions:
         memory.step.test_results = TestResult.model_validate(dict(event.data['tests']))
 
     def stand_in_for_tests(self, memory: Memory, event: Event) -> None:
-        """The tests could not be run, so they count as failed."""
+        """Count tests that could not be run as failed."""
         text = f'The tests could not be run: {fallback.describe_failure(event)}'
         memory.step.test_results = TestResult(passed=False, text=text, degraded=True)
 
@@ -308,7 +308,7 @@ class PlanActions:
         self._keep_reading(memory, Reading.model_validate(event.data['output']), event)
 
     def stand_in_for_reading(self, memory: Memory, event: Event) -> None:
-        """The tester failed: the failures themselves are the fix plan."""
+        """Stand in for the tester: the failures themselves are the fix plan."""
         tests = memory.step.test_results
         assert tests is not None
         self._keep_reading(
@@ -321,11 +321,11 @@ class PlanActions:
         self._judge(memory, 'tests', verdict, Participant.TESTER, event)
 
     def stand_in_for_fix_verdict(self, memory: Memory, event: Event) -> None:
-        """The supervisor failed: carry out the fix plan."""
+        """Stand in for the supervisor: carry out the fix plan."""
         self._judge(memory, 'tests', None, Participant.TESTER, event)
 
     def begin_fix(self, memory: Memory, event: Event) -> None:
-        """Start another fix cycle; the supervisor's demands become part of the fix plan."""
+        """Start another fix cycle; the coder also gets the supervisor's demands."""
         step = memory.step
         step.fix_cycles += 1
         step.stage = 'coding'
@@ -342,7 +342,7 @@ class PlanActions:
         self._judge(memory, 'step', verdict, Participant.CODER, event)
 
     def stand_in_for_step_verdict(self, memory: Memory, event: Event) -> None:
-        """The supervisor failed: the tests decide."""
+        """Stand in for the supervisor: the tests decide."""
         self._judge(memory, 'step', None, Participant.CODER, event)
 
     def _code(self, memory: Memory, output: CodeOutput, event: Event, problem: str = '') -> None:

@@ -14,23 +14,23 @@ def pending_steps(memory: Memory) -> tuple[str, ...]:
 
 
 def plan_problems(memory: Memory) -> list[str]:
-    """What is wrong with the form of the drafted plan; [] if nothing is."""
+    """Return what is wrong with the form of the drafted plan, or []."""
     if memory.draft is None:
         return ['there is no plan']
     return validate_plan(memory.draft, fewest=fewest_steps(memory))
 
 
 def fewest_steps(memory: Memory) -> int:
-    """How many steps a plan has at least; what is left of one may be a single step."""
+    """Return the minimum number of steps of a plan; a replan of pending steps may have just one."""
     return 1 if memory.replanning else MIN_STEPS
 
 
 def reason(memory: Memory, acceptable: int, most: int) -> str:
-    """Why the pending steps are to be replanned now; '' if they are not.
+    """Return why the pending steps are to be replanned now; '' if they are not.
 
-    `acceptable` is how many steps may fail, and `most` how often a round may be replanned.
+    `acceptable` is the maximum number of failed steps, and `most` that of replans in a round.
     """
-    if memory.replanning:  # It was stopped while they were planned.
+    if memory.replanning:  # It was stopped while replanning.
         return memory.replan
     if memory.rules < 4 or memory.too_many_failures or memory.replans >= most or not pending_steps(memory):
         return ''
@@ -49,7 +49,7 @@ def has_mostly_failed(memory: Memory) -> bool:
 
 
 def begin(memory: Memory, event: Event, acceptable: int, most: int) -> None:
-    """Note why, and that the next plan is for the pending steps."""
+    """Record why, and that the next plan is for the pending steps."""
     if memory.replanning:
         return
     memory.replan = reason(memory, acceptable, most)
@@ -61,9 +61,9 @@ def begin(memory: Memory, event: Event, acceptable: int, most: int) -> None:
 
 
 def adopt(memory: Memory, draft: PlanDraft, event: Event, attempts: int) -> None:
-    """Put the new steps in the place of the pending ones.
+    """Replace the pending steps with the new ones.
 
-    Failed steps count no longer: the supervisor has approved a plan that knows of them.
+    Failed steps no longer count, since the supervisor approved a plan that takes them into account.
     """
     plan, left = memory.plan, pending_steps(memory)
     kept = tuple(name for name in plan.steps if name not in left)
@@ -97,13 +97,13 @@ def adopt(memory: Memory, draft: PlanDraft, event: Event, attempts: int) -> None
 
 
 def give_up(memory: Memory, event: Event) -> None:
-    """No new plan was approved: the pending steps stay as they were."""
+    """Leave the pending steps as they were, since no new plan was approved."""
     memory.log('step', 'No other plan for the steps that are left was approved: they stay.', event)
     _end(memory)
 
 
 def prompt(memory: Memory) -> str:
-    """What the planner must know of the plan whose pending steps it replans."""
+    """Describe, for the planner, the plan whose pending steps it replans."""
     listed = ''.join(
         f'\n{step.id} ({step.status}): {step.description}'
         + (f' - {step.fail_reason}' if step.fail_reason else '')

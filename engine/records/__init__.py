@@ -1,4 +1,4 @@
-"""Records shared by all packages: frozen plain data that depends on nothing but the engine's errors."""
+"""Records shared by all packages: frozen plain data that depends only on the engine's errors."""
 
 from engine.records.artifact import Artifact, Criterion
 from engine.records.breakpoint import Breakpoint

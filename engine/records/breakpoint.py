@@ -10,20 +10,20 @@ from engine.errors import InvalidInput
 
 Stop = Literal['run', 'region']
 MAX_BREAKPOINTS = 100
-"""The most breakpoints a run may have."""
+"""Maximum number of breakpoints of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakpoint:
-    """Where or when a run should stop: one place at most, a condition, or both.
+    """Where or when a run should stop: at most one place, a condition, or both.
 
-    Checked after each step, before anything starts because of that step. With a place, it stops the run
+    It is checked after each step, before the work caused by that step starts. With a place, it stops the run
     whenever a step reaches the place and the condition holds. Without one, it stops the run when the
-    condition becomes true: at once if it is true when set.
+    condition becomes true, or immediately if it is already true when the breakpoint is set.
     """
 
     id: str = ''
-    """Its number in the run, counting from '1'; '' gets the next free number."""
+    """Its number in the run, from '1'; '' is replaced by the next free number."""
     enter: str = ''
     """The path of the state to stop at on entry."""
     leave: str = ''
@@ -40,7 +40,7 @@ class Breakpoint:
     hits: int = 0
     """Number of hits, counted by the run."""
     problem: str = ''
-    """Why its condition could not be evaluated, the last time that happened; set by the run."""
+    """Why its condition could not be evaluated the last time that happened; set by the run."""
 
     @property
     def place(self) -> str:
@@ -98,7 +98,7 @@ NAMES = {str: 'a text', bool: 'true or false', int: 'a number'}
 def number_breakpoints(
     breakpoints: Sequence[Breakpoint], taken: Sequence[Breakpoint] = ()
 ) -> tuple[Breakpoint, ...]:
-    """Number those that have none yet, never reusing a number, including those in `taken`."""
+    """Number the breakpoints without a number, avoiding all numbers in use, including those in `taken`."""
     known = [*breakpoints, *taken]
     last = max((int(item.id) for item in known if item.id.isdecimal()), default=0)
     made = []

@@ -13,12 +13,12 @@ UNITS = {'tokens': 'tokens', 'cost': 'dollars', 'seconds': 'seconds of running'}
 
 
 NOTICE = 'Budget notice:'
-"""Prefix of a message that tells an agent about the budget."""
+"""Prefix of a message that informs an agent about the budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """The most a run may use; None means no limit."""
+    """Limits on what a run may use; None means no limit."""
 
     tokens: int | None = None
     """Input and output together."""
@@ -29,15 +29,15 @@ class Budget:
     warn: float = 0.8
     """The fraction of a limit at which the agents are asked to wrap up."""
     grace: float = 30.0
-    """Seconds that work in progress may still take once a limit is reached; the pattern's own shutdown may
-    then take as long again."""
+    """Seconds that work in progress may take after a limit is reached; the pattern's own shutdown may then
+    take as long again."""
 
     def limits(self) -> dict[str, float]:
-        """The limited quantities and their limits."""
+        """Return the limited quantities and their limits."""
         return {kind: limit for kind in KINDS if (limit := getattr(self, kind)) is not None}
 
     def check(self) -> None:
-        """Raise `InvalidInput`, naming the field, if the budget makes no sense."""
+        """Raise `InvalidInput`, naming the field, if the budget is invalid."""
         problems: dict[str, str] = {}
         for kind in KINDS:
             limit = getattr(self, kind)

@@ -1,6 +1,6 @@
-"""A run's data as plain JSON: takes recorded changes (JSON Patch), and reads long lists on demand.
+"""A run's data as plain JSON: applies recorded changes (JSON Patch), and reads long lists on demand.
 
-A snapshot has only what is new of a long list; the items before are in the earlier snapshots of the run.
+A snapshot has only the new items of a long list; those before are in the run's earlier snapshots.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from engine.records.events import Change, Snapshot
 from engine.records.json_pointer import split_pointer
 
 Fresh = dict[int, Any]
-"""Lists and dicts that nobody else has yet, by identity: these may be written in place."""
+"""Lists and dicts not shared with anyone yet, by identity: these may be modified in place."""
 
 
 def apply_patch(
     document: Mapping[str, Any], changes: Iterable[Change], fresh: Fresh | None = None
 ) -> dict[str, Any]:
-    """A document with recorded changes applied; it shares all unchanged parts with the old one.
+    """Return a document with recorded changes applied; it shares all unchanged parts with the old one.
 
-    So a fold can be kept, rewound and continued without copying the run's whole memory: a change copies only
-    the path down to it, not its siblings.
+    A fold can therefore be kept, rewound and continued without copying the run's whole memory: a change
+    copies only the path down to it, not its siblings.
 
     Args:
-        document: stays as it is, except for its fresh parts.
-        changes: what was recorded.
-        fresh: the copies made so far, and those that this call makes. Many steps in a row copy a list once,
-            and not at each step, if nobody is given a document between them.
+        document: stays unchanged, except for its fresh parts.
+        changes: the recorded changes.
+        fresh: the copies made so far; this call adds its own. Many steps in a row copy a list once instead of
+            at each step, if the documents in between are not shared.
 
     Raises:
         KeyError, IndexError, ValueError, TypeError: not the document the changes were recorded on.
@@ -51,7 +51,7 @@ def apply_patch(
 
 
 def _copy_on_write(target: Any, part: str, fresh: Fresh) -> Any:
-    """The value at one part of a pointer if it is fresh, or a copy of it, stored in its parent."""
+    """Return the value at one part of a pointer: itself if fresh, otherwise a copy stored in its parent."""
     key: Any = int(part) if isinstance(target, list) else part
     inner = target[key]
     if id(inner) in fresh:
@@ -86,7 +86,7 @@ def _write(target: Any, last: str, change: Change) -> None:
 
 
 def deep_copy(value: Any) -> Any:
-    """A copy of a JSON value, so that the recorded one, which is shared, stays unchanged."""
+    """Return a copy of a JSON value, so that the recorded one, which is shared, stays unchanged."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
@@ -95,24 +95,24 @@ def deep_copy(value: Any) -> Any:
 
 
 LONG = 500
-"""Items from which a list is long."""
+"""Number of items from which a list counts as long."""
 TAILS = 'tails'
-"""In a snapshot's state: by field of memory, the index from which its long list is in this snapshot, and the
-items from there on. The items before are in earlier snapshots of the run."""
+"""In a snapshot's state: by memory field, the index from which the snapshot has the items of a long list, and
+these items. Those before are in earlier snapshots of the run."""
 
 Read = Callable[[], list[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialSnapshot(Snapshot):
-    """A snapshot that has only the ends of long lists."""
+    """A snapshot that has only the tails of long lists."""
 
     lists: Mapping[str, Read] = field(compare=False, repr=False)
-    """By field of memory: reads the whole list."""
+    """By memory field: reads the whole list."""
 
 
 class LongList:
-    """A long list in a document: how its items are read, and what was changed since."""
+    """A long list in a document: how to read its items, and the changes since."""
 
     __slots__ = ('_changes', '_items', '_read', 'kept')
 
@@ -120,12 +120,12 @@ class LongList:
         self._read = read
         self._items: list[Any] | None = None
         self._changes: Any = None
-        """The latest change, after a pair like this one: so a document costs what was changed."""
+        """The changes as a linked list, the latest outermost, so that copies share the earlier ones."""
         self.kept = kept
-        """How many items at the beginning are as the snapshot has them."""
+        """How many leading items are as in the snapshot."""
 
     def copy(self) -> LongList | list[Any]:
-        """One to be changed, without reading; a plain list once the items were read."""
+        """Return a copy to be changed, without reading the items; a plain list if they have been read."""
         if self._items is not None:
             return list(self._items)
         made = LongList(self._read, self.kept)
@@ -133,7 +133,7 @@ class LongList:
         return made
 
     def change(self, change: Change, inside: str) -> None:
-        """Note a change to what is at the pointer `inside` the list."""
+        """Record a change at the pointer `inside` the list."""
         noted = Change(op=change.op, path=f'/items{inside}', value=change.value)
         self.kept = count_kept(self.kept, inside.split('/', 2)[1])
         self._changes = self._changes, noted
@@ -150,7 +150,7 @@ class LongList:
 
 
 class LongMemory(Mapping[str, Any]):
-    """Memory in which a long list is read when its field is asked for."""
+    """Memory in which a long list is read when its field is accessed."""
 
     __slots__ = ('_fields',)
 
@@ -178,12 +178,12 @@ class LongMemory(Mapping[str, Any]):
 
 
 def count_kept(kept: int, place: str) -> int:
-    """How many of `kept` items at a list's beginning stay as they are after a change at `place`."""
+    """Return how many of the `kept` leading items of a list stay unchanged by a change at `place`."""
     return kept if place == '-' else min(kept, int(place))
 
 
 def lower_kept(kept: dict[str, int], changes: Iterable[Change]) -> None:
-    """Update, by field of memory, how many items of long lists are as the latest snapshot has them."""
+    """Update, by memory field, how many leading items of long lists are as in the latest snapshot."""
     for change in changes:
         _, *parts = change.path.split('/')
         if len(parts) > 1 and parts[0] == 'memory' and (name := parts[1]) in kept:
@@ -191,20 +191,20 @@ def lower_kept(kept: dict[str, int], changes: Iterable[Change]) -> None:
 
 
 def long_lists(snapshot: Snapshot) -> dict[str, int]:
-    """The lengths of the long lists in a snapshot, by field of memory."""
+    """Return the lengths of the long lists in a snapshot, by memory field."""
     return {name: start + len(items) for name, (start, items) in snapshot.state.get(TAILS, {}).items()}
 
 
 def join_tails(field: str, snapshots: Iterable[Snapshot]) -> list[Any]:
-    """A long list of memory.
+    """Return a long list of memory, joined from its parts in several snapshots.
 
     Args:
         field: its name.
-        snapshots: that in which it is read and the earlier ones of the run, newest first; as many are taken
-            as are needed.
+        snapshots: the snapshot to read and the run's earlier ones, newest first; consumed only as far as
+            needed.
 
     Raises:
-        JournalDamaged: they do not hold all of it.
+        JournalDamaged: a part is missing.
     """
     parts: list[list[Any]] = []
     end: int | None = None
@@ -222,7 +222,7 @@ def join_tails(field: str, snapshots: Iterable[Snapshot]) -> list[Any]:
 
 
 def complete_snapshot(snapshot: Snapshot) -> Snapshot:
-    """The snapshot with its long lists in its document. Blocks. Raises `JournalError`."""
+    """Return the snapshot with its long lists in its document. Blocks. Raises `JournalError`."""
     if not isinstance(snapshot, PartialSnapshot):
         return snapshot
     state = {name: value for name, value in snapshot.state.items() if name != TAILS}

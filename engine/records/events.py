@@ -20,7 +20,7 @@ CONTROL = frozenset(
 """The engine's own events; patterns may not use these names as triggers.
 
 Budgets: `warn` (a limit is near, or a price is unknown; `budget` names it, `reason` is a sentence), `exhaust`
-(a limit is reached: nothing new starts), `extend` (a person raised it to the new `budget`).
+(a limit is reached: nothing new starts), `extend` (a person raised the limits to the new `budget`).
 
 `pause`, `resume` and `step` address a region, or the whole run (''). A `step` has `how` (`in`, `over` or
 `out`) and, for `out`, `until`, the state whose end completes it. A `pause` not sent by a person has a
@@ -29,8 +29,8 @@ full list a person set, or `problems`: by number, why a condition could not be e
 """
 
 EXHAUSTED = 'exhausted'
-"""The trigger that tells a pattern its budget is spent and all work has ended, so that it can shut down by
-itself; `event.data` has `budget` (which one) and `error` (a sentence). Only the engine sends it."""
+"""The trigger that notifies a pattern that its budget is spent and all work has ended, so that it can shut
+down; `event.data` has `budget` (which one) and `error` (a sentence). Only the engine sends it."""
 
 ENDINGS = frozenset({'done', 'expired', 'failed', 'asked'})
 """How an activity ends; always addressed to the state that invoked it. `asked`: it cannot continue until a
@@ -38,7 +38,7 @@ person has answered a question."""
 
 
 ANSWER = 'answer'
-"""The trigger that answers what the server of a tool asks (`engine.tools.question`)."""
+"""The trigger that answers a question from a tool's server (`engine.tools.question`)."""
 
 
 @quick
@@ -50,7 +50,7 @@ class Event:
     at: StatePath = RUN
     """The state it is addressed to."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """JSON values only: all that guards and actions may know of the outside world."""
+    """JSON values only: all that guards and actions can know of the outside world."""
     attempt: int = 1
     since: int = 0
     """The step that entered `at`: an ending from an earlier visit is dropped. 0 skips the check."""
@@ -61,9 +61,9 @@ class Event:
     played: int = 0
     """In a fork, the parent's step it was replayed from; 0 if it happened here."""
     who: str = ''
-    """The account that sent it; '' for the engine's own events, and where nobody logs in."""
+    """The account that sent it; '' for the engine's own events, and without logins."""
     key: str = ''
-    """What its sender calls it: repeated with the same key, it is not carried out again. '' if none."""
+    """The sender's idempotency key: an event repeated with it is not carried out again. '' if none."""
 
 
 @quick
@@ -121,9 +121,9 @@ class Transition:
 
 
 DeltaKind = Literal['text', 'reasoning', 'call', 'arguments', 'waiting', 'reset']
-"""`call` is the name of a tool that is called, with a line break, and `arguments` a piece of its arguments;
-`waiting` says why the call has not been sent yet, '' that it has; `reset` discards what was shown of an
-attempt that was aborted, or, for the whole run (''), all streamed text that a slow reader has."""
+"""`call` is the name of a tool being called, with a line break, and `arguments` a piece of its arguments;
+`waiting` is the reason why the model call has not been sent yet, or '' once it has; `reset` discards the text
+of an aborted attempt or, for the whole run (''), all streamed text that a slow reader has."""
 
 
 @quick
@@ -140,7 +140,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalOutage:
-    """A run cannot be journaled at present, or can again (`problem` is ''). Never journaled itself."""
+    """A run cannot be journaled at present, or can be again (`problem` is ''). Never journaled itself."""
 
     run: RunId
     problem: str
@@ -148,7 +148,7 @@ class JournalOutage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The complete fold state at a step; limits how far back a seek has to read."""
+    """The complete fold state at a step, which limits how far back a seek has to read."""
 
     run: RunId
     seq: int
@@ -178,11 +178,11 @@ class View:
     error: str
     waiting: str
     ran: float = 0.0
-    """Seconds of running, pauses excluded: what `Event.ran` counts."""
+    """Seconds of running, pauses excluded, as in `Event.ran`."""
     inherited_ran: float = 0.0
     """The part of `ran` inherited from the parent of a fork."""
     paused_since: Instant = 0.0
-    """When the run was paused, or 0: later steps, such as a recovery, do not change it."""
+    """When the run was paused, or 0; later steps, such as a recovery, do not change it."""
     spending: Mapping[str, Spending] = field(default_factory=dict)
     """By agent path (or that of another state that calls models): its usage, by model."""
     seconds: float = 0.0
@@ -195,7 +195,7 @@ class View:
     """Warnings so far: limits nearly reached, calls with unknown prices, breakpoint conditions that could not
     be evaluated."""
     held: Mapping[StatePath, str] = field(default_factory=dict)
-    """The regions held on their own, with the reason as a sentence, or '' if a person gave none."""
+    """The regions held individually, with the reason as a sentence, or '' if a person gave none."""
     stopped: str = ''
     """Why the run, or a region of it, is held; '' if a person held it without a reason."""
     breakpoints: tuple[Breakpoint, ...] = ()
@@ -222,7 +222,7 @@ class Outcome:
     run: RunId
     status: Status
     answer: Any
-    """The value of the pattern's answer field; None if it names none."""
+    """The value of the pattern's answer field; None if it has none."""
     error: str
     """Why the run failed or was cancelled; for a completed run, how its result falls short."""
     memory: Mapping[str, Any]

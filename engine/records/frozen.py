@@ -17,10 +17,10 @@ class FrozenModel(BaseModel):
 
 
 def quick(cls: type[T]) -> type[T]:
-    """Let a frozen dataclass with slots set its fields as any other class does: in a third of the time.
+    """Let a frozen dataclass with slots set its fields by plain assignment, in a third of the time.
 
-    What `dataclass` makes for a frozen class calls `object.__setattr__` for each field, and a step makes
-    eight records with seventy fields. So while a record is made, it is of a twin class that may be written.
+    For a frozen class, `dataclass` generates a call of `object.__setattr__` per field, and a step creates
+    eight records with seventy fields. So a record has a writable twin class while it is being created.
     """
     slots: Any = getattr(cls, '__slots__')  # noqa: B009
     twin = type(cls.__name__, (), {'__slots__': slots, '__module__': cls.__module__})
@@ -47,7 +47,7 @@ def quick(cls: type[T]) -> type[T]:
 
 
 def evolve(record: T, **changes: Any) -> T:
-    """As `dataclasses.replace` does, of a `quick` one, in a quarter of the time."""
+    """Return a changed copy of a `quick` record: `dataclasses.replace` in a quarter of the time."""
     made: T = record.__replace__(**changes)  # type: ignore[attr-defined]
     return made
 

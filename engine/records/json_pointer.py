@@ -15,13 +15,13 @@ def escape_token(key: Any) -> str:
 
 
 def split_pointer(pointer: str) -> list[str]:
-    """The pointer's tokens, unescaped; none for the whole document."""
+    """Return the pointer's tokens, unescaped; none for the whole document."""
     parts = pointer.split('/')[1:]
     return [part.replace('~1', '/').replace('~0', '~') for part in parts] if '~' in pointer else parts
 
 
 def resolve_pointer(document: Any, parts: Iterable[str], missing: Any = None) -> Any:
-    """The value at the pointer's tokens, or `missing` if there is none."""
+    """Return the value at the pointer's tokens, or `missing` if there is none."""
     for part in parts:
         try:
             document = document[int(part)] if isinstance(document, list) else document[part]

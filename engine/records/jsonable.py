@@ -1,4 +1,4 @@
-"""Converts values to pure JSON, so that the journal holds exactly what decisions were based on."""
+"""JSON conversion: makes values pure JSON, so that the journal holds what decisions were based on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.errors import EngineError
 
 
 def to_jsonable(value: Any) -> Any:
-    """A copy of `value` as JSON; NaN and infinity become None, a lone surrogate becomes '?'.
+    """Return a copy of `value` as JSON; NaN and infinity become None, a lone surrogate becomes '?'.
 
     Raises:
         ValueError: it holds something JSON cannot represent.
@@ -23,7 +23,7 @@ def to_jsonable(value: Any) -> Any:
 
 
 def describe_error(error: BaseException) -> str:
-    """A short description of an error; never fails."""
+    """Return a short description of an error; never fails."""
     try:
         text = str(error)
     except Exception:
@@ -34,25 +34,25 @@ def describe_error(error: BaseException) -> str:
 
 
 def unwrap_error(error: BaseException) -> BaseException:
-    """Unwrap exception groups: the innermost error, or the first of several."""
+    """Unwrap exception groups; return the innermost error, or the first of several."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     return error
 
 
 def clip(text: str, most: int) -> str:
-    """The text, cut to at most so many characters; one that was cut ends in '…'."""
+    """Return the text, cut to at most `most` characters; a cut text ends in '…'."""
     return text if len(text) <= most else f'{text[: most - 1].rstrip()}…'
 
 
 def shorten(value: object) -> str:
-    """The value's repr, at most 200 characters."""
+    """Return the value's repr, cut to about 200 characters."""
     text = repr(value)
     return text if len(text) <= 200 else f'{text[:200]}...'
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value with each of its texts changed, names included."""
+    """Return a JSON value with all its texts changed, names included."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
@@ -63,11 +63,11 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 MAX_ERROR = 2_000
-"""Characters kept of an error's text."""
+"""Maximum number of characters in an error's description."""
 
 
 def _whole(value: Any) -> Any:
-    """Replace lone surrogates, which no database accepts; providers split emoji in two."""
+    """Replace lone surrogates, which databases reject; providers sometimes split an emoji in two."""
     if isinstance(value, str):
         return value.encode('utf-8', 'replace').decode()
     if isinstance(value, dict):

@@ -19,7 +19,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reasoning:
-    """Thinking that a model exposed."""
+    """Reasoning that a model has exposed."""
 
     text: str
     kind: Literal['reasoning'] = 'reasoning'
@@ -48,7 +48,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """An image of a tool's result; its bytes are stored with the run's files, not in the journal."""
+    """An image in a tool's result; its bytes are stored with the run's files, not in the journal."""
 
     media_type: str
     digest: str
@@ -78,7 +78,7 @@ class Message:
 
     @classmethod
     def of(cls, role: Literal['system', 'user', 'assistant', 'tool'], text: str) -> Message:
-        """A message with a single text part."""
+        """Return a message with a single text part."""
         return cls(role=role, parts=(Text(text=text),))
 
     @property

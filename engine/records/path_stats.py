@@ -1,4 +1,4 @@
-"""Path statistics: what one run passed through, and the traffic of many runs together."""
+"""Path statistics: the edges and states of one run, and the traffic of many runs together."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from engine.records.shape import Shape
 from engine.records.state_path import StatePath
 
 RULES = 1
-"""Version of the rules for computing path statistics; those stored by another version are recomputed."""
+"""Version of the rules for computing path statistics; those of other versions are recomputed."""
 
 Ends = tuple[StatePath, str]
-"""An edge: its source and its dest; dest is '' if it is internal."""
+"""An edge: its source and destination; the latter is '' if it is internal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,22 +25,22 @@ class Dwell:
     seconds: float = 0.0
     """Running time over all visits: excludes time paused or without a process."""
     failed: int = 0
-    """Work of this very state that failed; likewise `expired`."""
+    """How often this state's own work failed; likewise `expired`."""
     expired: int = 0
     fell: int = 0
-    """1 if the run was in the state, or had just left it, when it failed for good."""
+    """1 if the run was in the state, or had just left it, when the run failed; otherwise 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathStats:
-    """What one run passed through, up to a step, excluding what a fork inherited from its parent."""
+    """The path of one run up to a step, excluding the part a fork inherited from its parent."""
 
     seq: int
     edges: Mapping[Ends, int] = field(default_factory=dict)
     """How often each edge was taken."""
     stays: Mapping[StatePath, Dwell] = field(default_factory=dict)
     rest: Mapping[str, Any] = field(default_factory=dict)
-    """What a tally needs to continue from here, as JSON values; empty for a run that has ended."""
+    """The data a tally needs to continue from here, as JSON values; empty for a run that has ended."""
     rules: int = RULES
 
 
@@ -56,7 +56,7 @@ class EdgeTraffic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateTraffic:
-    """What runs did in one state, all together."""
+    """What all runs together did in one state."""
 
     path: StatePath
     runs: int
@@ -71,17 +71,17 @@ class StateTraffic:
     median: float
     p90: float
     failed: int
-    """Work of this very state that failed; likewise `expired`."""
+    """How often this state's own work failed; likewise `expired`."""
     expired: int
     fell: int
-    """Runs that were in it when they failed for good."""
+    """Runs that were in it, or had just left it, when they failed."""
     troubled: int
     """Runs to which any of these three applies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """What many runs passed through, all together. Edges and states are sorted by name."""
+    """The paths of many runs together. Edges and states are sorted by name."""
 
     runs: int = 0
     statuses: Mapping[str, int] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Traffic:
     forks: int = 0
     """How many of the runs began as forks."""
     inherited: int = 0
-    """Steps that these forks inherited. They count for the parents alone, and so not in what follows."""
+    """Steps that these forks inherited. They count for the parents alone, not in the figures below."""
     shapes: tuple[tuple[Shape, int], ...] = ()
     """The runs' charts, and how many runs have each, the most common first."""
     edges: tuple[EdgeTraffic, ...] = ()

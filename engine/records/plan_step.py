@@ -10,19 +10,19 @@ StepState = Literal['pending', 'in progress', 'completed', 'failed', 'blocked']
 
 
 class PlanItem(FrozenModel):
-    """One task of a plan; a pattern keeps a list of them in the memory field it names as `plan`.
+    """One task of a plan; a pattern stores a list of them in the memory field it names as `plan`.
 
-    Screens read it as plain JSON and skip missing fields, so that old runs keep opening.
+    Screens read it as plain JSON and skip missing fields, so that old runs can still be opened.
     """
 
     id: str
     title: str
     role: str = ''
-    """Who does it."""
+    """The role that does it."""
     state: StepState = 'pending'
     """`blocked` waits for others to end."""
     after: tuple[str, ...] = ()
-    """The ids of those that must end before it starts."""
+    """The ids of the tasks that must end before it starts."""
     result: str = ''
     """Its result, or why it failed."""
     steps: tuple[PlanItem, ...] = ()

@@ -48,7 +48,7 @@ ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
 @quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """What is known of a run without reading its history."""
+    """A run's summary: what is known without reading its history."""
 
     id: RunId
     pattern: str
@@ -66,11 +66,11 @@ class RunInfo:
     error: str = ''
     """Why it failed or was cancelled; for a completed run, how its result falls short."""
     waiting: str = ''
-    """What a person is asked for, while the status is `waiting`."""
+    """What the run is waiting for a person to do, while the status is `waiting`."""
     simulated: bool = True
     """Whether all of the run's models are simulated."""
     budget: Budget | None = None
-    """The most it may use, as last extended; None means no limit."""
+    """The limits on what it may use, as last extended; None means no limit."""
     tags: tuple[str, ...] = ()
     note: str = ''
     parent: RunId | None = None
@@ -78,21 +78,21 @@ class RunInfo:
     parent_at: int = 0
     owner: str = ''
     epoch: int = 0
-    """Incremented by each claim; an append with an older epoch is refused."""
+    """Incremented by each claim; an append with an older epoch is rejected."""
     bytes: int = 0  # size of its history in the journal
     starred: bool = False
     pinned: bool = False
     author: str = ''
-    """The account that started it; '' where nobody logs in."""
+    """The account that started it; '' without logins."""
     private: bool = False
-    """Whether only its author sees it, and administrators."""
+    """Whether only its author and administrators can see it."""
     deleted: Instant = 0.0
     """When it was moved to the trash, in seconds since 1970; 0 if it was not, `PURGING` while it is being
     removed permanently."""
 
     @property
     def drawn(self) -> bool:
-        """Whether it was made of a trace of another program: no pattern can run it."""
+        """Whether it was imported from another program's trace: no pattern can run it."""
         return self.pattern.startswith(DRAWN)
 
     @property
@@ -102,11 +102,11 @@ class RunInfo:
 
 
 PURGING = -1.0
-"""The `deleted` of a run being removed: its files may be gone already."""
+"""The value of `deleted` for a run being removed, whose files may already be deleted."""
 
 
 class Annotation(TypedDict, total=False):
-    """A person's changes to a run's title, note and flags; fields not given stay as they are."""
+    """A person's changes to a run's title, note and flags; missing fields stay as they are."""
 
     title: str
     tags: Sequence[str]
@@ -118,7 +118,7 @@ class Annotation(TypedDict, total=False):
 
 
 MAX_NOTE = 10_000
-"""Characters."""
+"""Maximum number of characters in a note."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ class Note:
     """A person's note on one step of a run. Not part of the run's history."""
 
     id: int = 0
-    """The journal's number for it; 0 until it is stored."""
+    """Assigned by the journal; 0 until it is stored."""
     run: RunId
     seq: int
     text: str
@@ -135,7 +135,7 @@ class Note:
 
 
 RunOrder = Literal['created', 'title', 'bytes', 'steps', 'tokens', 'duration']
-"""What a list is sorted by; the newest come first among equals."""
+"""The sort key of a list; ties are sorted newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ class RunQuery:
     starred: bool = False  # True lists only those; likewise `pinned`
     pinned: bool = False
     seen_by: str | None = None
-    """Only runs that this account sees: its own, and those that are not private; None is for all runs."""
+    """Only runs this account may see: its own, and those that are not private; None is for all runs."""
     place: Literal['list', 'trash', 'purging'] = 'list'
     """`trash` lists the deleted runs, the most recently deleted first."""
     pins_first: bool = False
@@ -159,7 +159,7 @@ class RunQuery:
     sort: RunOrder = 'created'
     ascending: bool = False
     totals: bool = False
-    """Whether to add up what all matching runs have used."""
+    """Whether to add up the usage of all matching runs."""
     edges: tuple[str, ...] = ()
     """Runs that took any of these edges, each `source>dest`; `state`: runs that entered it. Both use stored
     path statistics."""
@@ -167,7 +167,7 @@ class RunQuery:
     trouble: bool = False
     """With a state: only runs in which something failed or expired there."""
     beyond: tuple[float, float, str] | None = None
-    """Only what is listed after the run with this `deleted`, `created` and `id`; newest first only."""
+    """A cursor: only runs listed after the one with this `deleted`, `created` and `id`; newest first only."""
     offset: int = 0
     limit: int = 50
 
@@ -179,4 +179,4 @@ class RunPage:
     runs: tuple[RunInfo, ...]
     total: int
     usage: Usage | None = None
-    """What all matches have used, if `totals` were asked for; without its `source`."""
+    """The usage of all matches, if `totals` was set; its `source` is not summed up."""

@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 from engine.records.state_path import StatePath
 
 DRAWN = 'trace:'
-"""What the `pattern` of a run begins with that was made of a trace: its chart is drawn from the spans."""
+"""Prefix of the `pattern` of a run that was imported from a trace: its chart is drawn from the spans."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,9 @@ class StateShape:
     waits: str = ''
     """For a state that waits for a person: what it waits for."""
     within: float | None = None
-    """Time-out in seconds."""
+    """Timeout in seconds."""
     criteria: tuple[str, ...] = ()
-    """For an agent that works until criteria hold: the names of the criteria."""
+    """For an agent that works until criteria are met: their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class PanelField:
     """A memory field that a panel of the run page shows."""
 
     panel: str
-    """The panel's name, as the window knows it; it leaves out those it does not know."""
+    """The panel's name; the run page ignores unknown ones."""
     part: str = ''
     """What the panel uses the field for, if it shows several."""
     field: str
@@ -62,7 +62,7 @@ class PanelField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A whole chart, stored with each run so that it can be drawn after its pattern is gone."""
+    """A whole chart, stored with each run so that it can be drawn even if its pattern no longer exists."""
 
     pattern: str
     title: str
@@ -78,21 +78,21 @@ class Shape:
 
     @property
     def drawn(self) -> bool:
-        """Whether it was drawn from a trace: it then has the edges that were taken, and no guards."""
+        """Whether it was drawn from a trace; if so, it has only the edges that were taken, and no guards."""
         return self.pattern.startswith(DRAWN)
 
     def state(self, path: str) -> StateShape | None:
-        """The state at `path`, or None."""
+        """Return the state at `path`, or None."""
         return next((state for state in self.states if state.path == path), None)
 
     def field(self, panel: str, part: str = '') -> str:
-        """The memory field that a panel shows, or ''."""
+        """Return the memory field that a panel shows, or ''."""
         return next((one.field for one in self.panels if (one.panel, one.part) == (panel, part)), '')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stored(Shape):
-    """A shape, and the keys that older versions had for each panel."""
+    """A shape, with the keys that older versions had for each panel."""
 
     plan: str = ''
     debate: str = ''
@@ -125,4 +125,4 @@ def _upgrade(stored: _Stored) -> Shape:
 
 
 StoredShape = Annotated[_Stored, AfterValidator(_upgrade)]
-"""Validates to a `Shape`, also one that an older version stored."""
+"""Validates to a `Shape`, including those stored by older versions."""

@@ -1,4 +1,4 @@
-"""State paths: which state is inside which, and which are active."""
+"""State paths: nesting of states, and which of them are active."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def within(path: str, ancestor: str) -> bool:
 
 
 def parent_of(path: str) -> StatePath:
-    """The state around the one at `path`; '' for an outermost one."""
+    """Return the parent of the state at `path`; '' for an outermost one."""
     return StatePath(path.rpartition('.')[0])

@@ -20,7 +20,7 @@ Origin = Literal['live', 'simulated', 'replayed']
 class Usage:
     """Tokens and dollars of one call, an agent or a run.
 
-    Cached tokens are part of `input`, thinking is part of `output`.
+    `input` includes cached tokens, `output` includes reasoning.
     """
 
     input: int = 0
@@ -37,7 +37,7 @@ class Usage:
     dollars: float = 0.0
     """Cost of the calls with known prices; simulated and replayed calls cost nothing."""
     unpriced: int = 0
-    """Calls with unknown prices: if there are any, `dollars` is only a part of the cost."""
+    """Calls with unknown prices; if there are any, `dollars` is only part of the cost."""
 
     @property
     def total(self) -> int:

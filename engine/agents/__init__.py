@@ -1,4 +1,4 @@
-"""Agents: their chart, nested in a workflow's, and the model and tool calls behind its states."""
+"""Agents: their chart, nested in a workflow's chart, and the model and tool calls of its states."""
 
 from engine.agents.criteria import Check, Criteria, Evidence
 from engine.agents.directory import AgentInfo, agents_of

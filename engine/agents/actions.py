@@ -1,4 +1,4 @@
-"""Actions that record a model's reply or the results of tools in an agent's state."""
+"""Actions that record a model's reply or tool results in an agent's state."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def record_results(scope: CallbackContext, event: Event) -> None:
 
 
 def count_batch(agent: AgentState, event: Event) -> None:
-    """Add what tools have stored, made and used."""
+    """Record the notes, artifacts and usage of a batch of tools."""
     if event.data['store'] != agent.store:
         agent.store = dict(event.data['store'])
     if made := event.data.get('artifacts'):

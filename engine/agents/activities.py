@@ -1,4 +1,4 @@
-"""The activities behind an agent's states: one model call, and one batch of tool calls."""
+"""The activities of an agent's states: one model call, and one batch of tool calls."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
     Returns:
         `message` (the reply), `text`, `role` if it was chosen for this visit, the contents of
         `ModelReply.data`, `approval` (tools that need approval) and, if structured output was requested and
-        no tool was called, `output` (its JSON) or `unfit` (what is wrong with the answer); `unfit` and
-        `again` (what to ask for) also if an answer in words was cut off, or is empty.
+        no tool was called, `output` (its JSON) or `unfit` (the problem with the answer). `unfit` and `again`
+        (the request to repeat it) are also set if a text answer was cut off or is empty.
 
     Raises:
         ModelError: the call failed.
@@ -94,12 +94,12 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
 
 
 def _incomplete(spec: AgentSpec, agent: AgentState, reply: ModelReply) -> str:
-    """What an answer in words lacks, or ''.
+    """Return the problem with a text answer, or ''.
 
-    After results of tools, a model may have nothing to add; a second empty answer is the pattern's to judge.
+    After tool results, a model may have nothing to add. A second empty answer is for the pattern to judge.
     """
     if spec.output:
-        return ''  # Its JSON shows it.
+        return ''  # Parsing its JSON finds the problem.
     if reply.data.get('finish') == 'length':
         return 'it was cut off at its limit of length'
     may_be_empty = agent.repairs or spec.until or agent.messages[-1].role == 'tool'
@@ -113,9 +113,9 @@ async def call_tools(
 
     Returns:
         `results` in the order of the calls; `store`, the agent's notes afterwards; the `artifacts` made;
-        `usage`, `model` and `cost` if tools asked a model; and, if the agent has files, `snapshots`: the id
-        of its folder's snapshot, by the folder's name; the `images` of the results, if there are any. Where
-        a server asks a person something: the same, with the results so far in `finished`, and `question`.
+        `usage`, `spent` and `source` if tools asked a model; `snapshots` if the agent has files: the id of
+        its folder's snapshot, by the folder's name; and the `images` of the results, if any. If a server has
+        a question for a person: the same with `question`, and the results so far in `finished`.
     """
     played = _external(scope.state.agents[scope.path].model, activity)
     if played is None:
@@ -193,7 +193,7 @@ async def _run_tools(
 
 
 def _external(name: str, activity: Activity) -> AgentModel | None:
-    """The external agent of that name; None if it names a model."""
+    """Return the external agent with that name; None if it is a model's."""
     found: object = activity.services.models.get(name) if name.startswith(AGENT_PREFIX) else None
     return found if isinstance(found, AgentModel) else None
 
@@ -201,12 +201,12 @@ def _external(name: str, activity: Activity) -> AgentModel | None:
 async def awaiting(
     spec: AgentSpec, scope: CallbackContext, activity: Activity, message: Message
 ) -> list[str]:
-    """The tools a reply calls that need approval."""
+    """Return the tools called by a reply that need approval."""
     return _awaiting(await _tools(spec, scope, activity), message, activity.run)
 
 
 async def _tools(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> ToolRegistry:
-    """The agent's tools that are available; the run's memory may disable more of them."""
+    """Return the agent's tools that are available; the run's memory may disable some of these."""
     name = scope.state.agents[scope.path].role
     role = spec.role_named(name)
     own = [tool for tool in spec.tools if role is None or tool in role.tools]

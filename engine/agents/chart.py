@@ -45,25 +45,27 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
 
     Args:
         name: the state's name.
-        role: who it is; a plain name makes a role without instructions; of several, it plays one per visit.
+        role: its role; a plain name makes a role without instructions; if there are several, it plays one
+            per visit.
         cast: with several roles, the method (or a function of memory) that picks one, as a `RoleAssignment`,
-            when the state is entered. Each visit is then a conversation of its own.
-        output: the record its answer must match; if not, it is asked once again, then the agent fails.
+            when the state is entered. Each visit then starts a new conversation.
+        output: the record its answer must match; if it does not, the agent is asked again once, then fails.
         prompt: the method that returns its task; `prompt_<name>` by default.
         then: the action that handles its answer; `event.data` has `text` and, with `output`, `output`.
         enter: an action for when the state is entered, before the agent gets its task.
         tools: names of its tools, if not the role's; `mcp:<server>` means all tools of an MCP server, and
             `mcp:<server>/<tool>` one of them.
-        turns: the most model replies per visit.
+        turns: maximum number of model replies per visit.
         folder: the name of its folder, by default its own; agents that name the same one share it (and may
             not work in it at the same time).
-        until: when its work is complete. One that stops earlier is reminded of what is missing and continues;
-            its turns are then those of the criteria. A memory with a `revision` of 1 is from an older run,
-            in which all criteria had to hold.
+        until: when its work is complete. An agent that stops earlier is reminded of what is missing and
+            continues; the maximum number of turns is then that of the criteria. A memory with a `revision` of
+            1 is from an older run, in which all criteria had to be met.
         within: seconds for the whole visit, or the method that returns them; then the state gets `expired`.
         retry: how model calls are retried.
 
-    It ends with `done` or `failed`, addressed to the state.
+    Returns:
+        The state. It ends with `done` or `failed`, addressed to it.
     """
     several = () if isinstance(role, (Role, str)) else tuple(role)
     if bool(several) != bool(cast):
@@ -158,7 +160,7 @@ def names_calls(scope: CallbackContext, event: Event) -> bool:
     """The arguments a person changed belong to calls that wait, and can be changed."""
     edited = event.data.get('arguments') or {}
     if edited and _agent(scope).model.startswith(AGENT_PREFIX):
-        return False  # An external agent does exactly what it has asked for, or nothing.
+        return False  # The call of an external agent can only be allowed or denied as it is.
     known = {call.id for call in _agent(scope).messages[-1].calls}
     return isinstance(edited, Mapping) and known.issuperset(edited)
 
@@ -181,7 +183,7 @@ def keep_permission(scope: CallbackContext, event: Event) -> None:
 
 
 def keep_denial(scope: CallbackContext, event: Event) -> None:
-    """Tell the agent that a person denied its calls, and why."""
+    """Add results saying that a person denied the agent's calls, and why."""
     agent = _agent(scope)
     reason = event.data.get('reason') or 'no reason was given'
     agent.messages.append(cancelled_results(agent, f'A person did not allow this: {reason}'))
@@ -196,14 +198,14 @@ def keep_question(scope: CallbackContext, event: Event) -> None:
 
 
 def keep_answer(scope: CallbackContext, event: Event) -> None:
-    """Store a person's answer for the call that continues with it."""
+    """Store a person's answer for the call that is waiting for it."""
     agent = _agent(scope)
     if agent.batch and agent.batch.question:
         agent.batch = agent.batch.with_answer(event.data)
 
 
 def ask_again(scope: CallbackContext, event: Event) -> None:
-    """Ask again, saying what was wrong."""
+    """Ask for another answer, with the problem of this one."""
     agent = _agent(scope)
     agent.repairs += 1
     wanted = event.data.get('again', 'Answer again, as JSON that fits.')

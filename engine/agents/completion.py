@@ -1,4 +1,4 @@
-"""Guards and actions that hold an agent to its completion criteria, one guard per criterion."""
+"""Guards and actions that enforce an agent's completion criteria; one guard per criterion."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from engine.statechart.run_state import AgentState
 from engine.tools.artifacts import as_text
 
 MAX_LAST_WORDS = 500
-"""Characters of an agent's last reply that the reason for its failure quotes."""
+"""Maximum number of characters of an agent's last reply quoted in the reason for its failure."""
 
 
 def criteria_guards(spec: AgentSpec) -> list[Callable[[CallbackContext, Event], bool]]:
-    """A guard for each criterion, named after it."""
+    """Return a guard for each criterion, named after it."""
     assert spec.until is not None
     return [_guard(spec, check) for check in spec.until.all]
 
@@ -31,7 +31,7 @@ def may_remind(spec: AgentSpec, scope: CallbackContext, event: Event) -> bool:
 
 
 def take_words(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
-    """Keep what the agent said as the artifact that its final text becomes."""
+    """Store the agent's text as the artifact made from its final text."""
     agent = scope.state.agents[scope.path]
     found = _words(spec, scope, event)
     if found is not None:
@@ -40,13 +40,13 @@ def take_words(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
 
 
 def take_words_beside_calls(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
-    """Store what the agent wrote alongside its tool calls, if its text is the work itself."""
+    """Store the text alongside the agent's tool calls, if its text is the work itself."""
     if _keeps_words_beside_calls(spec, scope):
         take_words(spec, scope, event)
 
 
 def note(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
-    """Record which criteria hold."""
+    """Record which criteria are met."""
     assert spec.until is not None
     agent = scope.state.agents[scope.path]
     judged = _evaluate_criteria(spec, scope, event)
@@ -65,7 +65,7 @@ def remind(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
 
 
 def give_up(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
-    """Record what an agent lacked when it stopped or ran out of turns."""
+    """Record what was missing when an agent stopped or ran out of turns."""
     agent = scope.state.agents[scope.path]
     stopped = f'it stopped {agent.reminders + 1} times' if agent.reminders else 'it stopped'
     if event.data['message'] and any(part['kind'] == 'call' for part in event.data['message']['parts']):
@@ -77,13 +77,13 @@ def give_up(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
 
 
 def unmet(agent: AgentState) -> list[str]:
-    """What is missing, as text."""
+    """Return what is missing, one text per criterion."""
     return [item.missing for item in agent.criteria if not item.holds and item.name != 'turns_left']
 
 
 def store_artifacts(agent: AgentState, found: Mapping[str, Artifact]) -> None:
     """Store artifacts in an agent's state."""
-    if found and not agent.artifacts:  # States without artifacts were recorded without this field.
+    if found and not agent.artifacts:  # The journal omits this field in states without artifacts.
         agent.artifacts = dict(found)
         return
     for name, item in found.items():
@@ -101,7 +101,7 @@ def _guard(spec: AgentSpec, check: Check) -> Callable[[CallbackContext, Event], 
 
 
 def _evaluate_criteria(spec: AgentSpec, scope: CallbackContext, event: Event) -> tuple[Criterion, ...]:
-    """Each criterion: whether it holds, and what is missing; nothing is if it is not needed."""
+    """Return for each criterion whether it is met, and what is missing: nothing if it is not needed."""
     assert spec.until is not None
     seen = _evidence(spec, scope, event)
     held = {check.name: bool(check.holds(seen)) for check in spec.until.all}
@@ -120,25 +120,25 @@ def _evaluate_criteria(spec: AgentSpec, scope: CallbackContext, event: Event) ->
 
 
 def _rule(spec: AgentSpec, scope: CallbackContext) -> str:
-    """How the criteria combine; runs of the first revision required all of them."""
+    """Return how the criteria combine; runs of the first revision required all of them."""
     assert spec.until is not None
     return spec.until.rule if getattr(scope.state.memory, 'revision', 2) > 1 else 'all'
 
 
 def _keeps_words_beside_calls(spec: AgentSpec, scope: CallbackContext) -> bool:
-    """Whether text alongside tool calls counts as content: when it is required, not just a summary."""
+    """Whether text alongside tool calls counts as content: if it is required, and not just a summary."""
     until = spec.until
     wanted = until is not None and until.words in until.artifacts
     return wanted and getattr(scope.state.memory, 'revision', 2) > 1
 
 
 def _evidence(spec: AgentSpec, scope: CallbackContext, event: Event) -> Evidence:
-    """The agent's evidence as it is, or as it will be with this reply."""
+    """Return the agent's evidence as it is or, for a reply, as it will be with that."""
     reply = event.data.get('message') or {'parts': ()}
     text = ''.join(part['text'] for part in reply['parts'] if part['kind'] == 'text')
     agent = scope.state.agents[scope.path]
     artifacts = {name: found.value for name, found in agent.artifacts.items()}
-    if 'message' in event.data:  # those that prove an external agent's work
+    if 'message' in event.data:  # Artifacts that prove an external agent's work.
         for name, found in (event.data.get('artifacts') or {}).items():
             artifacts.pop(name, None)
             if found is not None:
@@ -148,7 +148,7 @@ def _evidence(spec: AgentSpec, scope: CallbackContext, event: Event) -> Evidence
 
 
 def _words(spec: AgentSpec, scope: CallbackContext, event: Event) -> dict[str, Artifact] | None:
-    """The artifact that this reply becomes, if any."""
+    """Return the artifact made from this reply, if any."""
     until, reply = spec.until, event.data.get('message')
     if until is None or not until.words or not reply or event.data.get('unfit'):
         return None

@@ -1,4 +1,4 @@
-"""Completion criteria: what must hold before an agent's work is done."""
+"""Completion criteria: conditions that must be met before an agent's work is done."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FENCE = re.compile(r'^\s*(```|~~~)')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What a check may look at: the agent's state after its latest reply."""
+    """The input of a check: the agent's state after its latest reply."""
 
     artifacts: Mapping[str, Any]
-    """By name; only the first 50,000 characters of a long one."""
+    """By name; a long one has only its first 50,000 characters."""
     text: str
-    """What the agent said last; '' while its tools run."""
+    """The text of its latest reply; '' while its tools run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Check:
     name: str
     """Its name in the journal and the inspector: `content_is_long_enough`."""
     missing: str
-    """The message to the agent if it does not hold."""
+    """The message to the agent if it is not met."""
     holds: Callable[[Evidence], bool]
 
 
@@ -45,14 +45,14 @@ class Criteria:
     """Artifacts that must exist."""
     checks: tuple[Check, ...] = ()
     turns: int = 24
-    """The most replies."""
+    """Maximum number of replies."""
     reminders: int = 3
     """How often the agent is reminded of what is missing before it fails."""
     words: str = ''
     """The artifact made from its final text (or structured output) if no tool made it."""
     proofs: tuple[str, ...] = ()
-    """Tools whose artifacts the criteria look at; where an external agent works, which cannot call them, they
-    are run at the end of its turn."""
+    """Tools whose artifacts the criteria examine. An external agent cannot call them, so they are run at the
+    end of its turn."""
 
     @property
     def signal_name(self) -> str:
@@ -89,7 +89,7 @@ def has_signal(signal: str, text: str) -> bool:
 
 
 def strip_signal(signal: str, text: str) -> str:
-    """The text without signal lines."""
+    """Return the text without signal lines."""
     if not signal:
         return text.strip()
     return '\n'.join(line for line, fenced in _lines(text) if fenced or not _is_signal(signal, line)).strip()
@@ -100,7 +100,7 @@ def _has(name: str, seen: Evidence) -> bool:
 
 
 def _lines(text: str) -> list[tuple[str, bool]]:
-    """The lines, each with whether it is inside a code fence."""
+    """Return the lines, each with whether it belongs to a code block."""
     found: list[tuple[str, bool]] = []
     open_with = ''
     for line in text.split('\n'):
@@ -114,5 +114,5 @@ def _lines(text: str) -> list[tuple[str, bool]]:
 
 
 def _is_signal(signal: str, line: str) -> bool:
-    # Models like to embolden it or end it with a full stop.
+    # Models often make it bold or end it with a full stop.
     return line.strip().strip('*_`').rstrip('.!').strip('*_`') == signal

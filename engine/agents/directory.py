@@ -1,4 +1,4 @@
-"""The directory of a pattern's agents: their instructions, tools and output schemas."""
+"""Directory of a pattern's agents: their instructions, tools and output schemas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.statechart.shape_builder import walk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInfo:
-    """An agent of a pattern, described for a reader."""
+    """A description of an agent of a pattern."""
 
     path: StatePath
     """The state that contains it."""
@@ -25,7 +25,7 @@ class AgentInfo:
 
 
 def agents_of(pattern: type[Pattern]) -> tuple[AgentInfo, ...]:
-    """The agents of a pattern with default parameters, in the order of its states: one per role."""
+    """Return a pattern's agents for default parameters, in the order of its states: one per role."""
     return tuple(
         AgentInfo(
             path=path,

@@ -1,4 +1,4 @@
-"""The activities of an agent that an external one plays: its words and calls, and their results."""
+"""The activities of an agent played by an external one: its text and calls, and their results."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from engine.tools.protocol import MAX_TEXT, Tool, ToolContext
 from engine.workspace.workspace import Workspace
 
 MAX_HISTORY = 60_000
-"""Characters of an earlier conversation passed to a new session; of a longer one, the end."""
+"""Maximum number of characters of an earlier conversation passed to a new session: its end."""
 MAX_QUOTED = 2_000
-"""Characters of one tool result in it."""
+"""Maximum number of characters of each tool call and result in it."""
 OWN_TOOLS = (
     'Your folder is the working directory, {root}. Use your own tools; where tools are named below that you '
     'do not have, do the same with yours.'
@@ -54,12 +54,12 @@ STOPPED: Mapping[str, str] = {
 async def follow_agent(
     spec: AgentSpec, scope: CallbackContext, activity: Activity, played: AgentModel
 ) -> dict[str, Any]:
-    """Follow an external agent until it calls tools or ends its turn; begin a turn if none is under way.
+    """Follow an external agent until it calls tools or ends its turn; begin a turn if it is in none.
 
     Returns:
-        As `call_model`, with `external` set; also `session` (the run, its id, and whether it can be taken up
-        again), `plan` if it has changed, `snapshots` at the end of a turn, and `artifacts` that prove the
-        agent's work.
+        As `call_model`, with `external` set; also `session` (the run, its id, and whether it can be resumed),
+        `plan` if it has changed, `snapshots` at the end of a turn, and `artifacts` that prove the agent's
+        work.
 
     Raises:
         ModelError: the agent failed.
@@ -70,7 +70,7 @@ async def follow_agent(
     try:
         session, again = await _session(spec, scope, activity, played)
         if session.in_turn:
-            session.deny()  # Whatever still waits was denied: what is allowed is answered with its results.
+            session.deny()  # Calls still waiting were denied: allowed ones are settled by `take_results`.
         else:
             text = (
                 _opening(spec, agent, session)
@@ -127,7 +127,7 @@ async def take_results(
     session = activity.services.sessions.get(activity.run.id, scope.path)
     workspace = _workspace(spec, scope, activity)
     if session is None:
-        # The process that asked is gone: nothing of what was allowed will be done without a new question.
+        # The asking process has ended: none of the calls will run without being requested again.
         results = [(f'This was not run: {LOST}', False) for _ in calls]
     else:
         try:
@@ -142,7 +142,7 @@ async def take_results(
                 raise
             if ended:
                 await asyncio.shield(ended)
-            # The next turn takes the session up again, or begins a new one.
+            # The next turn resumes the session or begins a new one.
             results = [(f'{CUT_OFF}{error}', False) for _ in calls]
     kept = [
         ToolResult(id=call.id, name=call.name, text=await _fitting(text, workspace), ok=ok)
@@ -160,19 +160,19 @@ async def take_results(
 
 
 def _count_cut_off(agent: AgentState) -> int:
-    """How many calls of the conversation were cut off because the agent died."""
+    """Return how many calls of the conversation were cut off because the agent crashed."""
     parts = (part for message in agent.messages for part in message.parts)
     return sum(isinstance(part, ToolResult) and part.text.startswith(CUT_OFF) for part in parts)
 
 
 CUT_OFF = 'This was cut off: '
 MAX_CRASHES = 3
-"""Times that an agent may die while its tools run before it has failed."""
+"""Number of crashes while tools run that an agent survives; at the next one it fails."""
 LOST = 'the agent was stopped before it had an answer.'
 
 
 async def _refuse_replay(activity: Activity, played: AgentModel) -> None:
-    """Raise `ModelError` if a recording is to answer: none holds what an agent did."""
+    """Raise `ModelError` if a recording is to answer: recordings have no turns of external agents."""
     recorded = await activity.recorded_call()
     if recorded is not None and recorded.cassette.mode == 'replay':
         raise ModelError(
@@ -185,7 +185,7 @@ async def _refuse_replay(activity: Activity, played: AgentModel) -> None:
 async def _session(
     spec: AgentSpec, scope: CallbackContext, activity: Activity, played: AgentModel
 ) -> tuple[AgentSession, bool | None]:
-    """The agent's session; and whether it continues an earlier one: None if it is the live one."""
+    """Return the agent's session, and whether it resumes an earlier one; None for the live session."""
     live = activity.services.sessions.get(activity.run.id, scope.path)
     if live is not None:
         return live, None
@@ -199,7 +199,7 @@ async def _session(
         cookie=f'{run.id}/{scope.path}',
         approvals=_approvals(run.options.get('approvals', 'marked'), played.agent.approvals),
     )
-    # Registered first: leaving the state meanwhile ends it, too.
+    # Registered first, so that leaving the state meanwhile ends it.
     activity.services.sessions.add(run.id, scope.path, session)
     again = str(agent.session.get('id', '')) if agent.session.get('run') == run.id else ''
     hints = {
@@ -216,7 +216,7 @@ async def _session(
 
 
 def _approvals(run: Approvals, agent: Approvals) -> Approvals:
-    """What waits for a person: what the run says, and if it says nothing special, the agent's own setting."""
+    """Return which calls need approval: the run's setting, or the agent's if the run has the default."""
     return agent if run == 'marked' else run
 
 
@@ -225,7 +225,7 @@ def _workspace(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> W
 
 
 def _opening(spec: AgentSpec, agent: AgentState, session: AgentSession) -> str:
-    """The first prompt of a new session: the task, and what has happened before, if anything has."""
+    """Return the first prompt of a new session: the task, after the conversation so far, if any."""
     messages = [message for message in agent.messages if message.role != 'system']
     system = [message.text for message in agent.messages if message.role == 'system']
     lead = [*system, OWN_TOOLS.format(root=session.root)]
@@ -246,7 +246,7 @@ def _opening(spec: AgentSpec, agent: AgentState, session: AgentSession) -> str:
 
 
 def _unseen_messages(spec: AgentSpec, agent: AgentState, session: AgentSession, again: bool | None) -> str:
-    """The prompt that continues a session: what the agent has not seen yet."""
+    """Return the prompt that continues a session: the messages the agent has not seen yet."""
     if again is None:
         fresh = [message.text for message in agent.messages[session.told :] if message.role == 'user']
     else:
@@ -259,7 +259,7 @@ def _unseen_messages(spec: AgentSpec, agent: AgentState, session: AgentSession, 
 
 
 def _shape(spec: AgentSpec) -> list[str]:
-    """How to answer, if a record is asked for."""
+    """Return the instruction for the form of the answer, if a record is requested."""
     if spec.output is None:
         return []
     schema = json.dumps(schema_of(spec.output), ensure_ascii=False)
@@ -296,14 +296,14 @@ def _message(reply: Reply, activity: Activity, session: AgentSession) -> Message
 def _usage(
     reply: Reply, message: Message, asked: int, played: AgentModel, session: AgentSession
 ) -> dict[str, Any]:
-    """What is journaled of the usage: as the agent reports at the end of a turn, else estimated."""
+    """Return usage as journaled: reported by the agent at the end of a turn, otherwise estimated."""
     used, settles = session.usage.count(asked, message_length(message), reply.usage, ended=reply.ended)
     data: dict[str, Any] = {
         'model': f'{AGENT_PREFIX}{played.agent.name}',
         'source': 'simulated' if played.simulated else 'live',
     }
     if not played.simulated:
-        # Cost that is said only later belongs to a later reply; a turn without any is of unknown cost.
+        # Cost reported later counts for a later reply; the cost of a turn without any is unknown.
         unknown = reply.ended and reply.dollars is None
         used = replace(used, unpriced=1) if unknown else replace(used, dollars=reply.dollars or 0.0)
         data['cost'] = used.cost
@@ -313,7 +313,7 @@ def _usage(
 
 
 def _estimate_lost(played: AgentModel, asked: int) -> dict[str, Usage]:
-    """The least that a turn that broke off has used."""
+    """Return the minimum usage of a turn that broke off."""
     model, unpriced = f'{AGENT_PREFIX}{played.agent.name}', int(not played.simulated)
     return {model: replace(estimate(asked, 0, calls=1), unpriced=unpriced)}
 
@@ -321,7 +321,7 @@ def _estimate_lost(played: AgentModel, asked: int) -> dict[str, Usage]:
 async def _ending(
     spec: AgentSpec, scope: CallbackContext, activity: Activity, message: Message, reply: Reply
 ) -> dict[str, Any]:
-    """What the end of a turn brings: files, proofs of the work, and a record if one is asked for."""
+    """Return the data of a turn's end: files, proofs of the work, and a record if one is requested."""
     if reply.reason == 'refusal':
         raise ModelError(f'the agent refused: {message.text.strip()[:500]}', kind='content filter')
     workspace = _workspace(spec, scope, activity)
@@ -353,7 +353,7 @@ async def _prove(
     names: Sequence[str],
     workspace: Workspace,
 ) -> dict[str, Any]:
-    """Run the tools whose artifacts prove the work: the agent has its own, which prove nothing to us."""
+    """Run the tools whose artifacts prove the work; the agent's own tools produce none we can trust."""
     agent, services = scope.state.agents[scope.path], activity.services
     try:
         tools: Mapping[str, Tool] = await services.toolset(names)
@@ -379,7 +379,7 @@ async def _prove(
 
 
 async def _fitting(text: str, workspace: Workspace) -> str:
-    """A result as it is journaled: the middle of a long one is cut, and the whole is kept."""
+    """Return a result as journaled: the middle of a long one is cut, and the full text stored."""
     if len(text) <= MAX_TEXT:
         return text
     digest = await workspace.store(text.encode(errors='replace'))

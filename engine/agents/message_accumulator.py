@@ -1,4 +1,4 @@
-"""Accumulates the events of a model's stream into one message."""
+"""MessageAccumulator: combines the events of a model's stream into one message."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from engine.records.message import Message, Opaque, Part, Reasoning, Text, ToolC
 
 
 class MessageAccumulator:
-    """Accumulates a stream's events into one message, its parts in the order in which they began."""
+    """Combines a stream's events into one message, with its parts in the order in which they began."""
 
     def __init__(self) -> None:
         self._blocks: list[tuple[type[Text | Reasoning], list[str]] | Opaque | int] = []
-        """Texts, what is opaque, and the indexes of calls."""
+        """Texts, opaque blocks, and the indexes of calls."""
         self._calls: dict[int, tuple[str, list[str]]] = {}
         self.started = Started()
         self.usage: Usage | None = None
-        """The last report, as long as the end has not come."""
+        """The last report; the final usage once the stream is complete."""
         self.completed: Completed | None = None
 
     def add(self, event: ModelEvent) -> None:
@@ -54,7 +54,7 @@ class MessageAccumulator:
                 self.completed, self.usage = event, event.usage
 
     def message(self, call_id: str) -> Message:
-        """The whole reply; call ids are derived from `call_id`, since providers repeat or omit theirs.
+        """Return the whole reply; call ids are derived from `call_id`, since providers repeat or omit theirs.
 
         Raises:
             ModelError: the stream ended without its end mark, or the provider withheld the reply.
@@ -71,7 +71,7 @@ class MessageAccumulator:
         return message
 
     def so_far(self) -> Message:
-        """What has arrived so far, complete or not; its calls have no ids."""
+        """Return the reply so far, complete or not; its calls have no unique ids."""
         return Message(role='assistant', parts=tuple(self._parts('')))
 
     def _say(self, kind: type[Text | Reasoning], text: str) -> None:
@@ -96,4 +96,4 @@ class MessageAccumulator:
 
 
 MAX_REFUSED = 500
-"""Maximum characters quoted of what a provider sent instead of an answer."""
+"""Maximum number of characters quoted from the text a provider sent instead of an answer."""

@@ -1,4 +1,4 @@
-"""Makes one attempt at a streamed model call, falling back on other models."""
+"""Model call: one attempt at a streamed call, with fallback to other models."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class ModelReply:
 
     message: Message
     data: dict[str, Any]
-    """What is journaled: `model`, `source` (`live`, `simulated` or `replayed`), `usage`; for a real model
+    """The journaled data: `model`, `source` (`live`, `simulated` or `replayed`), `usage`; for a real model
     also `cost` (dollars, None if unknown); `finish` if it hit its length limit; if other models were tried
-    first, `failed` (which, and why) and `spent` (by model, how `usage` is made up)."""
+    first, `failed` (which, and why) and `spent` (`usage` by model)."""
 
 
 async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, activity: Activity) -> ModelReply:
-    """Call the first model, or the next if that fails for good or is known to be down.
+    """Call the first model, or the next one if that fails permanently or is known to be down.
 
     Raises:
         ModelError: every model failed, or one failed in a way that should be retried.
@@ -121,7 +121,7 @@ async def _stream(
 
 
 def _waits(event: Waiting, model: str) -> str:
-    """What is shown while a call waits; '' once it is sent."""
+    """Return the text shown while a call waits; '' once it is sent."""
     time = f' for {max(1, round(event.seconds))} s' if event.seconds else ''
     return f'Waiting{time} to call {model}: {event.reason}' if event.reason else ''
 
@@ -129,14 +129,14 @@ def _waits(event: Waiting, model: str) -> str:
 def _usage_of(
     model: Model, request: ModelRequest, accumulator: MessageAccumulator, error: ModelError | None = None
 ) -> Usage:
-    """Usage and cost of one attempt: as the provider reports, or else estimated from the reply."""
+    """Return usage and cost of one attempt: as reported by the provider, or estimated from the reply."""
     reported = (error and error.usage) or accumulator.usage
     written = message_length(accumulator.so_far())
     if reported is None or reported.source == SOURCES[-1]:
         if error is not None and not written:
-            return Usage(calls=1)  # Rejected, or broken off before anything arrived.
+            return Usage(calls=1)  # Rejected, or cut off before anything arrived.
         used = estimate_usage(request, written)
-    elif written and not reported.output:  # Servers that do not count report 0.
+    elif written and not reported.output:  # Servers that do not count tokens report 0.
         guess = estimate_usage(request, written)
         used = replace(reported, calls=1, input=reported.input or guess.input, output=guess.output)
         used = replace(used, source=guess.source)

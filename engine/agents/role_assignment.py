@@ -1,4 +1,4 @@
-"""Starts an agent's visit: assigns its role and gives it its task."""
+"""Role assignment: starts an agent's visit by assigning its role and its task."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _visit(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     known = scope.state.agents.get(scope.path)
     if known is not None:
         if known.messages[-1].calls:
-            # It was stopped before they ran; a provider expects a result for each.
+            # It was stopped before they ran, but providers expect a result for each call.
             known.messages.append(cancelled_results(known, 'This was not run: the work was stopped.'))
         known.messages.append(task)
         known.visits += 1
@@ -47,7 +47,7 @@ def _visit(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
 
 
 def cancelled_results(agent: AgentState, text: str) -> Message:
-    """Results for the calls of the last reply, none of which ran."""
+    """Return results for the calls of the last reply, none of which ran."""
     calls = agent.messages[-1].calls
     return Message(
         role='tool',
@@ -81,7 +81,7 @@ def _opening(instructions: str, task: Message) -> list[Message]:
 def _evaluate(
     asked: str | Callable[..., T], what: str, kind: type[T], scope: CallbackContext, event: Event
 ) -> T:
-    """Call a method of the pattern, or a function, with memory, and with the event if it must have that."""
+    """Call a method of the pattern, or a function, with memory and, if it requires it, the event."""
     pattern, memory = scope.pattern, scope.state.memory
     name = asked if isinstance(asked, str) else f'{what} of {scope.path}'
     where = f'state {scope.path!r}'

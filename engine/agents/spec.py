@@ -1,4 +1,4 @@
-"""AgentSpec: who an agent is, what it may use and what it is asked, as its states see it."""
+"""AgentSpec: an agent's role, instructions, tools and task, as its states use them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from engine.agents.criteria import Criteria
 
 
 class RoleAssignment(NamedTuple):
-    """The role an agent plays during one visit, when that is decided on entering its state."""
+    """The role an agent plays during one visit, if that is decided on entry to its state."""
 
     role: str
     visit: int = 1
-    """The agent's ordinal among those of its role in the run; scripted models select by it."""
+    """The agent's number among those with its role in the run; scripted models select by it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """Who an agent is: its name, its standing instructions and its tools."""
+    """An agent's role: its name, its standing instructions and its tools."""
 
     name: str
     title: str
@@ -31,14 +31,14 @@ class Role:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSpec:
-    """What the states of one agent know about it."""
+    """The definition of one agent, shared by its states."""
 
     role: str
     instructions: str
     tools: tuple[str, ...]
     output: type[BaseModel] | None
     prompt: str | Callable[..., str]
-    """Returns the agent's task from memory, and from the event that led here: a method, or a function."""
+    """A method's name or a function: returns the agent's task from memory and the event that led here."""
     turns: int
     folder: str
     """The name of its folder; '' means its path."""
@@ -55,5 +55,5 @@ class AgentSpec:
         return self.roles or (alone,)
 
     def role_named(self, name: str) -> Role | None:
-        """The role of that name among those it may play."""
+        """Return the role with that name among those it may play."""
         return next((role for role in self.roles if role.name == name), None)

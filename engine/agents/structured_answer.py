@@ -1,4 +1,4 @@
-"""Structured output: parses a reply into the requested record, or says what is wrong with it."""
+"""Structured output: parses a reply into the requested record, or describes its problem."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 
 def parse_structured(record: type[BaseModel], text: str) -> dict[str, Any]:
-    """Parse the answer as the requested record; models often wrap it in a fence or a sentence."""
+    """Parse the answer as the requested record; models often wrap it in a code fence or a sentence."""
     try:
         answer = _json_in(text)
         return {'output': record.model_validate(answer).model_dump(mode='json')}
@@ -26,7 +26,7 @@ def parse_structured(record: type[BaseModel], text: str) -> dict[str, Any]:
 
 
 def _json_in(text: str) -> Any:
-    """The text as JSON, or the first JSON object inside it."""
+    """Return the text as JSON, or the first JSON object inside it."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -37,4 +37,4 @@ def _json_in(text: str) -> Any:
 
 
 MAX_BRACES = 100
-"""How many positions in an answer to try for a JSON object."""
+"""Maximum number of positions in an answer to try for a JSON object."""

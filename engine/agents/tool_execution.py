@@ -1,4 +1,4 @@
-"""Runs one batch of tool calls: concurrently, but those with side effects one after another."""
+"""Tool execution: runs a batch of tool calls concurrently, but those with side effects one by one."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ async def execute_tool_calls(
     Args:
         tools: by name.
         calls: in the order in which they were made.
-        contexts: what each call gets besides its arguments.
+        contexts: the context passed to each call with its arguments.
 
     Returns:
         The results, in the same order. Errors are results too, for the model to act on.
 
     Raises:
-        AnswerNeeded: a call needs a person's answer first; what has ended meanwhile is in `results`. Later
-            calls have not begun.
+        AnswerNeeded: a call needs a person's answer first; `results` has the calls that have ended. Later
+            calls have not started.
     """
 
     def changes(pair: tuple[ToolCall, ToolContext]) -> bool:
@@ -57,13 +57,13 @@ async def execute_tool_calls(
                     continue
                 results.append(one[0])
                 _keep(call, one[1], context)  # In the order of the calls, not of completion.
-            if open_questions:  # The others ask again as soon as their calls continue.
+            if open_questions:  # The others ask again when their calls are repeated.
                 raise AnswerNeeded(open_questions[0], results)
     return results
 
 
 def _keep(call: ToolCall, made: ToolOutput, context: ToolContext) -> None:
-    """Keep what a call has made besides its text."""
+    """Store the artifacts and images of a call."""
     context.shelf.take(call.name, made)
     context.images += [replace(image, call=call.id) for image in made.images]
 
@@ -71,7 +71,7 @@ def _keep(call: ToolCall, made: ToolOutput, context: ToolContext) -> None:
 async def execute_tool_call(
     tools: Mapping[str, Tool], call: ToolCall, context: ToolContext
 ) -> tuple[ToolResult, ToolOutput]:
-    """Run one call; returns the result for the model and the artifacts. Errors are results too.
+    """Run one call; return the result for the model and the artifacts. Errors are results too.
 
     Raises:
         AnswerNeeded: it cannot continue until a person has answered.

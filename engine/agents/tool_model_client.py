@@ -1,4 +1,4 @@
-"""Lets a tool ask its calling agent's model; usage is counted with the batch."""
+"""ToolModelClient: lets a tool ask its calling agent's model; usage is counted with the batch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def ask_with_repair(
     output: type[BaseModel] | None,
     call: Callable[[tuple[Message, ...]], Awaitable[Message]],
 ) -> Any:
-    """The answer to a tool's question: text, or the record; one that does not fit is requested once again.
+    """Return the answer to a tool's question: text, or a record; ask again once if it does not fit.
 
     Raises:
         ToolError: neither answer fits.
@@ -73,7 +73,7 @@ class ToolModelClient:
     """Where the latest reply came from."""
 
     def of(self, agent: AgentState, calls: Sequence[ToolCall]) -> list[Any]:
-        """The function each of these calls asks with."""
+        """Return the function with which each of these calls asks."""
         known = [call.name for message in agent.messages for call in message.calls]
         before = Counter(known) - Counter(call.name for call in calls)
         asks = []
@@ -84,7 +84,7 @@ class ToolModelClient:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What is journaled with the batch; empty if no model was asked."""
+        """The data journaled with the batch; empty if no model was asked."""
         if not self.spent:
             return {}
         totals = {'usage': usage_to_dict(reduce(add, self.spent.values())), 'spent': by_model(self.spent)}
@@ -138,4 +138,4 @@ class ToolModelClient:
 
 
 def _unheard(text: str, kind: DeltaKind = 'text') -> None:
-    """Discards the stream: what a tool asks is shown nowhere."""
+    """Discard the stream: replies to tools are not shown."""

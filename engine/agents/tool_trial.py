@@ -1,4 +1,4 @@
-"""Scratch: a folder in which a person tries tools by hand, outside any run."""
+"""Scratch: lets a person try out tools in a folder outside any run."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from engine.workspace.workspaces import Workspaces
 
 HERE = RunId('scratch')
 MATERIAL = re.compile(r'<data>\n(.*?)\n</data>', re.S)
-"""What a question is about, as `as_data` marks it."""
+"""The subject of a question, as marked by `as_data`."""
 MAX_TASK = 2_000
-"""Characters of a question that the scripted model takes for its task."""
+"""Maximum number of characters of a question that the scripted model gets as its task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +41,12 @@ class ToolTrial:
     seconds: float
     """Its duration."""
     usage: Usage = field(default_factory=Usage)
-    """What the model used that the tool asked, if any."""
+    """The usage of the model that the tool asked, if any."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _TrialModel:
-    """Asks one model what a tool wants to know."""
+    """Passes a tool's questions to one model."""
 
     tool: str
     model: Model
@@ -81,12 +81,12 @@ class Scratch:
     """Runs tools as an agent would: sandboxed, within limits, with one folder and one set of notes.
 
     Args:
-        services: tools, the sandbox and what may be fetched; the same as for runs.
+        services: the tools, the sandbox and the rules for fetching; the same as for runs.
     """
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._workspaces = Workspaces()  # in a temporary folder, separate from any run's
+        self._workspaces = Workspaces()  # A temporary folder, separate from all runs.
         self._store: dict[str, str] = {}
         self._shelf = ArtifactStore()
 
@@ -95,8 +95,8 @@ class Scratch:
 
         Args:
             tool: its name.
-            arguments: as its schema has them.
-            model: the name of the model that answers what the tool asks; '' for none.
+            arguments: as its schema defines them.
+            model: the name of the model that answers the tool's questions; '' for none.
         """
         clock, services = self._services.clock, self._services
         call = ToolCall(id=uuid.uuid4().hex[:12], name=tool, arguments=json.dumps(dict(arguments)))
@@ -124,7 +124,7 @@ class Scratch:
         )
 
     async def files(self) -> list[Entry]:
-        """The files in the folder. Raises `WorkspaceError`."""
+        """Return the files in the folder. Raises `WorkspaceError`."""
         return await self._workspaces.of(HERE, 'you').entries()
 
     async def empty(self) -> None:

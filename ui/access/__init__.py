@@ -1,1 +1,1 @@
-"""Callers and what they may do: accounts, sessions, tokens, roles, and one guard for every client."""
+"""Callers and their permissions: accounts, sessions, tokens, roles, and one guard for every client."""

@@ -126,7 +126,7 @@ class EditorAgent:
 
     async def set_session_mode(self, mode_id: str, session_id: str, **more: Any) -> Any:
         """Pick another pattern for the next prompts."""
-        with _Refusals():
+        with _ProtocolErrors():
             self._conductor.catalog.pattern(mode_id)
         self._session(session_id).pattern = mode_id
         return schema.SetSessionModeResponse()
@@ -136,7 +136,7 @@ class EditorAgent:
         session = self._sessions.get(session_id)
         if session and session.run:
             session.cancelled = True
-            with _Silence():
+            with _IgnoredErrors():
                 await self._conductor.cancel(session.run, 'cancelled in the editor')
 
     async def prompt(self, session_id: str, prompt: Sequence[Any], **more: Any) -> schema.PromptResponse:
@@ -145,7 +145,7 @@ class EditorAgent:
         if session.run is not None:
             raise RequestError.invalid_request({'details': 'the last prompt is still being worked on'})
         text = '\n\n'.join(filter(None, map(_text, prompt)))
-        with _Refusals():
+        with _ProtocolErrors():
             session.run = await self._start(session, text)
         session.cancelled, session.speaker, session.plan = False, '', []
         session.streamed = StreamedText()
@@ -265,7 +265,7 @@ class EditorAgent:
         else:
             data = {'action': 'decline'}
             await self._update(session, update_agent_message_text(f'{title}\n\n{NO_FORMS}\n\n'))
-        with _Silence():
+        with _IgnoredErrors():
             try:
                 await self._conductor.send(run, ANSWER, at=leaf, data=data)
             except InvalidInput as error:
@@ -294,7 +294,7 @@ class EditorAgent:
                 name, data = 'deny', {'reason': 'denied in the editor'}
                 break
             data = {'always': True} if chosen == 'always' else data
-        with _Silence():  # It may have been answered on another screen, or the run may be over.
+        with _IgnoredErrors():  # It may have been answered on another screen, or the run may be over.
             await self._conductor.send(run, name, at=leaf, data=data)
 
     async def _permission(
@@ -358,7 +358,7 @@ class EditorAgent:
         return self._sessions[name]
 
 
-class _Refusals:
+class _ProtocolErrors:
     """Turns errors of the engine into protocol errors."""
 
     def __enter__(self) -> None:
@@ -369,7 +369,7 @@ class _Refusals:
             raise RequestError.invalid_params({'details': str(error)}) from None
 
 
-class _Silence:
+class _IgnoredErrors:
     """Ignores errors of the engine, for events that may come too late."""
 
     def __enter__(self) -> None:

@@ -116,7 +116,7 @@ async def _resume(conductor: Conductor, entry: ResumeEntry, key: str) -> tuple[R
     """Answer the interrupt of a run. Raises `StepPassed` if it was answered already."""
     name, _, step = entry.interrupt_id.partition('@')
     if not step.isdecimal() or len(step) > 15:
-        raise InvalidInput({'resume.interruptId': 'this is no interrupt of a run'})
+        raise InvalidInput({'resume.interruptId': 'this is not an interrupt of a run'})
     run, seen = RunId(name), int(step)
     answer = entry.payload if isinstance(entry.payload, dict) else {}
     if entry.status == 'cancelled':

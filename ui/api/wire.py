@@ -30,7 +30,7 @@ from engine.records import Instant
 
 R = TypeVar('R')
 CONTAINERS: Mapping[Any, Any] = {Mapping: dict, Sequence: list}
-"""Concrete types in place of abstract ones."""
+"""Concrete types for abstract ones."""
 NEVER = frozenset({'deleted', 'edited'})
 """Timestamps that are null until the event has happened."""
 

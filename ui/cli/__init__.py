@@ -1,1 +1,1 @@
-"""The command line: `hemicycle`, its commands, and what they share."""
+"""The command line: `hemicycle`, its commands, and the code they share."""

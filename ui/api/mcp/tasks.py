@@ -48,7 +48,7 @@ ENDED: Final = {Status.DONE: 'completed', Status.FAILED: 'failed', Status.CANCEL
 
 
 class UpdateTaskParams(RequestParams):
-    """Answers to what a task asks for, by the keys of its questions."""
+    """Answers to a task's questions, by their keys."""
 
     task_id: str
     input_responses: dict[str, ElicitResult]
@@ -90,7 +90,7 @@ class Tasks:
             return await call_next(ctx)
         name, given = params.get('name'), params.get('arguments') or {}
         if not isinstance(asked, dict) or not isinstance(name, str) or not isinstance(given, dict):
-            return await call_next(ctx)  # It says what is wrong.
+            return await call_next(ctx)  # It reports what is wrong.
         if not starts_run(self._conductor().catalog, name):
             raise MCPError(METHOD_NOT_FOUND, f'{name} answers at once: call it without a task')
         try:

@@ -199,7 +199,7 @@ async def remove_trigger(web: Web, trigger: TriggerId) -> None:
 
 @router.get('/triggers/{trigger}/ticks', tags=TAGS, response_model=many(Tick), responses=problems(404))
 async def list_trigger_ticks(web: Web, trigger: TriggerId, limit: Most = 50) -> Sequence[Tick]:
-    """List what set off a trigger, latest first."""
+    """List the events that set off a trigger, latest first."""
     return await web.services.triggers.log(trigger, limit)
 
 

@@ -37,7 +37,7 @@ class StreamMessage:
     data: str
     """JSON."""
     id: str = ''
-    """Where to continue: the step, or the moment of the change. Empty for what is not journaled."""
+    """Where to continue: the step, or the moment of the change. Empty if not journaled."""
 
 
 class _Texts:

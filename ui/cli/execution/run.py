@@ -194,7 +194,7 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
 
 
 def say_reach(catalog: Catalog, names: Iterable[str], *, quiet: bool = False) -> None:
-    """Warn what external agents may reach, and that they cost money, before they start."""
+    """Before external agents start, warn about what they may reach and that they cost money."""
     for name in sorted(set(names)):
         agent = catalog.agents.get(name)
         if agent is not None and not agent.simulated and not agent.problem and not quiet:

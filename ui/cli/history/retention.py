@@ -1,4 +1,4 @@
-"""hemicycle delete, restore, purge and retain: which runs are kept."""
+"""hemicycle delete, restore, purge and retain: the trash, and the retention policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""hemicycle doctor: what is wrong with this installation, and what to do about it."""
+"""hemicycle doctor: finds problems of this installation, and suggests fixes."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from nicegui import ui
 from ui.components.widgets import Text, set_attributes
 
 NEW = 'new'
-"""The note of a tab with content that nobody has looked at."""
+"""The note of a tab with unseen content."""
 MOVES = {'left': 'at - 1', 'right': 'at + 1', 'home': '0', 'end': 'tabs.length - 1'}
 """The tab to move to from the one `at`, by key."""
 MOVE = """(event) => {

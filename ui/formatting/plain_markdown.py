@@ -1,4 +1,4 @@
-"""Markdown as plain text, for places without layout."""
+"""Markdown as plain text, for comparisons and single lines."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _cost(usage: Usage) -> list[str]:
 def usage_rows(
     view: View, named: Callable[[str], str]
 ) -> tuple[list[str], list[tuple[str, list[list[str]]]]]:
-    """Usage by agent and by model.
+    """Return usage by agent and by model.
 
     Returns:
         The column names, and groups of rows with their titles; the last one is the total.

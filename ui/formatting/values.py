@@ -150,7 +150,7 @@ def short_duration(seconds: float) -> str:
 
 
 def byte_size(number: int) -> str:
-    """Bytes as people read them: 812 B, 3.4 MB."""
+    """Return a number of bytes as people read it: 812 B, 3.4 MB."""
     shown, units = float(number), ['B', 'kB', 'MB', 'GB', 'TB']
     while shown >= 1_000 and len(units) > 1:
         shown /= 1_000
@@ -167,7 +167,7 @@ def parse_day(text: str) -> datetime | None:
 
 
 def day_range(since: str, until: str) -> tuple[float | None, float | None]:
-    """From the start of one day to the end of another, in seconds since 1970; None is unbounded."""
+    """Return the start of one day and the end of another, in seconds since 1970; None is unbounded."""
     first, last = parse_day(since), parse_day(until)
     return (
         first.timestamp() if first else None,

@@ -18,7 +18,7 @@ def agent_paths(shape: Shape) -> frozenset[str]:
 
 
 def foldable(shape: Shape) -> dict[str, int]:
-    """Composite states with their depth, in chart order."""
+    """Return composite states with their depth, in chart order."""
     parents = {str(state.parent) for state in shape.states}
     found = [str(state.path) for state in shape.states if state.path in parents]
     return {path: path.count('.') for path in sorted(found, key=_order(shape).__getitem__)}
@@ -92,7 +92,7 @@ def _inside(path: str, outer: str) -> bool:
 
 
 def _order(shape: Shape) -> dict[str, tuple[int, ...]]:
-    """Positions in an order where children directly follow their parent."""
+    """Return positions in an order where children directly follow their parent."""
     places: dict[str, tuple[int, ...]] = {'': ()}
     for number, state in enumerate(shape.states):
         places[str(state.path)] = (*places[str(state.parent)], number)

@@ -37,7 +37,7 @@ class Address:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Leave the address alone while the page moves to one: a state in between is no place to reload."""
+        """Suspend changes of the address while the page moves to one: no state in between may be reloaded."""
         self._held = True
         try:
             yield

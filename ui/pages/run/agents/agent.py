@@ -43,7 +43,7 @@ class AgentPane:
     ) -> None:
         """Draw it; `newest` is how many blocks of the conversation it begins with (0: all).
 
-        Later it drops old blocks again, so that a page left open for hours does not grow.
+        It also drops old blocks later, so that a page left open for hours does not grow.
         """
         self._newest, self._first = newest, -1
         self.state, self._context, self.name = state, context, context.name_of(state.path)
@@ -280,7 +280,7 @@ class AgentPane:
                 origin_chip(origin)
 
     def _say_trouble(self, view: View, now: float | None) -> None:
-        """Show trouble with its calls: attempts, errors, the next retry, a fallback."""
+        """Show problems with its calls: attempts, errors, the next retry, a fallback."""
         history, path = self._context.history, self.state.path
         number = view.attempts.get(f'{path}.thinking', 1)
         retry = latest(history.retries, path, view.seq) if number > 1 else None

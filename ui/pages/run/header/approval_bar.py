@@ -1,4 +1,4 @@
-"""The bar that asks for approval, over the top of the page, whatever part of it is shown."""
+"""The approval bar, fixed over the top of the page, wherever the page is scrolled."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class ModeComparison(Panel):
         self._draw([])
 
     def _draw(self, pieces: Sequence[Sequence[Piece]]) -> None:
-        """Draw it all; with `pieces`, the outputs are plain text in which the differences are marked."""
+        """Draw everything; with `pieces`, the outputs are plain text in which the differences are marked."""
         sides = self._shown
         self._root.clear()
         with self._root:

@@ -45,7 +45,7 @@ class HumanTurn(Form):
     """A person's turn in a reviewer's seat."""
 
     reviewer: str = Field(
-        '', title='Reviewer', description='Whose seat it is; leave empty for the one whose turn it is'
+        '', title='Reviewer', description='Whose seat it is; leave empty for the current reviewer'
     )
     text: str = Field(
         min_length=1,

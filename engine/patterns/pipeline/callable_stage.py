@@ -53,9 +53,9 @@ def refuse_callable(name: str, work: Any) -> None:
 def _kind_problem(work: Any) -> str:
     kind = type(work).__name__
     if isinstance(work, type):
-        return f'{work.__name__} is a class: give an instance of it'
+        return f'{work.__name__} is a class: pass an instance of it'
     if hasattr(work, 'compile') and hasattr(work, 'add_node'):
-        return f'a {kind} must be compiled first: give what its compile() returns'
+        return f'a {kind} must be compiled first: pass the result of its compile()'
     if not callable(work):
         return f'a stage must be callable, and a {kind} is not'
     function = work.func if isinstance(work, partial) else work
@@ -183,7 +183,7 @@ def _added_entries(
 ) -> list[dict[str, Any]]:
     """Return a stage's new messages, or a note that it ran. Raises `EngineError` if earlier ones changed."""
     if after[: len(before)] != before:
-        raise EngineError('a stage may add to `messages`, and not change or remove what is there')
+        raise EngineError('a stage may add to `messages` but not change or remove existing ones')
     if len(after) > len(before):
         return after[len(before) :]
     text = f'changed {", ".join(changes)}' if changes else 'changed nothing'

@@ -180,7 +180,7 @@ def generates(state: TaskState) -> Any:
         (needs_a_store, "stage 'analyzing'.*it also needs store"),
         (generates, 'a generator cannot be a stage'),
         (lambda: {}, 'it takes no state'),
-        (AnalyzerAgent, 'AnalyzerAgent is a class: give an instance'),
+        (AnalyzerAgent, 'AnalyzerAgent is a class: pass an instance'),
         (graph_of(Draft, drafts), 'a StateGraph must be compiled first'),
         ('analyzer', 'a stage must be callable, and a str is not'),
     ],

@@ -54,11 +54,11 @@ class RunReader:
         return replace(await self.journal.traffic(asked), unread=unread)
 
     async def info(self, run: RunId) -> RunInfo:
-        """A run's summary. Raises `UnknownRun`."""
+        """Return a run's summary. Raises `UnknownRun`."""
         return await self.journal.info(run)
 
     async def shape(self, run: RunId) -> Shape:
-        """A run's chart. Raises `UnknownRun`."""
+        """Return a run's chart. Raises `UnknownRun`."""
         return await self.journal.shape(run)
 
     async def view(self, run: RunId, at: int | None = None) -> View:
@@ -95,7 +95,7 @@ class RunReader:
         return await self.journal.transitions(run, after=after, until=until, limit=limit)
 
     async def notes(self, run: RunId) -> list[Note]:
-        """The notes on the run's steps, in order. Raises `UnknownRun`."""
+        """Return the notes on the run's steps, in order. Raises `UnknownRun`."""
         return await self.journal.notes(run)
 
     async def audit(self, run: RunId) -> int:

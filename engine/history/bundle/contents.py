@@ -30,7 +30,7 @@ class RedactedObjects:
 
     def __init__(self, objects: ObjectStore, redaction: Redaction, aside: Path) -> None:
         self._objects, self._redaction = objects, redaction
-        self._anew = ObjectStore(aside)
+        self._rewritten = ObjectStore(aside)
         self._sizes: dict[str, int] = {}
         """Sizes of rewritten objects, by digest."""
         self.digests = sorted(
@@ -53,7 +53,7 @@ class RedactedObjects:
     def pieces(self, digest: str) -> Iterator[tuple[str, bytes, bool]]:
         """Yield an object in pieces: its exported digest, the piece, and whether more follow. Blocks."""
         other = self._redaction.renamed.get(digest, digest)
-        store = self._objects if other == digest else self._anew
+        store = self._objects if other == digest else self._rewritten
         hashed, left = hashlib.sha256(), store.size(other)
         with store.open(other) as file:
             while True:
@@ -76,7 +76,7 @@ class RedactedObjects:
             made = self._redaction.content(data)
             made = b'' if made == data else self._correct_sizes(made)
         if made:
-            renamed[digest] = self._anew.put(made)
+            renamed[digest] = self._rewritten.put(made)
             self._sizes[renamed[digest]] = len(made)
 
     def _long(self, digest: str) -> bytes:

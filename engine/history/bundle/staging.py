@@ -49,11 +49,11 @@ class Staging:
         self._moved: list[Path] = []
 
     def home(self, number: int) -> Path:
-        """The folder of the run at index `number`."""
+        """Return the folder of the run at index `number`."""
         return self.folder / str(number)
 
     def objects(self, number: int) -> ObjectStore:
-        """The objects of that run."""
+        """Return the objects of that run."""
         return ObjectStore(self.home(number) / 'objects')
 
     def settle(self, number: int, home: Path) -> None:

@@ -27,7 +27,7 @@ BATCH_BYTES = 1 << 20
 
 
 def program_version() -> str:
-    """The installed version of this program."""
+    """Return the installed version of this program."""
     try:
         return importlib.metadata.version('hemicycle')
     except importlib.metadata.PackageNotFoundError:

@@ -48,7 +48,7 @@ def region_paths(shape: Shape, steps: Iterable[Transition], *, ended: bool) -> R
     for state in shape.states:
         if state.parent in beside:
             regions[state.parent].append(state.path)
-    around = _Around({region for several in regions.values() for region in several})
+    enclosing = _EnclosingRegions({region for several in regions.values() for region in several})
     root = RegionPath('')
     now: dict[str, RegionPath] = {'': root}
     active: Sequence[StatePath] = ()
@@ -56,7 +56,7 @@ def region_paths(shape: Shape, steps: Iterable[Transition], *, ended: bool) -> R
         active = step.active
         if not changes_state(step):
             continue
-        track = now[next(path for path in around.of(step) if path in now)]
+        track = now[next(path for path in enclosing.of(step) if path in now)]
         track.steps.append(step)
         track.tokens.append(token_of(step))
         entered = [region for path in step.entered if path in beside for region in regions[path]]
@@ -70,7 +70,7 @@ def region_paths(shape: Shape, steps: Iterable[Transition], *, ended: bool) -> R
     return root
 
 
-class _Around:
+class _EnclosingRegions:
     """Finds the regions that contain both ends of every edge a step took."""
 
     def __init__(self, regions: set[str]) -> None:

@@ -16,7 +16,7 @@ MISHAPS = ('failed', 'expired', 'abort')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStats:
-    """A run's current state, and counts of what it has done so far."""
+    """A run's current state and statistics."""
 
     info: RunInfo
     shape: Shape

@@ -30,7 +30,7 @@ class RegressionTests:
         self.journal = live.journal
 
     async def save_test(self, run: RunId) -> RegressionTest:
-        """Make a test from a run, expecting exactly what the run did.
+        """Make a test from a run, with its outcome as the expectation.
 
         Raises:
             UnknownRun

@@ -90,7 +90,7 @@ class RegressionResult:
 
 
 def record_test(info: RunInfo, view: View, answer: Any, steps: Sequence[Transition]) -> RegressionTest:
-    """Make a test from a run, expecting exactly what the run did."""
+    """Make a test from a run, with its outcome as the expectation."""
     visits = _visits(steps)
     return RegressionTest(
         pattern=info.pattern,

@@ -82,7 +82,7 @@ class SpanMessages:
 
 
 @dataclass(slots=True)
-class _Pile:
+class _Collector:
     """Collects messages as they are read; consecutive tool results become one message."""
 
     instructions: list[str] = field(default_factory=list)
@@ -127,7 +127,7 @@ def read_messages(span: Span) -> SpanMessages:
     for event in span.events:
         if event.name == DETAILS:
             about = about | event.attributes
-    asked, answered = _Pile(), _Pile()
+    asked, answered = _Collector(), _Collector()
     for part in _parts(parse_json(about.get(names.INSTRUCTIONS))):
         asked.add('system', [part])
     for message in (
@@ -241,7 +241,7 @@ def words_of(value: Any) -> str:
     return to_text(found if isinstance(found, str) else value)
 
 
-def _take(pile: _Pile, message: Mapping[str, Any]) -> None:
+def _take(collector: _Collector, message: Mapping[str, Any]) -> None:
     role = str(message.get('role') or 'user').lower()
     role = ROLES.get(role, role)
     parts = list(_parts(message.get('parts') or message.get('content') or message.get('contents')))
@@ -251,7 +251,7 @@ def _take(pile: _Pile, message: Mapping[str, Any]) -> None:
         text = '\n'.join(part.text for part in parts if isinstance(part, Text))
         call = str(message.get('tool_call_id') or message.get('id') or '')
         parts = [ToolResult(id=call, name=str(message.get('name') or ''), text=text)]
-    pile.add(role, parts)
+    collector.add(role, parts)
 
 
 def _parts(found: Any) -> Iterator[Part]:

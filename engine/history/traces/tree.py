@@ -115,11 +115,11 @@ def _trace(id: str, spans: list[Span]) -> Trace:
 def _nodes(spans: Sequence[Span]) -> list[Node]:
     """Arrange the relevant spans as a tree, skipping those in between."""
     nodes = {span.id: Node(span, kind) for span in spans if (kind := classify_span(span))}
-    above = _Above({span.id: span.parent for span in spans}, nodes)
+    ancestors = _Ancestors({span.id: span.parent for span in spans}, nodes)
     ordered = sorted(nodes.values(), key=lambda node: (node.span.start, -node.span.end))
     tops, lost = list[Node](), set[str]()
     for node in ordered:
-        around = above.of(node.span.id)
+        around = ancestors.of(node.span.id)
         (nodes[around].inside if around in nodes else tops).append(node)
         if around and around not in nodes:
             lost.add(node.span.id)
@@ -161,7 +161,7 @@ def _reach(top: Node, reached: set[str]) -> None:
         waiting += node.inside
 
 
-class _Above:
+class _Ancestors:
     """Finds the nearest relevant ancestor of a span, visiting each span once."""
 
     def __init__(self, parents: Mapping[str, str], nodes: Mapping[str, Node]) -> None:

@@ -83,7 +83,7 @@ def _code_of_pytest() -> dict[str, Any]:
     return found
 
 
-def _shut_in() -> None:
+def _restrict_memory_access() -> None:
     """Bar this process from the memory of outer ones, such as the shell whose exit status counts.
 
     A process in a Landlock domain cannot trace those outside. This domain has no other effect: its only rule
@@ -162,7 +162,7 @@ def main(report: str, *arguments: str) -> int:
     reading, writing = os.pipe()
     if (child := os.fork()) == 0:
         os.close(reading)
-        _shut_in()
+        _restrict_memory_access()
         os._exit(_run_tests(writing, token, arguments))
     os.close(writing)
     collected: list[str] = []

@@ -113,7 +113,7 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
     output, found, xml = ran.output.rpartition(f'\n{mark}\n')
     report, counted = junit.parse_junit(xml.strip()) if found else None, True
     if report is None and command and REPORT_PLACEHOLDER not in command and ran.ended == 'exit':
-        report, counted = _alone(command, ran, output), False
+        report, counted = _report_exit_code(command, ran, output), False
     if report is not None and not _is_plausible(report, ran):
         report = None
     return SuiteResult(report=report, output=output if found else ran.output, ran=ran, counted=counted)
@@ -125,7 +125,7 @@ def _is_plausible(report: junit.Report, ran: CommandResult) -> bool:
     return ran.ended == 'exit' and bool(bad or (report.passed and ran.code == 0))
 
 
-def _alone(command: str, ran: CommandResult, output: str) -> junit.Report:
+def _report_exit_code(command: str, ran: CommandResult, output: str) -> junit.Report:
     """Report a command without its own report as one test."""
     failed = ran.code != 0
     failure = junit.Failure(name=command, detail=output.strip()[-junit.MAX_DETAIL :])

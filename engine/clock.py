@@ -17,7 +17,7 @@ class Clock(Protocol):
     """Where the engine reads the time and waits."""
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return the time in seconds since 1970."""
 
     async def sleep(self, seconds: float) -> None:
         """Wait; can be cancelled."""
@@ -43,7 +43,7 @@ class RealClock(Clock):
         self._start = time.time() - _monotonic()
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return the time in seconds since 1970."""
         return self._start + _monotonic()
 
     async def sleep(self, seconds: float) -> None:
@@ -68,14 +68,14 @@ class HistoryClock:
         self.sleep, self.sleep_until = clock.sleep, clock.sleep_until
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return the time in seconds since 1970."""
         now = self._clock.now()
         self.ahead = max(self.ahead, self._latest() - now)
         return now + self.ahead
 
 
 def _monotonic() -> float:
-    """Seconds since an arbitrary moment; setting the machine's clock does not change them."""
+    """Return seconds since an arbitrary moment; setting the machine's clock does not change them."""
     return time.clock_gettime(BOOT) if BOOT is not None else time.monotonic()
 
 
@@ -88,7 +88,7 @@ class SimulatedClock(Clock):
         self._order = itertools.count()
 
     def now(self) -> float:
-        """Seconds since 1970, as simulated."""
+        """Return the simulated time in seconds since 1970."""
         return self._now
 
     async def sleep(self, seconds: float) -> None:

@@ -106,22 +106,22 @@ class MemoryJournal:
         return weight
 
     async def info(self, run: RunId) -> RunInfo:
-        """The run's summary."""
+        """Return the run's summary."""
         return self._infos[self._check_run(run)]
 
     async def shape(self, run: RunId) -> Shape:
-        """The run's chart."""
+        """Return the run's chart."""
         return self._shapes[self._check_run(run)]
 
     async def transitions(
         self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[Transition]:
-        """The steps in the given range."""
+        """Return the steps in the given range."""
         found = self._transitions[self._check_run(run)][after:until]
         return found if limit is None else found[:limit]
 
     async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
-        """The latest snapshot at or before step `at`."""
+        """Return the latest snapshot at or before step `at`."""
         found = [item for item in reversed(self._snapshots[self._check_run(run)]) if item.seq <= at]
         if not found:
             return None
@@ -133,7 +133,7 @@ class MemoryJournal:
         )
 
     async def runs(self, query: RunQuery) -> RunPage:
-        """Summaries of the runs that match, newest first."""
+        """Return summaries of the runs that match, newest first."""
         found = self._matches(query)
         total, place = len(found), query.beyond
         if place is not None:
@@ -147,7 +147,7 @@ class MemoryJournal:
         )
 
     async def family(self, run: RunId) -> list[RunInfo]:
-        """The run, its ancestors, and all forks of these."""
+        """Return the run, its ancestors, and all forks of these."""
         root = self._infos[self._check_run(run)]
         while root.parent in self._infos:
             root = self._infos[root.parent]
@@ -160,7 +160,7 @@ class MemoryJournal:
         return sorted(found, key=lambda info: (info.created, info.id))
 
     async def unfinished(self) -> list[RunInfo]:
-        """Every run that has not ended, oldest first."""
+        """Return every run that has not ended, oldest first."""
         found = [info for info in self._infos.values() if not info.status.ended and not info.deleted]
         return sorted(found, key=lambda info: (info.created, info.id))
 
@@ -173,7 +173,7 @@ class MemoryJournal:
         return self._infos[run]
 
     async def notes(self, run: RunId) -> list[Note]:
-        """The notes on a run's steps."""
+        """Return the notes on a run's steps."""
         found = [note for note in self._notes.values() if note.run == self._check_run(run)]
         return sorted(found, key=lambda note: (note.seq, note.id))
 
@@ -205,7 +205,7 @@ class MemoryJournal:
         return [info.id for info in self._matches(asked) if self._trail_step(info.id) < info.seq]
 
     async def trail(self, run: RunId) -> PathStats | None:
-        """The stored path statistics of a run."""
+        """Return the stored path statistics of a run."""
         return self._trails[run] if self._trail_step(self._check_run(run)) else None
 
     async def keep_trails(self, given: Mapping[RunId, PathStats]) -> None:
@@ -215,7 +215,7 @@ class MemoryJournal:
                 self._trails[run] = trail
 
     async def traffic(self, query: RunQuery) -> Traffic:
-        """The traffic of all matching runs together."""
+        """Return the traffic of all matching runs together."""
         found = list(self._matches(query))
         return aggregate(
             ((info.status, self._shapes[info.id], self._trails.get(info.id)) for info in found),
@@ -235,11 +235,11 @@ class MemoryJournal:
             self._reserved[key] = replace(kept, reply=reply)
 
     async def entry(self, kind: str, key: str) -> Entry | None:
-        """An entry by its key."""
+        """Return an entry by its key, or None."""
         return self._entries.get((kind, key))
 
     async def entries(self, query: EntryQuery) -> list[Entry]:
-        """The entries that match."""
+        """Return the entries that match."""
         found = sorted(self._matching(query), key=lambda entry: (entry.rank, entry.key), reverse=query.newest)
         return found[: query.limit]
 
@@ -262,7 +262,7 @@ class MemoryJournal:
         return len(found)
 
     async def runs_beyond(self, kind: str, since: float) -> list[RunId]:
-        """Runs whose last step is beyond the rank of their entry."""
+        """Return runs whose last step is beyond the rank of their entry."""
         found = [
             info
             for info in self._infos.values()
@@ -285,7 +285,7 @@ class MemoryJournal:
         ]
 
     def _matches(self, query: RunQuery) -> list[RunInfo]:
-        """All matches, in list order."""
+        """Return all matches, in list order."""
         texts: dict[RunId, list[str]] = {}
         for note in self._notes.values():
             texts.setdefault(note.run, []).append(note.text)

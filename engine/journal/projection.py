@@ -71,9 +71,9 @@ class RunProjection:
         self.attempts: dict[str, int] = {}
         self.usage = Usage()
         self.spending: dict[str, Spending] = {}
-        """By agent path: what it has used."""
+        """The usage of each agent, by path."""
         self.files: dict[str, str] = {}
-        """By agent path: the latest snapshot of its folder."""
+        """The latest snapshot of each agent's folder, by path."""
         self.meter = Meter()
         """The budget's state."""
         self.keys: tuple[str, ...] = ()

@@ -130,41 +130,41 @@ class Journal(Protocol):
         """
 
     async def info(self, run: RunId) -> RunInfo:
-        """The run's summary. Raises `UnknownRun`."""
+        """Return the run's summary. Raises `UnknownRun`."""
 
     async def shape(self, run: RunId) -> Shape:
-        """The run's chart. Raises `UnknownRun`."""
+        """Return the run's chart. Raises `UnknownRun`."""
 
     async def transitions(
         self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[Transition]:
-        """The steps `after` < seq <= `until`, in order, at most `limit`."""
+        """Return the steps `after` < seq <= `until`, in order, at most `limit`."""
 
     async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
-        """The latest snapshot at or before step `at`."""
+        """Return the latest snapshot at or before step `at`."""
 
     async def runs(self, query: RunQuery) -> RunPage:
-        """Summaries of matching runs, newest first, without reading histories.
+        """Return summaries of matching runs, newest first, without reading histories.
 
         A text matches if each of its words starts a word of the title, note, tags, pattern, parameters or a
         note on a step. Edges and a state match by stored path statistics.
         """
 
     async def family(self, run: RunId) -> list[RunInfo]:
-        """The run, its stored ancestors, and all forks of these, oldest first.
+        """Return the run, its stored ancestors, and all forks of these, oldest first.
 
         Raises:
             UnknownRun
         """
 
     async def unfinished(self) -> list[RunInfo]:
-        """Every run outside the trash that has not ended, oldest first."""
+        """Return every run outside the trash that has not ended, oldest first."""
 
     async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
         """Change a person's annotations of a run, or move it to or out of the trash."""
 
     async def notes(self, run: RunId) -> list[Note]:
-        """The notes on a run's steps, by step, then by time of writing. Raises `UnknownRun`."""
+        """Return the notes on a run's steps, by step, then by time of writing. Raises `UnknownRun`."""
 
     async def write_note(self, note: Note) -> Note:
         """Store a new note, or change the text of the one with the given `id`.
@@ -187,7 +187,7 @@ class Journal(Protocol):
         """
 
     async def trail(self, run: RunId) -> PathStats | None:
-        """The stored path statistics of a run."""
+        """Return the stored path statistics of a run."""
 
     async def keep_trails(self, given: Mapping[RunId, PathStats]) -> None:
         """Store path statistics, except of deleted runs and where later ones are already stored."""
@@ -202,10 +202,10 @@ class Journal(Protocol):
         """Store the reply to a reserved request; None frees the key, since nothing was created."""
 
     async def entry(self, kind: str, key: str) -> Entry | None:
-        """An entry by its key."""
+        """Return an entry by its key, or None."""
 
     async def entries(self, query: EntryQuery) -> list[Entry]:
-        """The entries that match."""
+        """Return the entries that match."""
 
     async def write_entries(self, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
         """Write and delete entries, all or none; the version of each one written goes up by 1.

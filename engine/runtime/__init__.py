@@ -1,4 +1,4 @@
-"""Live runs: decide, journal, act; and what observes and controls them."""
+"""Live runs (decide, journal, act), and the components that observe and control them."""
 
 from engine.runtime.debugger.condition import NAMES as CONDITION_NAMES
 from engine.runtime.debugger.condition import parse_condition as parse_condition

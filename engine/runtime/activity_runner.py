@@ -214,7 +214,7 @@ class ActivityRunner:
         return self._projection.meter.starts(self._projection.entered[path][0])
 
     def _start_held_work(self) -> None:
-        """Start whatever held work may start."""
+        """Start all held work that may start."""
         for path in [path for path in self._held if self._may_perform(path)]:
             self._release(path)
 
@@ -232,7 +232,7 @@ class ActivityRunner:
         self._perform(path)
 
     def start_kept(self) -> None:
-        """Start the work that was left to the replay source, where allowed; the replay is over."""
+        """Start the work left to the replay source, where allowed, now that its replay is over."""
         self._held, self.kept = [*self._held, *self.kept], []
         self._start_held_work()
 
@@ -243,7 +243,7 @@ class ActivityRunner:
         self._tasks[path] = self._spawn(path, self._attempt(path))
 
     def _since(self, path: StatePath) -> int:
-        """The step that entered an active state; 0 if it is being left."""
+        """Return the step that entered an active state; 0 if it is being left."""
         return self._projection.entered.get(path, (0, 0.0))[0]
 
     def _spawn(self, path: StatePath, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

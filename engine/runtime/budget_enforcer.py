@@ -16,8 +16,8 @@ class BudgetEnforcer:
     """Decides which events a run's budget requires.
 
     Args:
-        projection: what has been used.
-        work: what is in progress.
+        projection: the run's usage so far.
+        work: the activities in progress.
         clock: the source of time.
         post: receives `ALARM`.
     """
@@ -85,7 +85,7 @@ class BudgetEnforcer:
         self._post(ALARM)
 
     def _since(self) -> float:
-        """Seconds of running since the last step."""
+        """Return the seconds of running since the last step."""
         running = self._projection.status is Status.RUNNING
         return max(0.0, self._clock.now() - self._projection.time) if running else 0.0
 

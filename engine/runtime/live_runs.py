@@ -56,7 +56,7 @@ class LiveRuns:
     Args:
         journal: where runs are stored.
         catalog: where their patterns come from.
-        services: what their activities may use.
+        services: the outside world of their activities.
         feed: delivers their steps to listeners.
         recordings: their models' recordings.
         setup: prepares their files, and what they replay.
@@ -347,7 +347,7 @@ class LiveRuns:
         await run.send(Event(name='start', data=data, who=ACTOR.get()))
 
     async def _prices(self, info: RunInfo) -> dict[str, Any]:
-        """The models without a known price, if a cost budget has to count them."""
+        """Return the models without a known price, if a cost budget has to count them."""
         if info.budget is None or info.budget.cost is None:
             return {}
         names = await asyncio.to_thread(find_unpriced_models, self.services, info)

@@ -52,7 +52,7 @@ class Mailbox:
         self._enqueue(Envelope(event))
 
     async def ask(self, event: Event, seen: int | None = None) -> None:
-        """Post an event and wait until it is journaled; raises the reason if it is refused."""
+        """Post an event and wait until it is journaled; raise the reason if it is rejected."""
         answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._enqueue(Envelope(event, answer, seen))
         await answer

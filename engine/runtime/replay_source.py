@@ -48,7 +48,7 @@ class ReplaySource(Protocol):
         """Return the event that is due; None if there is none."""
 
     def skip(self, event: Event) -> None:
-        """Report that the run refused a replayed event."""
+        """Report that the run rejected a replayed event."""
 
     def advance(self, steps: Sequence[Transition]) -> None:
         """Report that the run has taken these steps, all of one turn."""

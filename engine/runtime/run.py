@@ -331,7 +331,7 @@ class Run:
         return self.state.log.drain()
 
     def _step(self, event: Event) -> Transition:
-        """A step without state changes."""
+        """Return a step without state changes."""
         return Transition(
             run=self.info.id,
             seq=self.projection.seq + 1,

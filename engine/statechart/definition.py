@@ -43,13 +43,13 @@ class PatternDefinition:
         self.parameters: Any = parameters if parameters is not None else self.Parameters()
 
     def chart_states(self) -> Listed:
-        """The states for the given parameters."""
+        """Return the states for the given parameters."""
         return self.states() if callable(self.states) else self.states  # type: ignore[no-any-return]
 
     def chart_transitions(self) -> Listed:
-        """The transitions for the given parameters."""
+        """Return the transitions for the given parameters."""
         return self.transitions() if callable(self.transitions) else self.transitions  # type: ignore[no-any-return]
 
     def chart_panels(self) -> Mapping[str, str | Mapping[str, str]]:
-        """The panels for the given parameters."""
+        """Return the panels for the given parameters."""
         return self.panels() if callable(self.panels) else self.panels  # type: ignore[no-any-return]

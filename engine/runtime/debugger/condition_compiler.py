@@ -37,7 +37,7 @@ class ValueProvider(Protocol):
     """Provides the values of names."""
 
     def value(self, name: str) -> Any:
-        """The name's value at this step; None if there is none."""
+        """Return the name's value at this step; None if there is none."""
 
 
 @dataclass(slots=True)

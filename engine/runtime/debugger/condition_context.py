@@ -35,7 +35,7 @@ class ConditionContext:
         self.step, self.shape, self.projection, self.state, self.place = step, shape, projection, state, place
 
     def value(self, name: str) -> Any:
-        """The name's value; None if there is none."""
+        """Return the name's value; None if there is none."""
         return READERS[name](self)
 
     @property
@@ -50,7 +50,7 @@ class ConditionContext:
         return None
 
     def of_agent(self, name: str) -> str | None:
-        """A field of that agent's record."""
+        """Return a field of that agent's record."""
         agent = self.agent
         return getattr(self.state.agents[agent], name) or None if agent else None
 

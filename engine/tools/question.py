@@ -33,7 +33,7 @@ SIMPLE: dict[str, Any] = {'string': str, 'integer': int, 'number': float, 'boole
 
 def _email(value: str) -> str:
     if not re.fullmatch(r'[^@\s]+@[^@\s]+\.[^@\s]+', value):
-        raise PydanticCustomError('email', 'This is not an email address')
+        raise PydanticCustomError('email', 'This is not an e-mail address')
     return value
 
 

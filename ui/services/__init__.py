@@ -1,1 +1,1 @@
-"""Services around the engine, which knows none of them: the inbox, notifications, schedules."""
+"""Services around the engine, which does not depend on them: inbox, notifications, schedules."""

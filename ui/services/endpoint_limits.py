@@ -1,9 +1,9 @@
 """Limits of endpoints, shared by all processes that use one database.
 
-For each endpoint the processes keep one entry with the journal: how many calls each of them runs, whether
-some wait there, and what was started within the last minute. A process lets a call start once it has written
-that down; of two that have read the same entry, one writes and the other reads again. One write covers all
-calls that begin and end together.
+For each endpoint, the processes share one entry in the journal. It has the number of running calls per
+process, whether calls wait there, and the calls started within the last minute. A process starts a call only
+after it has written it to the entry. If two processes have read the same entry, one writes it and the other
+reads it again. One write covers all calls that begin and end at the same time.
 
 The machines' clocks are assumed to agree within a second.
 """
@@ -26,19 +26,19 @@ from engine.models import Endpoint, Waiting
 KIND: Final = 'endpoint calls'
 MINUTE: Final = 60
 RENEWAL: Final = 5.0
-"""Seconds between heartbeats of a process that has calls."""
+"""Seconds between heartbeats of a process with calls."""
 LEASE: Final = 15.0
 """Seconds after its last heartbeat until a process is considered dead and its calls ended."""
 POLL: Final = 0.25
-"""Average seconds between reads of the entry while calls wait for those of other processes."""
+"""Average seconds between reads of the entry while calls wait for other processes' calls."""
 AGAIN: Final = 0.02
-"""Maximum seconds until the entry is read again after another process was faster."""
+"""Maximum seconds until the entry is read again after a lost race with another process."""
 AWAY: Final = 1.0
 """Seconds between attempts to reach an unavailable database."""
 
 
 def share_limits(conductor: Conductor) -> None:
-    """Make a conductor's models share their limits with all processes that use its database."""
+    """Make a conductor's models share their limits with all processes that use the same database."""
     limiters: dict[str, EndpointLimiter] = {}
 
     def limiter(endpoint: Endpoint) -> EndpointLimiter:
@@ -54,18 +54,18 @@ def share_limits(conductor: Conductor) -> None:
 
 @dataclass(slots=True)
 class CallReport:
-    """What a process reports about its calls."""
+    """A process's report on its calls."""
 
     running: int
     waiting: bool
-    """Whether some wait for these limits."""
+    """Whether calls are waiting for these limits."""
     seen: float
-    """Its last sign of life."""
+    """Time of its last heartbeat."""
 
 
 @dataclass(slots=True)
 class StartedCalls:
-    """What was started within one second."""
+    """The calls and tokens started within one second."""
 
     calls: int = 0
     tokens: int = 0
@@ -77,13 +77,13 @@ class SharedState:
 
     processes: dict[str, CallReport] = field(default_factory=dict)
     started: dict[int, StartedCalls] = field(default_factory=dict)
-    """By the second, for the last minute."""
+    """Started calls by second, for the last minute."""
     until: float = 0.0
-    """Until when no calls start, because the provider has limited the rate."""
+    """Time until which no calls start, because the provider has limited the rate."""
 
     @classmethod
     def of(cls, body: Mapping[str, Any], now: float) -> SharedState:
-        """What is still valid of an entry: nothing if it is unreadable, or the clock was set back since."""
+        """Return the valid part of an entry; nothing if it is unreadable or the clock was set back since."""
         try:
             if any(int(second) > now + LEASE for second in body['started']):
                 return cls()
@@ -114,14 +114,14 @@ class SharedState:
         }
 
     def wait(self, endpoint: Endpoint, tokens: int, process: str, now: float) -> Waiting | None:
-        """How long a process's next call has to wait, and why; None if not at all."""
+        """Return how long a process's next call has to wait and why; None if it may start."""
         if self.until > now:
             return Waiting(seconds=self.until - now, reason='it has asked for a pause')
         others = [held for name, held in self.processes.items() if name != process]
         mine = self.processes[process].running
         if sum(held.running for held in self.processes.values()) >= endpoint.at_once:
             return Waiting(reason=f'{endpoint.at_once} calls at a time, in all processes')
-        # A process whose calls end could start its own forever: those that have fewer come first.
+        # Fairness: processes with fewer running calls come first, so that none can starve the others.
         if any(held.waiting and held.running < mine for held in others):
             return Waiting(reason='calls of other processes come first')
         calls = sum(found.calls for found in self.started.values())
@@ -145,19 +145,19 @@ class SharedState:
         second.tokens += tokens
 
     def correct(self, corrections: Iterable[tuple[int, int]]) -> None:
-        """Add tokens to seconds."""
+        """Add corrections to the tokens counted by second."""
         for second, tokens in corrections:
             if second in self.started:
                 self.started[second].tokens += tokens
 
 
 def ends(second: int) -> int:
-    """When calls started within a second stop counting, including those at its very end."""
+    """Return when calls started within a second stop counting, including those at its very end."""
     return second + 1 + MINUTE
 
 
 class EndpointLimiter:
-    """One endpoint's limits; its entry is read and written by one task, while there are calls."""
+    """One endpoint's limits. While there are calls, one task reads and writes its entry."""
 
     def __init__(self, journal: Journal, process: str, clock: Clock, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -165,17 +165,17 @@ class EndpointLimiter:
         self._asked: deque[EndpointCall] = deque()
         self._running = 0
         self._corrections: list[tuple[int, int]] = []
-        """Seconds, and the tokens by which the estimates of calls that started then were wrong."""
+        """Seconds, with the error in the estimated tokens of the calls started in them."""
         self._until = 0.0
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def call(self, estimate: Callable[[], int]) -> EndpointCall:
-        """A call, with an estimate of its tokens, which improves while it waits."""
+        """Create a call with an estimate of its tokens, which may improve while it waits."""
         return EndpointCall(self, estimate)
 
     def pause(self, seconds: float) -> None:
-        """Start no calls for this many seconds, in any of the processes."""
+        """Start no calls for this many seconds, in any process."""
         self._until = max(self._until, self._clock.now() + seconds)
         self._wake()
 
@@ -185,7 +185,7 @@ class EndpointLimiter:
         self._wake()
 
     def leave(self, call: EndpointCall) -> None:
-        """Remove a call that has ended, or no longer waits."""
+        """Remove a call that has ended or no longer waits."""
         if call.started is None:
             self._asked.remove(call)
         else:
@@ -193,7 +193,7 @@ class EndpointLimiter:
         self._wake()
 
     def correct(self, second: int, tokens: int) -> None:
-        """Add to the tokens of the calls that started in a second; written with the next report."""
+        """Correct the tokens of the calls started in a second; written with the next report."""
         self._corrections.append((second, tokens))
 
     def _wake(self) -> None:
@@ -222,7 +222,7 @@ class EndpointLimiter:
             await self._clock.sleep_until(self._news, seconds)
 
     async def _exchange(self) -> float:
-        """Read the entry, let calls start, and write it; returns after how many seconds to do so again.
+        """Read the entry, let calls start, and write it; return the seconds until the next exchange.
 
         Raises:
             JournalError: nothing was written, and no call starts.
@@ -252,7 +252,7 @@ class EndpointLimiter:
             await self._journal.write_entries([replace(entry, body=state.to_json())])
         del self._corrections[:corrections]
         for call in admitted:
-            if not call.over:  # Else it was cancelled while this was written: the next exchange says so.
+            if not call.over:  # Otherwise it was cancelled during the write; the next exchange reports that.
                 self._asked.remove(call)
                 self._running += 1
                 call.start(int(now))
@@ -267,7 +267,7 @@ class EndpointLimiter:
 
 
 def _still_true(report: CallReport | None, mine: CallReport, now: float) -> bool:
-    """Whether the entry still says what this process has reported."""
+    """Whether the entry's report of this process is still correct."""
     if report is None:
         return not (mine.running or mine.waiting)
     same = (report.running, report.waiting) == (mine.running, mine.waiting)
@@ -275,12 +275,12 @@ def _still_true(report: CallReport | None, mine: CallReport, now: float) -> bool
 
 
 class EndpointCall:
-    """One call's way through the limits that the processes share."""
+    """One call that is subject to the shared limits."""
 
     def __init__(self, limiter: EndpointLimiter, estimate: Callable[[], int]) -> None:
         self._limiter, self.estimate = limiter, estimate
         self.tokens = 0
-        """What is counted for it."""
+        """The number of tokens counted for it."""
         self.started: int | None = None
         """The second in which it started."""
         self.over = False
@@ -289,7 +289,7 @@ class EndpointCall:
         self._news = asyncio.Event()
 
     async def waits(self) -> AsyncGenerator[Waiting]:
-        """Wait until the call may start, yielding each wait before it begins."""
+        """Wait until the call may start, yielding every wait when it begins."""
         self._asked = True
         self._limiter.ask(self)
         while True:
@@ -305,19 +305,19 @@ class EndpointCall:
         self._news.set()
 
     def tell(self, wait: Waiting) -> None:
-        """Say that the call has to wait."""
+        """Notify the call that it has to wait."""
         if wait.reason != self._wait.reason:
             self._wait = wait
             self._news.set()
 
     def settle(self, tokens: int) -> None:
-        """Report what the call used, in place of the estimate."""
+        """Replace the estimate with the tokens that the call used."""
         if self.started is not None and tokens != self.tokens:
             self._limiter.correct(self.started, tokens - self.tokens)
             self.tokens = tokens
 
     def end(self) -> None:
-        """The call has ended, or its wait has."""
+        """Mark the call, or its wait, as ended."""
         if self._asked and not self.over:
             self.over = True
             self._limiter.leave(self)

@@ -1,4 +1,4 @@
-"""The services as one caller may use them: a role for each method, and questions of runs they may see."""
+"""Access control for services: a role per method, and only the questions of runs the caller may see."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ METHOD_ROLES: Final[Mapping[str, Mapping[str, Role]]] = {
         'list': _OPERATOR, 'get': _ADMIN, 'log': _OPERATOR, 'add': _ADMIN, 'change': _ADMIN, 'remove': _ADMIN,
     },
 }  # fmt: skip
-"""The lowest role that may do it; what is not listed is for the server itself."""
+"""The minimum role for each method; methods not listed are for the server itself."""
 
 READING: Final = frozenset({'list', 'get', 'log'})
-"""Methods that only read: pages call them every few seconds, and the audit log leaves them out."""
+"""Read-only methods, left out of the audit log: pages call them every few seconds."""
 
 
 def guard_services(
     services: Services, identity: Identity, record: Callable[..., Awaitable[None]]
 ) -> Services:
-    """The services as the caller with this identity may use them; `record` writes a line of the audit log."""
+    """Return the services as this caller may use them; `record` writes an entry to the audit log."""
 
     def sees(info: RunInfo) -> bool:
-        return identity.known.sees(info)  # evaluated at each call, since a page keeps the inbox
+        return identity.known.sees(info)  # evaluated at every call, because pages keep the inbox
 
     made, inbox = copy.copy(services), Inbox(services.conductor, sees)
     parts: dict[str, Any] = {
@@ -71,12 +71,12 @@ class _Guarded:
         if name.startswith('_'):
             raise AttributeError(name)
         target = getattr(self._target, name)
-        if name in METHOD_ROLES:  # a part of it
+        if name in METHOD_ROLES:  # a nested service
             return _Guarded(name, target, self._identity, self._record)
         return self.behind(name, target)
 
     def behind(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        """The method behind the guard. Raises `NotAllowed` for one that no role may call."""
+        """Return the guarded method. Raises `NotAllowed` for one that no role may call."""
         path, role = f'{self._name}.{name}', METHOD_ROLES[self._name].get(name)
         if role is None:
             raise NotAllowed(f'{path} is for the server itself')

@@ -30,15 +30,15 @@ class Services:
         audit: AuditLog | None = None,
         placer: SchedulePlacer | None = None,
     ) -> None:
-        """Make them; nothing is done before `start`.
+        """Create them; nothing runs before `start`.
 
         Args:
-            conductor: whose runs they are about.
-            url: the server's address in links.
-            channels: how messages are sent; by default for real.
-            now: the time by the calendar, for schedules; by default the conductor's clock.
-            audit: the audit log for runs that schedules and triggers start; None while nobody logs in.
-            placer: knows when schedules are due, in a fleet.
+            conductor: the conductor of the runs.
+            url: the server's URL for links.
+            channels: the channels that send messages; by default the real ones.
+            now: the wall-clock time for schedules; by default the conductor's clock.
+            audit: the audit log for runs started by schedules and triggers; None if there is no login.
+            placer: has the fleet handle due schedules; None without a fleet.
         """
         self.conductor = conductor
         self._channels = channels or Channels(MailServer.of_environment())
@@ -49,7 +49,7 @@ class Services:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin to follow the journal and the clock."""
+        """Start following the journal and the clock."""
         for work, name in (
             (self.notifications.run, 'notifications'),
             (self.schedules.run, 'schedules'),
@@ -59,7 +59,7 @@ class Services:
             self._tasks.append(asyncio.create_task(work(), name=name))
 
     async def close(self) -> None:
-        """Stop, before the journal is closed; whatever was not sent is sent by the next server."""
+        """Stop, before the journal is closed; the next server sends any unsent messages."""
         for task in self._tasks:
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -67,7 +67,7 @@ class Services:
         await self._channels.close()
 
     async def assign(self, ask: str, assignee: str, by: str = '') -> InboxItem:
-        """Assign a question, and tell that person. Raises as `Inbox.find` does."""
+        """Assign a question to a person and notify them. Raises the same errors as `Inbox.find`."""
         item = await self.inbox.assign(ask, assignee)
         await self.notifications.notify_assignee(item, by)
         return item

@@ -115,9 +115,8 @@ class StoredSignIn(OAuthClientProvider):
                 if asked is not request and coding != 'identity':
                     raise ToolError(f'{asked.url.host} answers compressed, which was not requested')
                 if asked is not request or response.status_code in (401, 403):
-                    response.headers.pop(
-                        'content-encoding', None
-                    )  # Nobody reads the body: keep it compressed.
+                    # Nobody reads the body: keep it compressed.
+                    response.headers.pop('content-encoding', None)
                     assert isinstance(response.stream, httpx2.AsyncByteStream)
                     response.stream = _Bounded(response.stream)
                 asked = await flow.asend(response)

@@ -1,4 +1,4 @@
-"""The inbox: what waits for a person across all runs; each question is answered once."""
+"""The inbox: everything that waits for a person, across all runs. Each question is answered once."""
 
 from ui.services.inbox.inbox import (
     Inbox,

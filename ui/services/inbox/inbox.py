@@ -14,16 +14,16 @@ from engine.records import Instant, RunId, RunInfo
 from ui.services.inbox.questions import Ask, find_asks, run_and_step
 
 KIND = 'question'
-"""The kind of the entries that hold people's decisions about questions."""
+"""The kind of the entries with people's decisions about questions."""
 TRIES = 100
-"""How often an answer is retried because another region of the run has taken a step."""
+"""Maximum attempts to answer while other regions of the run take steps."""
 MAX_NAME = 200
 KEPT = 30 * 86_400.0
-"""Seconds for which decisions about a question are kept."""
+"""Seconds for which decisions about questions are stored."""
 
 
 class QuestionClosed(EventRefused):
-    """The question is no longer open, or not the one that was shown; nothing was changed."""
+    """The question is no longer open, or differs from the one that was shown; nothing was changed."""
 
 
 class UnknownQuestion(EngineError):
@@ -35,14 +35,14 @@ class UnknownQuestion(EngineError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxItem:
-    """A question with its run, and what people decided about it."""
+    """A question with its run and people's decisions about it."""
 
     ask: Ask
     title: str
     pattern: str
     tags: tuple[str, ...] = ()
     here: bool = True
-    """Whether the server that answers runs it, so that it can be answered there."""
+    """Whether this server runs it, so that it can be answered here."""
     assignee: str = ''
     snoozed_until: Instant = 0.0
 
@@ -53,7 +53,7 @@ class InboxPage:
 
     items: tuple[InboxItem, ...]
     snoozed: int = 0
-    """How many are left out because they are snoozed."""
+    """The number of questions left out because they are snoozed."""
 
 
 class Inbox:
@@ -63,10 +63,10 @@ class Inbox:
         """`sees` decides which runs' questions are shown."""
         self._conductor, self._sees = conductor, sees
         self._known: dict[tuple[RunId, int], Sequence[Ask]] = {}
-        """What the unfinished runs ask at their last step."""
+        """The open questions of unfinished runs, by run and last step."""
 
     async def list(self, *, assignee: str = '', run: str = '', snoozed: bool = False) -> InboxPage:
-        """All open questions, the oldest first.
+        """Return all open questions, oldest first.
 
         Args:
             assignee: only those assigned to this person.
@@ -90,11 +90,11 @@ class Inbox:
         return InboxPage(items=tuple(shown), snoozed=len(found) - len(shown))
 
     async def find(self, ask: str) -> InboxItem:
-        """A question that is open.
+        """Return an open question.
 
         Raises:
             UnknownQuestion
-            QuestionClosed: it has been answered, or the run has left it; the error says when and how.
+            QuestionClosed: it was answered, or the run has moved on; the error says when and how.
         """
         item, _ = await self._find(ask)
         return item
@@ -102,18 +102,18 @@ class Inbox:
     async def answer(
         self, ask: str, event: str, data: Mapping[str, Any] | None = None, *, digest: str, by: str = ''
     ) -> RunInfo:
-        """Answer a question, if it is still what was shown; otherwise nothing changes.
+        """Answer a question, unless it has changed since it was shown.
 
         Args:
             ask: its id.
             event: one of its events; `extend` takes `seconds`.
-            data: the values that go with it.
+            data: the event's values.
             digest: the question's digest, as shown to the person.
             by: the person who answers.
 
         Raises:
             UnknownQuestion, InvalidInput
-            QuestionClosed: it was answered before, or is not the one that was shown.
+            QuestionClosed: it was already answered, or differs from the one that was shown.
         """
         for _ in range(TRIES):
             item, seen = await self._find(ask)
@@ -131,7 +131,7 @@ class Inbox:
         raise QuestionClosed(run_and_step(ask)[0], event, 'the run is changing too quickly: try again')
 
     async def assign(self, ask: str, assignee: str) -> InboxItem:
-        """Assign a question to a person; '' assigns it to nobody. Raises as `find` does."""
+        """Assign a question to a person; '' assigns it to nobody. Raises the same errors as `find`."""
         name = ' '.join(assignee.split())
         if len(name) > MAX_NAME:
             raise InvalidInput({'assignee': f'must have at most {MAX_NAME} characters'})
@@ -140,7 +140,7 @@ class Inbox:
         return await self.find(ask)
 
     async def snooze(self, ask: str, until: float) -> InboxItem:
-        """Snooze a question until a time; 0 lists it again. Raises as `find` does."""
+        """Snooze a question until a time; 0 ends the snooze. Raises the same errors as `find`."""
         await self._find(ask)
         await self._note(ask, until=until)
         return await self.find(ask)
@@ -162,12 +162,12 @@ class Inbox:
     async def _asks(self, run: RunId) -> Sequence[Ask]:
         try:
             fold = await self._conductor.fold(run)
-        except JournalDamaged:  # It is set aside with its reason, and takes no answers.
+        except JournalDamaged:  # The run is reported elsewhere, and cannot be answered.
             return ()
         return find_asks(fold.shape, fold.view)
 
     async def _find(self, ask: str) -> tuple[InboxItem, int]:
-        """A question and the step at which it was found open."""
+        """Return a question and the step at which it was found open."""
         try:
             run, step = run_and_step(ask)
             info, fold = await self._conductor.info(run), await self._conductor.fold(run)
@@ -181,7 +181,7 @@ class Inbox:
         raise QuestionClosed(run, 'an answer', await self._ending(ask, run, step))
 
     async def _ending(self, ask: str, run: RunId, step: int) -> str:
-        """How a question ended, as a sentence. Raises `UnknownQuestion` if it was never asked."""
+        """Describe in a sentence how a question ended. Raises `UnknownQuestion` if it was never asked."""
         if not 0 < step <= (await self._conductor.info(run)).seq:
             raise UnknownQuestion(ask)
         fold = await self._conductor.fold(run, step)
@@ -208,7 +208,7 @@ class Inbox:
         )
 
     async def _note(self, ask: str, **decided: Any) -> None:
-        """Store what a person decided about a question."""
+        """Store a person's decision about a question."""
         while True:
             entry = await self._conductor.journal.entry(KIND, ask)
             found = entry or Entry(kind=KIND, key=ask)
@@ -222,5 +222,5 @@ class Inbox:
 
 
 def question_path(ask: str) -> str:
-    """The page of a question."""
+    """Return the path of a question's page."""
     return f'/inbox/{quote(ask, safe=".")}'

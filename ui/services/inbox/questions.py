@@ -1,4 +1,4 @@
-"""Finds the questions a run asks people at a step: who asks, since when, what for, and a digest."""
+"""Questions: finds the questions that a run asks at a step, with asker, time, purpose and digest."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WAITS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCall:
-    """A tool call that waits for an approval."""
+    """A tool call that is waiting for approval."""
 
     id: str
     name: str
@@ -40,22 +40,22 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What a run asks a person."""
+    """A run's question to a person."""
 
     id: str
-    """The id of this question only: if the state asks again later, that is another question."""
+    """The id of this question; if the state asks again later, that is another question."""
     run: RunId
     at: StatePath
-    """The state that waits; '' is the whole run."""
+    """The waiting state; '' means the whole run."""
     step: int
-    """The step at which it began to wait."""
+    """The step at which the wait began."""
     since: Instant
     kind: str
-    """What it waits for: `approval`, `answer`, `choice`, `word`, `more time` and so on."""
+    """The kind of input: `approval`, `answer`, `choice`, `word`, `more time` and so on."""
     text: str
-    """What is asked, in a sentence."""
+    """The question as a sentence."""
     digest: str
-    """The digest of everything that is asked and approved; an answer names it."""
+    """The digest of everything asked and to be approved; an answer must include it."""
     events: tuple[str, ...]
     """The events that answer it."""
     calls: tuple[PendingCall, ...] = ()
@@ -66,7 +66,7 @@ class Ask:
 
 
 def find_asks(shape: Shape, view: View) -> list[Ask]:
-    """What a run asks at the step of `view`, the oldest first."""
+    """Return a run's questions at the step of `view`, oldest first."""
     if view.status.ended:
         return []
     waits = {state.path: state.waits for state in shape.states if state.waits}
@@ -120,7 +120,7 @@ def _ask(shape: Shape, view: View, leaf: StatePath, kind: str) -> Ask:
 
 
 def _events(shape: Shape, view: View, leaf: StatePath) -> Iterator[str]:
-    """What can be sent to the waiting state; a budget of time that is spent can be raised, too."""
+    """Yield the events that the waiting state accepts; an exhausted time budget can also be extended."""
     for edge in shape.edges:
         if edge.source == leaf and edge.trigger not in OWN:
             yield edge.trigger
@@ -148,5 +148,5 @@ def _text(kind: str, who: str, calls: tuple[PendingCall, ...], question: Questio
 
 
 def wait_text(kind: str) -> str:
-    """What a person is waited for: *your verdict*; of a pattern that is not ours, in its own word."""
+    """Return the input that a run waits for, such as *your verdict*; other patterns use their own words."""
     return WAITS.get(kind, kind) or 'you'

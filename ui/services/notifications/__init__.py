@@ -1,4 +1,4 @@
-"""Notifications: who is notified of what, through which channel; an outbox that loses nothing."""
+"""Notifications: who is notified of which events through which channel, with a reliable outbox."""
 
 from ui.services.notifications.channels import Channels, MailServer
 from ui.services.notifications.destinations import (

@@ -1,4 +1,4 @@
-"""Channels: sends one message as a signed webhook, to a Slack-compatible webhook, or by e-mail."""
+"""Channels: sends a message as a signed webhook, to a Slack-compatible webhook, or by e-mail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ui.services.notifications.destinations import Destination
 from ui.services.notifications.outbox import Message
 
 SECONDS = 15.0
-"""Seconds after which a receiver that has not answered counts as failed (Standard Webhooks: 15 to 30 s)."""
+"""Timeout for a receiver's response, in seconds (Standard Webhooks: 15 to 30 s)."""
 GONE = 410
 """The status with which a receiver unsubscribes."""
 MAX_TEXT = 300
@@ -41,7 +41,7 @@ class Result:
     gone: bool = False
     """Whether the receiver has unsubscribed."""
     wait: float = 0.0
-    """Seconds that the receiver asks to wait."""
+    """Seconds to wait, as requested by the receiver."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class MailServer:
     user: str = ''
     password: str = ''
     tls: bool = False
-    """Whether the connection begins with TLS; otherwise STARTTLS is used where it is offered."""
+    """Whether the connection starts with TLS; otherwise STARTTLS is used if offered."""
     sender: str = ''
 
     @classmethod
@@ -98,7 +98,7 @@ class MailServer:
         }
 
     async def problem(self) -> str:
-        """Why it does not accept e-mail from here, or ''. Nothing is sent."""
+        """Return why it does not accept e-mail from here, or ''. Nothing is sent."""
         try:
             async with aiosmtplib.SMTP(**self.connection) as client:
                 await client.noop()
@@ -108,17 +108,17 @@ class MailServer:
 
 
 class Channels:
-    """Sends messages; holds the connections."""
+    """Sends messages; owns the connections."""
 
     def __init__(
         self, mail: MailServer | None = None, transport: httpx.AsyncBaseTransport | None = None
     ) -> None:
-        """`transport` carries requests in place of the network."""
+        """`transport` replaces the network for HTTP requests."""
         self._mail, self._transport = mail, transport
 
     @functools.cached_property
     def _http(self) -> httpx.AsyncClient:
-        """Created at the first message, since it reads all system certificates."""
+        """The HTTP client, created for the first message because it loads all system certificates."""
         return httpx.AsyncClient(
             timeout=SECONDS,
             follow_redirects=False,
@@ -174,16 +174,16 @@ class Channels:
 
 
 def slack_body(message: Message) -> dict[str, str]:
-    """The body of a Slack-compatible incoming webhook: one text, with models' markup escaped."""
+    """Return the body for a Slack-compatible incoming webhook: one text, with models' markup escaped."""
     title, text = (html.escape(part, quote=False) for part in (message.title, message.text))
     url = str(message.payload.get('data', {}).get('url', ''))
-    # A line break would end the link's text, and a bar its address.
+    # A line break would end the link's text, and a vertical bar its URL.
     named = f'<{url.replace("|", "%7C")}|{" ".join(title.replace("|", "/").split())}>' if url else title
     return {'text': f'*{named}*\n{text}'}
 
 
 def mail_of(message: Message, sender: str, to: str, now: float) -> EmailMessage:
-    """The e-mail; no run title can inject a header."""
+    """Return the e-mail; no run title can inject a header."""
     mail = EmailMessage(policy=SMTP)
     mail['From'], mail['To'] = sender, to
     mail['Subject'] = ' '.join(f'{message.text}: {message.title}'.split())[:MAX_TEXT]

@@ -1,4 +1,4 @@
-"""Destinations: who is notified of which events, through which channel; stored with the runs."""
+"""Destinations: who is notified of which events through which channel; stored with the runs."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class UnknownDestination(EngineError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
-    """Where notifications are sent, and which ones."""
+    """A destination for notifications, with filters."""
 
     id: str = ''
     name: str
     channel: Channel
     address: str
-    """A URL, or an e-mail address."""
+    """A URL or an e-mail address."""
     secret: str = ''
-    """The secret that signs webhooks: `whsec_` and base64; generated if none is given."""
+    """The secret for signing webhooks: `whsec_` and base64; generated if none is given."""
     events: tuple[EventType, ...] = EVENT_TYPES
     pattern: str = ''
     """Only runs of this pattern; '' means all. `tag` works likewise."""
@@ -55,12 +55,12 @@ class Destination:
     """Only questions assigned to this person; '' means all."""
     paused: bool = False
     problem: str = ''
-    """Why nothing is sent there any more, or ''."""
+    """Why messages are no longer sent there, or ''."""
     created: Instant = 0.0
-    """Events from this time on are sent."""
+    """Only events from this time on are sent."""
 
     def wants(self, event: str, pattern: str, tags: Sequence[str], assignee: str = '') -> bool:
-        """Whether it is notified of an event of such a run."""
+        """Whether it is notified of an event of a run with this pattern and these tags."""
         if self.person and event in ('run.waiting', 'question.assigned') and assignee != self.person:
             return False
         return (
@@ -75,7 +75,7 @@ STORED = TypeAdapter(Destination)
 
 
 def new_signing_secret() -> str:
-    """A new secret for signatures."""
+    """Return a new secret for signatures."""
     return f'whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}'
 
 
@@ -86,18 +86,18 @@ class Destinations:
         self._journal, self._clock = journal, clock
 
     async def list(self) -> list[Destination]:
-        """All of them, by name."""
+        """Return all destinations, sorted by name."""
         entries = await self._journal.entries(EntryQuery(kind=KIND))
         return sorted(
             (_destination_of(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id)
         )
 
     async def get(self, destination: str) -> Destination:
-        """One of them. Raises `UnknownDestination`."""
+        """Return a destination. Raises `UnknownDestination`."""
         return _destination_of(await self._entry(destination))
 
     async def add(self, given: Destination) -> Destination:
-        """Store a new one; its secret and its time are set here. Raises `InvalidInput`, `EntryChanged`."""
+        """Store a new destination; secret and time are set here. Raises `InvalidInput`, `EntryChanged`."""
         made = replace(
             given,
             id=given.id or uuid.uuid4().hex[:12],
@@ -122,7 +122,7 @@ class Destinations:
         return made
 
     async def remove(self, destination: str) -> None:
-        """Remove one; what has not been sent is never sent. Raises `UnknownDestination`."""
+        """Remove a destination; unsent messages are never sent. Raises `UnknownDestination`."""
         await self._journal.write_entries([], [await self._entry(destination)])
 
     async def _entry(self, destination: str) -> Entry:
@@ -137,7 +137,7 @@ def _destination_of(entry: Entry) -> Destination:
 
 
 def check(given: Destination) -> None:
-    """Raise `InvalidInput` for a destination that cannot work; names the field."""
+    """Raise `InvalidInput`, naming the field, for a destination that cannot work."""
     problems = {
         name: f'must have 1 to {MAX_TEXT} characters'
         for name in ('name',)
@@ -157,7 +157,7 @@ def check(given: Destination) -> None:
 
 
 def secret_problem(secret: str) -> str:
-    """Why webhooks cannot be signed with a secret, or ''; '' asks for a new one."""
+    """Return why webhooks cannot be signed with a secret, or ''. An empty secret requests a new one."""
     try:
         if secret:
             Webhook(secret)
@@ -167,7 +167,7 @@ def secret_problem(secret: str) -> str:
 
 
 def address_problem(channel: str, address: str) -> str:
-    """Why a channel cannot use an address, or ''."""
+    """Return why a channel cannot use an address, or ''."""
     if channel == 'email':
         well = ADDRESS.fullmatch(address)
         return '' if well else f'must be an e-mail address such as ada@team.example, not {address!r}'
@@ -180,7 +180,7 @@ def address_problem(channel: str, address: str) -> str:
 
 
 def parse(values: Mapping[str, Any]) -> Destination:
-    """A destination from a caller's values. Raises `InvalidInput`."""
+    """Parse a destination from a caller's values. Raises `InvalidInput`."""
     try:
         return STORED.validate_python(dict(values))
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Dispatcher: sends due messages, in order for each run, and retries until they are accepted."""
+"""Dispatcher: sends due messages, in order per run, and retries until they are accepted."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ui.services.notifications.outbox import Attempt, Message, Outbox
 
 log = logging.getLogger('hemicycle')
 DELAYS = (5.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
-"""Seconds between attempts, as Standard Webhooks recommends; after the last one a message is abandoned."""
+"""Seconds between attempts, as Standard Webhooks recommends; after the last, a message is abandoned."""
 AT_ONCE = 16
-"""Messages sent concurrently."""
+"""Maximum number of messages sent concurrently."""
 MAX_ATTEMPTS_KEPT = 20
 AGAIN = 1.0
-"""Seconds before the journal is tried again after a failure."""
+"""Seconds before the journal is retried after a failure."""
 
 
 class Dispatcher:
-    """Sends messages. Those of one run to one destination are sent strictly in order.
+    """Sends messages. Messages of one run to one destination are sent strictly in order.
 
     Args:
-        outbox: where messages are stored.
-        destinations: where they go.
-        channels: how they get there.
+        outbox: the store of messages.
+        destinations: the destinations of messages.
+        channels: the channels that send them.
         clock: the source of time.
         delays: seconds between attempts.
     """
@@ -47,28 +47,28 @@ class Dispatcher:
         self._lanes: dict[str, list[Message]] = {}
         self._busy: dict[str, asyncio.Task[None]] = {}
         self._asleep: set[str] = set()
-        """Lanes whose first message is not due yet."""
+        """Lanes whose first message is not yet due."""
         self._room = asyncio.Semaphore(AT_ONCE)
 
     def add(self, messages: Iterable[Message]) -> None:
-        """Send these, too; a message with a known id replaces the known one."""
+        """Also send these messages; one with a known id replaces the known one."""
         for message in messages:
             name = message.lane
             others = [known for known in self._lanes.get(name, ()) if known.id != message.id]
             self._lanes[name] = sorted([*others, message], key=lambda one: one.place)
-            if name in self._asleep:  # It may be due before the message that the lane waits for.
+            if name in self._asleep:  # The new message may be due before the one the lane waits for.
                 self._asleep.discard(name)
                 self._busy.pop(name).cancel()
             if name not in self._busy:
                 self._busy[name] = asyncio.create_task(self._serve(name), name=f'notify {name}')
 
     def knows(self, lane: str) -> bool:
-        """Whether it has messages of this lane to send."""
+        """Whether there are unsent messages in this lane."""
         return lane in self._lanes
 
     @property
     def waiting(self) -> int:
-        """How many messages have still to be sent."""
+        """The number of unsent messages."""
         return sum(map(len, self._lanes.values()))
 
     async def idle(self) -> None:
@@ -77,14 +77,14 @@ class Dispatcher:
             await asyncio.wait(self._busy.values())
 
     async def close(self) -> None:
-        """Stop; what was not sent stays in the outbox."""
+        """Stop; unsent messages stay in the outbox."""
         tasks = list(self._busy.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, lane: str) -> None:
-        """Send the messages of a lane until there are none."""
+        """Send the messages of a lane until none are left."""
         while messages := self._lanes.get(lane):
             message = messages[0]
             if (wait := message.at - self._clock.now()) > 0:
@@ -112,7 +112,7 @@ class Dispatcher:
             await self._outbox.drop([message])
             return replace(message, state='failed')
         if destination.paused:
-            # It is sent once the destination is not paused any more.
+            # Postponed until the destination is no longer paused.
             return await self._store(replace(message, at=self._clock.now() + self._delays[0]))
         began = self._clock.now()
         result = await self._channels.send(destination, message, began)
@@ -135,7 +135,7 @@ class Dispatcher:
     async def _store(self, message: Message) -> Message:
         try:
             return await self._outbox.change(message)
-        except EntryChanged:  # A person has resent it meanwhile.
+        except EntryChanged:  # A person has resent it in the meantime.
             return await self._outbox.get(message.id)
 
     async def _retire(self, destination: Destination) -> None:

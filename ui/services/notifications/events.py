@@ -15,7 +15,7 @@ from ui.services.notifications.destinations import EventType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """Something to tell people about a run."""
+    """Something about a run to notify people of."""
 
     event: EventType
     step: int
@@ -29,7 +29,7 @@ class Notice:
 
 
 def find_notices(fold: Fold, steps: Iterable[Transition]) -> Iterator[Notice]:
-    """What happens in `steps`, which continue a fold; the fold is advanced."""
+    """Yield the notices for `steps`, which continue a fold; the fold is advanced."""
     waits = {state.path for state in fold.shape.states if state.waits}
     turn: list[Transition] = []
     for step in steps:
@@ -42,7 +42,7 @@ def find_notices(fold: Fold, steps: Iterable[Transition]) -> Iterator[Notice]:
 
 
 def _of_turn(fold: Fold, turn: list[Transition], waits: set[StatePath]) -> Iterator[Notice]:
-    """The notices of one event and its consequences."""
+    """Yield the notices for one event and its consequences."""
     ended = fold.projection.status.ended
     fold.apply_all(turn)
     found: list[Notice] = []

@@ -1,4 +1,4 @@
-"""Notifications: follows the journal, fills the outbox, sends messages, and shows and resends them."""
+"""Notifications: follows the journal, fills the outbox, and sends, shows and resends messages."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from ui.services.notifications.outbox import CURSOR, Message, Outbox, message_id
 
 log = logging.getLogger('hemicycle')
 PAUSE, LOOK = 0.25, 5.0
-"""Minimum and maximum seconds between reads of the journal: other processes execute runs, too."""
+"""Minimum and maximum seconds between reads of the journal, as other processes execute runs, too."""
 PAGE = 500
 LATE, SEARCH = 60.0, 20.0
-"""Seconds after which another server sends what a killed one left, and between searches for it."""
+"""Seconds after which another server sends a killed server's messages, and between searches for them."""
 FOLDS = 200
-"""Number of runs whose folds are cached, so that only their new steps are read."""
+"""Maximum number of runs whose folds are cached, so that only their new steps are read."""
 LOG_KEPT = 30 * 86_400.0
-"""Seconds for which messages that were sent, or given up, are kept."""
+"""Seconds for which sent and abandoned messages are stored."""
 NOBODY = RunId('')
 
 
 class Notifications:
-    """Tells people what happens in runs.
+    """Notifies people of events in runs.
 
     Args:
-        conductor: whose journal is followed.
-        channels: how messages are sent.
-        url: the server's address in links, without a slash at its end.
+        conductor: the conductor whose journal is followed.
+        channels: the channels that send messages.
+        url: the server's URL for links, without a trailing slash.
         delays: seconds between attempts.
     """
 
@@ -58,10 +58,10 @@ class Notifications:
         self._dispatcher = Dispatcher(self._outbox, self.destinations, channels, clock, delays)
         self._folds: OrderedDict[RunId, Fold] = OrderedDict()
         self._damaged: set[RunId] = set()
-        """Runs whose steps cannot be read: they must not hold up the others."""
+        """Runs whose steps cannot be read, skipped so that they do not block the others."""
 
     async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[Message]:
-        """Messages, the latest first; `state` is `due`, `sent` or `failed`."""
+        """Return messages, latest first; `state` is `due`, `sent` or `failed`."""
         return await self._outbox.log(state=state, run=run, limit=limit)
 
     async def resend(self, message: str) -> Message:
@@ -115,7 +115,7 @@ class Notifications:
             self._dispatcher.add(await self._outbox.add(made))
 
     async def run(self) -> None:
-        """Follow the journal and send, until cancelled."""
+        """Follow the journal and send messages until cancelled."""
         try:
             with self._conductor.feed.listen() as bell:
                 self._dispatcher.add(await self._patiently(self._outbox.due))
@@ -140,7 +140,7 @@ class Notifications:
         await self._channels.close()
 
     async def look(self) -> int:
-        """Read the journal's new steps, store the messages for them and send these; returns how many."""
+        """Read new steps, store and send the messages for them; return the number of messages."""
         wanted = [one for one in await self.destinations.list() if not one.paused]
         if not wanted:
             return 0
@@ -152,30 +152,30 @@ class Notifications:
             try:
                 found += await self._read_run(run, wanted)
             except (UnknownRun, EntryChanged):
-                self._folds.pop(run, None)  # Purged, or read by another server; the next read shows which.
+                self._folds.pop(run, None)  # Purged, or read by another server: the next read tells.
             except JournalDamaged as error:
                 self._damaged.add(run)
                 log.error('no notifications of run %s: %s', run, error, extra={'run': run})
         return found
 
     async def adopt(self) -> None:
-        """Send overdue messages that a killed server of this database has left."""
+        """Send overdue messages that a killed server of this database has left behind."""
         lanes: dict[str, list[Message]] = {}
         for message in await self._outbox.due():
             lanes.setdefault(message.lane, []).append(message)
         late = self._conductor.clock.now() - LATE
         for lane, messages in lanes.items():
-            first = min(messages, key=lambda one: one.place)  # The later ones wait for it.
+            first = min(messages, key=lambda one: one.place)  # The others wait for it.
             if first.at < late and not self._dispatcher.knows(lane):
                 self._dispatcher.add(messages)
 
     async def clean_up(self) -> None:
-        """Forget messages that were sent, or given up, long ago."""
+        """Delete messages that were sent or abandoned long ago."""
         await self._outbox.clean_up(self._conductor.clock.now() - LOG_KEPT)
 
     @property
     def waiting(self) -> int:
-        """How many messages have still to be sent."""
+        """The number of unsent messages."""
         return self._dispatcher.waiting
 
     async def _patiently(self, ask: Callable[[], Any]) -> Any:
@@ -190,7 +190,7 @@ class Notifications:
         """Read the new steps of one run."""
         journal = self._conductor.journal
         info, cursor = await journal.info(run), await self._outbox.cursor(run)
-        # Steps inherited from the parent are not news.
+        # Steps inherited from the parent are not new.
         begin = min(max(int(cursor.rank), info.parent_at if info.parent else 0), info.seq)
         fold = self._folds.pop(run, None)
         if fold is None or fold.projection.seq < begin:
@@ -206,7 +206,7 @@ class Notifications:
             for notice in find_notices(fold, steps):
                 messages += self._messages(info, notice, wanted)
         if messages or info.status.ended:
-            # In one transaction: a message is never lost, and never made twice.
+            # In one transaction, so that no message is lost or duplicated.
             reached = replace(cursor, rank=float(fold.projection.seq))
             self._dispatcher.add(await self._outbox.add(messages, reached))
         if not info.status.ended:
@@ -281,7 +281,7 @@ class Notifications:
 
 
 def _may_learn(destination: Destination, info: RunInfo, assignee: str = '') -> bool:
-    """Whether a destination may be told of a run; if private, only its author's or an assignee's."""
+    """Whether a destination may be notified of a run; if private, only its author's or an assignee's."""
     if not info.private:
         return True
     return destination.person != '' and destination.person in (info.author, assignee)

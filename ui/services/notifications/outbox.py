@@ -1,4 +1,4 @@
-"""Outbox: messages to send, stored in one transaction with how far the journal was read."""
+"""Outbox: messages to send, stored in one transaction with the position in the journal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.journal import Entry, EntryQuery, Journal
 from engine.records import Instant, RunId
 
 KIND, CURSOR = 'message', 'notified'
-"""The kinds of the entries: messages, and by run the step up to which messages were made."""
+"""The kinds of entries: messages, and per run the last step for which messages were made."""
 State = Literal['due', 'sent', 'failed']
 
 
@@ -34,7 +34,7 @@ class Attempt:
     status: int = 0
     """The HTTP status or the SMTP server's code; 0 if there was no response."""
     error: str = ''
-    """What went wrong; '' if the message was accepted."""
+    """The error; '' if the message was accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Message:
     event: str
     run: RunId
     title: str
-    """The run's."""
+    """The run's title."""
     step: int
     number: int = 0
     text: str
@@ -55,17 +55,17 @@ class Message:
     attempts: tuple[Attempt, ...] = ()
     state: State = 'due'
     at: Instant = 0.0
-    """When it will be sent, was sent, or was abandoned."""
+    """When it will be sent, or was sent or abandoned."""
     version: int = 0
 
     @property
     def lane(self) -> str:
-        """The messages of a lane are sent in order: those of one run to one destination."""
+        """The lane, one per run and destination; its messages are sent in order."""
         return f'{self.destination}/{self.run}'
 
     @property
     def place(self) -> tuple[float, int, int, str]:
-        """Its place in its lane."""
+        """Its sort key within its lane."""
         return (self.step, self.number, 0, self.id)
 
 
@@ -73,7 +73,7 @@ MESSAGE = TypeAdapter(Message)
 
 
 def message_id(destination: str, run: str, step: int, number: int, salt: str = '') -> str:
-    """The id of a message: the same if it is made again."""
+    """Return the id of a message, which is the same if the message is made again."""
     text = '\0'.join((destination, run, str(step), str(number), salt))
     return f'msg_{hashlib.sha256(text.encode()).hexdigest()[:24]}'
 
@@ -85,32 +85,32 @@ class Outbox:
         self._journal = journal
 
     async def due(self) -> list[Message]:
-        """All messages that have still to be sent."""
+        """Return all unsent messages."""
         return [
             _message_of(entry) for entry in await self._journal.entries(EntryQuery(kind=KIND, state='due'))
         ]
 
     async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[Message]:
-        """Messages, the latest first."""
+        """Return messages, latest first."""
         query = EntryQuery(kind=KIND, state=state, about=run, newest=True, limit=limit)
         return [_message_of(entry) for entry in await self._journal.entries(query)]
 
     async def get(self, message: str) -> Message:
-        """A message. Raises `UnknownMessage`."""
+        """Return a message. Raises `UnknownMessage`."""
         entry = await self._journal.entry(KIND, message)
         if entry is None:
             raise UnknownMessage(message)
         return _message_of(entry)
 
     async def cursor(self, run: RunId) -> Entry:
-        """How far a run's steps were read; its rank is the step."""
+        """Return the entry with the last step read of a run, in its rank."""
         return await self._journal.entry(CURSOR, run) or Entry(kind=CURSOR, key=run)
 
     async def add(self, messages: Sequence[Message], cursor: Entry | None = None) -> list[Message]:
-        """Store new messages together with how far the journal was read.
+        """Store new messages together with the position in the journal.
 
         Raises:
-            EntryChanged: another process did the same; nothing was written.
+            EntryChanged: another process already did; nothing was written.
         """
         written = [_entry(message) for message in messages]
         await self._journal.write_entries([*written, *([cursor] if cursor else [])])
@@ -122,7 +122,7 @@ class Outbox:
         return replace(message, version=message.version + 1)
 
     async def drop(self, messages: Iterable[Message]) -> None:
-        """Delete messages that nobody wants any more."""
+        """Delete messages that are no longer wanted."""
         for message in messages:
             try:
                 await self._journal.write_entries([], [_entry(message)])
@@ -130,7 +130,7 @@ class Outbox:
                 continue
 
     async def clean_up(self, before: float) -> int:
-        """Delete messages that were sent or abandoned before a time; returns how many."""
+        """Delete messages sent or abandoned before a time; return their number."""
         queries = [EntryQuery(kind=KIND, state=state, until=before) for state in ('sent', 'failed')]
         return sum([await self._journal.forget_entries(query) for query in queries])
 

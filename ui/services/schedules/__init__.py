@@ -1,4 +1,4 @@
-"""Schedules and triggers: runs that start by the clock, by a webhook or by a file."""
+"""Schedules and triggers: runs started by the clock, a webhook or a file."""
 
 from ui.services.schedules.records import (
     Action,

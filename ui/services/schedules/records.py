@@ -1,4 +1,4 @@
-"""Schedules, triggers and ticks (the outcome of each time they were due), as stored."""
+"""Records of schedules, triggers and ticks (one tick per due time, with its outcome)."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ class Action:
     title: str = ''
     tags: tuple[str, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
-    """By role; '' is for all others."""
+    """Models by role; '' is for all others."""
     budget: Budget | None = None
     approvals: Approvals | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulePolicy:
-    """What to do if runs would overlap, or times have been missed."""
+    """The policy for overlapping runs and missed times."""
 
     overlap: Overlap = 'skip'
-    """While the run before is unfinished: `skip` this time, `buffer_one` until it ends, `allow_all`, or
-    `cancel_other`, which cancels the run before."""
+    """While the previous run is unfinished: `skip` this time, `buffer_one` until it ends, `allow_all`, or
+    `cancel_other`, which cancels the previous run."""
     catchup_window: float = 3_600.0
-    """Seconds: times that have passed by more, while no server was running, are missed."""
+    """Seconds after which a time that passed while no server was running counts as missed."""
     pause_on_failure: bool = False
     """Whether to pause once a run has failed."""
 
@@ -71,23 +71,23 @@ class Schedule:
     created: Instant = 0.0
     author: str = ''
     next_times: tuple[Instant, ...] = ()
-    """Computed: when it is due next; none while it is paused."""
+    """Computed: the next due times; none while it is paused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """Starts a run when a signed webhook comes in, or a file arrives."""
+    """Starts a run when a signed webhook or a file arrives."""
 
     id: str = ''
     name: str
     kind: Literal['webhook', 'file']
     action: Action
     mapping: Mapping[str, str] = field(default_factory=dict)
-    """By parameter: a JSON Pointer into the payload; that of a file has `path`, `name`, `size` and `text`."""
+    """JSON Pointers into the payload by parameter. A file's payload has `path`, `name`, `size` and `text`."""
     files: str = ''
-    """For a file: a path with wildcards in its last part, such as `/srv/in/*.csv`."""
+    """For files: a path with wildcards in the last part, such as `/srv/in/*.csv`."""
     secret: str = ''
-    """For a webhook: the secret it is signed with."""
+    """For webhooks: the signing secret."""
     paused: bool = False
     created: Instant = 0.0
     author: str = ''
@@ -95,7 +95,7 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
-    """One time at which a schedule was due or a trigger was set off, and its outcome."""
+    """One time at which a schedule was due or a trigger fired, and its outcome."""
 
     id: str
     source: str
@@ -105,10 +105,10 @@ class Tick:
     run: RunId = RunId('')
     reason: str = ''
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What a trigger adds to the parameters of the action."""
+    """Parameters that a trigger adds to those of the action."""
     version: int = 0
 
 
 def tick_run(tick: str) -> RunId:
-    """The id of the run that a tick starts: the same at every attempt."""
+    """Return the id of the run that a tick starts, which is the same for every attempt."""
     return RunId(hashlib.sha256(tick.encode()).hexdigest()[:12])

@@ -1,4 +1,4 @@
-"""Schedules: stored beside the runs; each time due is claimed once and starts exactly one run."""
+"""Schedules: stored with the runs; each due time is claimed once and starts exactly one run."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ log = logging.getLogger('hemicycle')
 KIND = 'schedule'
 SCHEDULE = TypeAdapter(Schedule)
 NEVER = 1e15
-"""The rank of a schedule that will not be due again."""
+"""The rank of a schedule that is never due again."""
 LOOK = 5.0
-"""Maximum seconds between checks: another process may have written a schedule."""
+"""Maximum seconds between checks, as another process may have written a schedule."""
 LATE = 15.0
-"""Seconds after which a server handles what the workers of a fleet should have handled."""
+"""Seconds after which a server handles times that the fleet's workers should have handled."""
 AT_ONCE = 1_000
-"""Times of a schedule handled in one check; the rest follows in the next."""
+"""Maximum due times of a schedule handled per check; the rest follows in the next."""
 NEXT_TIMES = 5
 MAX_BACKFILL = 500
 TICKS_KEPT = 90 * 86_400.0
 
 
 class SchedulePlacer(Protocol):
-    """Has workers handle schedules, so that these need no server."""
+    """Has workers handle schedules, so that no server is needed."""
 
     async def place(self, schedules: Sequence[Schedule]) -> Collection[str]:
-        """Take care of these schedules from now on, and of no others.
+        """Handle these schedules, and no others, from now on.
 
         Returns:
-            The ids of those that it does take care of.
+            The ids of the schedules that it handles.
 
         Raises:
-            EngineError: it cannot be reached.
+            EngineError: the placer cannot be reached.
         """
 
 
@@ -53,9 +53,9 @@ class Schedules:
     """Schedules of runs.
 
     Args:
-        conductor: starts the runs, and keeps the schedules in its journal.
-        now: the wall-clock time, in seconds since 1970; by default the conductor's clock.
-        placer: in a fleet, has workers handle what is due.
+        conductor: starts the runs; its journal stores the schedules.
+        now: returns wall-clock time in seconds since 1970; by default the conductor's clock.
+        placer: in a fleet, has workers handle due times.
     """
 
     def __init__(
@@ -70,22 +70,22 @@ class Schedules:
         self._changed = asyncio.Event()
 
     async def list(self) -> list[Schedule]:
-        """All of them, by name."""
+        """Return all schedules, sorted by name."""
         entries = await self._conductor.journal.entries(EntryQuery(kind=KIND))
         return sorted(
             (self._schedule_of(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id)
         )
 
     async def get(self, schedule: str) -> Schedule:
-        """One of them. Raises `UnknownSchedule`."""
+        """Return a schedule. Raises `UnknownSchedule`."""
         return self._schedule_of(await self._entry(schedule))
 
     async def add(self, given: Schedule) -> Schedule:
-        """Store a new one; it is due from now on.
+        """Store a new schedule; only times from now on are due.
 
         Raises:
-            InvalidInput: a field is wrong.
-            EntryChanged: there is one with the given id.
+            InvalidInput: a field is invalid.
+            EntryChanged: a schedule with the given id exists.
         """
         made = replace(given, id=given.id or uuid.uuid4().hex[:12], created=self._now())
         self.check(made)
@@ -93,11 +93,11 @@ class Schedules:
         return await self.get(made.id)
 
     async def change(self, schedule: str, **values: Any) -> Schedule:
-        """Change some fields; missed times are not made up for.
+        """Change some fields; missed times are not caught up.
 
         Raises:
             UnknownSchedule, InvalidInput
-            EntryChanged: somebody else has changed it meanwhile.
+            EntryChanged: another change was made meanwhile.
         """
         entry = await self._entry(schedule)
         made = replace(self._schedule_of(entry), **values)
@@ -106,11 +106,11 @@ class Schedules:
         return await self.get(schedule)
 
     async def remove(self, schedule: str) -> None:
-        """Remove one; its runs stay. Raises `UnknownSchedule`."""
+        """Remove a schedule; its runs stay. Raises `UnknownSchedule`."""
         await self._conductor.journal.write_entries([], [await self._entry(schedule)])
 
     async def run_now(self, schedule: str, *, key: str = '') -> Tick:
-        """Start a run of a schedule now, whatever else runs; once for each key. Raises `UnknownSchedule`."""
+        """Start a run now, regardless of overlaps, once per key. Raises `UnknownSchedule`."""
         found, now = await self.get(schedule), self._now()
         name = f'{schedule}@{key or repr(now)}/by-hand'
         tick = await self.ticks.get(name) if key else None
@@ -119,11 +119,11 @@ class Schedules:
         return await self.ticks.start(tick, found.action, _source(found)) if tick.state == 'claimed' else tick
 
     async def backfill(self, schedule: str, since: float, until: float) -> Sequence[Tick]:
-        """Start a run for each time due from `since` to `until` that has no run yet.
+        """Start a run for every due time from `since` to `until` without a run.
 
         Raises:
             UnknownSchedule
-            InvalidInput: there are too many, or the end is not in the past.
+            InvalidInput: there are too many times, or the end is in the future.
         """
         found = await self.get(schedule)
         if not since < until <= self._now():
@@ -150,12 +150,12 @@ class Schedules:
         return started
 
     async def log(self, schedule: str, limit: int = 50) -> Sequence[Tick]:
-        """The outcomes of its due times, the latest first. Raises `UnknownSchedule`."""
+        """Return the outcomes of its due times, latest first. Raises `UnknownSchedule`."""
         await self._entry(schedule)
         return await self.ticks.list(schedule, limit=limit)
 
     def check(self, given: Schedule) -> None:
-        """Raise `InvalidInput` for a schedule that cannot work; names the field."""
+        """Raise `InvalidInput`, naming the field, for a schedule that cannot work."""
         problems = given.spec.problems()
         if not 0 < len(given.name.strip()) <= 200:
             problems['name'] = 'must have 1 to 200 characters'
@@ -166,7 +166,7 @@ class Schedules:
             raise InvalidInput(problems)
 
     async def run(self) -> None:
-        """Start runs whenever they are due, until cancelled."""
+        """Start runs when they are due, until cancelled."""
         while True:
             self._changed.clear()
             try:
@@ -177,9 +177,9 @@ class Schedules:
             await self._conductor.clock.sleep_until(self._changed, wait)
 
     async def look(self) -> float:
-        """Handle all due times; returns the seconds until the next check.
+        """Handle all due times; return the seconds until the next check.
 
-        In a fleet workers handle them; what they have not handled after `LATE` seconds is handled here.
+        In a fleet, workers handle them; times not handled after `LATE` seconds are handled here.
         """
         known = {one.id: one for one in await self.list()}
         placed = await self._place(list(known.values()))
@@ -203,16 +203,16 @@ class Schedules:
     async def handle(
         self, schedule: str, moment: float, *, waiting: bool = False, again: bool = False
     ) -> bool:
-        """Handle the times of one schedule that have come: in a fleet, when its placer says so.
+        """Handle one schedule's due times, when called by the placer of a fleet.
 
         Args:
-            schedule: its id; one that is gone has nothing to be handled.
-            moment: what time it is, at least: the placer's clock may be ahead of ours.
-            waiting: whether this was said to be called again.
-            again: whether the call before may have been cut off.
+            schedule: its id; nothing happens if it no longer exists.
+            moment: the minimum current time: the placer's clock may be ahead of ours.
+            waiting: whether the previous call returned True.
+            again: whether the previous call may have been interrupted.
 
         Returns:
-            Whether to call this again soon: a time waits for the run before it.
+            Whether to call this again soon, because a due time waits for the previous run.
         """
         entry = await self._conductor.journal.entry(KIND, schedule)
         if entry is None:
@@ -228,7 +228,7 @@ class Schedules:
         return bool(after) and (waiting or not before)
 
     async def _place(self, schedules: Sequence[Schedule]) -> Collection[str]:
-        """The ids of the schedules that the fleet handles."""
+        """Return the ids of the schedules that the fleet handles."""
         if self._placer is None:
             return ()
         try:
@@ -242,7 +242,7 @@ class Schedules:
         await self.ticks.clean_up(self._now() - TICKS_KEPT, is_kept)
 
     async def _take_up(self, schedule: Schedule, tick: Tick) -> None:
-        """Continue a tick that a killed process had claimed, or that waits for the previous run."""
+        """Continue a tick that a killed process had claimed or that waits for the previous run."""
         if tick.state == 'buffered':
             if await self._busy(schedule, tick):
                 return
@@ -276,7 +276,7 @@ class Schedules:
                 return
 
     async def _decide(self, schedule: Schedule, moment: float, now: float, since: float) -> Tick:
-        """What to do at a due time; failures count `since` a person changed the schedule."""
+        """Decide what to do at a due time; failures count only `since` a person last changed the schedule."""
         tick = new_tick(_key(schedule.id, moment), schedule.id, moment)
         policy = schedule.policy
         if now - moment > policy.catchup_window:
@@ -289,7 +289,7 @@ class Schedules:
         return await self._overlap(schedule, tick, last)
 
     async def _overlap(self, schedule: Schedule, tick: Tick, last: RunInfo) -> Tick:
-        """What to do at a time when the previous run is unfinished."""
+        """Decide what to do at a due time while the previous run is unfinished."""
         overlap = schedule.policy.overlap
         if overlap == 'cancel_other':
             try:
@@ -308,7 +308,7 @@ class Schedules:
         return last is not None and not last.status.ended and last.id != tick.run
 
     async def _last_run(self, schedule: Schedule) -> RunInfo | None:
-        """The run that was started last, if it still exists."""
+        """Return the last started run, if it still exists."""
         for tick in await self.ticks.list(schedule.id, state='started', limit=1):
             try:
                 return await self._conductor.info(tick.run)
@@ -317,7 +317,7 @@ class Schedules:
         return None
 
     async def _store(self, entry: Entry, made: Schedule, now: float) -> None:
-        """Store what a person has decided."""
+        """Store a person's change."""
         changed = replace(entry, body={**entry.body, 'since': now})
         await self._conductor.journal.write_entries([self._entry_of(changed, made, now)])
         self._changed.set()
@@ -357,7 +357,7 @@ def _key(schedule: str, moment: float) -> str:
 
 
 def check_action(conductor: Conductor, action: Action, *, given: tuple[str, ...] = ()) -> dict[str, str]:
-    """What is wrong with the run to start, by field; `given` are parameters that come later."""
+    """Return the problems of an action by field; the parameters `given` are supplied later."""
     try:
         pattern = conductor.catalog.pattern(action.pattern)
         if not given:

@@ -1,4 +1,4 @@
-"""When a schedule is due: cron expressions in a time zone, and intervals; named as in Temporal."""
+"""ScheduleSpec: cron expressions in a time zone, and intervals; named as in Temporal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_EXPRESSIONS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """Due every so many seconds since 1970, shifted by an offset."""
+    """Due every `every` seconds since 1970, shifted by an offset."""
 
     every: float
     offset: float = 0.0
@@ -30,20 +30,20 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleSpec:
-    """When something is due: at all times of all expressions and intervals."""
+    """The due times: all times of all expressions and intervals."""
 
     cron: tuple[str, ...] = ()
     """Five fields (minute, hour, day of month, month, day of week), or six with seconds first."""
     intervals: tuple[Interval, ...] = ()
     time_zone: str = 'UTC'
-    """Of the cron expressions, by its IANA name."""
+    """The IANA time zone of the cron expressions."""
     start: Instant = 0.0
-    """Not before; 0 means always."""
+    """Not due before this time; 0 means no limit."""
     end: Instant = 0.0
-    """Not after; 0 means always."""
+    """Not due after this time; 0 means no limit."""
 
     def problems(self) -> dict[str, str]:
-        """What is wrong with it, by field; {} if nothing is."""
+        """Return the problems by field; {} if it is valid."""
         found: dict[str, str] = {}
         if not self.cron and not self.intervals:
             found['spec'] = 'needs a cron expression or an interval'
@@ -68,7 +68,7 @@ class ScheduleSpec:
         return found
 
     def times(self, after: float) -> Iterator[float]:
-        """The times at which it is due, after a moment, in order; may never end."""
+        """Yield the due times after a moment, in order, possibly without end."""
         begin = max(after, self.start - 1e-6) if self.start else after
         zone = ZoneInfo(self.time_zone)
         parts: list[Iterator[float]] = [
@@ -85,11 +85,11 @@ class ScheduleSpec:
                 yield moment
 
     def next(self, after: float, limit: int = 1) -> list[float]:
-        """The next times at which it is due."""
+        """Return the next due times."""
         return list(itertools.islice(self.times(after), limit))
 
     def explain(self) -> str:
-        """When it is due, in words."""
+        """Describe in words when it is due."""
         now = datetime.now(UTC)
         words = [f'{CronSim(text, now).explain()} ({self.time_zone})' for text in self.cron]
         words += [f'Every {_length(one.every)}' for one in self.intervals]

@@ -1,4 +1,4 @@
-"""Ticks: claims each time exactly once, then starts its run under an id that follows from it."""
+"""Ticks: claims each due time exactly once, then starts its run under an id derived from it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TICK = TypeAdapter(Tick)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What starts a run by itself."""
+    """The source of an automatically started run."""
 
     kind: str
     """`schedule` or `trigger`."""
@@ -33,7 +33,7 @@ class Source:
 
     @property
     def actor(self) -> str:
-        """Its name in place of a person's account: no account has a colon in its name."""
+        """Its name in place of a person's account; account names never contain a colon."""
         return f'{self.kind}:{self.name}'
 
 
@@ -43,27 +43,27 @@ class Ticks:
     def __init__(self, conductor: Conductor) -> None:
         self._conductor = conductor
         self.audit: AuditLog | None = None
-        """The audit log for runs that nobody started by hand; None while nobody logs in."""
+        """The audit log for automatically started runs; None if there is no login."""
 
     async def list(self, source: str = '', *, state: str = '', limit: int | None = None) -> Sequence[Tick]:
-        """Ticks, the latest first."""
+        """Return ticks, latest first."""
         query = EntryQuery(kind=KIND, about=source, state=state, newest=True, limit=limit)
         return [read_tick(entry) for entry in await self._conductor.journal.entries(query)]
 
     async def get(self, tick: str) -> Tick | None:
-        """The tick with this key."""
+        """Return the tick with this key."""
         entry = await self._conductor.journal.entry(KIND, tick)
         return read_tick(entry) if entry else None
 
     async def claim(self, ticks: Sequence[Tick], *others: Entry) -> Sequence[Tick]:
-        """Store new ticks, and other entries with them, all or none. Raises `EntryChanged`."""
+        """Store new ticks and other entries, all or none. Raises `EntryChanged`."""
         await self._conductor.journal.write_entries([*map(_entry, ticks), *others])
         return [replace(tick, version=tick.version + 1) for tick in ticks]
 
     async def start(self, tick: Tick, action: Action, source: Source) -> Tick:
-        """Start the run of a claimed tick unless it was started before; the tick records the outcome.
+        """Start the run of a claimed tick unless already started; the tick records the outcome.
 
-        Its author is the source, unless a person asked for it.
+        The run's author is the source, unless a person requested it.
 
         Raises:
             JournalError: the journal cannot be written at present; the tick stays claimed.
@@ -82,9 +82,8 @@ class Ticks:
                 )
             done = replace(tick, state='started')
         except JournalConflict:
-            done = replace(
-                tick, state='started'
-            )  # The process was killed right after it had started the run.
+            # A process was killed right after it had started the run.
+            done = replace(tick, state='started')
         except JournalError:
             raise
         except EngineError as error:
@@ -97,7 +96,7 @@ class Ticks:
         return await self.store(done)
 
     async def store(self, tick: Tick) -> Tick:
-        """Store a tick's outcome; if another process did, its outcome counts."""
+        """Store a tick's outcome; if another process already did, return that one."""
         try:
             await self._conductor.journal.write_entries([_entry(tick)])
         except EntryChanged:
@@ -118,7 +117,7 @@ class Ticks:
 def new_tick(
     key: str, source: str, due: float, parameters: Mapping[str, Any] | None = None, **fields: Any
 ) -> Tick:
-    """A tick that is claimed, or whatever `fields` say."""
+    """Create a tick, claimed unless `fields` say otherwise."""
     given: dict[str, Any] = {'state': 'claimed', 'run': tick_run(key), **fields}
     return Tick(id=key, source=source, due=due, parameters=parameters or {}, **given)
 
@@ -137,7 +136,7 @@ def _entry(tick: Tick) -> Entry:
 
 
 def read_tick(entry: Entry) -> Tick:
-    """A tick as stored."""
+    """Read a stored tick."""
     found: Tick = TICK.validate_python(
         {
             **entry.body,

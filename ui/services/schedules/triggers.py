@@ -1,4 +1,4 @@
-"""Triggers: a signed webhook or a file that arrives starts a run with parameters taken from it."""
+"""Triggers: a signed webhook or a new file starts a run with parameters taken from it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = logging.getLogger('hemicycle')
 KIND = 'trigger'
 TRIGGER = TypeAdapter(Trigger)
 LOOK = 2.0
-"""Seconds between checks of folders; a file that is unchanged in two of them has arrived."""
+"""Seconds between checks of folders; a file that is unchanged in two checks is complete."""
 MAX_TEXT = 1_000_000
 """Maximum bytes of a file whose text can be used."""
 MAX_FILES = 10_000
@@ -48,21 +48,21 @@ class Triggers:
     def __init__(self, conductor: Conductor) -> None:
         self._conductor, self.ticks = conductor, Ticks(conductor)
         self._before: dict[str, dict[str, str]] = {}
-        """By trigger: the files of the last check, with their size and time."""
+        """Files found by the last check, with size and time, by trigger."""
         self._known: dict[str, set[str]] = {}
-        """By trigger: the ticks of known files, which need not be looked up."""
+        """Ticks of known files, which need not be looked up, by trigger."""
 
     async def list(self) -> list[Trigger]:
-        """All of them, by name."""
+        """Return all triggers, sorted by name."""
         entries = await self._conductor.journal.entries(EntryQuery(kind=KIND))
         return sorted((_trigger_of(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id))
 
     async def get(self, trigger: str) -> Trigger:
-        """One of them. Raises `UnknownTrigger`."""
+        """Return a trigger. Raises `UnknownTrigger`."""
         return _trigger_of(await self._entry(trigger))
 
     async def add(self, given: Trigger) -> Trigger:
-        """Store a new one; existing files do not set it off. Raises `InvalidInput`, `EntryChanged`."""
+        """Store a new trigger; existing files do not fire it. Raises `InvalidInput`, `EntryChanged`."""
         secret = (given.secret or new_signing_secret()) if given.kind == 'webhook' else ''
         key, now = given.id or uuid.uuid4().hex[:12], self._conductor.clock.now()
         made = replace(given, id=key, created=now, secret=secret)
@@ -84,20 +84,20 @@ class Triggers:
         return made
 
     async def remove(self, trigger: str) -> None:
-        """Remove one; its runs stay. Raises `UnknownTrigger`."""
+        """Remove a trigger; its runs stay. Raises `UnknownTrigger`."""
         await self._conductor.journal.write_entries([], [await self._entry(trigger)])
 
     async def log(self, trigger: str, limit: int = 50) -> Sequence[Tick]:
-        """What set it off, the latest first. Raises `UnknownTrigger`."""
+        """Return the ticks that fired it, latest first. Raises `UnknownTrigger`."""
         await self._entry(trigger)
         ticks = await self.ticks.list(trigger, limit=limit)
         return [tick for tick in ticks if tick.state != 'seen']
 
     async def receive(self, trigger: str, headers: Mapping[str, str], body: bytes) -> Tick:
-        """Start a run because of a webhook; one that is repeated starts no second run.
+        """Start a run for a webhook; a repeated webhook does not start a second run.
 
         Raises:
-            UnknownTrigger: there is none, it is paused, or it takes no webhooks.
+            UnknownTrigger: there is none, it is paused, or it does not accept webhooks.
             BadSignature
             InvalidInput: the body is not JSON, or lacks a parameter.
         """
@@ -112,11 +112,11 @@ class Triggers:
             document = json.loads(body)
         except ValueError as error:
             raise InvalidInput({'body': f'must be JSON: {error}'}) from None
-        told = {name.lower(): value for name, value in headers.items()}
-        return await self._set_off(found, f'{trigger}@{told[ID_HEADER]}', document)
+        lowered = {name.lower(): value for name, value in headers.items()}
+        return await self._set_off(found, f'{trigger}@{lowered[ID_HEADER]}', document)
 
     async def run(self) -> None:
-        """Watch folders, until cancelled."""
+        """Watch folders until cancelled."""
         while True:
             try:
                 await self.look()
@@ -125,7 +125,7 @@ class Triggers:
             await self._conductor.clock.sleep(LOOK)
 
     async def look(self) -> Sequence[Tick]:
-        """Start runs for files that have arrived, and those that a killed process had claimed."""
+        """Start runs for new files, and for ticks that a killed process had claimed."""
         known = {one.id: one for one in await self.list()}
         done = []
         for tick in await self.ticks.list(state='claimed'):
@@ -137,7 +137,7 @@ class Triggers:
         return done
 
     async def retention_filter(self) -> Callable[[Tick], bool]:
-        """Whether a tick must be kept: without it, a file that is still there would set it off again."""
+        """Return a predicate for ticks to keep: without its tick, an existing file would fire again."""
         present = {
             one.id: {
                 _file_key(one.id, path, mark)
@@ -154,7 +154,7 @@ class Triggers:
         return is_kept
 
     def check(self, given: Trigger) -> None:
-        """Raise `InvalidInput` for a trigger that cannot work; names the field."""
+        """Raise `InvalidInput`, naming the field, for a trigger that cannot work."""
         problems = check_action(self._conductor, given.action, given=tuple(given.mapping))
         if not 0 < len(given.name.strip()) <= 200:
             problems['name'] = 'must have 1 to 200 characters'
@@ -194,7 +194,7 @@ class Triggers:
         return done
 
     async def _set_off(self, trigger: Trigger, key: str, document: Any) -> Tick:
-        """Claim the tick of a payload and start its run, or find that this was done before."""
+        """Claim the tick of a payload and start its run, unless already done."""
         parameters = _map_parameters(trigger, document)
         if before := await self.ticks.get(key):
             return before
@@ -202,7 +202,7 @@ class Triggers:
         try:
             (claimed,) = await self.ticks.claim([tick])
         except EntryChanged:
-            # Another process has done it just now.
+            # Another process has just done it.
             return await self.ticks.get(key) or tick
         return await self.ticks.start(claimed, trigger.action, Source(KIND, trigger.name))
 
@@ -218,7 +218,7 @@ def _trigger_of(entry: Entry) -> Trigger:
 
 
 def _map_parameters(trigger: Trigger, document: Any) -> dict[str, Any]:
-    """The parameters taken from a payload. Raises `InvalidInput` if one is not in it."""
+    """Extract the parameters from a payload. Raises `InvalidInput` if one is missing."""
     missing = object()
     found = {
         name: resolve_pointer(document, split_pointer(pointer), missing)
@@ -236,20 +236,20 @@ def _file_key(trigger: str, path: str, mark: str) -> str:
 
 
 def _files(pattern: str) -> dict[str, str]:
-    """The matching files, each with its size and the time of its last change; links are left out."""
+    """Return the matching files with size, modification time and inode; links are left out."""
     found = {}
     for path in sorted(glob.iglob(pattern))[:MAX_FILES]:
         try:
             facts = os.lstat(path)
         except OSError:
-            continue  # It has vanished again.
+            continue  # Deleted in the meantime.
         if stat.S_ISREG(facts.st_mode):
             found[path] = f'{facts.st_size}|{facts.st_mtime_ns}|{facts.st_ino}'
     return found
 
 
 def _contents(path: str) -> dict[str, Any]:
-    """A file's payload: its text only if it is UTF-8 and not too long."""
+    """Return a file's payload, with its text only if that is UTF-8 and not too long."""
     document: dict[str, Any] = {'path': path, 'name': os.path.basename(path)}
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), 'rb') as file:

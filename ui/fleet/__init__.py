@@ -1,1 +1,1 @@
-"""A fleet: workers that Temporal assigns runs to, and web servers that show and control all of them."""
+"""A fleet: workers to which Temporal assigns runs, and web servers that show and control all runs."""

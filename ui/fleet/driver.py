@@ -1,4 +1,4 @@
-"""Driver: the activity that drives one run in this process as long as there is something to do."""
+"""Driver: the activity that drives one run in this process while there is work to do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger('hemicycle')
 LOOK: Final = 0.2
 """Seconds between checks whether a run is at rest."""
 LINGER: Final = 2.0
-"""Seconds that a run at rest stays here, in case a person answers at once."""
+"""Seconds that a run at rest stays here, in case a person answers immediately."""
 LATER = timedelta(seconds=1)
 
 
@@ -40,9 +40,9 @@ class Driver:
     """Drives the runs that Temporal assigns to this process.
 
     Args:
-        runs: what runs them.
-        most: the most runs at once.
-        grace: seconds that calls of real models may take to end when this process is told to leave.
+        runs: the live runs of this process.
+        most: the maximum number of concurrent runs.
+        grace: seconds for live model calls to finish when this process is told to leave.
     """
 
     def __init__(self, runs: LiveRuns, *, most: int, grace: float) -> None:
@@ -68,7 +68,7 @@ class Driver:
             await self._freed.wait()
 
     def leave(self) -> None:
-        """Hand over all runs and accept no more."""
+        """Release all runs and accept no more."""
         self._leaving = True
 
     def stop_waiting(self) -> None:
@@ -77,7 +77,7 @@ class Driver:
 
     @activity.defn(name=DRIVE)
     async def drive(self, placement: Placement, timers: list[dict[str, Any]]) -> Rest:
-        """Drive a run until it ends or rests, or has to move."""
+        """Drive a run until it ends, rests, or has to move."""
         run = RunId(placement.run)
         if run not in self._driven and not self.has_room:
             return Rest(why='moves', timers=timers)
@@ -107,7 +107,7 @@ class Driver:
                 self._freed.set()
 
     async def _take(self, run: RunId, timers: Sequence[dict[str, Any]]) -> Run | None:
-        """The run, claimed and restored; or as it is driven here already, for an earlier attempt."""
+        """Return the run, claimed and restored, or the live one of an earlier attempt in this process."""
         live = self._runs.runs.get(run)
         if live is not None and not (live.lost or live.over.is_set()):
             return live
@@ -122,7 +122,7 @@ class Driver:
         return taken
 
     async def _follow(self, live: Run) -> Rest:
-        """Wait until the run ends, rests or has to move."""
+        """Wait until the run ends, rests, or has to move."""
         clock, rested = self._runs.services.clock, 0.0
         while not live.over.is_set():
             with contextlib.suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""Finder: which workers there are, and which of them could continue a run."""
+"""Finder: lists the workers, and finds one that can continue a run."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Finder:
     """Asks Temporal for the workers, and each worker for its description.
 
     Args:
-        temporal: knows who polls.
-        connect: the connection to a worker, by its address.
+        temporal: knows the polling workers.
+        connect: returns the connection to a worker at a URL.
     """
 
     def __init__(self, temporal: Temporal, connect: Callable[[str], Connection]) -> None:
@@ -35,7 +35,7 @@ class Finder:
         self._at = 0.0
 
     async def workers(self) -> list[WorkerInfo]:
-        """All workers by name, including those that do not answer. Raises `TemporalUnavailable`."""
+        """Return all workers by name, including those that do not respond. Raises `TemporalUnavailable`."""
         now = asyncio.get_running_loop().time()
         if self._asking is None or now - self._at > KEPT:
             self._asking, self._at = asyncio.create_task(self._ask_all()), now
@@ -43,7 +43,7 @@ class Finder:
 
     @activity.defn(name=FIND)
     async def find(self, placement: Placement) -> Found:
-        """A version of the run's pattern that some worker has and that reproduces what the run did."""
+        """Find a version of the run's pattern that a worker has and that reproduces the run's history."""
         there = [worker for worker in await self.workers() if not (worker.problem or worker.draining)]
         if not there:
             return Found(version='', reason='no worker can be reached')
@@ -89,5 +89,5 @@ class Finder:
 
 
 def _carries(worker: WorkerInfo, label: str) -> bool:
-    """Whether a worker takes runs with this label; one with labels takes no others."""
+    """Whether a worker accepts runs with this label; one with labels accepts no others."""
     return label in worker.labels if label or worker.labels else True

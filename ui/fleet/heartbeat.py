@@ -15,7 +15,7 @@ BEAT: Final = 1.0
 
 @contextlib.asynccontextmanager
 async def heartbeat() -> AsyncIterator[None]:
-    """Show Temporal that this activity is alive."""
+    """Send heartbeats to Temporal while the body runs."""
 
     async def beat() -> None:
         while True:

@@ -1,4 +1,4 @@
-"""What Temporal knows about a run: where it belongs, and why its worker has released it."""
+"""Temporal's records of a run: which workers may drive it, and why its worker released it."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ DRIVE, FIND, WAKE = 'drive', 'find', 'wake'
 """The activities, and the signal."""
 SCHEDULE_WORKFLOW: Final = 'hemicycle-schedule'
 HANDLE: Final = 'handle'
-"""Its activity."""
+"""The activity of `SCHEDULE_WORKFLOW`."""
 CONTROL: Final = 'hemicycle'
-"""The task queue that every worker serves: workflows, and finding workers for runs."""
+"""The task queue that every worker serves, for workflows and for finding workers."""
 LABEL_TAG: Final = 'worker:'
-"""A run tagged `worker:gpu` is only for workers with the label `gpu`."""
+"""A run tagged `worker:gpu` can only be driven by workers with the label `gpu`."""
 PRIORITY_TAG: Final = 'priority:'
-"""Of the runs that wait for the same workers, `priority:1` is taken first and `priority:5` last."""
+"""Among runs that wait for the same workers, `priority:1` is taken first and `priority:5` last."""
 NORMAL, LOWEST = 3, 5
 MAX_KEY: Final = 64
-"""Bytes of a fairness key that Temporal takes."""
+"""Maximum bytes of a Temporal fairness key."""
 MEMO: Final = 'waits'
-"""The field of the workflow's memo that says why no worker can take its run."""
+"""The field of the workflow's memo with the reason why no worker can take the run."""
 
 
 def workflow_id(run: str) -> str:
-    """The id of the workflow that places a run."""
+    """Return the id of the workflow that places a run."""
     return f'{WORKFLOW}-{run}'
 
 
 def label_of(tags: tuple[str, ...]) -> str:
-    """The label that a run's tags ask for, or ''."""
+    """Return the label in a run's tags, or ''."""
     return next((tag.removeprefix(LABEL_TAG) for tag in tags if tag.startswith(LABEL_TAG)), '')
 
 
 def priority_of(tags: tuple[str, ...]) -> int:
-    """The priority that a run's tags ask for: 1, the highest, to `LOWEST`."""
+    """Return the priority in a run's tags: from 1, the highest, to `LOWEST`."""
     asked = next((tag.removeprefix(PRIORITY_TAG) for tag in tags if tag.startswith(PRIORITY_TAG)), '')
     return int(asked) if asked in map(str, range(1, LOWEST + 1)) else NORMAL
 
 
 def queue_name(pattern: str, version: str, label: str) -> str:
-    """The task queue of runs that a worker can drive if it has this version of the pattern, and the label."""
+    """Return the task queue for workers with this version of the pattern and this label."""
     return f'{CONTROL}/{pattern}@{version}' + (f'+{label}' if label else '')
 
 
@@ -52,12 +52,12 @@ class Placement:
     run: str
     pattern: str
     version: str
-    """Of the pattern's code."""
+    """The version of the pattern's code."""
     label: str = ''
     priority: int = NORMAL
-    """Among the runs that wait for the same workers; 1 is taken first."""
+    """The priority among runs that wait for the same workers; 1 is taken first."""
     author: str = ''
-    """Who started it: of equal priority, the runs of different people are taken in turn."""
+    """Who started it: at equal priority, different people's runs are taken in turn."""
     heartbeat: float = 3.0
     """Seconds without a heartbeat after which a worker is considered dead."""
 
@@ -72,18 +72,18 @@ class Rest:
     """Why a worker has released a run."""
 
     why: Literal['ended', 'rests', 'moves']
-    """`rests`: it goes on when a person acts or `until` has come. `moves`: another worker should take it."""
+    """`rests`: it continues when a person acts or at `until`. `moves`: another worker should take it."""
     until: float | None = None
-    """In seconds since 1970."""
+    """Seconds since 1970."""
     timers: list[dict[str, Any]] = field(default_factory=list)
-    """What is left of its timeouts."""
+    """The remaining timeouts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """Where a run can continue."""
+    """The result of looking for a worker for a run."""
 
     version: str
-    """Of its pattern; '' if no worker can take it."""
+    """A version of its pattern that can continue it; '' if no worker can."""
     reason: str = ''
     """Why it has to wait."""

@@ -1,4 +1,4 @@
-"""Relays: bring steps and streamed text from the worker that drives a run into this process's feed."""
+"""Relays: forward steps and streamed text from the worker that drives a run to this process's feed."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ log = logging.getLogger('hemicycle')
 LOOK: Final = 0.25
 """Seconds between attempts to find the run's next worker."""
 SILENCE: Final = 1.0
-"""Seconds without an item after which the run is checked for."""
+"""Seconds without an item after which the run's owner is checked."""
 
 
 class Relays:
-    """One stream per run that is watched here, however many pages watch it.
+    """One stream per watched run, regardless of how many pages watch it.
 
     Args:
-        journal: says who drives a run.
-        feed: gets what the streams carry.
-        connect: the connection to a worker, by its address.
-        why_waiting: says why no worker has taken a run, or ''.
+        journal: the source of a run's current owner.
+        feed: receives the items of the streams.
+        connect: returns the connection to a worker at a URL.
+        why_waiting: returns why no worker has taken a run, or ''.
     """
 
     def __init__(
@@ -49,16 +49,16 @@ class Relays:
         self._rests: dict[RunId, int] = {}
 
     def is_live(self, run: RunId) -> bool:
-        """Whether a worker's stream of the run arrives."""
+        """Whether a worker's stream of the run is arriving."""
         return run in self._live
 
     def at_rest(self, run: RunId) -> int:
-        """The step at which a watched run rests; otherwise 0."""
+        """Return the step at which a watched run rests, or 0."""
         return self._rests.get(run, 0)
 
     @asynccontextmanager
     async def following(self, run: RunId) -> AsyncIterator[None]:
-        """Relay a run for as long as someone watches it."""
+        """Relay a run while someone watches it."""
         self._watchers[run] += 1
         if run not in self._tasks:
             self._tasks[run] = asyncio.create_task(self._relay(run), name=f'relay {run}')
@@ -101,7 +101,7 @@ class Relays:
             await asyncio.sleep(LOOK)
 
     async def _info_or_none(self, run: RunId) -> RunInfo | None:
-        """The run; None if nothing more will come of it. Waits for the database."""
+        """Return the run, waiting for the database; None if it has ended or been deleted."""
         while True:
             try:
                 info = await self._journal.info(run)
@@ -109,17 +109,17 @@ class Relays:
                 self._say(run, str(error))
                 await asyncio.sleep(LOOK)
             except EngineError:
-                return None  # It is deleted.
+                return None  # It was deleted.
             else:
                 if info.status.ended:
                     self._leave(run)
                 return None if info.status.ended else info
 
     async def _relay_from(self, info: RunInfo) -> bool:
-        """Relay what a run's worker sends; returns whether that worker no longer drives it.
+        """Relay the stream of a run's worker; return whether the worker no longer drives the run.
 
         Raises:
-            RunIsOver: it has ended.
+            RunIsOver: the run has ended.
         """
         name = name_of(info.owner)
         try:
@@ -133,7 +133,7 @@ class Relays:
         return True
 
     async def _say_why(self, run: RunId) -> None:
-        """Say why no worker has taken a run that could go on."""
+        """Report why no worker has taken a run that could continue."""
         try:
             why = await self._why_waiting(run)
         except EngineError as error:
@@ -165,7 +165,7 @@ class Relays:
                 await asyncio.wait({coming})
 
     async def _comes(self, coming: asyncio.Future[Item | None], info: RunInfo) -> bool:
-        """Wait for an item. False: another process has the run, and the silent worker may be frozen."""
+        """Wait for an item; return False if another process owns the run: the silent worker may be frozen."""
         while not (await asyncio.wait({coming}, timeout=SILENCE))[0]:
             with suppress(JournalUnavailable):
                 now = await self._journal.info(info.id)
@@ -183,6 +183,6 @@ class Relays:
 
 
 WAITING_LOOKS: Final = 8
-"""Failed attempts in a row after which each further one asks why."""
+"""Report the reason at every `WAITING_LOOKS`th consecutive failed attempt."""
 WAITING: Final = 'It waits for a worker: {}.'
 UNREACHABLE: Final = 'Its worker {} cannot be reached: this page follows the journal, without streamed text.'

@@ -1,4 +1,4 @@
-"""What a worker serves to the fleet: its description, whether it could take a run, and draining."""
+"""Worker routes for the fleet: its description, whether it could take a run, and draining."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Fit:
 
 
 class RunToTake(BaseModel):
-    """A run that is to be taken."""
+    """A run to be taken."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -39,22 +39,22 @@ class RunToTake(BaseModel):
 
 
 def worker_routes(describe: Callable[[], WorkerInfo], leave: Callable[[], None]) -> APIRouter:
-    """The routes.
+    """Build the routes.
 
     Args:
-        describe: what the worker is and drives.
-        leave: has it hand over its runs and end.
+        describe: returns the worker's description.
+        leave: makes it release its runs and exit.
     """
     router = APIRouter(prefix='/worker', tags=['Server'])
 
     @router.get('', response_model=wire(WorkerInfo))
     async def describe_worker() -> WorkerInfo:
-        """Describe this worker, with the runs that it drives."""
+        """Describe this worker, including the runs that it drives."""
         return describe()
 
     @router.post('/fits', response_model=wire(Fit), responses=problems(404))
     async def fits(conductor: Engine, asked: RunToTake) -> Fit:
-        """Say whether this worker's version of a run's pattern replays all that the run did."""
+        """Check whether this worker's version of a run's pattern can replay the run's history."""
         try:
             info = await conductor.info(RunId(asked.run))
             if info.seq > info.parent_at or info.parent is None:
@@ -65,14 +65,14 @@ def worker_routes(describe: Callable[[], WorkerInfo], leave: Callable[[], None])
 
     @router.post('/drain', status_code=202)
     async def drain() -> None:
-        """Hand over all runs, and exit."""
+        """Release all runs and exit."""
         leave()
 
     return router
 
 
 class TokenOnly:
-    """Middleware: answers only those who show the fleet's token, but for some open paths."""
+    """Middleware that requires the fleet's token, except on open paths."""
 
     def __init__(self, served: ASGIApp, token: str, open_paths: Collection[str] = ()) -> None:
         self._served, self._expected, self._open = served, f'Bearer {token}'.encode(), open_paths

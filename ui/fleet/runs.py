@@ -1,4 +1,4 @@
-"""Runs of one worker: those that Temporal has given it, and no others."""
+"""Runs of one worker: only those that Temporal has assigned to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOT_HERE = 'workers do not start runs: ask a web server'
 
 
 class WorkerRuns(LiveRuns):
-    """The live runs of a worker. It begins none by itself and ends a stream with its part in the run."""
+    """The live runs of a worker, which starts none itself. A stream ends when the worker releases the run."""
 
     async def create(self, info: RunInfo, *chart_and_state: Any) -> None:
         """Refuse: web servers create runs."""
@@ -28,11 +28,11 @@ class WorkerRuns(LiveRuns):
     async def recover(
         self, *, paused: bool = False, where: Callable[[RunInfo], bool] = lambda info: True
     ) -> list[RunId]:
-        """Continue nothing: Temporal says what is driven here."""
+        """Continue nothing: Temporal decides which runs are driven here."""
         return []
 
     async def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
-        """Steps and text, for as long as the run is driven here."""
+        """Yield steps and text while the run is driven here."""
         live = self.runs.get(run)
         if live is None:
             return

@@ -1,4 +1,4 @@
-"""Where the fleet is: the address of Temporal, the token that its processes share, and timeouts."""
+"""Settings of the fleet: the address of Temporal, the shared token, and timeouts."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class FleetSettings:
     """HOST:PORT"""
     namespace: str
     token: str
-    """Web servers show it to workers."""
+    """The token with which web servers authenticate to workers."""
 
     @classmethod
     def of(cls, temporal: str, namespace: str, home: Path) -> FleetSettings:
-        """Settings from options; the token is in the environment, or in a file that is made once.
+        """Create settings from options; the token comes from the environment, or from a file created once.
 
         Raises:
-            InvalidInput: the address is none.
+            InvalidInput: the address is invalid.
         """
         host, colon, port = temporal.strip().rpartition(':')
         if not (colon and host and port.isascii() and port.isdecimal()):
@@ -46,7 +46,7 @@ class FleetSettings:
         return cls(temporal=temporal.strip(), namespace=namespace, token=token)
 
     def connection(self, url: str) -> Connection:
-        """A connection to a worker or server of the fleet."""
+        """Create a connection to a worker or server of the fleet."""
         made = Connection(
             url, patience=0.0, headers={'Authorization': f'Bearer {self.token}'}, timeout=TIMEOUT
         )
@@ -55,7 +55,7 @@ class FleetSettings:
 
 
 async def _name_actor(request: httpx.Request) -> None:
-    """Name the acting account, which the worker writes to the journal."""
+    """Add the acting account, which the worker writes to the journal."""
     request.headers[ACTING] = quote(ACTOR.get(), safe='')
 
 
@@ -67,24 +67,24 @@ class Connections:
         self._known: dict[str, Connection] = {}
 
     def __call__(self, url: str) -> Connection:
-        """The connection to the worker at this address."""
+        """Return the connection to the worker at this URL."""
         if url not in self._known:
             self._known[url] = self._settings.connection(url)
         return self._known[url]
 
     async def close(self) -> None:
-        """Close all."""
+        """Close all connections."""
         for connection in self._known.values():
             await connection.close()
         self._known.clear()
 
 
 def _load_token(home: Path) -> str:
-    """The token of the processes that share this folder."""
+    """Load or create the token of the processes that share this folder."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = home / 'fleet-token'
     if not path.exists():
-        # Complete before it has its name: another process may read it at once.
+        # Linked only when complete: another process may read it immediately.
         made = home / f'fleet-token.{secrets.token_hex(4)}'
         descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, 'w') as file:

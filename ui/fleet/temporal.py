@@ -1,4 +1,4 @@
-"""Placing runs with Temporal: a workflow for each, signals that wake it, and who serves its queues."""
+"""Temporal client: places each run with a workflow, signals it, and lists the workers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNPLACED: Final = 'Temporal does not know it yet'
 
 
 class TemporalUnavailable(EngineError):
-    """Temporal does not answer: what runs goes on, and nothing else is placed until it does."""
+    """Temporal does not answer: active runs continue, but no others are placed until it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class PlacedRun:
 
 
 class Temporal:
-    """Requests to Temporal: placing runs, and waking them.
+    """Sends requests to Temporal, to place and wake runs.
 
     Args:
-        client: connected, or lazily.
+        client: a client that is connected, or connects lazily.
     """
 
     def __init__(self, client: Client) -> None:
@@ -52,7 +52,7 @@ class Temporal:
 
     @classmethod
     async def at(cls, address: str, *, namespace: str, identity: str = '') -> Temporal:
-        """Connect: at once for a worker with an `identity`, otherwise when it is first used.
+        """Connect: immediately for a worker with an `identity`, otherwise at the first use.
 
         Raises:
             TemporalUnavailable
@@ -77,13 +77,13 @@ class Temporal:
             )
 
     async def is_held(self, run: RunId) -> bool:
-        """Whether some worker has taken the run and not released it yet. Raises `TemporalUnavailable`."""
+        """Whether a worker has taken the run and not yet released it. Raises `TemporalUnavailable`."""
         with answers():
             found = await self._describe(run)
         return found is not None and _has_started(found)
 
     async def why_waiting(self, run: RunId) -> str:
-        """Why no worker has taken a run; '' if one has. Raises `TemporalUnavailable`."""
+        """Return why no worker has taken a run; '' if one has. Raises `TemporalUnavailable`."""
         with answers():
             found = await self._describe(run)
             if found is None:
@@ -99,14 +99,14 @@ class Temporal:
             raise
 
     async def placed_runs(self) -> AsyncIterator[PlacedRun]:
-        """All runs that have an open workflow. Raises `TemporalUnavailable`."""
+        """Yield all runs with an open workflow. Raises `TemporalUnavailable`."""
         with answers():
             async for found in self.client.list_workflows(OPEN, rpc_timeout=TIMEOUT):
                 reason = await found.memo_value(MEMO, '')
                 yield PlacedRun(RunId(found.id.removeprefix(f'{WORKFLOW}-')), str(reason or ''))
 
     async def pollers(self) -> list[str]:
-        """The names of the workers seen within the last minutes. Raises `TemporalUnavailable`."""
+        """Return the names of workers seen within the last minutes. Raises `TemporalUnavailable`."""
         asked = DescribeTaskQueueRequest(
             namespace=self.client.namespace,
             task_queue=TaskQueue(name=CONTROL),
@@ -125,7 +125,7 @@ def _has_started(found: WorkflowExecutionDescription) -> bool:
 
 @contextlib.contextmanager
 def answers() -> Iterator[None]:
-    """Turn what the client raises into `TemporalUnavailable`."""
+    """Convert the client's errors to `TemporalUnavailable`."""
     try:
         yield
     except (RPCError, RuntimeError) as error:  # A client that never connected raises `RuntimeError`.

@@ -1,4 +1,4 @@
-"""Versions of patterns: what tells whether two workers run the same code of one."""
+"""Versions of patterns: tell whether two workers have the same code for a pattern."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENGINE = Path(__file__).parents[2] / 'engine'
 
 
 def version_of(pattern: type[Pattern]) -> str:
-    """The version of a pattern: a digest of the engine's code and of the folder of the pattern's file."""
+    """Return a pattern's version: a digest of the engine's code and the folder of the pattern's file."""
     file = Path(inspect.getfile(pattern))
     own = '' if file.is_relative_to(ENGINE) else _digest(file.parent, '*.py')
     return hashlib.sha256(f'{_digest(ENGINE, "**/*.py")}{own}'.encode()).hexdigest()[:12]
@@ -21,7 +21,7 @@ def version_of(pattern: type[Pattern]) -> str:
 
 @cache
 def _digest(folder: Path, files: str) -> str:
-    """Of the code in a folder, as it was when this process first looked."""
+    """Return the digest of the code in a folder at the first call in this process."""
     hashed = hashlib.sha256()
     for path in sorted(folder.glob(files)):
         hashed.update(f'{path.relative_to(folder)}\0'.encode() + path.read_bytes())

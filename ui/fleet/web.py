@@ -1,4 +1,4 @@
-"""FleetRuns: the runs of a whole fleet, as a web server shows and controls them; it drives none."""
+"""FleetRuns: a web server's view and control of all runs of a fleet; it drives none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ui.fleet.versions import version_of
 R = TypeVar('R')
 log = logging.getLogger('hemicycle')
 PATIENCE: Final = 15.0
-"""Seconds for which a command waits for a worker that can take it."""
+"""Seconds for which a command waits for a worker that can handle it."""
 FIRST_PAUSE, MAX_PAUSE = 0.02, 0.5
 NOTHING_DONE: Final = 'nothing was done; try again'
 MAYBE_DONE: Final = 'the run shows whether it was done'
@@ -34,12 +34,12 @@ MAYBE_DONE: Final = 'the run shows whether it was done'
 class FleetRuns(LiveRuns):
     """Runs that workers drive; they are created, controlled and watched here.
 
-    A command goes to the worker that drives the run. Where none does, it is decided and journaled here; the
-    work that it leads to starts in the worker that takes the run then.
+    A command goes to the worker that drives the run. If there is none, it is decided and journaled here, and
+    the resulting work starts in the worker that takes the run next.
 
     Args:
-        temporal: what places runs.
-        connect: the connection to a worker, by its address.
+        temporal: places runs.
+        connect: returns the connection to a worker at a URL.
         collaborators: as for `LiveRuns`.
     """
 
@@ -53,7 +53,7 @@ class FleetRuns(LiveRuns):
         self.relays = Relays(self.journal, self.feed, connect, temporal.why_waiting)
         self._placing: dict[RunId, asyncio.Task[None]] = {}
         self._again: set[RunId] = set()
-        """Runs for which something new arrived while they were being placed."""
+        """Runs to place again, because something arrived while they were being placed."""
         self._holding: WeakValueDictionary[RunId, asyncio.Lock] = WeakValueDictionary()
 
     async def create(self, info: RunInfo, *chart_and_state: Any) -> None:
@@ -62,14 +62,14 @@ class FleetRuns(LiveRuns):
         await self._pass_on(info)
 
     async def fork(self, info: RunInfo, *chart: Any) -> None:
-        """Journal a run that starts in another's history, and have a worker drive it."""
+        """Journal a fork of another run, and have a worker drive it."""
         await super().fork(info, *chart)
         await self._pass_on(info)
 
     async def recover(
         self, *, paused: bool = False, where: Callable[[RunInfo], bool] = lambda info: True
     ) -> list[RunId]:
-        """Place the unfinished runs that Temporal does not know; returns them."""
+        """Place unfinished runs that Temporal does not know; return their ids."""
         try:
             known = {placed.run async for placed in self._temporal.placed_runs()}
         except TemporalUnavailable as error:
@@ -81,19 +81,19 @@ class FleetRuns(LiveRuns):
         return [info.id for info in lost]
 
     def runs_here(self, run: RunId) -> bool:
-        """Whether it can be controlled from here: all runs of the fleet can."""
+        """Whether the run can be controlled from here: every run of the fleet can."""
         return True
 
     def is_live(self, run: RunId) -> bool:
-        """Whether its worker's stream arrives."""
+        """Whether its worker's stream is arriving."""
         return self.relays.is_live(run)
 
     def at_rest(self, run: RunId) -> int:
-        """The step at which a watched run rests; otherwise 0."""
+        """Return the step at which a watched run rests, or 0."""
         return self.relays.at_rest(run)
 
     async def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
-        """Steps and text, from the run's worker; from the journal while it has none."""
+        """Yield steps and text from the run's worker, or from the journal while it has none."""
         async with self.relays.following(run), aclosing(super().watch(run, after=after)) as items:
             async for item in items:
                 yield item
@@ -110,8 +110,8 @@ class FleetRuns(LiveRuns):
     ) -> None:
         """Send an event to the run's worker, or journal it here if it has none.
 
-        It always gets a key: a worker may die, or lose the run, after it has journaled the event, and before
-        it answers.
+        It always has an idempotency key: a worker may die or lose the run after journaling the event but
+        before responding.
         """
         key = key or uuid.uuid4().hex
         body = {'name': name, 'at': at, 'data': dict(data or {})}
@@ -126,14 +126,14 @@ class FleetRuns(LiveRuns):
         """Evaluate a condition where the run is driven, or here."""
 
         async def there(worker: Connection) -> ConditionResult | None:
-            told = await worker.do(f'runs/{run}/probe', {'condition': condition})
-            return None if told is None else decode(ConditionResult, told)
+            result = await worker.do(f'runs/{run}/probe', {'condition': condition})
+            return None if result is None else decode(ConditionResult, result)
 
         here = super().probe
         return await self._reach(run, 'breakpoints', there=there, here=lambda: here(run, condition))
 
     async def release(self, grace: asyncio.Future[Any] | None = None) -> None:
-        """End the relays; nothing is driven here."""
+        """Stop the relays; no run is driven here."""
         await self.relays.close()
         for task in [*self._placing.values()]:
             task.cancel()
@@ -147,30 +147,30 @@ class FleetRuns(LiveRuns):
         there: Callable[[Connection], Awaitable[R]],
         here: Callable[[], Awaitable[R]],
     ) -> R:
-        """Do something where the run is driven; or here, if it is driven nowhere.
+        """Run an operation in the worker that drives the run, or here if there is none.
 
-        It is repeated until somebody answers, so it must not matter if it was done already.
+        It is retried until there is a response, so it must be idempotent.
 
         Raises:
-            EventRefused: as the run refuses it, or it has ended.
-            JournalUnavailable: nobody answered in time.
+            EventRefused: the run refuses it, or has ended.
+            JournalUnavailable: there was no response in time.
         """
         loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
         until, problem, outcome = loop.time() + PATIENCE, 'no worker has taken the run', NOTHING_DONE
         while True:
             info = await self.journal.info(run)
             if info.status.ended:
-                return await here()  # It says how it ended, or that this was done before.
+                return await here()  # Reports how it ended, or that this was already done.
             held, worker = False, address_of(info.owner)
             try:
                 if worker:
                     return await there(self._connect(worker))
             except (RunElsewhere, StaleOwner):
-                held = (await self.journal.info(run)).epoch != info.epoch  # Another worker took it just now.
+                held = (await self.journal.info(run)).epoch != info.epoch  # Another worker has just taken it.
             except ServerUnreachable as error:
                 problem, held = str(error), await self._may_be_held(run)
                 outcome = MAYBE_DONE if error.sent else outcome
-            except JournalUnavailable as error:  # The worker is there, and may have done it.
+            except JournalUnavailable as error:  # The worker responds, and may have done it.
                 problem, held, outcome = str(error), True, MAYBE_DONE
             if not held and await self._fits(info):
                 with contextlib.suppress(RunElsewhere, StaleOwner):
@@ -198,7 +198,7 @@ class FleetRuns(LiveRuns):
             return False
 
     async def _do_here(self, info: RunInfo, here: Callable[[], Awaitable[R]]) -> R:
-        """Claim the run, decide and journal, start nothing, and let a worker go on."""
+        """Claim the run, decide and journal, start no work, and let a worker continue."""
         async with self._holding.setdefault(info.id, asyncio.Lock()):
             try:
                 await self.take_over(info.id)
@@ -207,7 +207,7 @@ class FleetRuns(LiveRuns):
                 await self._pass_on(info)
 
     async def _pass_on(self, info: RunInfo) -> None:
-        """Let go of a run that was decided on here, and have a worker go on with it."""
+        """Release a run claimed here, and have a worker continue it."""
         if live := self.runs.get(info.id):
             await self.hand_over(live)
         self._place(info)
@@ -221,7 +221,7 @@ class FleetRuns(LiveRuns):
             task.add_done_callback(lambda done: self._placing.pop(info.id, None))
 
     async def _keep_placing(self, info: RunInfo) -> None:
-        """Place a run, or wake it; while Temporal does not answer, again."""
+        """Place or wake a run, retrying while Temporal does not answer."""
         try:
             version = version_of(self.catalog.pattern(info.pattern))
         except UnknownPattern:

@@ -1,4 +1,4 @@
-"""WebFleet: what a web server of a fleet uses in place of its own runs."""
+"""WebFleet: used by a web server of a fleet instead of its own runs."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from ui.web.fleet import FleetView, WaitingRun, WorkerInfo
 
 log = logging.getLogger('hemicycle')
 SWEEP: Final = 60.0
-"""Seconds between checks for runs that nobody has placed."""
+"""Seconds between checks for runs that have not been placed."""
 
 
 class WebFleet:
-    """Makes the runs and the view of a web server.
+    """Creates the live runs and the view of a web server.
 
     Args:
-        settings: where the fleet is.
+        settings: the fleet's settings.
     """
 
     def __init__(self, settings: FleetSettings) -> None:
         self._settings = settings
 
     async def live_runs(self) -> Callable[..., LiveRuns]:
-        """Makes the live runs; needs no connection yet."""
+        """Return the factory of live runs; needs no connection yet."""
         self._temporal = await Temporal.at(self._settings.temporal, namespace=self._settings.namespace)
         self._connections = Connections(self._settings)
         return partial(FleetRuns, temporal=self._temporal, connect=self._connections)
 
     def view(self, conductor: Conductor) -> FleetView:
-        """What the page of workers reads."""
+        """Return the data source for the workers page."""
         return LiveFleet(self._temporal, conductor, self._connections)
 
 
@@ -48,9 +48,9 @@ class LiveFleet:
     """Reads the fleet from Temporal, the workers and the journal.
 
     Args:
-        temporal: knows who polls, and what is placed.
-        conductor: knows what has not ended.
-        connections: to the workers.
+        temporal: knows the polling workers and the placed runs.
+        conductor: knows the unfinished runs.
+        connections: the connections to workers.
     """
 
     def __init__(self, temporal: Temporal, conductor: Conductor, connections: Connections) -> None:
@@ -59,11 +59,11 @@ class LiveFleet:
         self.schedules = TemporalPlacer(temporal)
 
     async def workers(self) -> list[WorkerInfo]:
-        """All workers, by name."""
+        """Return all workers, sorted by name."""
         return await self._finder.workers()
 
     async def waiting(self) -> list[WaitingRun]:
-        """The runs that could continue but that no worker drives."""
+        """Return the runs that could continue but that no worker drives."""
         driven: set[RunId] = {one.run for worker in await self.workers() for one in worker.runs}
         reasons = {placed.run: placed.reason async for placed in self._temporal.placed_runs()}
         return [
@@ -73,7 +73,7 @@ class LiveFleet:
         ]
 
     async def drain(self, name: str) -> None:
-        """Have a worker hand over its runs and exit."""
+        """Have a worker release its runs and exit."""
         for worker in await self.workers():
             if worker.name == name:
                 await self._connections(worker.url).ask('POST', 'worker/drain', safe=True)
@@ -81,7 +81,7 @@ class LiveFleet:
         raise InvalidInput({'worker': f'there is no worker {name!r} any more'})
 
     async def watch_over(self) -> None:
-        """Keep placing runs that could not be placed at first, or were lost with Temporal's data."""
+        """Periodically place runs that could not be placed at first, or were lost with Temporal's data."""
         while True:
             await asyncio.sleep(SWEEP)
             try:

@@ -1,4 +1,4 @@
-"""A worker: takes runs from Temporal's task queues, drives them, and serves the API to web servers."""
+"""FleetWorker: takes runs from Temporal's queues, drives them, and serves the API to web servers."""
 
 from __future__ import annotations
 
@@ -53,37 +53,37 @@ from ui.web.fleet import WorkerInfo
 
 log = logging.getLogger('hemicycle')
 AGAIN: Final = 1.0
-"""Seconds between attempts to reach Temporal at the start."""
+"""Seconds between attempts to reach Temporal at startup."""
 OPEN: Final = frozenset({'/healthz', '/readyz'})
 """The paths that need no token."""
 OpenConductor = Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]
-"""Opens the journal and makes a conductor with this owner, whose runs are made by the function."""
+"""Opens the journal and creates a conductor with this owner and this factory of live runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
-    """What a worker takes."""
+    """The options of a worker."""
 
     url: str
-    """Where web servers reach it."""
+    """The URL at which web servers reach it."""
     only: Sequence[str] = ()
     """The patterns that it serves; all by default."""
     labels: Sequence[str] = ()
-    """Runs with one of these labels, and no others; without labels, runs without one."""
+    """It takes only runs with one of these labels; without labels, only runs without one."""
     at_once: int = 50
     grace: float = 0.0
-    """Seconds that calls of real models may take to end when it leaves."""
+    """Seconds for live model calls to finish when it leaves."""
 
 
 class FleetWorker:
     """One worker process.
 
     Args:
-        fleet: where the fleet is.
-        options: what it takes.
-        listening: where it serves the API.
-        open_conductor: opens its journal, with its name and what makes its runs.
-        monitor: makes what operators' tools ask; `OPEN` of it without the fleet's token.
+        fleet: the fleet's settings.
+        options: the worker's options.
+        listening: the socket on which it serves the API.
+        open_conductor: opens its journal, given its name and the factory of its runs.
+        monitor: makes the routes for monitoring; those in `OPEN` need no token.
     """
 
     def __init__(
@@ -101,10 +101,10 @@ class FleetWorker:
         self._versions: dict[str, str] = {}
 
     async def run(self) -> None:
-        """Drive runs until this process is told to leave; then hand them over.
+        """Drive runs until this process is told to leave, then release them.
 
         Raises:
-            EngineError: it cannot begin.
+            EngineError: the worker cannot start.
         """
         made: list[WorkerRuns] = []
 
@@ -132,7 +132,7 @@ class FleetWorker:
             await conductor.close()
 
     def describe(self) -> WorkerInfo:
-        """What it is and does."""
+        """Describe the worker and the runs that it drives."""
         return WorkerInfo(
             name=name_of(self.owner),
             url=self._options.url,
@@ -146,7 +146,7 @@ class FleetWorker:
         )
 
     async def _connect(self) -> Temporal | None:
-        """Temporal, once it answers; None if this process is to leave before."""
+        """Return Temporal once it answers; None if this process has to leave first."""
         reported = False
         while not self._leaving.is_set():
             try:
@@ -180,7 +180,7 @@ class FleetWorker:
         await asyncio.gather(*(worker.shutdown() for worker in workers), return_exceptions=True)
         await asyncio.gather(*running, return_exceptions=True)
         for task in done - {leaving}:
-            await task  # Why it could not go on.
+            await task  # Raises the reason why it stopped.
 
     def _control(self, temporal: Temporal, finder: Finder, schedules: ScheduleHandler) -> Worker:
         return Worker(
@@ -189,7 +189,7 @@ class FleetWorker:
             workflows=[RunWorkflow, ScheduleWorkflow],
             activities=[finder.find, schedules.handle],
             workflow_runner=UnsandboxedWorkflowRunner(),
-            # A dead worker's cache would be waited for; and these histories are short.
+            # No cache: Temporal would wait for that of a dead worker, and these histories are short.
             max_cached_workflows=0,
             identity=self.owner,
         )
@@ -220,7 +220,7 @@ class FleetWorker:
 
         def leave() -> None:
             if self._leaving.is_set():
-                self._driver.stop_waiting()  # The second signal: nobody wants to wait.
+                self._driver.stop_waiting()  # The second signal: do not wait for calls.
             self._leaving.set()
 
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -246,18 +246,18 @@ class FleetWorker:
             yield
         finally:
             server.should_exit = True
-            conductor.feed.close()  # Streams end, and with them their connections.
+            conductor.feed.close()  # Ends the streams and thus their connections.
             await serving
 
 
 class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        yield  # The worker has its own.
+        yield  # The worker has its own handlers.
 
 
 class _Room(CustomSlotSupplier):
-    """Lets every queue be polled while the driver has room."""
+    """A slot supplier with which every queue is polled while the driver has room."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -277,7 +277,7 @@ class _Room(CustomSlotSupplier):
 
 
 def _served_patterns(conductor: Conductor, only: Sequence[str]) -> list[type[Pattern]]:
-    """The patterns that are served. Raises `UnknownPattern`, `InvalidInput`."""
+    """Return the patterns to serve. Raises `UnknownPattern`, `InvalidInput`."""
     if only:
         return [conductor.catalog.pattern(name) for name in dict.fromkeys(only)]
     if not conductor.catalog.patterns:

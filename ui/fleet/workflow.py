@@ -1,4 +1,4 @@
-"""The workflow that places one run: it waits for a worker, and whenever the run rests, for a signal."""
+"""The workflow that places one run: it waits for a worker and, while the run rests, for a signal."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ui.fleet.records import DRIVE, FIND, MEMO, WAKE, WORKFLOW, Found, Placement
 
 TIMEOUT: Final = timedelta(days=365)
 FIRST_WAIT, MAX_WAIT = 10.0, 300.0
-"""Seconds in a queue before looking for other workers; doubled each time."""
+"""Seconds in a queue before other workers are sought; doubled each time."""
 LOOK_AGAIN = 5.0
-"""Seconds after which a run that no worker can take is checked again."""
+"""Seconds before a run that no worker can take is checked again."""
 AT_ONCE: Final = RetryPolicy(initial_interval=timedelta(milliseconds=100), backoff_coefficient=1.0)
-"""For workers that died: the next one takes the run at once."""
+"""For workers that died: the next one takes the run immediately."""
 
 
 @workflow.defn(name=WORKFLOW, sandboxed=False)
 class RunWorkflow:
-    """Places a run. What the run does is in its journal alone."""
+    """Places a run. The run's progress is only in its journal."""
 
     def __init__(self) -> None:
         self._wakes = 0
@@ -32,7 +32,7 @@ class RunWorkflow:
 
     @workflow.signal(name=WAKE)
     def wake(self) -> None:
-        """Something arrived for the run."""
+        """Note that something arrived for the run."""
         self._wakes += 1
 
     @workflow.run
@@ -77,7 +77,7 @@ class RunWorkflow:
         return rest
 
     async def _find(self, placement: Placement) -> Placement:
-        """Look which workers can take the run; wait until there are some."""
+        """Wait until some worker can take the run."""
         while True:
             seen = self._wakes
             found = await workflow.execute_activity(
@@ -89,7 +89,7 @@ class RunWorkflow:
             await self._sleep(seen, LOOK_AGAIN)
 
     async def _sleep(self, seen: int, seconds: float | None) -> None:
-        """Wait for a signal after `seen` of them, or for some time."""
+        """Wait for a signal after the first `seen`, or until a timeout."""
         timeout = None if seconds is None else timedelta(seconds=seconds)
         try:
             await workflow.wait_condition(lambda: self._wakes > seen, timeout=timeout)
@@ -97,7 +97,7 @@ class RunWorkflow:
             return
 
     def _say(self, reason: str) -> None:
-        """Show why the run has to wait; '' if it has not."""
+        """Publish why the run has to wait; '' if it does not."""
         if reason != self._reason:
             self._reason = reason
             workflow.upsert_memo({MEMO: reason or None})

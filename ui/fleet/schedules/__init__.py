@@ -1,1 +1,1 @@
-"""Schedules in a fleet: Temporal knows when each is due, and a worker handles its times."""
+"""Schedules in a fleet: Temporal wakes a worker when one is due, and the worker handles it."""

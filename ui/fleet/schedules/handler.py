@@ -1,4 +1,4 @@
-"""ScheduleHandler: the activity of a worker that handles the times of a schedule."""
+"""ScheduleHandler: a worker's activity that handles the due times of a schedule."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ui.services.schedules import Schedules
 
 
 class ScheduleHandler:
-    """Handles what is due, as a server without a fleet does.
+    """Handles due times, like a server without a fleet.
 
     Args:
-        open_conductor: makes what starts the runs, once it is needed.
+        open_conductor: opens the conductor that starts the runs, when first needed.
     """
 
     def __init__(self, open_conductor: Callable[[], Awaitable[Conductor]]) -> None:
@@ -30,17 +30,17 @@ class ScheduleHandler:
 
     @activity.defn(name=HANDLE)
     async def handle(self, schedule: str, moment: float, waiting: bool) -> bool:
-        """Handle the times of a schedule that have come until `moment` or now.
+        """Handle a schedule's times that are due by `moment` or by now.
 
         Returns:
-            Whether one waits for the run before it; `waiting` if that was said already.
+            Whether a time waits for the previous run; `waiting` if the previous call returned True.
         """
         async with heartbeat():
             found = await self._open_schedules()
             return await found.handle(schedule, moment, waiting=waiting, again=activity.info().attempt > 1)
 
     async def close(self) -> None:
-        """Close what was opened."""
+        """Close the conductor, if opened."""
         if self._conductor:
             await self._conductor.close()
 
@@ -50,6 +50,6 @@ class ScheduleHandler:
                 self._conductor = conductor = await self._open()
                 access = Access(conductor.journal, conductor.clock)
                 self._schedules = Schedules(conductor, time.time)
-                # As on a server: where people log in, runs that nobody started by hand are noted.
+                # As on a server: if there are accounts, automatically started runs are audited.
                 self._schedules.ticks.audit = access.audit if await access.accounts.any() else None
             return self._schedules

@@ -1,4 +1,4 @@
-"""Creates a Temporal schedule for each of ours, only to wake a worker: ours decide what is due."""
+"""TemporalPlacer: creates a Temporal schedule for each of ours, only to wake a worker when due."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from ui.services import schedules as ours
 
 PREFIX: Final = 'hemicycle-schedule-'
 FORMAT: Final = 1
-"""The version of the conversion; a new number replaces all schedules in Temporal."""
+"""The version of the conversion; incrementing it replaces all schedules in Temporal."""
 LOOK_AGAIN: Final = 60.0
-"""Seconds between checks of what Temporal has, even if nothing has changed here."""
+"""Seconds between checks of Temporal's schedules, even if nothing has changed here."""
 CATCH_UP: Final = timedelta(seconds=60)
-"""Each wake handles all times that have passed: after an outage of Temporal the last ones are enough."""
+"""Each wake-up handles all past times, so after an outage of Temporal the last ones suffice."""
 
 
 class TemporalPlacer:
-    """Keeps Temporal's schedules in line with ours.
+    """Keeps Temporal's schedules in sync with ours.
 
-    The name of each ends in a digest of what it was made from. So nothing is ever changed there: what is
-    missing is created, and what nobody wants any more is deleted.
+    The name of each ends in a digest of its source. So schedules are never changed in Temporal: missing ones
+    are created, and obsolete ones deleted.
 
     Args:
-        temporal: keeps them.
+        temporal: stores the schedules.
     """
 
     def __init__(self, temporal: Temporal) -> None:
@@ -57,7 +57,7 @@ class TemporalPlacer:
         """Have Temporal wake a worker whenever one of these schedules is due.
 
         Returns:
-            The ids of those that it takes care of. Only whole seconds can be told to Temporal.
+            The ids of the schedules that Temporal handles. It supports only whole seconds.
 
         Raises:
             TemporalUnavailable
@@ -79,7 +79,7 @@ class TemporalPlacer:
                 try:
                     await client.create_schedule(name, temporal_schedule(wanted[name]), rpc_timeout=TIMEOUT)
                 except ScheduleAlreadyRunningError:
-                    continue  # Another server was faster.
+                    continue  # Another server has created it.
             for name in there - wanted.keys():
                 try:
                     await client.get_schedule_handle(name).delete(rpc_timeout=TIMEOUT)
@@ -89,11 +89,11 @@ class TemporalPlacer:
 
 
 def temporal_schedule(schedule: ours.Schedule) -> Schedule:
-    """What wakes a worker at all times of a schedule, and perhaps at some more.
+    """Convert a schedule to one of Temporal's that wakes a worker at all its due times, and possibly more.
 
-    More, because a day of the month *or* of the week, the last Friday and the like cannot be told: each wake
-    asks our own schedule what is due. A time that the clock leaves out in spring is not told either: a server
-    handles it some seconds later.
+    Temporal cannot express a day of the month *or* of the week, the last Friday and the like. So every
+    wake-up checks our own schedule for due times. Temporal also skips a time that does not exist when clocks
+    go forward; a server handles it some seconds later.
     """
     spec = schedule.spec
     return Schedule(
@@ -113,7 +113,7 @@ def temporal_schedule(schedule: ours.Schedule) -> Schedule:
             end_at=_moment(spec.end),
             time_zone_name=spec.time_zone,
         ),
-        # Whether runs may overlap is decided by the worker, from the journal.
+        # The worker decides from the journal whether runs may overlap.
         policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.ALLOW_ALL, catchup_window=CATCH_UP),
         state=ScheduleState(note=schedule.note or schedule.name, paused=schedule.paused),
     )
@@ -137,7 +137,7 @@ def _calendars(expression: str) -> Iterator[ScheduleCalendarSpec]:
 
 
 def _ranges(items: Iterable[object], known: Sequence[int]) -> list[ScheduleRange]:
-    """The values of a field; all that are `known` if one is a rule such as "the last"."""
+    """Return the values of a field, or all that are `known` if one is a rule such as "the last"."""
     found = list(items)
     if known and any(item not in known for item in found):
         found = list(known)

@@ -1,4 +1,4 @@
-"""The workflow that a schedule's time starts: a worker handles what is due."""
+"""The workflow started when a schedule is due: it has a worker handle the due times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from temporalio.common import RetryPolicy
 from ui.fleet.records import HANDLE, SCHEDULE_WORKFLOW
 
 LOOK_AGAIN: Final = timedelta(seconds=5)
-"""Time between checks whether the previous run has ended."""
+"""Time between checks for the end of the previous run."""
 BEAT: Final = timedelta(seconds=3)
 """Time without a heartbeat after which a worker is considered dead."""
 TIMEOUT: Final = timedelta(minutes=5)
@@ -22,11 +22,11 @@ RETRY: Final = RetryPolicy(
 
 @workflow.defn(name=SCHEDULE_WORKFLOW, sandboxed=False)
 class ScheduleWorkflow:
-    """One time at which Temporal says that a schedule is due."""
+    """One wake-up for a due schedule."""
 
     @workflow.run
     async def run(self, schedule: str, waiting: bool = False) -> None:
-        """Have due times handled; repeat while one of them waits for the previous run."""
+        """Have due times handled; repeat while one waits for the previous run."""
         while not workflow.info().is_continue_as_new_suggested():
             waiting = await workflow.execute_activity(
                 HANDLE,

@@ -45,7 +45,7 @@ class AgentInfo:
 
     @property
     def model(self) -> str:
-        """Its name where a role takes a model."""
+        """Its name in place of a role's model."""
         return f'{AGENT_PREFIX}{self.name}'
 
     @property
@@ -54,9 +54,9 @@ class AgentInfo:
         if self.simulated:
             return 'Simulated: the scripted model behind the protocol. No key, no network, free.'
         sees = f'It sees the variables {", ".join(self.keys)}.' if self.keys else 'It sees no keys.'
-        net = 'It has the network.' if self.network or not self.sandboxed else 'It has no network.'
+        net = 'It has network access.' if self.network or not self.sandboxed else 'It has no network access.'
         files = (
-            'It runs in the sandbox, and changes files of its own folder only.'
+            'It runs in the sandbox and can change only files in its own folder.'
             if self.sandboxed
             else 'It runs without a sandbox: it can read and change whatever you can.'
         )
@@ -74,7 +74,7 @@ class AgentHealth:
 
 
 class AgentModel:
-    """An external agent in place of a role's model: it works in an agent's states only."""
+    """An external agent in place of a role's model: it works only in an agent's states."""
 
     def __init__(self, agent: ExternalAgent) -> None:
         self.agent, self.simulated = agent, agent.simulated
@@ -90,11 +90,11 @@ class AgentModel:
 
     @property
     def reach(self) -> str:
-        """What it may reach, as sentences."""
+        """What it may access, as sentences."""
         return _info(self.agent).reach
 
     def effort_problem(self, effort: str) -> str:
-        """An agent chooses its own effort."""
+        """Return why an effort cannot be set: an agent chooses its own."""
         return 'an external agent decides how much it thinks: set that in its own settings'
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
@@ -108,7 +108,7 @@ class AgentModel:
 
 
 class ExternalAgents(Mapping[str, AgentModel]):
-    """The external agents by the name under which a role takes them: `agent:claude`.
+    """The external agents, by their names in place of a model, such as `agent:claude`.
 
     Args:
         configured: the agents of the configuration.
@@ -139,12 +139,12 @@ class ExternalAgents(Mapping[str, AgentModel]):
 
     @cached_property
     def secret_filters(self) -> list[SecretFilter]:
-        """Filters that remove the secrets given to the agents, from the environment at the first call."""
+        """Filters for the secrets given to the agents, read from the environment on first use."""
         found = [tuple(hidden_values(agent, os.environ)) for agent in self._agents.values()]
         return [secret_filter(values, ()) for values in found if values]
 
     def infos(self) -> list[AgentInfo]:
-        """All agents, usable or not; starts none of them."""
+        """Return all agents, usable or not, without starting any."""
         found = [_info(agent) for agent in self._agents.values()]
         found += [
             AgentInfo(name=name, title=name, command='', problem=problem)

@@ -1,4 +1,4 @@
-"""Our side of the protocol: files and commands in the workspace, permissions, and updates."""
+"""The client side of the protocol: files and commands in the workspace, permissions, and updates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TERMINAL_SECONDS = 1_800.0
 
 @dataclass(slots=True)
 class Terminal:
-    """A command that runs for the agent in our sandbox."""
+    """A command that runs for the agent in the sandbox."""
 
     command: str
     task: asyncio.Task[CommandResult] | None = None
@@ -36,7 +36,7 @@ class Terminal:
     cut: bool = False
 
     def add(self, text: str) -> None:
-        """Append output; if there is too much, the end is kept."""
+        """Append output; if there is too much, only the end is kept."""
         self.output += text
         if len(self.output) > self.most:
             self.output, self.cut = self.output[-self.most :], True
@@ -70,7 +70,7 @@ class AgentClient:
     # Updates
 
     async def session_update(self, session_id: str, update: Any, **meta: Any) -> None:
-        """Take an update."""
+        """Handle an update."""
         self.note_activity()
         if self.loading or self.problem:
             return
@@ -107,12 +107,12 @@ class AgentClient:
     async def request_permission(
         self, session_id: str, tool_call: Any, options: Sequence[schema.PermissionOption], **meta: Any
     ) -> schema.RequestPermissionResponse:
-        """Answer as a person decides; the agent waits until then."""
+        """Return a person's decision; the agent waits until then."""
         self.note_activity()
         call = self.turn.call(tool_call)
         allowed = await self._ask_permission(call)
         if allowed and call.status == 'pending':
-            call.status = 'in_progress'  # Gemini says no more of it until it has ended.
+            call.status = 'in_progress'  # Gemini sends no further update until it has ended.
             self.changed.set()
         return _answer(options, allowed)
 
@@ -128,7 +128,7 @@ class AgentClient:
             self.note_activity()
 
     async def _allow(self, kind: Literal['edit', 'execute'], title: str, arguments: dict[str, Any]) -> None:
-        """If everything needs approval, make a file or a command wait for a person. Raises `RequestError`."""
+        """Wait for a person to approve a file or a command, if all need approval. Raises `RequestError`."""
         if self.approvals != 'all':
             return
         if any(call.kind == kind and call.permission and call.permission.done() and call.permission.result()
@@ -202,7 +202,7 @@ class AgentClient:
         inner = self._inner(cwd) if cwd else ''
         if sum(not found.task.done() for found in self.terminals.values() if found.task) >= MAX_TERMINALS:
             raise RequestError.invalid_request({'details': f'{MAX_TERMINALS} terminals are running already'})
-        # Some agents send a whole line for a shell as the command.
+        # Some agents send a whole shell line as the command.
         line = shlex.join([command, *args]) if args else command
         await self._allow('execute', line, {'command': line, **({'cwd': inner} if inner else {})})
         self._number += 1
@@ -233,7 +233,7 @@ class AgentClient:
     async def terminal_output(
         self, session_id: str, terminal_id: str, **meta: Any
     ) -> schema.TerminalOutputResponse:
-        """What a command has written so far."""
+        """Return the output of a command so far."""
         self.note_activity()
         found = self._terminal(terminal_id)
         ended = await self._wait_for_exit(found) if found.task and found.task.done() else None
@@ -251,7 +251,7 @@ class AgentClient:
     async def kill_terminal(
         self, session_id: str, terminal_id: str, **meta: Any
     ) -> schema.KillTerminalResponse:
-        """Kill a command; its output stays."""
+        """Kill a command; its output is kept."""
         self.note_activity()
         found = self._terminal(terminal_id)
         if found.task:
@@ -272,7 +272,7 @@ class AgentClient:
         return self.terminals[name]
 
     async def _wait_for_exit(self, terminal: Terminal) -> int:
-        """The exit status of a command, once it has ended."""
+        """Wait for a command to end and return its exit status."""
         assert terminal.task is not None
         await asyncio.wait({terminal.task})
         if terminal.task.cancelled():
@@ -284,11 +284,11 @@ class AgentClient:
 
     @property
     def outputs(self) -> dict[str, str]:
-        """What each terminal has written."""
+        """The output of each terminal."""
         return {name: terminal.output for name, terminal in self.terminals.items()}
 
     async def close(self) -> None:
-        """End all commands, and stop answering."""
+        """Kill all commands, and cancel the calls that wait for permission."""
         tasks = [found.task for found in self.terminals.values() if found.task and not found.task.done()]
         for task in tasks:
             task.cancel()
@@ -300,12 +300,12 @@ class AgentClient:
 
 
 def agent_root(workspace: Workspace, *, sandboxed: bool) -> str:
-    """The path of its workspace as an agent knows it."""
+    """Return the path of the workspace as its agent sees it."""
     return SANDBOX_PATH if sandboxed else os.path.realpath(Path(workspace.folder))
 
 
 class _Refusals:
-    """Turns the workspace's errors into answers to the agent."""
+    """Converts the workspace's errors to errors of the protocol."""
 
     def __enter__(self) -> None:
         pass
@@ -318,7 +318,7 @@ class _Refusals:
 
 
 def _answer(options: Sequence[schema.PermissionOption], allowed: bool) -> schema.RequestPermissionResponse:
-    """The option for an answer, for this time only if offered: we remember longer-lasting ones ourselves."""
+    """Choose the option for an answer, the one-time one if offered: we remember lasting answers ourselves."""
     wanted = ('allow_once', 'allow_always') if allowed else ('reject_once', 'reject_always')
     for kind in wanted:
         if found := next((option for option in options if option.kind == kind), None):

@@ -29,43 +29,43 @@ class ExternalAgent:
     variables: tuple[str, ...] = ()
     """Variables of this process's environment that are passed on if set."""
     sandboxed: bool = True
-    """Whether it sees its folder, the system and its own program only; otherwise all that this user may."""
+    """Whether it sees only its folder, the system and its own program, or everything that this user may."""
     network: bool = True
     """Whether it has network access; without a sandbox it always has."""
     approvals: Approvals = 'marked'
-    """What waits for a person: what the agent asks about (`marked`), also each file it writes and each
+    """What waits for a person: what the agent asks about (`marked`), this plus each file it writes and each
     command it runs through Hemicycle (`all`), or nothing (`none`)."""
     files: tuple[str, ...] = ()
     """Files of the user's home that are copied into its home in the sandbox, such as a stored login."""
     reads: tuple[str, ...] = ()
     """Additional folders of this machine that it may read in the sandbox."""
     start: float = 60.0
-    """Seconds within which it must begin a session."""
+    """Maximum seconds until it has begun a session."""
     idle: float = 900.0
-    """Seconds of silence, while it is working, after which it is given up."""
+    """Maximum seconds of silence during a turn; after that the turn fails."""
     patience: float = 60.0
-    """The longest wait in seconds for a provider's limit to end; beyond that its turn fails."""
+    """Maximum seconds to wait for a provider's limit to end; if it takes longer, the turn fails."""
     install: str = ''
     """How to install it, as a command or an address; '' is unknown."""
     login: str = ''
-    """How it is signed in with a key from its variables, if it says that it is not (`KnownAgent.login`)."""
+    """The method to sign in with a key from its variables, if it asks for that (`KnownAgent.login`)."""
     reads_itself: bool = False
     """Whether it reads files by itself, in its sandbox if it has one, instead of through Hemicycle."""
     reports: bool = False
     """Whether it reports the tokens of a whole turn at its end (`KnownAgent.reports`)."""
     mode: str = ''
-    """The mode of its own in which it works, in place of the one of `modes`."""
+    """The agent's mode to work in; overrides `modes`."""
     modes: Mapping[Approvals, str] = field(default_factory=dict)
-    """By what waits for a person: the mode in which it asks for that (`KnownAgent.modes`)."""
+    """The mode in which it asks for the approvals, by setting of `approvals` (`KnownAgent.modes`)."""
     asking: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    """By what waits for a person: variables that make it ask for that (`KnownAgent.asking`)."""
+    """Variables that make it ask for the approvals, by setting of `approvals` (`KnownAgent.asking`)."""
     simulated: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def mode_for(self, approvals: Approvals) -> str:
-        """The mode of its own in which it is to work; '' leaves it as it begins.
+        """Return the agent's mode to work in; '' keeps the one it starts in.
 
-        Where nothing waits, that is for the sandbox only: without one, its own bounds are all there are.
+        The mode in which it asks for nothing is set only in a sandbox: elsewhere only its own limits apply.
         """
         if self.mode or (approvals == 'none' and not self.sandboxed):
             return self.mode
@@ -73,7 +73,7 @@ class ExternalAgent:
 
 
 class AgentSection(BaseModel):
-    """`[agents.<name>]` of the configuration: a program to start; for a known agent, what differs."""
+    """`[agents.<name>]` of the configuration: a program to start; for a known agent, only the differences."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -94,7 +94,7 @@ class AgentSection(BaseModel):
     off: bool = False
 
     def wrong(self, name: str) -> str:
-        """What is wrong with it, including the field's name, or ''."""
+        """Return the error, which starts with the field's name, or ''."""
         if name == SCRIPTED:
             return RESERVED.format(name=name)
         if not self.command and name not in KNOWN_AGENTS:
@@ -139,7 +139,7 @@ class AgentSection(BaseModel):
 
 
 def known_agent(name: str) -> ExternalAgent:
-    """A known agent with its default configuration."""
+    """Return a known agent with its default configuration."""
     known = KNOWN_AGENTS[name]
     return ExternalAgent(
         name=name,

@@ -15,7 +15,7 @@ from engine.errors import Kind, ModelError
 
 AUTH = -32_000
 KIND = 'errorKind'
-"""Where Claude names the kind of an error, whose words follow."""
+"""The field in which Claude names the kind of an error; `WORDS` are searched in it as well."""
 WORDS: tuple[tuple[str, Kind], ...] = (
     (r'usage limit|limit reached|(?:hit|reached) your (?:\w+ )?limit', 'quota'),
     (r'out of credits|insufficient_quota|quota|billing', 'quota'),
@@ -40,14 +40,14 @@ CLOCK = re.compile(
     r'(\d{1,2})(?::(\d{2}))? ?(am|pm)\b(?: \(([\w/+-]+)\))?',
     re.I,
 )
-"""How Claude and Codex say it to people: `resets 3pm (Europe/Berlin)`, `try again at Nov 28th, 2026 4:02 AM`.
-Without a day it is the next time that the clock says so."""
+"""How Claude and Codex put it to people: `resets 3pm (Europe/Berlin)`, `try again at Nov 28th, 2026 4:02 AM`.
+A time without a day is the next such time."""
 MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec')
 DAY = 86_400.0
 
 
 def turn_error(error: BaseException) -> ModelError:
-    """The error of a turn that an agent refused or aborted."""
+    """Return the error of a turn that an agent refused or aborted."""
     if isinstance(error, ModelError):
         return error
     if not isinstance(error, RequestError):
@@ -74,7 +74,7 @@ def turn_error(error: BaseException) -> ModelError:
 
 
 def _message_of(error: RequestError) -> str:
-    """The message, with the details that the agent has added."""
+    """Return the message, with the details that the agent has added."""
     data: Any = error.data
     detail = ''
     if isinstance(data, dict):
@@ -98,7 +98,7 @@ def _wait(text: str) -> float | None:
 
 
 def _until_clock(match: re.Match[str]) -> float | None:
-    """Seconds until a clock says a time."""
+    """Return the seconds until a time of day, with or without a date."""
     month, day, year, hour, minute, half, zone = match.groups()
     try:
         now = datetime.now(ZoneInfo(zone)) if zone else datetime.now().astimezone()
@@ -119,6 +119,6 @@ def _until_clock(match: re.Match[str]) -> float | None:
 
 
 def _clock(when: float) -> str:
-    """A time of today, or of another day with its date."""
+    """Format a time, with its date unless it is less than 12 hours away."""
     then = time.localtime(when)
     return time.strftime('%H:%M' if when - time.time() < DAY / 2 else '%d %b %H:%M', then)

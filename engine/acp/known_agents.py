@@ -26,18 +26,18 @@ class KnownAgent:
     args: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    """Files that signing in leaves in the user's home."""
+    """Files that signing in creates in the user's home."""
     install: str = ''
     login: str = ''
-    """The protocol's way of signing in that takes a key from its variables; '' if it does so by itself."""
+    """The protocol's sign-in method that uses a key from its variables; '' if it signs in by itself."""
     reads_itself: bool = False
-    """Whether it reads files by itself, since it takes our answer about one that is missing for a fault."""
+    """Whether it reads files by itself, because it treats our answer about a missing file as a failure."""
     reports: bool = False
     """Whether it reports the tokens of a whole turn; others report none, or those of the last call."""
     modes: Mapping[Approvals, str] = field(default_factory=dict)
-    """By what waits for a person: its mode in which it asks for that, and lets no model answer instead."""
+    """By setting of `approvals`: the mode in which it asks for these, and lets no model answer instead."""
     asking: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict)
-    """The same for an agent that is told by variables, which are needed before it starts."""
+    """The same for an agent controlled by variables, which must be set before it starts."""
 
 
 KNOWN_AGENTS: Mapping[str, KnownAgent] = {

@@ -22,11 +22,11 @@ class LiveSessions:
         return self._open.get((run, path))
 
     def add(self, run: str, path: str, session: AgentSession) -> None:
-        """Keep a session until its agent's state is left or has ended."""
+        """Store a session until its agent's state is left or has ended."""
         self._open[run, path] = session
 
     def end(self, run: str, path: str) -> asyncio.Task[None] | None:
-        """Kill an agent whose work is over or no longer wanted; the task ends once it is gone."""
+        """Kill an agent whose work is over or no longer wanted; the task ends once it has exited."""
         session = self._open.pop((run, path), None)
         if session is None:
             return None
@@ -36,7 +36,7 @@ class LiveSessions:
         return task
 
     async def close(self, run: str) -> None:
-        """Kill all agents of a run, and wait until they are gone."""
+        """Kill all agents of a run, and wait until they have exited."""
         for owner, path in list(self._open):
             if owner == run:
                 self.end(owner, path)

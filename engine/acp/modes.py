@@ -1,4 +1,4 @@
-"""Modes of an agent's own: found in what it says of a session, and set so that it asks for approval."""
+"""Agent modes: found in the answer that opens a session, and set so that the agent asks for approval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.records.run_info import Approvals
 
 log = logging.getLogger('hemicycle')
 OPTION = 'mode'
-"""The id and the category of the option by which newer agents offer their modes."""
+"""The id or the category of the option with which newer agents offer their modes."""
 
 
 async def set_mode(
@@ -23,18 +23,18 @@ async def set_mode(
     agent: ExternalAgent,
     approvals: Approvals,
 ) -> None:
-    """Have an agent work in the mode in which it asks for what is to wait; some begin in another.
+    """Set the mode in which an agent asks for the approvals; some start in another.
 
     Args:
-        connection: leads to it.
+        connection: the connection to it.
         session: the session's id.
         opened: the answer when the session began or was resumed.
-        agent: says which mode that is.
+        agent: names the mode.
         approvals: what waits for a person.
 
     Raises:
-        ModelError: it has no mode such as the one that it is configured to work in, or none of those that it
-            has is known to ask for what is to wait.
+        ModelError: it does not offer the configured mode, or offers none that is known to ask for the
+            approvals.
     """
     wanted = agent.mode_for(approvals)
     option = _option(opened)

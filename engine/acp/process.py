@@ -22,7 +22,7 @@ from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 
 COOKIE = 'HEMICYCLE_AGENT'
-"""The variable that marks an agent's process and its children, so that all of them are found again."""
+"""The variable that marks an agent's process and its children, so that all of them can be found."""
 LIMITS = Limits(
     seconds=86_400.0, memory=8192 * MEBIBYTE, processes=1024, disk=4096 * MEBIBYTE, files=200_000,
     file_size=1024 * MEBIBYTE, scratch=1024 * MEBIBYTE,
@@ -30,26 +30,26 @@ LIMITS = Limits(
 MAX_LINE = 32 * MEBIBYTE
 """Maximum bytes of one message: it may contain a whole file."""
 MAX_GARBAGE = 50
-"""Lines that are not messages before the program is given up: some print a greeting."""
+"""Maximum number of lines that are not messages; some programs print a greeting."""
 MAX_ERRORS = 4_000
-"""Characters kept of the end of its standard error."""
+"""Maximum characters kept of the end of its standard error."""
 PASSED = ('PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'TMPDIR', 'XDG_CONFIG_HOME',
           'XDG_DATA_HOME', 'XDG_RUNTIME_DIR')  # fmt: skip
-"""Variables that any program outside the sandbox gets."""
+"""Variables passed to any program outside the sandbox."""
 WATCH_EVERY = 1.0
 SHORTLY = 3.0
-"""Seconds within which a killed process is gone."""
+"""Seconds to wait for a process to exit."""
 
 
 @dataclass(kw_only=True)
 class AgentProcess:
-    """A running agent, as a transport of the protocol's messages, one JSON object a line."""
+    """A running agent, as a transport of the protocol's messages, one JSON object per line."""
 
     process: asyncio.subprocess.Process
     cookie: str
     unsandboxed: bool
     problem: ModelError | None = None
-    """Why it was given up, if it was."""
+    """Why it was killed or no longer answers, if so."""
 
     def __post_init__(self) -> None:
         self._garbage: list[str] = []
@@ -61,14 +61,14 @@ class AgentProcess:
     async def start(
         cls, agent: ExternalAgent, workspace: Workspace, sandbox: Sandbox, *, home: Path, cookie: str
     ) -> AgentProcess:
-        """Start an agent in its folder; what an earlier process of its cookie has left is killed first.
+        """Start an agent in its folder, after killing leftover processes with the same cookie.
 
         Args:
             agent: what to start.
             workspace: the only folder it can change in the sandbox, apart from its home.
-            sandbox: confines it, if it is to be confined.
-            home: its home in the sandbox; it is created, and kept.
-            cookie: marks it.
+            sandbox: confines it, if it is sandboxed.
+            home: its home in the sandbox; created if missing, and kept.
+            cookie: marks its processes.
 
         Raises:
             ModelError: it cannot be started.
@@ -123,16 +123,16 @@ class AgentProcess:
         return started
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Send one message. Raises `ConnectionError` if the agent is gone."""
+        """Send one message. Raises `ConnectionError` if the agent has exited."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(message, separators=(',', ':')).encode() + b'\n')
             await self.process.stdin.drain()
-        except RuntimeError as error:  # of uvloop, whose text names the pipe's object
+        except RuntimeError as error:  # Raised by uvloop; its text names the pipe object.
             raise ConnectionResetError(str(error)) from None
 
     async def receive(self) -> dict[str, Any] | None:
-        """The next message; None if there are no more."""
+        """Return the next message; None if there are no more."""
         assert self.process.stdout is not None
         while self.problem is None:
             try:
@@ -159,7 +159,7 @@ class AgentProcess:
         for task in self._tasks:
             task.cancel()
         kill_tree(self.process)
-        if self.unsandboxed:  # The sandbox's kernel namespace has ended them all.
+        if self.unsandboxed:  # In a sandbox, its kernel namespace has ended them all.
             await asyncio.to_thread(kill_marked, self.cookie)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.process.wait(), SHORTLY)
@@ -168,7 +168,7 @@ class AgentProcess:
         self.process._transport.close()  # type: ignore[attr-defined]
 
     async def ending(self) -> ModelError:
-        """Why it no longer answers: why it was given up, or how its process ended."""
+        """Return why it no longer answers: why it was killed, or how its process ended."""
         if self.problem is None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.process.wait(), SHORTLY)
@@ -186,7 +186,7 @@ class AgentProcess:
             self._garbage.append(f'{text[:200]}\n')
         if len(self._garbage) > MAX_GARBAGE:
             self._give_up(
-                f'it writes what is not a message of the protocol, such as {self._garbage[0].strip()!r}'
+                f'it writes lines that are not messages of the protocol, such as {self._garbage[0].strip()!r}'
             )
 
     def _give_up(self, problem: str) -> None:
@@ -199,16 +199,16 @@ class AgentProcess:
             self._errors = (self._errors + piece.decode('utf-8', 'replace'))[-MAX_ERRORS:]
 
     async def _watch(self, folder: Path) -> None:
-        gone = self.process
+        process = self.process
         ended = await watch_limits(
-            gone.pid, folder, LIMITS, lambda: gone.returncode is not None, poll=WATCH_EVERY
+            process.pid, folder, LIMITS, lambda: process.returncode is not None, poll=WATCH_EVERY
         )
         if ended != 'exit':
             self._give_up(f'it was stopped by its limit of {ended}')
 
 
 def find_program(agent: ExternalAgent) -> str:
-    """The path of an agent's program. Raises `ModelError`, which explains how to install it."""
+    """Return the path of an agent's program. Raises `ModelError`, which explains how to install it."""
     found = shutil.which(os.path.expanduser(agent.command))
     if found is None:
         how = f'; install it: {agent.install}' if agent.install else ''
@@ -217,7 +217,7 @@ def find_program(agent: ExternalAgent) -> str:
 
 
 def program_folders(agent: ExternalAgent, program: str) -> list[str]:
-    """The folders that a program needs besides the system's: itself, what it links to, its interpreter."""
+    """Return the folders a program needs in addition to the system's: its own, its link targets, Node's."""
     found: dict[str, None] = {}
     wanted = [program, *(os.path.expanduser(place) for place in agent.reads)]
     if agent.simulated:
@@ -233,13 +233,13 @@ def program_folders(agent: ExternalAgent, program: str) -> list[str]:
 
 
 def _package(program: Path) -> str:
-    """The folder with a program and what it is made of: the outermost `node_modules`, or its own folder."""
+    """Return the folder with a program and its packages: the outermost `node_modules`, or its own folder."""
     outermost = next((around for around in reversed(program.parents) if around.name == 'node_modules'), None)
     return str(outermost or program.parent)
 
 
 def _is_given(folder: str) -> bool:
-    """Whether the sandbox already has a folder, or must not get it: a home holds more than a program."""
+    """Whether the sandbox already has a folder or must not get it: a home holds more than a program."""
     home = os.path.realpath(Path.home())
     if folder == '/' or os.path.commonpath([home, os.path.realpath(folder)]) == os.path.realpath(folder):
         return True
@@ -248,7 +248,7 @@ def _is_given(folder: str) -> bool:
 
 
 def passed_variables(agent: ExternalAgent) -> dict[str, str]:
-    """The variables of this process that an agent gets, and its own; with their values."""
+    """Return the variables passed to an agent from this process, and its own, with their values."""
     passed = {name: value for name in agent.variables if (value := os.environ.get(name))}
     return {**passed, **agent.env}
 
@@ -270,12 +270,12 @@ def _outside(agent: ExternalAgent, cookie: str) -> dict[str, str]:
 
 
 def _source() -> str:
-    """Where Python finds this package under its own name."""
+    """Return the folder from which Python imports this package."""
     return str(Path(__file__).parents[len(__name__.split('.')) - 1])
 
 
 def _parent_death_prefix() -> list[str]:
-    """A prefix by which the kernel ends the program when this process is killed."""
+    """Return a command prefix that makes the kernel kill the program when this process is killed."""
     found = shutil.which('setpriv')
     return [found, '--pdeathsig', 'KILL', '--'] if found else []
 
@@ -306,7 +306,7 @@ def kill_marked(cookie: str) -> None:
 
 
 def find_marked(cookie: str) -> list[int]:
-    """The processes with this cookie that are alive."""
+    """Return the live processes with this cookie."""
     mark, found = f'{COOKIE}={cookie}'.encode(), list[int]()
     for path in Path('/proc').glob('[0-9]*/environ'):
         with contextlib.suppress(OSError):
@@ -325,7 +325,7 @@ def _describe_status(code: int) -> str:
 
 
 def hidden_values(agent: ExternalAgent, environment: Mapping[str, str]) -> list[str]:
-    """The secrets an agent is given: those of its own variables, and passed ones that are named like keys."""
+    """Return the secrets given to an agent: those of its own variables, and passed ones named like keys."""
     names = ('KEY', 'TOKEN', 'SECRET', 'PASSWORD')
     passed = [
         value

@@ -36,7 +36,7 @@ Stream = Callable[[str, Literal['text', 'reasoning']], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What an agent has said and called since the last reply."""
+    """An agent's text and tool calls since the last reply."""
 
     parts: Sequence[Piece | Call]
     ended: bool
@@ -57,7 +57,7 @@ class _Prompt:
 
     answer: asyncio.Task[Any]
     said: int
-    """Characters that it was told."""
+    """Characters of its text."""
 
 
 class AgentSession:
@@ -92,11 +92,11 @@ class AgentSession:
         self._calls: dict[str, Call] = {}
         """Journaled calls by their ids in the journal."""
         self._paid = 0.0
-        """Cost of the session in dollars that has been counted."""
+        """Cost of the session counted so far, in dollars."""
         self._info: schema.InitializeResponse | None = None
         self.usage = TurnUsage(reports=agent.reports)
         self.told = 0
-        """How many messages of the conversation the agent has been sent."""
+        """How many messages of the conversation have been sent to the agent."""
         self.closed = False
 
     @property
@@ -128,7 +128,7 @@ class AgentSession:
 
         Args:
             again: the id of an earlier session.
-            hints: who is asked, for the scripted agent.
+            hints: the caller's identity, for the scripted agent.
 
         Returns:
             Whether it continues the earlier session.
@@ -218,7 +218,7 @@ class AgentSession:
         """Wait until the agent calls tools or ends its turn, streaming its text meanwhile.
 
         Raises:
-            ModelError: it has gone, says nothing for too long, or the turn failed.
+            ModelError: it has exited, is silent for too long, or the turn failed.
         """
         turn, prompt = self.client.turn, self._prompt
         assert prompt is not None
@@ -236,10 +236,10 @@ class AgentSession:
             await self._wait(first)
 
     async def results(self, ids: Sequence[str]) -> list[tuple[str, bool]]:
-        """Wait until these journaled calls have results: the text of each, and whether it succeeded.
+        """Wait for the results of these journaled calls: the text of each, and whether it succeeded.
 
-        Those that wait for permission are allowed: a person or a rule has decided so. A call that asks for
-        permission anew returns at once, and is asked about in the next reply.
+        Calls that wait for permission are approved: a person or a rule has decided so. A call that asks for
+        permission again returns immediately and is part of the next reply.
 
         Raises:
             ModelError: as for `reply`.
@@ -257,18 +257,18 @@ class AgentSession:
         return [self._result(call) for call in calls]
 
     def deny(self) -> None:
-        """Refuse all journaled calls that are still waiting: a person has denied them."""
+        """Deny all journaled calls that still wait for permission, as a person has decided."""
         for call in self._calls.values():
             if call.waits and call.permission:
                 call.permission.set_result(False)
 
     def journal(self, call: Call, name: str) -> None:
-        """Note the id of a call in the journal."""
+        """Record the id that a call has in the journal."""
         call.journaled = name
         self._calls[name] = call
 
     async def close(self) -> None:
-        """Kill the agent and all that it has started."""
+        """Kill the agent and everything it has started."""
         if self.closed:
             return
         self.closed = True
@@ -293,7 +293,7 @@ class AgentSession:
 
     def _reply(self, *, ended: bool, response: Any = None) -> Reply:
         turn, cost = self.client.turn, self.client.cost
-        self.usage.reports |= self.client.context > 0  # One that counts its context counts its turns.
+        self.usage.reports |= self.client.context > 0  # An agent that reports its context reports its turns.
         plan, turn.plan = turn.plan, None
         dollars = None if cost is None else max(0.0, cost - self._paid)
         self._paid = cost if cost is not None else self._paid
@@ -342,7 +342,7 @@ class AgentSession:
             await asyncio.wait_for(client.changed.wait(), timeout)
 
     def _name_agent(self, error: ModelError) -> ModelError:
-        """The error with the agent's name in front, and how long a limit may be waited for."""
+        """Prefix the error with the agent's name, and set the maximum wait for a limit."""
         name, error.patience = f'{self.agent.name}: ', self.agent.patience
         if not error.problem.startswith(name):
             error.problem = f'{name}{error.problem}'

@@ -1,4 +1,4 @@
-"""What an agent says and does in a session, collected from its updates until it is journaled."""
+"""An agent's text and tool calls, collected from its updates until they are journaled."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FINAL = ('completed', 'failed')
 MAX_TEXT = 4_000_000
 """Maximum characters of text and tool results between two journaled steps."""
 MAX_OUTPUT = 200_000
-"""Characters kept of the end of a terminal's output, unless the agent asks for less."""
+"""Maximum characters kept of the end of a terminal's output, unless the agent asks for less."""
 OWN_OUTPUT = ('terminal_output', 'terminal_output_delta')
-"""Where agents put pieces of what a terminal of their own writes: Codex shows a command's output in no other
-way, whatever a client says it can take."""
+"""Fields with pieces of the output of an agent's own terminal. Codex sends a command's output only this way,
+whatever the client's capabilities."""
 OWN_EXIT = 'terminal_exit'
 MAX_CALLS = 2_000
-"""Tool calls of one turn."""
+"""Maximum number of tool calls in one session."""
 NO_KIND = 'other'
 
 
@@ -36,12 +36,12 @@ class Piece:
     shown: int = 0
     """How many of its characters have been streamed."""
     message: str | None = None
-    """The message that its end belongs to, if the agent tells its messages apart."""
+    """The message that its end belongs to, if the agent distinguishes its messages."""
 
 
 @dataclass(slots=True)
 class Call:
-    """What is known of a tool call of the agent."""
+    """A tool call of the agent, as known so far."""
 
     id: str
     """The agent's own id."""
@@ -55,9 +55,9 @@ class Call:
     content: list[Any] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     written: str = ''
-    """The end of what a terminal of the agent's own has written."""
+    """The end of the output of the agent's own terminal."""
     exit_code: int = 0
-    """Of the command in it."""
+    """The exit code of the command in that terminal."""
     permission: asyncio.Future[bool] | None = None
     """Set while it waits for an answer."""
     journaled: str = ''
@@ -75,7 +75,7 @@ class Call:
 
     @property
     def arguments(self) -> str:
-        """What it is to do, as JSON: the title, the files, and the arguments that the agent gives."""
+        """Its arguments as JSON: the title, the files, and the arguments given by the agent."""
         input: dict[str, Any] = {'title': self.title} if self.title else {}
         if self.places:
             input['files'] = self.places
@@ -99,10 +99,10 @@ class Call:
             self.content = list(reported.content)
         if reported.locations is not None:
             self.places = [place.path for place in reported.locations]
-        self._hear_terminal(reported.field_meta or {})
+        self._update_terminal(reported.field_meta or {})
         return len(repr(reported.content)) + len(repr(reported.raw_output))
 
-    def _hear_terminal(self, update: Mapping[str, Any]) -> None:
+    def _update_terminal(self, update: Mapping[str, Any]) -> None:
         for key in OWN_OUTPUT:
             if isinstance(piece := update.get(key), dict) and isinstance(piece.get('data'), str):
                 self.written = (self.written + piece['data'])[-MAX_OUTPUT:]
@@ -110,7 +110,7 @@ class Call:
             self.exit_code = ended['exit_code']
 
     def result(self, terminal: dict[str, str]) -> str:
-        """What it has returned, as text.
+        """Return its result as text.
 
         Args:
             terminal: the output of the session's terminals, by id.
@@ -127,7 +127,7 @@ class Call:
 
 @dataclass(slots=True)
 class Turn:
-    """What has arrived since the last journaled step, in order."""
+    """Text and calls received since the last journaled step, in order."""
 
     parts: deque[Piece | Call] = field(default_factory=deque)
     calls: dict[str, Call] = field(default_factory=dict)
@@ -137,12 +137,12 @@ class Turn:
     size: int = 0
 
     def say(self, kind: Literal['text', 'reasoning'], text: str, message: str | None = None) -> None:
-        """Add a piece of text or thinking. Raises `ModelError` if it never ends.
+        """Add a piece of text or thinking. Raises `ModelError` if there is too much.
 
         Args:
-            kind: which of both it is.
+            kind: text or thinking.
             text: the piece.
-            message: the message that it belongs to; another one begins a paragraph.
+            message: the message that it belongs to; another message starts a new paragraph.
         """
         last = self.parts[-1] if self.parts else None
         if not text:
@@ -155,10 +155,10 @@ class Turn:
         self._grow(len(text))
 
     def call(self, reported: schema.ToolCallStart | schema.ToolCallProgress | schema.ToolCallUpdate) -> Call:
-        """Add a call, or what has become known of one. Raises `ModelError` if there are too many."""
+        """Add or update a call. Raises `ModelError` if there are too many."""
         found = self.calls.get(reported.tool_call_id)
-        begins_anew = isinstance(reported, schema.ToolCallStart) and found is not None and found.ended
-        if found is None or begins_anew:
+        is_reused = isinstance(reported, schema.ToolCallStart) and found is not None and found.ended
+        if found is None or is_reused:
             if len(self.calls) >= MAX_CALLS:
                 raise ModelError(f'it has made more than {MAX_CALLS:,} tool calls', kind='bad response')
             found = Call(reported.tool_call_id, asyncio.get_running_loop().time())
@@ -168,7 +168,7 @@ class Turn:
         return found
 
     def ask(self, call: Call, answer: asyncio.Future[bool]) -> None:
-        """Have a call wait for permission: one already in the journal is shown again."""
+        """Make a call wait for permission; one that is already in the journal is added again."""
         if not call.journaled:
             call.permission = answer
             return
@@ -180,7 +180,7 @@ class Turn:
         call.output = call.output or 'It asks for permission first.'
 
     def take(self) -> list[Piece | Call]:
-        """Everything up to the last call of the first group of calls; all, if there is no call."""
+        """Remove and return everything up to the end of the first group of calls, or all if there is none."""
         taken: list[Piece | Call] = []
         seen = False
         while self.parts and not (seen and isinstance(self.parts[0], Piece)):
@@ -196,7 +196,7 @@ class Turn:
         return next((part for part in self.parts if isinstance(part, Call)), None)
 
     def fresh_text(self) -> Iterator[tuple[str, Literal['text', 'reasoning']]]:
-        """The text before the first call that has not been streamed yet."""
+        """Yield the text before the first call that has not been streamed yet."""
         for part in self.parts:
             if isinstance(part, Call):
                 return
@@ -214,7 +214,7 @@ class Turn:
 
 
 def text_of(block: Any) -> str:
-    """The text of a block of content; what it is, for other kinds."""
+    """Return the text of a content block, or a description of other kinds of blocks."""
     match block:
         case schema.TextContentBlock():
             return str(block.text)

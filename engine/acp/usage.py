@@ -1,4 +1,4 @@
-"""Usage of a turn: what an agent reports at its end, and estimates where it reports nothing."""
+"""Usage of a turn: as the agent reports it at the end, or estimated if it reports none."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ESTIMATED = 'estimated'
 
 
 class TurnUsage:
-    """Counts a turn in the parts in which it is journaled, so that their sum is what the agent reports."""
+    """Splits a turn's usage over its journaled replies, so that they add up to what the agent reports."""
 
     def __init__(self, *, reports: bool = False) -> None:
         self.reports = reports
-        """Whether the agent reports whole turns; others report none, or their last call."""
+        """Whether the agent reports whole turns; others report nothing, or only the last call."""
         self._estimated = Usage()
-        """What has been journaled of the turn so far."""
+        """Estimates journaled for the turn so far."""
         self._lost = False
 
     def begin(self) -> None:
@@ -29,16 +29,16 @@ class TurnUsage:
         self._estimated = Usage()
 
     def restart(self) -> None:
-        """Begin the turn again after it was broken off: of the lost part only estimates are known."""
+        """Begin the turn again after an interruption: the lost part is known only by estimates."""
         self._lost = True
 
     def count(self, asked: int, replied: int, reported: Usage | None, *, ended: bool) -> tuple[Usage, bool]:
-        """The usage to journal with a reply, and whether the estimates of its turn hold no more with it.
+        """Return the usage to journal with a reply, and whether it settles the estimates of its turn.
 
         Args:
-            asked: characters that the agent was told for it.
+            asked: characters sent to the agent for it.
             replied: characters of the reply.
-            reported: what the agent reports of the whole turn.
+            reported: the agent's report of the whole turn.
             ended: whether the turn is over.
         """
         if reported is None:
@@ -50,7 +50,7 @@ class TurnUsage:
 
 
 def estimate(asked: int, replied: int, *, calls: int) -> Usage:
-    """Usage by the number of characters."""
+    """Estimate usage from numbers of characters."""
     return Usage(
         input=-(-asked // CHARACTERS_A_TOKEN),
         output=-(-replied // CHARACTERS_A_TOKEN),
@@ -60,21 +60,21 @@ def estimate(asked: int, replied: int, *, calls: int) -> Usage:
 
 
 def reported_usage(response: schema.PromptResponse) -> Usage | None:
-    """What an agent reports at the end of a turn."""
+    """Return the usage that an agent reports at the end of a turn, if any."""
     if (found := response.usage) is not None:
         cached, written = found.cached_read_tokens or 0, found.cached_write_tokens or 0
         input, thought = found.input_tokens + cached + written, found.thought_tokens or 0
-        # Codex counts thinking as a part of the output, as its total shows.
-        beside = thought if found.total_tokens != input + found.output_tokens else 0
+        # Codex includes thinking in the output, as its total shows.
+        extra = thought if found.total_tokens != input + found.output_tokens else 0
         return Usage(
             input=input,
-            output=found.output_tokens + beside,
+            output=found.output_tokens + extra,
             calls=1,
             cached=cached,
             written=written,
             reasoning=thought,
         )
-    # Gemini has its own place for it.
+    # Gemini reports usage in a field of its own.
     quota = (response.field_meta or {}).get('quota')
     counts = quota.get('token_count') if isinstance(quota, Mapping) else None
     if not isinstance(counts, Mapping):
@@ -88,6 +88,6 @@ def _tokens(count: Any) -> int:
 
 
 def _beyond(reported: Usage, estimated: Usage) -> Usage:
-    """What is left of a report where a part of it has been journaled as estimated already."""
+    """Return a report without the part that has already been journaled as estimated."""
     left = {name: max(0, getattr(reported, name) - getattr(estimated, name)) for name in ('input', 'output')}
     return replace(reported, **left)

@@ -1,4 +1,4 @@
-"""Edits endpoints and MCP servers in the configuration file; all else in it stays as written."""
+"""Edits endpoints and MCP servers in the configuration file, and leaves the rest of it as written."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from engine.configuration.loading import check_configuration
 from engine.errors import EngineError
 
 Kind = Literal['endpoints', 'mcp']
-"""What sections describe: endpoints of models, or MCP servers."""
+"""Kinds of sections: model endpoints or MCP servers."""
 
 
 def read_section(path: Path, kind: Kind, name: str) -> dict[str, Any]:
-    """What the file says of an endpoint or a server; empty if it says nothing. Raises `EngineError`."""
+    """Return the section of an endpoint or a server; empty if there is none. Raises `EngineError`."""
     section = _parse(path).get(kind, {}).get(name, {})
     return dict(section.unwrap() if isinstance(section, Table) else section)
 
 
 def write_section(path: Path, kind: Kind, name: str, values: Mapping[str, Any]) -> None:
-    """Add an endpoint or a server, or change it; comments and other entries stay.
+    """Add or change an endpoint or a server; comments and other entries are kept.
 
     Args:
-        path: the file; it is created if there is none.
-        kind: what it is.
+        path: the file; created if missing.
+        kind: the kind of section.
         name: its name.
-        values: entries of its section; an empty one is removed, and one that is not given stays.
+        values: entries of its section; an empty value removes an entry, and entries not given are kept.
 
     Raises:
         EngineError: the file cannot be read or written, or would not be valid; it is not changed.
@@ -48,7 +48,7 @@ def write_section(path: Path, kind: Kind, name: str, values: Mapping[str, Any]) 
             section.pop(key, None)
         elif key not in section:
             _append(section, key, _inline(value))
-        elif section[key] != value:  # what stays keeps its form
+        elif section[key] != value:  # An unchanged value keeps its formatting.
             section[key] = _inline(value)
     _write(path, document)
 
@@ -61,7 +61,7 @@ def remove_section(path: Path, kind: Kind, name: str) -> None:
         return
     section = sections[name]
     if isinstance(section, Table):
-        # Cleared but for a mark, so that comments which belong to what follows stay where they are.
+        # Replaced by a marker, so that comments that belong to the next section stay where they are.
         section.value.body[:] = [(None, tomlkit.comment(REMOVED)), *_take_following(section)]
         text = re.sub(rf'^[ \t]*\[.*\n# {REMOVED}\n', '', tomlkit.dumps(document), flags=re.MULTILINE)
         document = tomlkit.parse(text)
@@ -71,14 +71,14 @@ def remove_section(path: Path, kind: Kind, name: str) -> None:
 
 
 REMOVED = 'removed by hemicycle'
-"""Marks a section that is to go."""
+"""Marks a section to be removed."""
 
 Lines = list[tuple[Key | None, Item]]
 
 
 def _add(document: tomlkit.TOMLDocument, kind: Kind, name: str) -> None:
     """Add an empty section after the last of its kind."""
-    parts = [part for key, part in document.body if key and key.key == kind]  # other sections may be between
+    parts = [part for key, part in document.body if key and key.key == kind]  # Not always adjacent.
     siblings = [one for key, one in parts[-1].value.body if key] if isinstance(parts[-1], Table) else []
     following = _take_following(siblings[-1]) if siblings else []
     section = tomlkit.table()
@@ -89,9 +89,9 @@ def _add(document: tomlkit.TOMLDocument, kind: Kind, name: str) -> None:
 
 
 def _take_following(section: Item) -> Lines:
-    """Remove and return the comments at a section's end that belong to what follows in the file.
+    """Remove and return the comments at a section's end that belong to the next section.
 
-    Those are all from the first empty line on; without an empty line, all.
+    These are the comments from the first empty line on, or all of them if there is none.
     """
     if not isinstance(section, Table):
         return []
@@ -106,7 +106,7 @@ def _take_following(section: Item) -> Lines:
 
 
 def _inline(value: Any) -> Any:
-    """A mapping on one line, and anything else as it is."""
+    """Return a mapping as an inline table, and any other value unchanged."""
     if not isinstance(value, Mapping):
         return value
     table = tomlkit.inline_table()
@@ -132,7 +132,7 @@ def _parse(path: Path) -> tomlkit.TOMLDocument:
 
 
 def _write(path: Path, document: tomlkit.TOMLDocument) -> None:
-    """Replace the file, or leave it as it is: a reader never sees half of it."""
+    """Replace the file atomically, so that a reader never sees half of it. Raises `EngineError`."""
     text = tomlkit.dumps(document)
     check_configuration(path, text)
     try:

@@ -30,14 +30,14 @@ from engine.models.http.prices import Price, Prices
 from engine.tools.mcp.config import McpSection, McpServer
 
 NAME, MAX_NAME = r'^[a-z0-9][a-z0-9_-]*$', 32
-NAME_RULE = f'a name has small letters, digits, - and _ only; that of an MCP server {MAX_NAME} at most'
+NAME_RULE = f"a name may contain only lowercase letters, digits, - and _; an MCP server's {MAX_NAME} at most"
 
 
 UNITS = {'': 1, 'b': 1, 'kb': 10**3, 'mb': 10**6, 'gb': 10**9, 'tb': 10**12}
 
 
 def parse_size(value: Any) -> Any:
-    """Parse bytes from a number or a text such as `20 GB`; other values pass. Raises `ValueError`."""
+    """Parse a text such as `20 GB` to bytes; other values are returned unchanged. Raises `ValueError`."""
     if not isinstance(value, str):
         return value
     found = re.fullmatch(r'\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*', value.lower())
@@ -57,7 +57,7 @@ class _Table(BaseModel):
 
 
 class EndpointSection(_Table):
-    """`[endpoints.<name>]`: what is not given comes from the known provider or the dialect."""
+    """`[endpoints.<name>]`; the defaults come from the known provider or the dialect."""
 
     provider: str = ''
     """The known provider it resembles; its own name by default."""
@@ -75,7 +75,7 @@ class EndpointSection(_Table):
     certificate_password: str = ''
     """Where to find it, as for `key`."""
     headers: dict[str, str] = {}
-    """Values may be `env:NAME` or `keyring:...`, too."""
+    """Values may also be `env:NAME` or `keyring:...`."""
     query: dict[str, str] = {}
     """Values as in `headers`."""
     body: dict[str, Any] = {}
@@ -114,7 +114,7 @@ class PriceTable(_Table):
 
 
 class RetentionSection(_Table):
-    """`[retention]`: how long runs are kept; a limit not given deletes nothing."""
+    """`[retention]`: how long runs are kept; without a limit, nothing is deleted."""
 
     days: float | None = Field(None, gt=0)
     runs: int | None = Field(None, ge=1)
@@ -165,7 +165,7 @@ def load_configuration(
         keyring: returns the password for a service and a user; the system's keyring by default.
 
     Raises:
-        EngineError: the file cannot be read, or has an invalid entry; names it.
+        EngineError: the file cannot be read or has an invalid entry, which the error names.
     """
     file = _load_file(path)
     secrets = Secrets(environment, keyring or _system_keyring)
@@ -214,7 +214,7 @@ class _Missing(Exception):
 
 
 def _agents(file: ConfigFile, secrets: Secrets) -> tuple[dict[str, ExternalAgent], dict[str, str]]:
-    """The external agents of the file, and why some of them are unusable."""
+    """Return the external agents of the file, and why some of them are unusable."""
     found: dict[str, ExternalAgent] = {}
     missing: dict[str, str] = {}
     for name, section in file.agents.items():
@@ -228,13 +228,13 @@ def _agents(file: ConfigFile, secrets: Secrets) -> tuple[dict[str, ExternalAgent
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """Looks up keys where a configuration says they are."""
+    """Looks up the secrets that a configuration refers to."""
 
     environment: Mapping[str, str]
     keyring: Callable[[str, str], str | None]
 
     def find(self, where: str) -> str:
-        """The secret at `env:NAME` or `keyring:SERVICE/USER`. Raises `_Missing`."""
+        """Return the secret at `env:NAME` or `keyring:SERVICE/USER`. Raises `_Missing`."""
         kind, _, rest = where.partition(':')
         if kind == 'env':
             if secret := self.environment.get(rest, '').strip():
@@ -246,7 +246,7 @@ class Secrets:
         raise _Missing(f'the keyring has no password of {user!r} for {service!r}')
 
     def all(self, values: Mapping[str, str]) -> dict[str, str]:
-        """The values, with references to secrets replaced by the secrets. Raises `_Missing`."""
+        """Return the values with references to secrets replaced by the secrets. Raises `_Missing`."""
         return {
             name: self.find(value) if value.startswith(('env:', 'keyring:')) else value
             for name, value in values.items()
@@ -261,7 +261,7 @@ def _source(name: str, section: EndpointSection | None, environment: Mapping[str
 
 
 def _key_of(name: str, section: EndpointSection) -> str:
-    """Where the key of an endpoint is."""
+    """Return where the key of an endpoint is stored; '' if it has none."""
     known = KNOWN_PROVIDERS.get(section.provider or name)
     return section.key or (f'env:{known.key}' if known and known.key else '')
 
@@ -298,12 +298,12 @@ def _endpoint(
     variable = _url_variable(name)
     made = replace(made, url=environment[variable]) if environment.get(variable) else made
     if made.dialect == 'gemini' and section.dialect is None and made.url.rstrip('/').endswith('/openai'):
-        return replace(made, dialect='openai', reasoning='google')  # Google's other interface.
+        return replace(made, dialect='openai', reasoning='google')  # Google's OpenAI-compatible API.
     return made
 
 
 def _with_files(endpoint: Endpoint, folder: Path) -> Endpoint:
-    """The endpoint with its files found: relative names start at the configuration's folder."""
+    """Return the endpoint with its file names resolved relative to the configuration's folder."""
 
     def at(file: str) -> str:
         return str(folder / Path(file).expanduser()) if file else ''
@@ -356,13 +356,13 @@ def _section_problem(name: str, section: EndpointSection) -> str:
     for setting, what in (('key', 'key'), ('certificate_password', 'password')):
         place = getattr(section, setting)
         if place and not re.match(r'^(env:\w+|keyring:[^/]+/.+)$', place):
-            # Someone who put the key itself here should not see it in an error, and so in a log.
+            # The value may be the key itself, which must not appear in an error and thus in a log.
             return (
                 f'{setting}: say where the {what} is kept, as "env:NAME" or "keyring:SERVICE/USER"; '
                 f'never write the {what} itself'
             )
     if section.certificate_key and not section.certificate:
-        return 'certificate_key: only together with a certificate'
+        return 'certificate_key: requires a certificate'
     return ''
 
 

@@ -127,7 +127,7 @@ def test_files_are_relative_to_the_configuration(tmp_path: Path) -> None:
     ('line', 'said'),
     [
         (f'certificate_password = "{PASSWORD}"', 'certificate_password: say where'),
-        ('certificate_key = "a.key"', 'certificate_key: only together with a certificate'),
+        ('certificate_key = "a.key"', 'certificate_key: requires a certificate'),
     ],
 )
 def test_contradictory_settings_are_refused(tmp_path: Path, line: str, said: str) -> None:

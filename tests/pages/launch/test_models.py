@@ -156,9 +156,9 @@ async def test_an_agents_permissions_are_shown_before_the_start(models, registry
         'Live: analyzer by agent:mine. Calls to agent:mine cost money. agent:mine: '
     )
     for said in (
-        'It runs in the sandbox, and changes files of its own folder only.',
+        'It runs in the sandbox and can change only files in its own folder.',
         'It sees the variables HOME.',
-        'It has the network.',
+        'It has network access.',
         'It costs what its provider charges.',
     ):
         assert said in words

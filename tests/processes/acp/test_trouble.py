@@ -32,7 +32,7 @@ WORK = 'at_work'
         ('hang', r'said nothing for 2 s', {'idle': 2.0}),
         ('flood', r'written more than 4,000,000 characters', {}),
         ('long_line', r'a message of more than 32 MB', {}),
-        ('garbage', r"not a message of the protocol, such as 'Welcome to the best agent!'", {}),
+        ('garbage', r"not messages of the protocol, such as 'Welcome to the best agent!'", {}),
         ('exits', r'ended with status 3: no licence', {}),
         ('die', r'ended with status 7: out of luck', {}),
         ('old', r'speaks version 0 of the protocol, and Hemicycle speaks 1', {}),

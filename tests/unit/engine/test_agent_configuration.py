@@ -43,7 +43,7 @@ def test_agents_are_configured_next_to_endpoints(tmp_path: Path) -> None:
     ('text', 'says'),
     [
         ('[agents.x]\n', r'agents\.x: command: required, .*known agents: claude, codex, gemini'),
-        ('[agents.X]\ncommand = "a"', r'agents\.X: a name has small letters'),
+        ('[agents.X]\ncommand = "a"', r'agents\.X: a name may contain only lowercase letters'),
         (
             '[agents.scripted]\ncommand = "a"',
             r'agents\.scripted: this is the name of the agent that comes with',
@@ -73,7 +73,7 @@ def test_known_agents_need_no_configuration(monkeypatch: pytest.MonkeyPatch, tmp
     infos = {info.name: info for info in ExternalAgents().infos()}
     assert set(infos) == set(KNOWN_AGENTS)
     assert not infos['goose'].problem and infos['goose'].keys == ('OPENAI_API_KEY',)
-    assert 'It sees the variables OPENAI_API_KEY. It has the network.' in infos['goose'].reach
+    assert 'It sees the variables OPENAI_API_KEY. It has network access.' in infos['goose'].reach
     assert KEY not in repr(infos['goose'])
     assert infos['claude'].problem == "there is no program 'claude-agent-acp' here"
     assert infos['claude'].install == 'npm install -g @agentclientprotocol/claude-agent-acp'

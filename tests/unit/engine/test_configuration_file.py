@@ -113,7 +113,7 @@ def test_a_file_begins_with_its_first_endpoint_readable_by_its_owner_only(tmp_pa
 @pytest.mark.parametrize(
     ('name', 'values', 'problem'),
     [
-        ('Work', {'url': 'https://a.example'}, 'small letters'),
+        ('Work', {'url': 'https://a.example'}, 'lowercase letters'),
         ('new', {}, 'url: required'),
         ('new', {'url': 'models.example'}, 'endpoints.new.url'),
         ('openai', {'key': 'sk-1234567890'}, 'never write the key itself'),

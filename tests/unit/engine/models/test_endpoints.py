@@ -110,7 +110,7 @@ def test_an_endpoint_without_its_key_is_missing(tmp_path: Path) -> None:
         ('[endpoints.x]\nurl = "ftp://x"', r'endpoints\.x\.url: String should match'),
         ('[endpoints.x]\nat_once = 0', r'endpoints\.x\.at_once'),
         ('[endpoints.x]\n', r'endpoints\.x: url: required'),
-        ('[endpoints.X]\nurl = "http://x"', r'endpoints\.X: a name has small letters'),
+        ('[endpoints.X]\nurl = "http://x"', r'endpoints\.X: a name may contain only lowercase letters'),
         ('[endpoints.x]\nprovider = "opnai"', "provider: there is no 'opnai'; available: openai"),
         (f'[endpoints.openai]\nkey = "{KEY}"', 'never write the key itself'),
         ('[prices.x]\ninput = -1\noutput = 0', r'prices\.x\.input'),

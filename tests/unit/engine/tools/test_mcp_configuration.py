@@ -48,7 +48,7 @@ def test_servers_are_configured_next_to_endpoints(tmp_path: Path) -> None:
         ('[mcp.x]\n', r'mcp\.x: it needs either command or url'),
         ('[mcp.x]\ncommand = "a"\nurl = "http://b"', r'mcp\.x: it needs either command or url'),
         ('[mcp.x]\nurl = "ftp://b"', r'mcp\.x\.url'),
-        ('[mcp.X]\ncommand = "a"', r'mcp\.X: a name has small letters'),
+        ('[mcp.X]\ncommand = "a"', r'mcp\.X: a name may contain only lowercase letters'),
         (f'[mcp.{"x" * 33}]\ncommand = "a"', '32 at most'),
         ('[mcp.x]\ncommand = "a"\nseconds = 0', r'mcp\.x\.seconds'),
         ('[mcp.x]\ncommand = "a"\napprovals = "some"', r'mcp\.x\.approvals'),

@@ -1,1 +1,1 @@
-"""The process around the pages: web server, logs, and background tasks."""
+"""The server process around the pages: web server, logs and background tasks."""

@@ -1,4 +1,4 @@
-"""Access settings: whether people log in, the host names of the server, and the identity provider."""
+"""Access settings: whether login is required, the server's host names, and the identity provider."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ui.access.oidc import ProviderSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessSettings:
-    """How a server is reached."""
+    """Settings for access to a server."""
 
     required: bool
-    """Whether people have to log in even if there is no account."""
+    """Whether people have to log in even if no account exists."""
     names: Sequence[str]
     """The host names it accepts (`Host`)."""
     url: str = ''
-    """The address at which people reach it through a proxy, or ''."""
+    """The URL at which people reach it through a proxy, or ''."""
     provider: ProviderSettings | None = None
     """The identity provider, if one is configured."""

@@ -1,4 +1,4 @@
-"""Builds the server: API, chat agents and monitoring around the pages, and the conductor's life."""
+"""Builds the server: API, chat agents and monitoring around the pages, and the conductor's lifecycle."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ PAGES = (
     audit,
     errors,
 )
-"""Each has `register(backend)`."""
+"""The page modules, each with `register(backend)`."""
 
 MCP = '/mcp'
-"""Where chat agents are served."""
+"""The path for chat agents."""
 UNSANDBOXED = 'Commands run without a sandbox'
 DAY = 86_400.0
 LOOK_SECONDS = 2.0
@@ -107,23 +107,23 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
     access_settings: AccessSettings | None = None,
     url: str = '',
 ) -> FastAPI:
-    """The application, without the pages; these are registered with NiceGUI, to be mounted in it.
+    """Build the application, without the pages, which are registered with NiceGUI to be mounted in it.
 
-    What programs use stays outside NiceGUI: its middleware keeps a session for each request without a
-    cookie, and copies each piece of a stream several times.
+    Endpoints for programs stay outside NiceGUI: its middleware creates a session for each request without a
+    cookie, and copies each chunk of a stream several times.
 
     Args:
-        open_conductor: opens the journal and makes the conductor; called once, on the server's event loop.
+        open_conductor: opens the journal and creates the conductor; called once, on the server's event loop.
             Every unfinished run without a live owner is then resumed.
-        places: where this process keeps its data.
-        locks: which processes use the database; this server takes over the runs of killed ones.
+        places: the paths of this process's data.
+        locks: the locks of processes that use the database; this server adopts the runs of killed ones.
         origins: other sites whose pages may use the API.
-        metrics: what the conductor's journal counts in.
-        grace: seconds that calls of real models may take to end when the server shuts down.
-        failed: called with the reason if the conductor cannot be opened; raised without it.
-        fleet: views the fleet whose workers drive the runs; by default this process does.
-        access_settings: who may use the server; people log in if it says so, or once there is an account.
-        url: the server's address in the links of notifications.
+        metrics: the metrics updated by the conductor's journal.
+        grace: seconds for live model calls to finish when the server shuts down.
+        failed: called with the error if the conductor cannot be opened; without it, the error is raised.
+        fleet: creates the view of the fleet whose workers drive the runs; by default, this process does.
+        access_settings: who may use the server; login is required if they say so or an account exists.
+        url: the server's URL for links in notifications.
     """
     metrics = metrics or Metrics()
     backend = Backend(places)
@@ -139,7 +139,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         for stranded, reason in conductor.stranded.items():
             log.error('run %s cannot continue: %s', stranded, reason)
         await warn_of(conductor)
-        # Servers on this machine need no configuration, and nobody has to wait for them to be found.
+        # Model servers on this machine need no configuration; discover them in the background.
         background_tasks.create(conductor.catalog.registry.discover(), name='look for models here')
         background_tasks.create(clean_up_daily(conductor), name='clean up runs')
         if locks:
@@ -169,7 +169,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
 
     @asynccontextmanager
     async def lifespan(served: FastAPI) -> AsyncIterator[None]:
-        """Requests are served once the runs continue."""
+        """Start before requests are served, and close afterwards."""
         try:
             await start()
         except Exception as error:
@@ -202,14 +202,14 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
 
 
 def load_api(backend: Backend, origins: Collection[str]) -> FastAPI:
-    """The API: it is a quarter of a server's imports, and pages need none of it."""
+    """Build the API, imported late: it is a quarter of a server's imports, and pages do not need it."""
     from ui.api.app import build_api
 
     return build_api(backend, origins)
 
 
 def draw_topbar(backend: Backend, attentions: Attentions) -> None:
-    """Add the link to the fleet's workers, the count of what waits for a person, and the account menu."""
+    """Add the link to the fleet's workers, the number of open questions, and the account menu."""
     if backend.fleet:
         with link(workers.WORKERS, 'btn quiet wide-only'):
             Text('span', 'Workers')
@@ -218,12 +218,12 @@ def draw_topbar(backend: Backend, attentions: Attentions) -> None:
 
 
 async def access_if_required(access_settings: AccessSettings | None, access: Access) -> Access | None:
-    """Access control; None if nobody has to log in."""
+    """Return access control; None if no login is required."""
     return access if (access_settings and access_settings.required) or await access.accounts.any() else None
 
 
 def provider_of(access_settings: AccessSettings | None) -> Provider | None:
-    """The identity provider, if one is configured."""
+    """Return the identity provider, if one is configured."""
     return Provider(access_settings.provider) if access_settings and access_settings.provider else None
 
 
@@ -234,7 +234,7 @@ async def warn_of(conductor: Conductor) -> None:
 
 
 def look_after(fleet: FleetView) -> FleetView:
-    """Place runs that nobody has placed, for as long as this server runs."""
+    """Place runs that are not yet placed, while this server runs."""
     background_tasks.create(fleet.watch_over(), name='watch over the fleet')
     return fleet
 
@@ -255,7 +255,7 @@ async def clean_up_daily(conductor: Conductor) -> None:
 
 
 async def adopt_runs(conductor: Conductor, locks: Locks) -> None:
-    """Take over the runs of processes that are killed while this server is running, forever.
+    """Adopt the runs of processes that are killed while this server is running, forever.
 
     Runs of a process that was stopped are left alone: the person who stopped it resumes them when ready.
     """
@@ -273,7 +273,7 @@ async def adopt_runs(conductor: Conductor, locks: Locks) -> None:
 
 @asynccontextmanager
 async def adoption_lock(locks: Locks | None) -> AsyncIterator[None]:
-    """Adopt runs while no other server of the database does, so that none is taken twice."""
+    """Keep other servers from adopting runs in the body, so that none is adopted twice."""
     if locks is None:
         yield
         return

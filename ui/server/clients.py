@@ -1,4 +1,4 @@
-"""Limits what pages cost: who may request one, how many wait for a browser, when memory is freed."""
+"""Clients: limits who may request pages and how many wait for a browser, and frees closed pages."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_WAITING: Final = 12
-"""Pages sent whose browser has not connected yet. One dropped too early reloads."""
+"""Maximum pages whose browser has not connected yet. A page dropped too early reloads."""
 MAX_LOST: Final = 6
-"""Pages whose browser is gone and may come back; what was typed into one dropped too early is lost."""
+"""Maximum pages whose browser has disconnected and may return. If dropped too early, typed text is lost."""
 COLLECT_AFTER: Final = 4
-"""Closed pages that justify a full collection, which stops the event loop for a moment."""
+"""Closed pages that justify a full garbage collection, which blocks the event loop briefly."""
 COLLECT_SECONDS = 10.0
-"""Seconds that fewer closed pages wait for a collection."""
+"""Seconds after which fewer closed pages are collected, too."""
 COLLECT_REST, MAX_CLOSED = 50.0, 12
-"""How long the next collection waits: as many times as long as the last one took (half a second with 1,000
-runs at work), unless so many pages have been closed, each some megabytes."""
+"""The next collection waits for this multiple of the last one's duration (half a second with 1,000 active
+runs), unless this many pages have been closed, which take some megabytes each."""
 EMBEDDED: Final = frozenset({'iframe', 'frame', 'embed', 'object', 'fencedframe'})
 FOREIGN: Final = frozenset({'cross-site', 'same-site'})
-"""What browsers call other sites, including other ports of this machine (Fetch Metadata)."""
+"""Browsers' names for other sites, including other ports of this machine (Fetch Metadata)."""
 
 
 class OwnRequests:
-    """Middleware: other sites may only link to a page, and frames are refused.
+    """Middleware that lets other sites only link to pages, and refuses frames.
 
     Args:
         served: the application.
-        shared: paths that pages of some other sites may use; the handlers there decide which sites.
+        shared: paths that pages of other sites may use; their handlers decide which sites.
         origins: these sites.
     """
 
@@ -58,10 +58,10 @@ class OwnRequests:
 
 
 class HeadRequests:
-    """Middleware: answers `HEAD`, without making the page; few pages wait for a browser.
+    """Middleware that answers `HEAD` without building the page, and limits pages that wait for a browser.
 
     Args:
-        served: the application. Requests without permission do not get this far.
+        served: the application. Unauthorized requests do not get this far.
     """
 
     def __init__(self, served: ASGIApp) -> None:
@@ -89,7 +89,7 @@ class HeadRequests:
 
 
 def _refusal(headers: Headers) -> str:
-    """Why a browser's request is refused, or ''. Other programs send none of these headers."""
+    """Return why a browser's request is refused, or ''. Other programs do not send these headers."""
     place, dest = headers.get('sec-fetch-site', ''), headers.get('sec-fetch-dest', '')
     if dest in EMBEDDED:
         return 'Hemicycle is not shown inside other pages.'
@@ -98,7 +98,7 @@ def _refusal(headers: Headers) -> str:
 
 
 def _is_page(scope: Scope) -> bool:
-    """Whether the address is that of a page; only page functions are wrapped by NiceGUI."""
+    """Whether the path is that of a page; NiceGUI wraps only page functions."""
     asked = {**scope, 'method': 'GET'}
     return any(hasattr(getattr(r, 'endpoint', None), '__wrapped__') for r in app.routes if _matches(r, asked))
 
@@ -108,7 +108,7 @@ def _matches(route: BaseRoute, asked: Scope) -> bool:
 
 
 def drop_pages_without_browser() -> None:
-    """Drop the oldest of many pages that no browser has connected to, or whose browser is gone."""
+    """Drop the oldest pages without a browser, beyond the limits for waiting and disconnected ones."""
     kept = [c for c in Client.instances.values() if not c.has_socket_connection and c._response_built]
     lost = [client for client in kept if client._delete_tasks]
     waiting = [client for client in kept if not client._delete_tasks]
@@ -119,7 +119,7 @@ def drop_pages_without_browser() -> None:
 
 
 def free_closed_pages() -> None:
-    """Collect what closed pages leave: elements and handlers form cycles, and collections are rare."""
+    """Free the memory of closed pages: elements and handlers form cycles, and collections are rare."""
     closed, some, many, most = 0, asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     def count() -> None:
@@ -139,7 +139,7 @@ def free_closed_pages() -> None:
                 async with asyncio.timeout(COLLECT_SECONDS):
                     await many.wait()
             if not many.is_set():
-                some.clear()  # Otherwise try again: senders and timers of a page end a moment after it does.
+                some.clear()  # Otherwise collect again: a page's senders and timers end shortly after it.
             many.clear()
             most.clear()
             closed = 0

@@ -1,4 +1,4 @@
-"""Grace: how long calls of real models may take to end when their process is shut down."""
+"""Grace period: time for live model calls to finish when their process is shut down."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def grace_of(seconds: float) -> Iterator[asyncio.Future[None]]:
-    """A future that is done after these seconds, or at the next signal to leave."""
+    """Yield a future that is done after these seconds, or at the next signal to exit."""
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
 

@@ -1,4 +1,4 @@
-"""Security headers of every answer, and a content security policy whose scripts have a nonce."""
+"""Security headers for every response, and a content security policy with a nonce for scripts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PAGE: Final = (
     " img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:;"
     " object-src 'none'; frame-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
-"""Vue compiles its templates in the browser: that takes `unsafe-eval`. Styles stand in the elements."""
+"""Vue compiles templates in the browser, which needs `unsafe-eval`. Elements have inline styles."""
 DATA: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
-"""Responses that are not pages run nothing, even if opened as one."""
+"""Responses that are not pages run no code, even if opened as one."""
 SCRIPTS: Final = ('text/css', 'text/javascript', 'application/javascript')
-"""Parts of a page, to which the page's policy applies."""
+"""Resources to which their page's policy applies."""
 FRAMES: Final = "frame-ancestors 'none'"
 HEADERS: Final = {
     'X-Content-Type-Options': 'nosniff',
@@ -30,16 +30,16 @@ HEADERS: Final = {
     'Permissions-Policy': 'accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(),'
     ' magnetometer=(), microphone=(), midi=(), payment=(), usb=()',
 }
-"""Those on OWASP's list of secure headers."""
+"""The headers on OWASP's list of secure headers."""
 HSTS: Final = 'max-age=31536000'
 SCRIPT: Final = re.compile(rb'<script(?=[\s>])(?![^>]*\snonce=)', re.IGNORECASE)
 
 
 class SafeHeaders:
-    """Middleware: adds the headers, unless an answer has stricter ones of its own.
+    """Middleware that adds the headers, unless a response has its own.
 
-    Scripts of a page get its nonce where they stand in the answer: what is written into a page later, by a
-    model's text for example, has none and does not run. No text of people or models is raw HTML there.
+    Scripts in a page's response get its nonce. Scripts inserted into the page later, for example by a model's
+    text, have none and do not run. Text from people or models is never raw HTML in the response.
     """
 
     def __init__(self, served: ASGIApp) -> None:
@@ -74,7 +74,7 @@ class SafeHeaders:
 
 
 def _add_headers(headers: MutableHeaders, *, https: bool) -> str:
-    """Add what is missing; returns the nonce of a page's scripts, or ''."""
+    """Add missing headers; return the nonce for a page's scripts, or ''."""
     for name, value in HEADERS.items():
         headers.setdefault(name, value)
     if https:

@@ -1,4 +1,4 @@
-"""An application that is built for its first request, not when the server starts."""
+"""LazyApp: an application that is built at its first request, not when the server starts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class LazyApp:
-    """Builds an application in a thread when it is first asked; the rest of the server goes on meanwhile.
+    """Builds an application in a thread at the first request, without blocking the rest of the server.
 
     Args:
-        build: makes the application, and imports what it needs.
+        build: builds the application, including imports.
     """
 
     def __init__(self, build: Callable[[], ASGIApp]) -> None:

@@ -39,12 +39,12 @@ REQUEST_ID: Final = re.compile(r'[\w.:-]{1,128}', re.ASCII)
 
 
 def is_request_id(text: str) -> bool:
-    """Whether a caller's `X-Request-ID` may stand in the log; otherwise the request gets one of ours."""
+    """Whether a caller's `X-Request-ID` is safe to log; otherwise the request gets a new id."""
     return REQUEST_ID.fullmatch(text) is not None
 
 
 def set_up_logging(folder: Path, format: LogFormat = 'text') -> None:
-    """Start logging; the file is `hemicycle.log` in the folder."""
+    """Start logging to standard error and to `hemicycle.log` in the folder."""
     file = PrivateFileHandler(
         folder / 'hemicycle.log', maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding='utf-8'
     )
@@ -62,10 +62,10 @@ def set_up_logging(folder: Path, format: LogFormat = 'text') -> None:
 
 
 def json_formatter() -> logging.Formatter:
-    """Formats one JSON object per line.
+    """Return a formatter that writes one JSON object per line.
 
-    Fields: `time` (RFC 3339, UTC), `level`, `logger` and `message`; where they are known `run`, `step` and
-    `request`; `exc_info` with a traceback.
+    Fields: `time` (RFC 3339, UTC), `level`, `logger` and `message`; `run`, `step` and `request` if known;
+    `exc_info` with a traceback.
     """
     return OrjsonFormatter(
         ['levelname', 'name', 'message'],
@@ -75,21 +75,21 @@ def json_formatter() -> logging.Formatter:
 
 
 def _add_request(record: logging.LogRecord) -> bool:
-    """Add the id of the request that caused it; a run's tasks inherit that of its launch."""
+    """Add the id of the request that caused the record; a run's tasks inherit that of its launch."""
     if found := correlation_id.get():
         record.request = found
     return True
 
 
 class PrivateFileHandler(RotatingFileHandler):
-    """A log whose files only their owner can read: they name runs, and quote errors."""
+    """A log whose files only their owner can read, because they name runs and quote errors."""
 
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         return open(descriptor, 'a', encoding=self.encoding, errors=self.errors)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Say on one line that the disk is full, not in a traceback for each event."""
+        """Report a full disk in one line, not with a traceback for each event."""
         error = sys.exc_info()[1]
         if isinstance(error, OSError):
             print(f'hemicycle: {self.baseFilename}: {error.strerror}', file=sys.stderr)
@@ -98,7 +98,7 @@ class PrivateFileHandler(RotatingFileHandler):
 
 
 class SafeFormatter(logging.Formatter):
-    """One line per event; a traceback is below it, indented, so that nothing in it looks like an event."""
+    """One line per event; a traceback below is indented, so that its lines do not look like events."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Format the lines."""
@@ -129,10 +129,10 @@ def _on_one_line(text: str) -> str:
 
 
 class RunLog(JournalObserver):
-    """Logs when runs begin, fail, retry and end, once that is on disk; and failures to write."""
+    """Logs when runs start, fail, retry and end, once that is on disk, and failures to write."""
 
     def refuse(self, info: RunInfo, error: BaseException) -> None:
-        """Log why steps could not be kept."""
+        """Log why steps could not be written."""
         if isinstance(error, JournalError):
             log.error('run %s: %s', info.id, error, extra={'run': info.id})
 

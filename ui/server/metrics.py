@@ -1,4 +1,4 @@
-"""Metrics in the format of Prometheus: what runs do and spend, and how busy the process is."""
+"""Metrics in Prometheus format: activity and usage of runs, and the load of the process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ui.server.observed_journal import JournalObserver
 
 MEDIA: Final = 'text/plain; version=0.0.4; charset=utf-8'
 LAG_SECONDS: Final = 0.25
-"""Seconds between two measurements of how late the event loop is."""
+"""Seconds between two measurements of event loop lag."""
 TOKENS: Final = ('input', 'output', 'cached', 'written', 'reasoning')
 CALL_BUCKETS: Final = (0.1, 0.3, 1, 3, 10, 30, 60, 100, 300, 1000)
 COMMIT_BUCKETS: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
@@ -53,56 +53,58 @@ class Metrics(JournalObserver):
             registry=registry,
         )
         self.waiting_commits = Gauge(
-            'hemicycle_waiting_commits', 'Steps that wait to become durable.', registry=registry
+            'hemicycle_waiting_commits', 'Steps waiting to become durable.', registry=registry
         )
-        self.refused = Counter('hemicycle_failed_commits', 'Steps that could not be kept.', registry=registry)
-        self.calls = Counter('hemicycle_model_calls', 'Calls of models.', ['model'], registry=registry)
+        self.refused = Counter(
+            'hemicycle_failed_commits', 'Steps that could not be stored.', registry=registry
+        )
+        self.calls = Counter('hemicycle_model_calls', 'Model calls.', ['model'], registry=registry)
         self.call_seconds = Histogram(
             'hemicycle_model_call_seconds',
-            'Time from sending a request to the end of its answer, for each attempt.',
+            'Time from sending a request to the end of its response, for each attempt.',
             ['model', 'outcome'],
             buckets=CALL_BUCKETS,
             registry=registry,
         )
         self.endpoint_calls = Gauge(
             'hemicycle_endpoint_calls',
-            "Calls now, running or waiting for the endpoint's limits.",
+            "Current calls, running or waiting for the endpoint's limits.",
             ['endpoint', 'state'],
             registry=registry,
         )
         self.tokens = Counter(
-            'hemicycle_tokens', 'Tokens that models used, by kind.', ['model', 'kind'], registry=registry
+            'hemicycle_tokens', 'Tokens used by models, by kind.', ['model', 'kind'], registry=registry
         )
         self.dollars = Counter(
-            'hemicycle_dollars', 'What models cost, in US dollars.', ['model'], registry=registry
+            'hemicycle_dollars', 'Cost of models, in US dollars.', ['model'], registry=registry
         )
         self.questions = Gauge(
-            'hemicycle_open_questions', 'Questions that wait for a person, in any run.', registry=registry
+            'hemicycle_open_questions', 'Questions waiting for a person, in any run.', registry=registry
         )
         self.notifications = Gauge(
             'hemicycle_waiting_notifications',
-            'Notifications that have still to be sent by this server.',
+            'Notifications still to be sent by this server.',
             registry=registry,
         )
         self.lag = Histogram(
             'hemicycle_event_loop_lag_seconds',
-            'How late the event loop is.',
+            'Event loop lag.',
             buckets=LAG_BUCKETS,
             registry=registry,
         )
 
     def begin(self, info: RunInfo) -> None:
-        """An append begins."""
+        """Start timing an append."""
         self.waiting_commits.inc()
         self._began[info.id] = time.perf_counter()
 
     def refuse(self, info: RunInfo, error: BaseException) -> None:
-        """It failed."""
+        """Count a failed append."""
         self._stop(info)
         self.refused.inc()
 
     def keep(self, info: RunInfo, transitions: Sequence[Transition]) -> None:
-        """Count steps that are on disk."""
+        """Count steps that were written to disk."""
         self.commits.observe(self._stop(info))
         self.steps.labels(info.pattern).inc(len(transitions))
         for step in transitions:
@@ -115,27 +117,27 @@ class Metrics(JournalObserver):
             self.ended.labels(info.pattern, info.status).inc()
 
     def measure_call(self, timing: CallTiming) -> None:
-        """Count an attempt at a model call that has ended."""
+        """Record a finished attempt at a model call."""
         self.call_seconds.labels(timing.model, timing.outcome).observe(max(0.0, timing.seconds))
 
     def _stop(self, info: RunInfo) -> float:
-        """The seconds that an append took. A run has one at a time."""
+        """Return the seconds that an append took. A run has only one at a time."""
         self.waiting_commits.dec()
         return time.perf_counter() - self._began.pop(info.id)
 
     async def measure_lag(self) -> None:
-        """Measure how late the event loop is, forever."""
+        """Measure event loop lag, forever."""
         while True:
             due = time.perf_counter() + LAG_SECONDS
             await asyncio.sleep(LAG_SECONDS)
             self.lag.observe(max(0.0, time.perf_counter() - due))
 
     async def render(self, conductor: Conductor) -> bytes:
-        """All metrics as text. Raises `JournalError` if the runs cannot be counted."""
+        """Render all metrics as text. Raises `JournalError` if the runs cannot be counted."""
         for status in Status:
             page = await conductor.runs(RunQuery(status=(status,), limit=1))
             self.runs.labels(status).set(page.total)
-        self.endpoint_calls.clear()  # Endpoints that are no longer configured go.
+        self.endpoint_calls.clear()  # Removes endpoints that are no longer configured.
         for endpoint, calls in conductor.catalog.registry.call_counts.items():
             self.endpoint_calls.labels(endpoint, 'waiting').set(calls.waiting)
             self.endpoint_calls.labels(endpoint, 'running').set(calls.running)

@@ -1,4 +1,4 @@
-"""Endpoints for monitoring: whether the process is alive, whether it can serve, and its metrics."""
+"""Endpoints for monitoring: liveness, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ HEALTH, READY, METRICS = '/healthz', '/readyz', '/metrics'
 
 
 def monitoring_routes(backend: Backend, metrics: Metrics) -> list[Route]:
-    """`/healthz`, `/readyz` and `/metrics`."""
+    """Return the routes `/healthz`, `/readyz` and `/metrics`."""
 
     async def health(request: Request) -> Response:
-        """Whether the event loop is running: restart the process if there is no answer."""
+        """Liveness: restart the process if there is no response."""
         return JSONResponse({'status': 'ok'})
 
     async def ready(request: Request) -> Response:
-        """Whether runs can be read: send no traffic here unless this says so."""
+        """Readiness: whether runs can be read; send no traffic here otherwise."""
         if not backend.is_open:
             return JSONResponse({'status': 'starting'}, 503)
         conductor = backend.root
         try:
             await conductor.runs(RunQuery(limit=1))
         except EngineError as error:
-            if backend.access:  # Anybody may ask, and the reason may contain paths on this machine.
+            if backend.access:  # The endpoint is public, and the reason may contain local paths.
                 log.warning('not ready: %s', error)
                 return JSONResponse({'status': 'unavailable'}, 503)
             return JSONResponse({'status': 'unavailable', 'reason': str(error)}, 503)
         return JSONResponse({'status': 'ok', 'stranded': len(conductor.stranded)})
 
     async def measure(request: Request) -> Response:
-        """All metrics."""
+        """Return all metrics."""
         if not backend.is_open:
             return PlainTextResponse('the server is starting', 503)
         services = backend.root_services

@@ -1,4 +1,4 @@
-"""A journal that tells observers what is appended to it: the log, metrics and traces."""
+"""Observed journal: notifies observers of appends, for the log, metrics and traces."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from engine.records import RunInfo, Snapshot
 
 
 class JournalObserver:
-    """Learns of appends; must not block. Does nothing by itself."""
+    """Base class of observers of appends, with callbacks that do nothing. They must not block."""
 
     def begin(self, info: RunInfo) -> None:
-        """An append begins; a run has one at a time."""
+        """Called when an append begins; a run has only one at a time."""
 
     def keep(self, info: RunInfo, transitions: Sequence[Transition]) -> None:
-        """These transitions are on disk, and the run's summary with them."""
+        """Called when the transitions and the run's summary are on disk."""
 
     def refuse(self, info: RunInfo, error: BaseException) -> None:
-        """They could not be written."""
+        """Called when they could not be written."""
 
     async def close(self) -> None:
-        """The journal is about to be closed."""
+        """Called when the journal is about to be closed."""
 
 
 class _ObservedJournal:
@@ -55,5 +55,5 @@ class _ObservedJournal:
 
 
 def observe(journal: Journal, *observers: JournalObserver) -> Journal:
-    """The journal, with observers of its appends."""
+    """Return the journal with observers of its appends."""
     return cast(Journal, _ObservedJournal(journal, observers))

@@ -1,4 +1,4 @@
-"""Serves the dashboard: port, session secret, what guards requests, and the web server itself."""
+"""Serves the dashboard: port, session secret, middleware that guards requests, and web server."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 LOCAL_NAMES = ('localhost', '127.0.0.1', '::1', '[::1]')
-"""The host names that browsers on this machine use. Any other may belong to a site that points here."""
+"""The host names used by browsers on this machine. Any other may belong to a site that points here."""
 PORT_TRIES = 100
-"""How many ports to try, starting with the requested one."""
+"""Number of ports to try, starting with the requested one."""
 RECONNECT_SECONDS = 15
-"""Seconds for which an unreachable page is kept, with everything typed into it."""
+"""Seconds for which a disconnected page is kept, with everything typed into it."""
 RESEND_MESSAGES = 10_000
-"""Messages resent to a page that reconnects: six streaming panes get fewer in that time."""
+"""Maximum messages resent to a page that reconnects: six streaming panes get fewer in that time."""
 UNUSED = ('aiohttp', 'requests')
-"""Packages that NiceGUI's client imports if it finds them: a tenth of the time to start."""
+"""Packages that NiceGUI's client imports if installed, which takes a tenth of the startup time."""
 SECRET = 'HEMICYCLE_SECRET'
-"""The variable with the secret that several servers behind one address share."""
+"""The environment variable with the secret shared by several servers behind one address."""
 MIN_SECRET = 32
 
 
 class CannotServe(EngineError):
-    """The address cannot be served; says why."""
+    """The address cannot be served; the message says why."""
 
 
 def is_local(host: str) -> bool:
-    """Whether only this machine reaches it."""
+    """Whether only this machine can reach the host."""
     try:
         return host == 'localhost' or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -56,7 +56,7 @@ def is_local(host: str) -> bool:
 
 
 def check_host(host: str, *, login: bool) -> None:
-    """Refuse to listen for other machines where nobody has to log in.
+    """Refuse to listen for other machines without a login.
 
     Raises:
         CannotServe
@@ -69,15 +69,15 @@ def check_host(host: str, *, login: bool) -> None:
 
 
 def served_names(host: str, url: str) -> list[str]:
-    """The host names this server accepts: any other may belong to a site that points to this machine."""
+    """Return the accepted host names: any other may belong to a site that points to this machine."""
     named = urlsplit(url).hostname or ''
     if is_local(host) or named:
         return [*LOCAL_NAMES, *filter(None, [named, host if not is_local(host) else ''])]
-    return ['*']  # Nothing is served without a login, and a session cookie is sent to its own host only.
+    return ['*']  # Everything requires a login, and a session cookie is only sent to its own host.
 
 
 def valid_origin(text: str, option: str = '--origin') -> str:
-    """The origin of a site that may use this server.
+    """Validate the origin of a site that may use this server.
 
     Raises:
         CannotServe
@@ -94,7 +94,7 @@ def valid_origin(text: str, option: str = '--origin') -> str:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Listen on the port, or on the next free one; requests queue up until they are served.
+    """Listen on the port, or on the next free one; requests are queued until they are served.
 
     Raises:
         CannotServe: no port is free.
@@ -104,7 +104,7 @@ def listen(host: str, port: int) -> socket.socket:
         found = socket.socket(family, socket.SOCK_STREAM)
         try:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            # Connections inherit it: the server gets a bare descriptor and does not know that it is TCP.
+            # Connections inherit it. The server gets a bare descriptor and does not know that it is TCP.
             found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             found.bind((host, candidate))
             found.listen(128)
@@ -118,16 +118,16 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def page_url(listening: socket.socket) -> str:
-    """The address of the page for a browser."""
+    """Return the page's URL for a browser."""
     host, port = listening.getsockname()[:2]
     return f'http://{f"[{host}]" if ":" in host else host}:{port}'
 
 
 def session_secret(folder: Path) -> str:
-    """The secret that signs browser sessions: that of `HEMICYCLE_SECRET`, or a random one in a file.
+    """Return the secret that signs browser sessions: from `HEMICYCLE_SECRET`, or a random one in a file.
 
     Raises:
-        CannotServe: the one that is given can be guessed.
+        CannotServe: the given secret is too short.
         OSError
     """
     if given := os.environ.get(SECRET, '').strip():
@@ -156,11 +156,11 @@ def run(  # noqa: PLR0913  (the last have defaults)
     fleet: Callable[[Conductor], FleetView] | None = None,
     access_settings: AccessSettings | None = None,
 ) -> None:
-    """Serve until a signal arrives; then release the runs, for the next server to resume.
+    """Serve until a signal arrives; then release the runs, so that the next server resumes them.
 
-    `origins` are other sites whose pages may use the API and the MCP server; `grace` is how many seconds
-    calls of real models may take to end; `fleet` views the fleet, if workers drive the runs;
-    `access_settings` say who may use the server.
+    `origins` are other sites whose pages may use the API and the MCP server; `grace` is the number of seconds
+    for live model calls to finish; `fleet` creates the view of the fleet, if workers drive the runs;
+    `access_settings` define who may use the server.
 
     Raises:
         EngineError: the conductor could not be opened; nothing was served.
@@ -168,7 +168,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
     (browser := folder / 'browser').mkdir(mode=0o700, parents=True, exist_ok=True)  # drafts are private
     os.environ['NICEGUI_STORAGE_PATH'] = str(browser)  # read when NiceGUI is imported
     signal.signal(signal.SIGTERM, _leave)
-    gc.disable()  # What is imported stays. `tune` enables it once the server is up.
+    gc.disable()  # Imported objects are permanent. `tune` enables it once the server is up.
     load_nicegui()
     import uvicorn
     from nicegui import core, ui
@@ -202,7 +202,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
     )
     if show:
         threading.Thread(target=webbrowser.open, args=(page_url(listening),), daemon=True).start()
-    gc.freeze()  # NiceGUI looks for the server among all objects: now there are few.
+    gc.freeze()  # NiceGUI searches all tracked objects for the server: leave few.
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -235,7 +235,7 @@ def load_nicegui() -> None:
 
 
 def guard(app: FastAPI, origins: Collection[str], access_settings: AccessSettings | None = None) -> None:
-    """Add the middleware that every request passes; the last one added comes first."""
+    """Add the middleware for all requests; the last one added runs first."""
     from asgi_correlation_id import CorrelationIdMiddleware
     from starlette.middleware.gzip import GZipMiddleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware

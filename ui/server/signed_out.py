@@ -1,4 +1,4 @@
-"""Reloads the pages of people who were logged out, which leads them to the login page."""
+"""Reloads the pages of people who were logged out, so that they see the login page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RELOAD = 'location.reload()'
 
 
 def watch_sockets(backend: Backend) -> None:
-    """Reload a page whose socket is opened by somebody other than the person who loaded it."""
+    """Reload a page if its socket is not opened by the person who loaded it."""
 
     def check(client: Client) -> None:
         page, here = identity_of(client), IDENTITY.get()
@@ -39,10 +39,10 @@ async def reload_signed_out(backend: Backend) -> None:
             except SignedOut:
                 client.run_javascript(RELOAD)
             except EngineError:
-                break  # the journal cannot be read at present
+                break  # the journal cannot be read now
 
 
 def identity_of(client: Client) -> Identity | None:
-    """The person who loaded a page."""
+    """Return the identity of the person who loaded a page."""
     found: Identity | None = client.request.scope.get('state', {}).get('identity')
     return found

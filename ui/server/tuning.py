@@ -1,4 +1,4 @@
-"""Tunes the interpreter for a server: short GC pauses, quick thread switches, quick pages."""
+"""Tunes the interpreter for a server: short GC pauses, fast thread switches, fast pages."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from weakref import WeakKeyDictionary
 from nicegui import helpers
 
 THRESHOLDS = (300, 5, 13_000)
-"""A step makes some hundred objects that die at once and do not count; what a run keeps does. The first
-bounds how long the two frequent kinds of collection take. It counts what is made less what has died, old
-objects included: with 1,000 runs at once, collections at 1,000 looked at up to 27,000 objects, for 13 ms, at
-300 for 4 ms, and all together take no longer. The last keeps full collections rare: after as many objects as
-with 100 before."""
+"""A step creates some hundred objects that die immediately and do not count, unlike those a run keeps. The
+first threshold bounds the duration of the two frequent kinds of collection. It counts objects created minus
+objects freed, including old ones: with 1,000 concurrent runs, a threshold of 1,000 led to collections of up
+to 27,000 objects that took 13 ms, and 300 to 4 ms, with no increase in total time. The last keeps full
+collections rare: as many objects pass between them as with a threshold of 100 before."""
 YOUNG_SECONDS, IDLE_SECONDS, MANY = 0.02, 0.1, 1_000
-"""Seconds between looks at young objects, and while fewer than `MANY` of them are made meanwhile."""
+"""Seconds between collections of young objects, and when fewer than `MANY` were created since the last."""
 MIDDLE = 2
-"""Collections of the youngest generation for each one of the middle one."""
+"""The middle generation is collected every `MIDDLE`th time."""
 SWITCH_INTERVAL = 0.0005
 """Seconds before a waiting thread gets the interpreter: a tenth of Python's default, for the writer."""
 
 
 def tune() -> None:
-    """Call this once everything is imported: what exists then stays, and is never scanned again.
+    """Tune the interpreter once everything is imported: existing objects stay and are never scanned again.
 
-    Without it, each full collection walks all modules and stops the event loop for a tenth of a second. To
-    collect first would take two tenths of the start, and find little.
+    Otherwise each full collection scans all modules and blocks the event loop for a tenth of a second. A
+    collection before the freeze would take two tenths of the startup time and find little.
     """
     gc.freeze()
     gc.enable()
@@ -40,11 +40,11 @@ def tune() -> None:
 
 
 async def collect_young_objects() -> None:
-    """Collect the young generations by the clock, until cancelled.
+    """Collect the young generations at intervals, until cancelled.
 
-    The interpreter counts what is made less what has died, so while as many old objects die as new ones are
-    made, it collects nothing, and then 400,000 objects at once: with 1,000 pipelines, the loop stood still
-    for up to 40 ms.
+    The interpreter counts objects created minus objects freed. While old objects die as fast as new ones are
+    created, it collects nothing, and then 400,000 objects in one go: with 1,000 pipelines, the loop was
+    blocked for up to 40 ms.
     """
     number = 0
     while True:
@@ -55,10 +55,10 @@ async def collect_young_objects() -> None:
 
 
 def memoize_signature(ask: Callable[[Callable[..., Any]], bool]) -> Callable[[Callable[..., Any]], bool]:
-    """The same answers, computed once per method rather than once per object.
+    """Cache the function's results per method instead of per object.
 
-    NiceGUI inspects the signatures of three methods for every element it makes. Kept although it replaces a
-    function of NiceGUI: a page of 2,000 elements takes 30 % longer without it (660 ms against 480 ms).
+    NiceGUI inspects the signatures of three methods for every element it creates. Replacing its function is
+    worth it: without it, a page of 2,000 elements takes 30 % longer (660 ms instead of 480 ms).
     """
     known: WeakKeyDictionary[FunctionType, bool] = WeakKeyDictionary()
 

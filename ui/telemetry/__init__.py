@@ -1,4 +1,4 @@
-"""Runs as OpenTelemetry traces, by the conventions for generative AI; off until configured."""
+"""Runs as OpenTelemetry traces, following the GenAI conventions; off until configured."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from ui.telemetry.exporter import TraceExporter
 
 ADDRESSES: Final = ('OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
-"""OpenTelemetry's own variables; without one of them nothing is sent."""
+"""OpenTelemetry's standard variables; unless one is set, nothing is sent."""
 CONTENTS: Final = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'
 
 
 def trace_exporters(journal: Journal, environment: Mapping[str, str] = os.environ) -> list[TraceExporter]:
-    """What the environment configures: one exporter to an OTLP receiver, or none."""
+    """Return the exporters configured by the environment: one to an OTLP receiver, or none."""
     if not any(environment.get(name, '').strip() for name in ADDRESSES):
         return []
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # Slow to import.

@@ -1,4 +1,4 @@
-"""Sends the trace of each run that ends."""
+"""TraceExporter: sends the trace of each run when it ends."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from ui.telemetry.spans import SpanBuilder
 log = logging.getLogger('hemicycle')
 
 PAGE, BATCH = 1_000, 512
-"""Steps read at a time, and spans sent at a time."""
+"""Steps read per query, and spans sent per request."""
 
 
 class TraceExporter(JournalObserver):
-    """Observes a journal, and sends the trace of each run that ends.
+    """Observes a journal and sends the trace of each run when it ends.
 
     Args:
-        journal: where histories are read.
-        exporter: where spans go; it may block, and repeats what can be repeated.
-        contents: whether spans carry what models and tools said.
+        journal: the source of the histories.
+        exporter: sends the spans; it may block, and retries where possible.
+        contents: whether spans include the output of models and tools.
     """
 
     def __init__(self, journal: Journal, exporter: SpanExporter, *, contents: bool = False) -> None:
@@ -53,7 +53,7 @@ class TraceExporter(JournalObserver):
             task.add_done_callback(self._sending.discard)
 
     async def close(self) -> None:
-        """Send what is under way, and close the connection."""
+        """Finish sending, and close the connection."""
         await asyncio.gather(*self._sending)
         await asyncio.to_thread(self._exporter.shutdown)
 

@@ -1,6 +1,6 @@
-"""The spans of a run: the run, each visit of a state, and the model and tool calls in it.
+"""The spans of a run: the run itself, each visit to a state, and the model and tool calls in it.
 
-Ids are derived from the run, the state and the step, so that the same run always makes the same trace.
+Ids are derived from the run, the state and the step, so that the same run always yields the same trace.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from engine.journal import usage_from_dict
 from engine.records import RunInfo, Shape, StateShape, split_pointer
 
 THINKING, USING_TOOLS = 'thinking', 'using_tools'
-"""What an agent's states are called in which it calls a model, and tools."""
+"""The names of an agent's states in which it calls a model and tools."""
 FAILURES = ('failed', 'expired')
 MAX_CONTENT = 100_000
-"""Characters of a text; the rest is left out."""
+"""Maximum characters of a text; the rest is cut off."""
 SCOPE = InstrumentationScope('hemicycle', program_version())
 
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    """A state that is active: since when, and where its span belongs."""
+    """An active state: when it was entered, and the context of its span."""
 
     seq: int
     time: float
@@ -43,13 +43,13 @@ class _Visit:
 
 
 class SpanBuilder:
-    """Makes the spans of one run while its steps are read in order.
+    """Builds the spans of one run while its steps are read in order.
 
     Args:
         info: the run's summary.
         shape: its chart.
-        resource: what identifies this process.
-        contents: whether spans carry what models and tools said.
+        resource: the OpenTelemetry resource of this process.
+        contents: whether spans include the output of models and tools.
     """
 
     def __init__(self, info: RunInfo, shape: Shape, resource: Resource, *, contents: bool = False) -> None:
@@ -60,10 +60,10 @@ class SpanBuilder:
         self._open: dict[str, _Visit] = {}
         self._last = info.created
         self._told: dict[str, dict[str, AttributeValue]] = {}
-        """By agent path: what it is told in the visit that has begun."""
+        """Instructions and input messages of the current visit, by agent path."""
 
     def add(self, step: Transition) -> Iterator[ReadableSpan]:
-        """The spans that end with a step; must be called for each step in order."""
+        """Yield the spans that end with a step; must be called for each step in order."""
         self._last = step.time
         if self._contents:
             self._listen(step)
@@ -78,7 +78,7 @@ class SpanBuilder:
                 self._open[path] = _Visit(step.seq, step.time, self._context(path, step.seq), parent)
 
     def _listen(self, step: Transition) -> None:
-        """Note what agents are told as they begin, and as they begin again."""
+        """Record the instructions and messages that agents get when they start or restart."""
         for change in step.changes:
             match split_pointer(change.path), change.value:
                 case ('agents', path), {'instructions': str(text), 'messages': messages}:
@@ -90,7 +90,7 @@ class SpanBuilder:
                     self._told[path] = {names.INPUT_MESSAGES: as_messages([message])}
 
     def end(self) -> Iterator[ReadableSpan]:
-        """The spans that are still open, and the run's own."""
+        """Yield the spans that are still open, and the run's own."""
         for path, visit in reversed(self._open.items()):
             yield from self._spans(path, visit, None)
         info = self._info
@@ -103,7 +103,7 @@ class SpanBuilder:
                 names.OPERATION: 'invoke_workflow',
                 names.WORKFLOW: info.pattern,
                 names.RUN: info.id,
-                **({names.TITLE: info.title} if self._contents else {}),  # It is of what the run was told.
+                **({names.TITLE: info.title} if self._contents else {}),  # Derived from its input.
                 names.STATUS: str(info.status),
                 names.SIMULATED: info.simulated,
                 names.DOLLARS: info.usage.dollars,
@@ -113,7 +113,7 @@ class SpanBuilder:
         )
 
     def _spans(self, path: str, visit: _Visit, step: Transition | None) -> Iterator[ReadableSpan]:
-        """The span of a visit, and those of the tools that were called in it."""
+        """Yield the span of a visit, and those of its tool calls."""
         ending = step.event if step and step.event.at == path else None
         data = ending.data if ending else {}
         error = ''
@@ -191,7 +191,7 @@ class SpanBuilder:
             )
 
     def _agent(self, path: str) -> str:
-        """The role of the agent whose leaf this is, or ''."""
+        """Return the role of the agent to which a leaf state belongs, or ''."""
         state = self._states.get(path)
         around = self._states.get(state.parent) if state else None
         return around.role if around else ''
@@ -229,7 +229,7 @@ class SpanBuilder:
 
 
 def as_messages(messages: Iterable[Mapping[str, Any]]) -> str:
-    """Messages as the conventions write them; texts are cut, so that it stays JSON."""
+    """Format messages by the conventions; texts are cut before encoding, so the result is valid JSON."""
     made = [{'role': one['role'], 'parts': [_part(part) for part in one['parts']]} for one in messages]
     for one in made:
         if one['role'] == 'assistant':

@@ -1,1 +1,1 @@
-"""What every page needs from the web server: its address, the conductor, downloads."""
+"""Shared by all pages: their paths, access to the conductor, permissions, downloads."""

@@ -1,4 +1,4 @@
-"""How pages reach the conductor: each caller the one behind their own guard."""
+"""Backend: gives pages access to the conductor, each caller through their own guard."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ui.web.presence import Presence
 
 
 class Backend:
-    """How pages reach the conductor, which opens with the server, after the pages are registered."""
+    """Gives pages access to the conductor, which opens after the pages are registered."""
 
     def __init__(self, places: ServerPaths | None = None) -> None:
-        """`places` says where this process keeps its data; None if everything is in memory."""
+        """`places` are the paths of this process's data; None if everything is in memory."""
         self.places = places
         self.access: Access | None = None
-        """Who may use this server; None where nobody logs in."""
+        """Access control; None if there is no login."""
         self._conductor: Conductor | None = None
         self.fleet: FleetView | None = None
         self._services: Services | None = None
@@ -37,9 +37,9 @@ class Backend:
         fleet: FleetView | None = None,
         services: Services | None = None,
     ) -> None:
-        """Give pages access: everyone, or those who may; `fleet` if workers drive the runs.
+        """Give pages access to the conductor, and to the `fleet` if workers drive the runs.
 
-        Whoever made the services starts them.
+        The caller has to start the services.
         """
         self._conductor, self.access, self.fleet, self._services = conductor, access, fleet, services
 
@@ -60,14 +60,14 @@ class Backend:
 
     @property
     def root(self) -> Conductor:
-        """The real conductor, for the server's own work. Raises `RuntimeError` before the start."""
+        """The unguarded conductor, for the server's own work. Raises `RuntimeError` before the start."""
         if self._conductor is None:
             raise RuntimeError('the server has not started yet')
         return self._conductor
 
     @property
     def caller(self) -> Caller:
-        """Who is served here, as last seen. Raises `SignedOut` where that is nobody."""
+        """The current caller, as last seen. Raises `SignedOut` if nobody is logged in."""
         if self.access is None:
             return ANYONE
         identity = IDENTITY.get()
@@ -76,11 +76,11 @@ class Backend:
         return identity.known
 
     def __call__(self) -> Conductor:
-        """The conductor for whoever is served here.
+        """Return the conductor for the current caller.
 
         Raises:
             RuntimeError: the server has not started yet.
-            SignedOut: people have to log in, and this is done for nobody.
+            SignedOut: login is required, and nobody is logged in.
         """
         if self.access is None:
             return self.root
@@ -91,14 +91,14 @@ class Backend:
 
     @property
     def root_services(self) -> Services:
-        """The inbox, notifications and schedules, for the server itself. Raises as `root` does."""
+        """Inbox, notifications and schedules, for the server itself. Raises the same errors as `root`."""
         if self._services is None:
             self._services = Services(self.root)
         return self._services
 
     @property
     def services(self) -> Services:
-        """The same for whoever is served here. Raises as a call of the backend does."""
+        """The same for the current caller. Raises the same errors as calling the backend."""
         if self.access is None:
             return self.root_services
         identity = IDENTITY.get()
@@ -107,7 +107,7 @@ class Backend:
         return guard_services(self.root_services, identity, self.access.audit.write)
 
     def scratch(self, person: str) -> Scratch:
-        """The folder where a person tries tools: the same one while the server runs. Raises `NotAllowed`."""
+        """Return a person's folder for trying tools, kept while the server runs. Raises `NotAllowed`."""
         self.caller.require(Role.OPERATOR, 'try tools')
         key = f'account {self.caller.name}' if self.access else person
         return self._scratches.setdefault(key, Scratch(self.root.services))

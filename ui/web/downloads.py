@@ -1,4 +1,4 @@
-"""Downloads that a browser saves and never opens as a page: files, artifacts, archives, exports."""
+"""Downloads, which browsers save and never open as a page: files, artifacts, archives, exports."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ HARMLESS = {
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'Cache-Control': 'private, no-store',
 }
-"""Agents write these files: no browser may mistake one for a page of ours."""
+"""Agents write these files, so browsers must never treat one as a page of ours."""
 
 
 def serve_downloads(backend: Backend) -> None:
     """Serve `/runs/{run}/kept/{digest}`, `.../archive/{snapshot}` and `.../patch/{snapshot}`.
 
     Each takes `?name=`. A patch is the difference from `?before=`: a snapshot, or '' for an empty folder.
-    With `?artifact=NAME`, a content is an artifact: text artifacts are stored as JSON and sent as plain text.
+    With `?artifact=NAME`, the content is an artifact: text is stored as JSON and sent as plain text.
     """
 
     @app.get('/runs/{run}/kept/{digest}')
@@ -78,7 +78,7 @@ def serve_downloads(backend: Backend) -> None:
 
 
 async def zip_download(conductor: Conductor, run: RunId, snapshot: str, name: str = '') -> Response:
-    """The files of a snapshot as a ZIP file. Raises `EngineError`."""
+    """Return the files of a snapshot as a ZIP file. Raises `EngineError`."""
     path = await asyncio.to_thread(_scratch)
     try:
         with disk_errors():
@@ -95,10 +95,10 @@ async def zip_download(conductor: Conductor, run: RunId, snapshot: str, name: st
 
 
 async def complete_download(made: AsyncIterator[bytes], media: str, name: str) -> Response:
-    """A download that begins once all of it is made: until then, an error is answered as an error.
+    """Return a download that begins only once it is complete, so that errors get an error response.
 
     Raises:
-        EngineError: it cannot be made, or there is no room for it.
+        EngineError: it cannot be made, or the disk is full.
     """
     with disk_errors(), ExitStack() as closing:
         file: BinaryIO = closing.enter_context(await asyncio.to_thread(tempfile.TemporaryFile))
@@ -113,7 +113,7 @@ async def complete_download(made: AsyncIterator[bytes], media: str, name: str) -
 
 @contextmanager
 def disk_errors() -> Iterator[None]:
-    """Raise `EngineError` for errors of the system, such as a full disk."""
+    """Convert system errors, such as a full disk, to `EngineError`."""
     try:
         yield
     except OSError as error:
@@ -147,7 +147,7 @@ def _scratch() -> Path:
 
 
 def attachment(name: str) -> str:
-    """A file name for the header (RFC 6266) that can neither end the header nor name a folder."""
+    """Return a `Content-Disposition` (RFC 6266) whose name cannot end the header or contain a folder."""
     plain = re.sub(r'[\x00-\x1f\x7f/\\]+', '_', name)[-180:].strip('. ') or 'file'
     simple = re.sub(r'[^A-Za-z0-9._ -]', '_', plain)
     return f'attachment; filename="{simple}"; filename*=UTF-8\'\'{quote(plain, safe="")}'

@@ -1,4 +1,4 @@
-"""The fleet as pages show it: its workers, what they drive, and what waits."""
+"""The fleet for pages: its workers, the runs they drive, and the runs that wait."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class DrivenRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerInfo:
-    """What a worker says of itself."""
+    """A worker's description of itself."""
 
     name: str
     url: str
-    """Where it serves the API to web servers."""
+    """The URL at which it serves the API to web servers."""
     started: float = 0.0
     program: str = ''
     """The version of Hemicycle."""
@@ -33,36 +33,36 @@ class WorkerInfo:
     """The version of each pattern that it knows."""
     labels: tuple[str, ...] = ()
     at_once: int = 0
-    """The most runs that it drives at once."""
+    """Maximum number of concurrent runs."""
     draining: bool = False
     runs: tuple[DrivenRun, ...] = ()
     problem: str = ''
-    """Why it could not be asked, or ''."""
+    """Why it could not be reached, or ''."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingRun:
-    """A run that could go on, but no worker drives it."""
+    """A run that could continue, but that no worker drives."""
 
     info: RunInfo
     reason: str
 
 
 class FleetView(Protocol):
-    """What the page of workers shows and does."""
+    """The data and actions of the workers page."""
 
     @property
     def schedules(self) -> SchedulePlacer:
-        """What knows when schedules are due."""
+        """The placer of schedules."""
 
     async def workers(self) -> list[WorkerInfo]:
-        """All workers, by name. Raises `EngineError` if Temporal cannot be asked."""
+        """Return all workers, sorted by name. Raises `EngineError` if Temporal does not answer."""
 
     async def waiting(self) -> list[WaitingRun]:
-        """What waits for a worker, and why. Raises `EngineError`."""
+        """Return the runs that wait for a worker, with reasons. Raises `EngineError`."""
 
     async def watch_over(self) -> None:
-        """Place, forever, the runs that nobody has placed."""
+        """Place runs that are not yet placed, forever."""
 
     async def drain(self, name: str) -> None:
-        """Have a worker hand over its runs and leave. Raises `EngineError`."""
+        """Have a worker release its runs and exit. Raises `EngineError`."""

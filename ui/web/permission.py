@@ -1,4 +1,4 @@
-"""What the current caller may not do: checked by each control that does something."""
+"""Permissions of the current caller, checked by every control with an action."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ROLES: Final = {
     'try tools': Role.OPERATOR,
     'fleet.drain': Role.ADMIN,
 }
-"""The lowest role for each action of the conductor and of the services."""
+"""The minimum role for each action of the conductor and the services."""
 
 
 def refusal(action: str) -> str:
-    """Why the current caller may not do this, or ''. An action that nobody listed raises `KeyError`."""
+    """Return why the current caller may not do this, or ''. Unlisted actions raise `KeyError`."""
     role = ROLES[action]
     try:
         identity = IDENTITY.get()
@@ -32,12 +32,12 @@ def refusal(action: str) -> str:
 
 
 def may(action: str) -> bool:
-    """Whether the current caller may do this; menus leave out what it may not."""
+    """Whether the current caller may do this; menus leave out other actions."""
     return not refusal(action)
 
 
 def require(element: Element, action: str) -> None:
-    """Disable a control for those who may not do this, and say why."""
+    """Disable a control, with the reason, if the current caller may not do this."""
     if why := refusal(action):
         for name, value in {'disabled': '', 'title': why, 'data-refused': action}.items():
             element.props[name] = value  # `props()` would parse the text

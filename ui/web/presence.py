@@ -1,4 +1,4 @@
-"""Who looks at which run, and at which step: known to this server alone, and never kept."""
+"""Presence: who is viewing which run at which step; known only to this server and never stored."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ class Viewer:
     def __init__(self, presence: Presence, run: RunId, name: str) -> None:
         self._presence, self._run = presence, run
         self.name = name
-        """The account; '' where nobody logs in."""
+        """The account; '' if there is no login."""
         self.at: int | None = None
-        """The step that it shows; None follows the run."""
+        """The step it shows; None if it follows the run."""
         self.outdated = False
-        """Whether others have come, gone or moved since the page said who they are."""
+        """Whether others have joined, left or moved since the page last showed them."""
 
     def join(self) -> None:
-        """The page is connected."""
+        """Register a connected page."""
         self._presence.viewers[self._run].add(self)
-        self.outdated = True  # Others may have come and gone since the page was drawn.
+        self.outdated = True  # Others may have joined or left since the page was drawn.
         self._tell()
 
     def leave(self) -> None:
-        """The page is closed, or has lost its connection."""
+        """Remove a page that was closed or lost its connection."""
         self._presence.viewers[self._run].discard(self)
         self._tell()
         if not self._presence.viewers[self._run]:
             del self._presence.viewers[self._run]
 
     def move(self, at: int | None) -> None:
-        """The page shows another step."""
+        """Set the step that the page shows."""
         if at != self.at:
             self.at = at
             self._tell()
 
     @property
     def others(self) -> list[Viewer]:
-        """The other pages that show the run, by name."""
+        """The other pages that show the run, sorted by name."""
         found = self._presence.viewers.get(self._run, set())
         return sorted(
             (other for other in found if other is not self), key=lambda other: (other.name, id(other))
@@ -52,11 +52,11 @@ class Viewer:
 
 
 class Presence:
-    """The pages that are open on runs."""
+    """The open pages that show runs."""
 
     def __init__(self) -> None:
         self.viewers: defaultdict[RunId, set[Viewer]] = defaultdict(set)
 
     def viewer(self, run: RunId, name: str) -> Viewer:
-        """A page that is about to show a run: it counts once it has joined."""
+        """Create the viewer of a page; it counts once it has joined."""
         return Viewer(self, run, name)

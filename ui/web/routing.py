@@ -1,4 +1,4 @@
-"""Page addresses: registering pages and linking to them."""
+"""Page paths: registering pages and linking to them."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from nicegui import ui
 
 
 def with_query(path: str, **query: Any) -> str:
-    """A path with its query; values that are '' or None are left out."""
+    """Return a path with a query; values that are '' or None are left out."""
     given = {name: value for name, value in query.items() if value not in ('', None)}
     return f'{path}?{urlencode(given)}' if given else path
 
 
 def compare_path(a: str, b: str, at: int | None = None) -> str:
-    """The page that compares two runs, at a row counted from 1."""
+    """Return the path of the page that compares two runs, at a row counted from 1."""
     return f'/compare?a={a}&b={b}{"" if at is None else f"&at={at}"}'
 
 
 def tool_path(tool: str) -> str:
-    """The page of a tool."""
+    """Return the path of a tool's page."""
     return f'/tools/{quote(tool, safe="")}'
 
 
 def traffic_path(pattern: str) -> str:
-    """The traffic page of a pattern."""
+    """Return the path of a pattern's traffic page."""
     return f'/patterns/{quote(pattern, safe="")}/traffic'
 
 
 PATIENCE = 60.0
-"""Seconds; NiceGUI's default of 3 is too short on a busy machine, where pages become errors."""
+"""Seconds; with NiceGUI's default of 3, pages become errors on a busy machine."""
 
 
 def serve_page(path: str) -> ui.page:

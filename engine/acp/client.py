@@ -177,7 +177,7 @@ class AgentClient:
         return schema.WriteTextFileResponse()
 
     def _inner(self, path: str) -> str:
-        """The agent's path as a path inside the workspace. Raises `RequestError`."""
+        """Convert the agent's path to a path inside the workspace. Raises `RequestError`."""
         for root in (self.root, SANDBOX_PATH):
             if path == root or path.startswith(f'{root}/'):
                 return path[len(root) :].lstrip('/')

@@ -88,7 +88,7 @@ def _message_of(error: RequestError) -> str:
 
 
 def _wait(text: str) -> float | None:
-    """Seconds until a limit ends, if reported."""
+    """Return the seconds until a limit ends, if reported."""
     if found := EPOCH.search(text):
         return max(1.0, float(found[1]) - time.time())
     if (found := AFTER.search(text)) and any(found.groups()):

@@ -18,7 +18,7 @@ class LiveSessions:
     _closing: set[asyncio.Task[None]] = field(default_factory=set)
 
     def get(self, run: str, path: str) -> AgentSession | None:
-        """The agent's session, if there is one."""
+        """Return the agent's session, if there is one."""
         return self._open.get((run, path))
 
     def add(self, run: str, path: str, session: AgentSession) -> None:

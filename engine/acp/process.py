@@ -49,7 +49,7 @@ class AgentProcess:
     cookie: str
     unsandboxed: bool
     problem: ModelError | None = None
-    """Why it was killed or no longer answers, if so."""
+    """Why it was killed or stopped answering; None while it works."""
 
     def __post_init__(self) -> None:
         self._garbage: list[str] = []

@@ -122,7 +122,7 @@ class RetentionSection(_Table):
     trash_days: float = Field(7.0, ge=0)
 
     def policy(self) -> Retention:
-        """The policy."""
+        """Return the retention policy."""
         return Retention(days=self.days, runs=self.runs, size=self.size, trash_days=self.trash_days)
 
 

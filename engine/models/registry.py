@@ -294,7 +294,7 @@ class ModelRegistry(Mapping[str, Model]):
         return EndpointHealth(endpoint=endpoint, url=url, models=self._listed[endpoint])
 
     async def health(self) -> list[EndpointHealth]:
-        """The health of all endpoints, including configured but unusable ones."""
+        """Return the health of all endpoints, including configured but unusable ones."""
         return list(await asyncio.gather(*map(self.test, [*self._clients, *self._settings.missing])))
 
     async def close(self) -> None:
@@ -322,5 +322,5 @@ class ModelRegistry(Mapping[str, Model]):
 
 
 def _without_login(url: str) -> str:
-    """A URL without its user and password."""
+    """Return a URL without its user and password."""
     return re.sub(r'^(\w+://)[^/@]*@', r'\1', url)

@@ -125,7 +125,7 @@ def _encode(secret: str) -> Iterator[str]:
 
 
 def _password(header: str) -> str:
-    """The password in the value of a `Basic` header, or ''."""
+    """Return the password in the value of a `Basic` header, or ''."""
     found = BASIC.fullmatch(header)
     try:
         return base64.b64decode(found[1], validate=True).decode().partition(':')[2] if found else ''

@@ -53,7 +53,7 @@ async def call(
     """Send the request and yield the events of its answer; closing or cancelling closes the connection.
 
     Raises:
-        ModelError: on any failure except a recording that lacks the request.
+        ModelError: on any failure.
     """
     try:
         async with aclosing(_attempt(http, endpoint, model, request)) as events:
@@ -304,7 +304,7 @@ def _whole(body: bytes, kind: str, decoder: Decoder) -> list[ModelEvent]:
 
 
 async def _refusal(response: httpx.Response, deadline: Deadline) -> ModelError:
-    """The error described by an unsuccessful response."""
+    """Return the error described by an unsuccessful response."""
     body = await _read_body(response.aiter_bytes(), deadline)
     status = response.status_code
     if 300 <= status < 400:
@@ -314,7 +314,7 @@ async def _refusal(response: httpx.Response, deadline: Deadline) -> ModelError:
 
 
 def _not_a_stream(body: bytes, kind: str) -> ModelError:
-    """The error for an answer that is neither server-sent events nor the dialect's JSON."""
+    """Return the error for an answer that is neither server-sent events nor the dialect's JSON."""
     form = 'JSON, but not that of the dialect' if body[:1] in JSON_STARTS else 'not server-sent events'
     message = unreadable_error(page_text(body.decode('utf-8', 'replace')))
     problem = f'it answered with {kind or "no content type"}: {form}; is the address right? {message}'

@@ -34,7 +34,7 @@ class Deadline:
         return Wait(self, self.left if longest is None else min(longest, self.left))
 
     def over(self) -> ModelError:
-        """The timeout error."""
+        """Return the timeout error."""
         timeouts = self._timeouts
         if self._now() - self._started >= timeouts.total:
             reason = f'it took more than {timeouts.total:g} s'

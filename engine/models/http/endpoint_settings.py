@@ -15,7 +15,7 @@ from engine.models.http.prices import Prices
 
 
 def endpoints_file() -> Path:
-    """The file that configures models: `HEMICYCLE_ENDPOINTS`, or one in the user's config folder."""
+    """Return the file that configures models: `HEMICYCLE_ENDPOINTS`, or one in the user's config folder."""
     named = os.environ.get('HEMICYCLE_ENDPOINTS', '').strip()
     if named:
         return Path(named).expanduser()

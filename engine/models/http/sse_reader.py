@@ -114,7 +114,7 @@ class SseReader:
             raise
 
     def _grace(self) -> float | None:
-        """Seconds left for the rest of a complete answer."""
+        """Return the seconds left for the rest of a complete answer."""
         if not self._decoder.complete:
             return None
         now = asyncio.get_running_loop().time()
@@ -134,6 +134,6 @@ class SseReader:
 
 
 def lost_connection(error: httpx.HTTPError) -> ModelError:
-    """The error for a connection lost in the middle of an answer."""
+    """Return the error for a connection lost in the middle of an answer."""
     problem = f'the connection was lost: {str(error) or type(error).__name__}'
     return ModelError(problem, kind='truncated', retryable=True)

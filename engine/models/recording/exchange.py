@@ -76,7 +76,7 @@ def label_call(endpoint: Endpoint, wire: str, model: str, state: str, step: int)
 
 
 def _bare(url: httpx.URL) -> str:
-    """A URL without anything that may be secret."""
+    """Return a URL without anything that may be secret."""
     return str(url.copy_with(query=None, userinfo=b''))
 
 

@@ -50,7 +50,7 @@ def _same(one: str, other: str) -> int:
 
 
 def _excerpt(value: Any, same: int) -> str:
-    """A value as text; for a long string, the part around the first difference."""
+    """Return a value as text; for a long string, the part around the first difference."""
     if not isinstance(value, str) or len(value) <= MAX_TEXT:
         return repr(value)[:MAX_TEXT]
     start = max(0, same - MAX_TEXT // 2)

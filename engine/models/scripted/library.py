@@ -75,7 +75,7 @@ class Library:
 
 @cache
 def bundled_scenarios() -> Library:
-    """The scenarios bundled with Hemicycle, loaded once."""
+    """Return the scenarios bundled with Hemicycle, loaded once."""
     return Library.load()
 
 
@@ -133,7 +133,7 @@ def _load_scenario(path: Path) -> Scenario | Fault:
 
 
 def _line(node: yaml.Node | None, at: tuple[int | str, ...]) -> int:
-    """The line of a field in its file, or of the nearest enclosing node."""
+    """Return the line of a field in its file, or of the nearest enclosing node."""
     for step in at:
         inner: yaml.Node | None = None
         if isinstance(node, yaml.MappingNode):

@@ -142,7 +142,7 @@ def _slices(text: str) -> Iterator[str]:
 
 
 def _tokens(text: str, chance: random.Random) -> Iterator[str]:
-    """Words with their leading space, long ones split, as a tokenizer would."""
+    """Yield words with their leading space, long ones split, as a tokenizer would."""
     for word in re.findall(r'\s*\S+|\s+', text):
         rest = word
         while len(rest) > 8:
@@ -153,7 +153,7 @@ def _tokens(text: str, chance: random.Random) -> Iterator[str]:
 
 
 def _unseen_messages(request: ModelRequest) -> str:
-    """The messages to the model since its last reply."""
+    """Return the messages to the model since its last reply."""
     texts: list[str] = []
     for message in reversed(request.messages):
         if message.role == 'assistant':
@@ -170,7 +170,7 @@ def _usage(request: ModelRequest, events: list[ModelEvent]) -> Usage:
 
 
 def _setting() -> tuple[float, tuple[Fault, ...]]:
-    """The pace set by the environment; an invalid value is recorded as a fault, and the model still loads."""
+    """Return the environment's pace; an invalid value is recorded as a fault, and the model still loads."""
     setting = os.environ.get(SETTING, '').strip()
     if not setting:
         return PACE, ()

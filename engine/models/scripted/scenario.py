@@ -35,7 +35,7 @@ class Failure(FrozenModel):
     """Pieces streamed before the failure."""
 
     def error(self) -> ModelError:
-        """The exception raised to the engine."""
+        """Return the exception to raise."""
         return ModelError(
             self.message, kind=self.kind, retryable=self.retryable, retry_after=self.retry_after
         )

@@ -55,7 +55,7 @@ class SchemaFaker:
         self._suggested = suggested or {}
 
     def value(self) -> Any:
-        """A value that fits the whole schema."""
+        """Return a value that fits the whole schema."""
         return self._fill(self._root, '', 0, 0)
 
     def _fill(self, schema: Any, name: str, index: int, depth: int) -> Any:
@@ -166,7 +166,7 @@ def fit_length(text: str, least: int, most: int | None) -> str:
 
 
 def number(schema: Mapping[str, Any], level: float, index: int, *, whole: bool) -> float:
-    """A number in the schema's range, at `level` if bounded at both ends; differs by `index`."""
+    """Return a number in the schema's range, at `level` if bounded at both ends; differs by `index`."""
     step = schema.get('multipleOf') or (1 if whole else None)
     low, high = _range(schema)
     values = _steps(low, high, step, level, index) if step else _between(low, high, level, index)

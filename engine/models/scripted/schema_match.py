@@ -29,7 +29,7 @@ FORMATS = {
 
 
 def resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with its reference resolved and `allOf` merged; `True` and `{}` allow anything."""
+    """Return the schema with its reference resolved and `allOf` merged; `True` and `{}` allow anything."""
     made = dict(schema) if isinstance(schema, Mapping) else {}
     while '$ref' in made:
         target: Any = root

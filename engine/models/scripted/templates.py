@@ -14,7 +14,7 @@ LABELS = frozenset({'name', 'title', 'label', 'id', 'key', 'topic', 'owner', 'ta
 
 
 def opening(topic: Topic, role: str, visit: int) -> str:
-    """The model's reasoning before it begins."""
+    """Return the reasoning at the start of a reply."""
     if visit > 1:
         return f'This came back. I will look at what I had noted on {topic.term(0)} and answer each point.'
     number = f' It names {_join_words(topic.numbers[:3])}, so that can be checked.' if topic.numbers else ''
@@ -22,7 +22,7 @@ def opening(topic: Topic, role: str, visit: int) -> str:
 
 
 def plan(topic: Topic) -> str:
-    """An initial note."""
+    """Return an initial note."""
     return (
         f'1. What exactly is asked about {topic.term(0)}?\n'
         f'2. What would have to be true for it to be worth doing?\n'
@@ -31,7 +31,7 @@ def plan(topic: Topic) -> str:
 
 
 def suggestions(topic: Topic, role: str, visit: int, worked_out: str) -> Mapping[str, Any]:
-    """Values by field name, used wherever the schema has the field and they fit."""
+    """Return values by field name, used wherever the schema has the field and they fit."""
     good = visit > 1
     remarks = [] if good else _remarks(topic)
     verdict = (
@@ -59,7 +59,7 @@ def suggestions(topic: Topic, role: str, visit: int, worked_out: str) -> Mapping
 
 
 def _tasks(topic: Topic) -> list[dict[str, Any]]:
-    """A plan for a team."""
+    """Return a plan for a team."""
     plan = (
         ('facts', 'researcher', f'Collect what is known of {topic.term(0)}.', ()),
         ('costs', 'researcher', f'Find out what {topic.term(1)} costs today.', ()),
@@ -89,7 +89,7 @@ def field(topic: Topic, name: str, index: int) -> str:
 
 
 def first_draft(topic: Topic, findings: Sequence[str], worked_out: str) -> str:
-    """A first answer: short, with a list."""
+    """Return a first answer: short, with a list."""
     known = findings[:5] or _facts(topic, worked_out)
     options = '\n'.join(f'- **{name}**: {reason}' for name, reason in _options(topic))
     return (
@@ -106,7 +106,7 @@ def first_draft(topic: Topic, findings: Sequence[str], worked_out: str) -> str:
 def revision(
     topic: Topic, findings: Sequence[str], comments: Sequence[str], visit: int, worked_out: str
 ) -> str:
-    """A later answer: replies to each comment, and compares the choices in a table."""
+    """Return a later answer: replies to each comment, and compares the choices in a table."""
     answered = '\n'.join(
         f'| {_cell(comment)} | {_reply(topic, number)} |' for number, comment in enumerate(comments)
     )
@@ -143,7 +143,7 @@ def section(topic: Topic, title: str, filler: str) -> str:
 
 
 def contribution(topic: Topic, role: str, visit: int, worked_out: str, variety: int = 0) -> str:
-    """A contribution of any other role; `variety` distinguishes agents with the same role."""
+    """Return a contribution of any other role; `variety` distinguishes agents with the same role."""
     who = role.replace('_', ' ') or 'colleague'
     names = set(role.lower().split('_'))
     points = _for(topic) if names & FOR else _against(topic) if names & AGAINST else _neutral(topic)

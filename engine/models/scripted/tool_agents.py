@@ -26,7 +26,7 @@ TELLING = 20
 """Minimum characters of a line for it to be quoted in preference to others."""
 PLACE = re.compile(r'^(?:File ")?([\w./-]+\.\w+)"?(?::|, line )(\d+)', re.M)
 EPISODE_TOOLS = (('transcript_processor',), ('chapter_markers', 'show_notes'), ('social_clips',))
-"""What the podcast agent calls, reply by reply."""
+"""Tools that the podcast agent calls, reply by reply."""
 ADDED = re.compile(r'^\+\+\+ (?:b/)?(.+)$', re.M)
 
 
@@ -231,7 +231,7 @@ def _finish(request: ModelRequest, text: str) -> Turn:
 
 
 def _stop(reason: str) -> Turn:
-    """A reply without the signal."""
+    """Return a reply without the signal."""
     return Turn(text=f'{FILLER} Here, {reason}')
 
 
@@ -248,5 +248,5 @@ def _failure(tested: ToolResult) -> tuple[str, str, int]:
 
 
 def _brief(text: str) -> str:
-    """The first line of a report."""
+    """Return the first line of a report."""
     return next((line.strip()[:200] for line in text.splitlines() if line.strip()), 'nothing was reported')

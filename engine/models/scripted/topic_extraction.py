@@ -73,7 +73,7 @@ class Topic:
         return self.subject[:1].upper() + self.subject[1:]
 
     def term(self, index: int) -> str:
-        """The term at `index`, wrapping around."""
+        """Return the term at `index`, wrapping around."""
         return self.terms[index % len(self.terms)]
 
 
@@ -139,7 +139,7 @@ def _options(first: str) -> tuple[str, ...]:
 
 
 def _leading_phrase(words: list[str]) -> list[str]:
-    """The longest leading run of words that belong together, with an article at either end."""
+    """Return the longest leading run of words that belong together, with an article at either end."""
     kept: list[str] = []
     for word in words:
         article = word.lower() in ARTICLES

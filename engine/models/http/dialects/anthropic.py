@@ -53,16 +53,16 @@ class Anthropic(ListsData):
     """The Messages API."""
 
     def path(self, model: str) -> str:
-        """The same for all models."""
+        """Return the path, the same for all models."""
         return '/messages'
 
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """The key and the API version."""
+        """Return the headers with the key and the API version."""
         key = {endpoint.key_header or 'x-api-key': endpoint.key} if endpoint.key else {}
         return {'anthropic-version': VERSION, **key}
 
     def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
-        """The request as JSON values."""
+        """Return the request as JSON values."""
         effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
         return _build_body(model, request, endpoint, anthropic_thinking(model, effort))
 
@@ -71,7 +71,7 @@ class Anthropic(ListsData):
         return anthropic_problem(model, effort)
 
     def decoder(self, endpoint: Endpoint) -> AnthropicDecoder:
-        """A decoder for the answer."""
+        """Return a decoder for the answer."""
         return AnthropicDecoder(endpoint.name)
 
 
@@ -253,7 +253,7 @@ MAX_TOKENS = 8_192
 
 
 def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, thinking: Thinking) -> dict[str, Any]:
-    """The request as JSON values."""
+    """Return the request as JSON values."""
     plan = plan_answer(request, endpoint, model, thinks=thinking.enabled)
     limit = request.most_tokens or endpoint.most_tokens or thinking.room or MAX_TOKENS
     made: dict[str, Any] = {
@@ -318,7 +318,7 @@ THINKING = ('thinking', 'redacted_thinking')
 
 
 def _turns(messages: tuple[Message, ...], endpoint: Endpoint, sight: Sight) -> list[dict[str, Any]]:
-    """Messages as alternating turns; tool results count as the user's."""
+    """Convert messages to alternating turns; tool results count as the user's."""
     turns: list[dict[str, Any]] = []
     for message in messages:
         blocks = list(_blocks(message, endpoint, sight)) if message.role != 'system' else []
@@ -355,7 +355,7 @@ def _blocks(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[dict
 
 
 def _result_content(text: str, images: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The content of a result."""
+    """Return the content of a result."""
     if not images:
         return {'content': text} if text else {}
     blocks: list[dict[str, Any]] = [{'type': 'text', 'text': text}] if text else []

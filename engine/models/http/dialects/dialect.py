@@ -54,7 +54,7 @@ FAILED_FINISH = re.compile(
 
 
 def reason_for(finish: str) -> Reason:
-    """Why an answer ended, from the provider's finish reason."""
+    """Return why an answer ended, from the provider's finish reason."""
     word = finish.lower()
     return 'filter' if word.startswith('content_filter') else REASONS.get(word, 'stop')
 
@@ -144,13 +144,13 @@ class Dialect(Protocol):
     """Where the models are listed; appended to the endpoint's URL."""
 
     def path(self, model: str) -> str:
-        """Where a model is called; appended to the endpoint's URL."""
+        """Return where a model is called; appended to the endpoint's URL."""
 
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """Headers sent with every request, including the key."""
+        """Return the headers of every request, including the key."""
 
     def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
-        """The request as JSON values."""
+        """Return the request as JSON values."""
 
     def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
         """Return why a model does not accept a reasoning effort, or ''."""
@@ -159,7 +159,7 @@ class Dialect(Protocol):
         """Return the names in a list of models; None if the answer is not one."""
 
     def decoder(self, endpoint: Endpoint) -> Decoder:
-        """A decoder for the answer."""
+        """Return a decoder for the answer."""
 
 
 class ListsData:
@@ -168,7 +168,7 @@ class ListsData:
     models_path = '/models'
 
     def listed_models(self, answer: Mapping[str, Any]) -> list[str] | None:
-        """The ids of the models."""
+        """Return the ids of the models."""
         models = answer.get('data')
         if not isinstance(models, list):
             return None
@@ -225,18 +225,18 @@ def _is_too_deep(value: Any, data: str) -> bool:
 
 
 def unreadable_error(data: str) -> ModelError:
-    """The error for data that does not follow the dialect."""
+    """Return the error for data that does not follow the dialect."""
     shown = clip(data, MAX_SHOWN)
     return ModelError(f'it sent data that cannot be read: {shown!r}', kind='bad response', retryable=True)
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
-    """The value if it is an object, else an empty mapping; some providers send null."""
+    """Return the value if it is an object, else an empty mapping; some providers send null."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> Sequence[Any]:
-    """The value if it is a list, else an empty one."""
+    """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else ()
 
 

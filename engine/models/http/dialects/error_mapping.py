@@ -86,7 +86,7 @@ TAG = re.compile(r'<[a-z/!?][^<>]*>', re.I)
 
 
 def error_of_response(status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
-    """The error described by an unsuccessful response."""
+    """Return the error described by an unsuccessful response."""
     text = body.decode('utf-8', 'replace')
     try:
         payload, *_ = parse_objects(text) or [{}]
@@ -96,14 +96,14 @@ def error_of_response(status: int, headers: Mapping[str, str], body: bytes) -> M
 
 
 def page_text(page: str) -> str:
-    """The visible text of an answer that may be a web page, on one line."""
+    """Return the visible text of an answer that may be a web page, on one line."""
     return ' '.join(unescape(TAG.sub(' ', UNREAD.sub(' ', page))).split())
 
 
 def error_of_payload(
     payload: Mapping[str, Any], *, status: int = 0, headers: Mapping[str, str] | None = None
 ) -> ModelError:
-    """The error in an object such as `{'error': {'message': ..., 'type': ...}}`."""
+    """Return the error in an object such as `{'error': {'message': ..., 'type': ...}}`."""
     inner = payload.get('error')
     error = inner if isinstance(inner, dict) else payload
     headers = {**_inner_headers(error), **(headers or {})}
@@ -140,7 +140,7 @@ def _google_error_names(error: Mapping[str, Any]) -> list[str]:
 
 
 def _inner_headers(error: Mapping[str, Any]) -> dict[str, str]:
-    """The headers that a proxy (OpenRouter) repeats inside the error."""
+    """Return the headers that a proxy (OpenRouter) repeats inside the error."""
     found = as_mapping(as_mapping(error.get('metadata')).get('headers'))
     return {name.lower(): str(value) for name, value in found.items()}
 

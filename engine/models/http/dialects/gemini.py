@@ -56,16 +56,16 @@ class Gemini:
     models_path = '/models?pageSize=1000'
 
     def path(self, model: str) -> str:
-        """The model's streaming method."""
+        """Return the model's streaming method."""
         name = model if '/' in model else f'models/{model}'
         return f'/{quote(name)}:streamGenerateContent?alt=sse'
 
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """The key."""
+        """Return the header with the key."""
         return {endpoint.key_header or 'x-goog-api-key': endpoint.key} if endpoint.key else {}
 
     def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
-        """The request as JSON values."""
+        """Return the request as JSON values."""
         effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
         return _build_body(model, request, endpoint, effort)
 
@@ -85,7 +85,7 @@ class Gemini:
         ]
 
     def decoder(self, endpoint: Endpoint) -> GeminiDecoder:
-        """A decoder for the answer."""
+        """Return a decoder for the answer."""
         return GeminiDecoder(endpoint.name)
 
 

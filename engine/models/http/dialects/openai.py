@@ -56,7 +56,7 @@ ANTHROPIC_MODEL = re.compile(r'(^|/)claude-|^anthropic/')
 
 
 def bearer_headers(endpoint: Endpoint) -> dict[str, str]:
-    """The key as a bearer token, unless it goes in another header."""
+    """Return the key as a bearer token, unless it goes in another header."""
     if not endpoint.key:
         return {}
     if endpoint.key_header:
@@ -68,15 +68,15 @@ class OpenAI(ListsData):
     """The Chat Completions API."""
 
     def path(self, model: str) -> str:
-        """The same for all models."""
+        """Return the path, the same for all models."""
         return '/chat/completions'
 
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """The key as a bearer token, unless it goes in another header."""
+        """Return the key as a bearer token, unless it goes in another header."""
         return bearer_headers(endpoint)
 
     def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
-        """The request as JSON values."""
+        """Return the request as JSON values."""
         effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
         # OpenRouter routes to providers that cannot force a tool while thinking.
         thinks = effort not in ('', 'none') and endpoint.reasoning == 'object'
@@ -90,7 +90,7 @@ class OpenAI(ListsData):
         return openai_problem(model, effort, endpoint)
 
     def decoder(self, endpoint: Endpoint) -> OpenAIDecoder:
-        """A decoder for the answer."""
+        """Return a decoder for the answer."""
         return OpenAIDecoder(endpoint.name)
 
 
@@ -201,7 +201,7 @@ class OpenAIDecoder(Decoder):
 
 
 def _first_choice(choices: Any) -> Mapping[str, Any]:
-    """The choice with index 0; with several choices, chunks come in any order."""
+    """Return the choice with index 0; with several choices, chunks come in any order."""
     listed = map(as_mapping, as_list(choices))
     return next((choice for choice in listed if str(choice.get('index') or 0) == '0'), {})
 
@@ -212,7 +212,7 @@ def _readable(detail: Mapping[str, Any]) -> str:
 
 
 def parse_cost(reported: Mapping[str, Any]) -> float | None:
-    """Cost in dollars, if reported: OpenRouter sends a number, Perplexity an object."""
+    """Parse the cost in dollars, if reported: OpenRouter sends a number, Perplexity an object."""
     price = reported.get('cost')
     cost = amount(price.get('total_cost') if isinstance(price, dict) else price)
     if cost is not None and cost > MAX_DOLLARS:
@@ -250,7 +250,7 @@ ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 
 
 def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, *, thinks: bool) -> dict[str, Any]:
-    """The request as JSON values."""
+    """Return the request as JSON values."""
     plan = plan_answer(request, endpoint, model, thinks=thinks)
     sight = Sight.of(request, model, endpoint)
     made: dict[str, Any] = {
@@ -380,6 +380,6 @@ class ReasoningDetails:
                     last[name] = value
 
     def whole(self) -> list[dict[str, Any]]:
-        """The assembled details."""
+        """Return the assembled details."""
         pairs = zip(self._whole, self._pieces, strict=True)
         return [detail | {name: ''.join(texts) for name, texts in pieces.items()} for detail, pieces in pairs]

@@ -68,15 +68,15 @@ class Responses(ListsData):
     """The Responses API."""
 
     def path(self, model: str) -> str:
-        """The same for all models."""
+        """Return the path, the same for all models."""
         return '/responses'
 
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """The key, as for chat completions."""
+        """Return the key, as for chat completions."""
         return bearer_headers(endpoint)
 
     def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
-        """The request as JSON values."""
+        """Return the request as JSON values."""
         effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
         return _build_body(model, request, endpoint, effort)
 
@@ -85,7 +85,7 @@ class Responses(ListsData):
         return openai_problem(model, effort, endpoint)
 
     def decoder(self, endpoint: Endpoint) -> ResponsesDecoder:
-        """A decoder for the answer."""
+        """Return a decoder for the answer."""
         return ResponsesDecoder(endpoint.name, store=endpoint.store)
 
 
@@ -304,7 +304,7 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
 
 
 def _stored_response(messages: tuple[Message, ...], endpoint: Endpoint) -> tuple[str, tuple[Message, ...]]:
-    """The stored response to continue, and the messages after it; '' and all messages if there is none."""
+    """Return the stored response to continue and the messages after it, or '' and all messages."""
     asked = tuple(message for message in messages if message.role != 'system')
     last = max((place for place, message in enumerate(asked) if message.role == 'assistant'), default=-1)
     if not endpoint.store or last < 0:

@@ -54,7 +54,7 @@ def retry_delay(headers: Mapping[str, str], error: Mapping[str, Any], message: s
 
 
 def _reset(headers: Mapping[str, str]) -> float | None:
-    """When limits reset: the latest of those exhausted, or the first if none is marked as exhausted."""
+    """Return when limits reset: the last of those exhausted, or the first if none is marked as exhausted."""
     waits = list(_resets(headers))
     used_up = [seconds for seconds, left in waits if left == '0']
     return max(used_up) if used_up else min((seconds for seconds, _ in waits), default=None)
@@ -77,7 +77,7 @@ def _moment(text: str, headers: Mapping[str, str]) -> float | None:
 
 
 def _duration(text: str) -> float | None:
-    """Seconds in a text such as `1h2m3.5s`, `250ms` or `2 minutes`."""
+    """Parse the seconds in a text such as `1h2m3.5s`, `250ms` or `2 minutes`."""
     text = GLUED.sub(' ', text.strip().lower()).rstrip(' ,.')
     found = re.findall(PART, text)
     if not found:
@@ -91,7 +91,7 @@ def _duration(text: str) -> float | None:
 
 
 def _until(text: str, headers: Mapping[str, str]) -> float | None:
-    """Seconds until an HTTP or ISO 8601 date."""
+    """Return the seconds until an HTTP or ISO 8601 date."""
     try:
         then = datetime.fromisoformat(text) if text[:1].isdigit() else parsedate_to_datetime(text)
         return max(0.0, (then - _now(headers)).total_seconds())

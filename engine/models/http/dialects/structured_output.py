@@ -197,7 +197,7 @@ def _keyword(name: str, item: Any, dropped: frozenset[str]) -> tuple[str, Any]:
 
 
 def _add_request(messages: tuple[Message, ...], wish: str) -> tuple[Message, ...]:
-    """The messages with a request added to the instructions."""
+    """Add a request to the instructions in the messages."""
     if messages and messages[0].role == 'system':
         first = Message.of('system', f'{messages[0].text}\n\n{wish}')
         return (first, *messages[1:])

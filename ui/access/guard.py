@@ -171,8 +171,8 @@ class Guarded:
     async def _runs(self, query: RunQuery | None = None) -> RunPage:
         return await self._root.runs(self._narrow(await self._authorize('runs', ()), query))
 
-    async def _traffic(self, query: RunQuery | None = None, told: Any = None) -> Any:
-        return await self._root.traffic(self._narrow(await self._authorize('traffic', ()), query), told)
+    async def _traffic(self, query: RunQuery | None = None, progress: Any = None) -> Any:
+        return await self._root.traffic(self._narrow(await self._authorize('traffic', ()), query), progress)
 
     def _narrow(self, caller: Caller, query: RunQuery | None) -> RunQuery:
         return replace(query or RunQuery(), seen_by=None if caller.role is Role.ADMIN else caller.name)

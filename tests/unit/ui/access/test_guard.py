@@ -58,6 +58,15 @@ async def test_every_method_is_listed_once(conductor: Conductor) -> None:
     assert set(METHOD_ROLES) & WITHHELD == set()
 
 
+async def test_guarded_methods_take_the_parameters_of_the_conductors(
+    access: Access, conductor: Conductor
+) -> None:
+    guarded = as_role(access, conductor, Role.VIEWER)
+    methods = [path for path in METHOD_ROLES if '.' not in path and callable(getattr(conductor, path))]
+    found = {path: list(inspect.signature(getattr(guarded, path)).parameters) for path in methods}
+    assert found == {path: list(inspect.signature(getattr(conductor, path)).parameters) for path in methods}
+
+
 @pytest.mark.parametrize('role', list(Role))
 async def test_a_role_may_do_what_is_listed_and_no_more(
     access: Access, conductor: Conductor, role: Role

@@ -118,10 +118,10 @@ async def test_the_diagram_shows_both_paths_even_with_folded_agents(conductor):
     found = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
     whole = path_layer(found, frozenset())
     assert whole['edges']['reviewing>analyzing'] == {
-        'classes': 'way-a', 'badge': 'A', 'title': 'Taken 1 time in A, 0 times in B',
+        'classes': 'path-a', 'badge': 'A', 'title': 'Taken 1 time in A, 0 times in B',
     }  # fmt: skip
     assert whole['states']['reviewing']['badge'] == 'A2 B1'
-    assert whole['states']['reviewing']['classes'] == 'way-both'
+    assert whole['states']['reviewing']['classes'] == 'path-both'
     folded = path_layer(found, frozenset({'reviewing', 'analyzing'}))
     assert 'reviewing.thinking' not in folded['states']
     assert folded['states']['reviewing'] == whole['states']['reviewing']

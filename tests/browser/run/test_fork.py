@@ -117,26 +117,26 @@ def test_variants_are_compared_blind_until_one_wins(page: Page, run: str, axe) -
     page.get_by_role('button', name='Variant B').click()
     expect(page.locator('.fork-variant:visible summary', has_text='Memory')).to_contain_text('1 change')
     page.get_by_role('button', name='Start 2 variants').click()
-    lanes = page.locator('.lane')
-    expect(lanes).to_have_count(2)
-    expect(lanes.locator('.pill', has_text='Done')).to_have_count(2, timeout=30_000)
-    expect(lanes.nth(1)).to_contain_text('Milk is better than water:')
-    expect(lanes.locator('.lane-otherwise')).to_have_text(
+    variants = page.locator('.variant')
+    expect(variants).to_have_count(2)
+    expect(variants.locator('.pill', has_text='Done')).to_have_count(2, timeout=30_000)
+    expect(variants.nth(1)).to_contain_text('Milk is better than water:')
+    expect(variants.locator('.variant-overrides')).to_have_text(
         ['as the original', 'motion = Milk is better than water']
     )
-    facts = lanes.first.locator('.agent-facts')
+    facts = variants.first.locator('.agent-facts')
     assert facts.evaluate('one => one.scrollHeight <= one.clientHeight'), 'its tokens and time are cut off'
     page.get_by_role('switch', name='Blind').click()
-    expect(lanes.locator('h2')).to_have_text([re.compile('Variant [AB]')] * 2)
-    expect(lanes.get_by_role('link', name='Open')).to_have_count(0)
-    expect(lanes.locator('.lane-otherwise:visible')).to_have_count(0)
+    expect(variants.locator('h2')).to_have_text([re.compile('Variant [AB]')] * 2)
+    expect(variants.get_by_role('link', name='Open')).to_have_count(0)
+    expect(variants.locator('.variant-overrides:visible')).to_have_count(0)
     axe(page)
     page.get_by_role('region', name='Variant B').get_by_role('button', name='Pick as winner').click()
-    expect(lanes.locator('.chip:visible', has_text='Winner')).to_have_count(1)
-    expect(lanes.locator('h2').first).to_contain_text('(A)')
+    expect(variants.locator('.chip:visible', has_text='Winner')).to_have_count(1)
+    expect(variants.locator('h2').first).to_contain_text('(A)')
     page.get_by_role('link', name='Fork tree').click()
-    expect(page.locator('.family-row')).to_have_count(3)
-    expect(page.locator('.family-row', has_text='Winner')).to_contain_text(f'fork at {MIDDLE}')
+    expect(page.locator('.fork-tree-row')).to_have_count(3)
+    expect(page.locator('.fork-tree-row', has_text='Winner')).to_contain_text(f'fork at {MIDDLE}')
     axe(page)
 
 
@@ -169,7 +169,7 @@ def test_a_run_is_run_again(page: Page, run: str) -> None:
     expect(page).not_to_have_url(re.compile(re.escape(run)))
     wait_until_done(page)
     page.goto(f'{page.url.partition("?")[0]}/family')
-    expect(page.locator('.family-row.here, .here > .family-row')).to_contain_text('run again')
+    expect(page.locator('.fork-tree-row.here, .here > .fork-tree-row')).to_contain_text('run again')
 
 
 def test_a_cancelled_run_is_retried_from_its_last_step(page: Page, run: str, axe) -> None:

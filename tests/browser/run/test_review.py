@@ -53,7 +53,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(page.get_by_role('tab', name='Candidates')).to_contain_text('your decision', timeout=PATIENCE)
     page.get_by_role('tab', name='Candidates').click()
     expect(take).to_be_visible()
-    cards = page.locator('.entrant')
+    cards = page.locator('.candidate')
     expect(cards).to_have_count(3)
     expect(cards.nth(0)).to_contain_text('63 passed')
     expect(cards.nth(1)).to_contain_text('59 passed, 4 failed')
@@ -66,7 +66,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(difference.locator('.file-head')).to_have_text('test_own.py')
     expect(difference.locator('.code .added').first).to_be_visible()
 
-    check_tab(open_page, axe, url, 'Candidates', '.entrant')
+    check_tab(open_page, axe, url, 'Candidates', '.candidate')
     check_tab(open_page, axe, url, 'Debate', '.verdict')
 
     # The debate that led here: three rounds, apart and then agreed.
@@ -155,4 +155,4 @@ def test_the_sample_ends_by_itself_and_the_page_follows_it(page, new_server):
     expect(page.locator('.debate')).to_have_count(2)
     expect(page.locator('.debate .verdict h3')).to_have_text(['Consensus', 'Consensus'])
     page.get_by_role('tab', name='Candidates').click()
-    expect(page.locator('.entrant.picked')).to_contain_text('Picked: by the reviewers')
+    expect(page.locator('.candidate.picked')).to_contain_text('Picked: by the reviewers')

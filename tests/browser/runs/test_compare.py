@@ -39,15 +39,15 @@ def test_the_first_divergence_is_three_clicks_from_the_list(two, axe, open_page)
     ids = [address.rpartition('/')[2] for address in (first, second)]
     assert page.url.endswith(f'?a={ids[0]}&b={ids[1]}')  # the older one is A
 
-    expect(page.locator('.compare-said')).to_contain_text(
+    expect(page.locator('.compare-summary')).to_contain_text(
         'The revision limit is reached? No in A, yes in B: A went'
     )
-    expect(page.locator('.both-kind')).to_have_text('The runs diverge here')
-    sides = page.locator('.both-side')
+    expect(page.locator('.compare-step-kind')).to_have_text('The runs diverge here')
+    sides = page.locator('.compare-step-side')
     expect(sides.first).to_contain_text('analyzing')
     expect(sides.last).to_contain_text('complete')
-    expect(page.locator('[id="e:reviewing>analyzing"]')).to_have_class(re.compile(r'\bway-a\b'))
-    expect(page.locator('[id="s:researching"]')).to_have_class(re.compile(r'\bway-both\b'))
+    expect(page.locator('[id="e:reviewing>analyzing"]')).to_have_class(re.compile(r'\bpath-a\b'))
+    expect(page.locator('[id="s:researching"]')).to_have_class(re.compile(r'\bpath-both\b'))
     picked = page.locator('.aligned-row[aria-selected="true"]')
     expect(picked).to_have_attribute('aria-label', re.compile('not in B'))
     parting = picked.get_attribute('aria-label')
@@ -57,19 +57,19 @@ def test_the_first_divergence_is_three_clicks_from_the_list(two, axe, open_page)
     expect(page.get_by_role('dialog')).to_contain_text('Next difference')
     page.keyboard.press('Escape')
     page.keyboard.press('ArrowRight')
-    expect(page.locator('.both-kind')).to_have_text(re.compile('Only A'))
-    expect(page.locator('.both-side').last).to_contain_text('It did not take this step')
+    expect(page.locator('.compare-step-kind')).to_have_text(re.compile('Only A'))
+    expect(page.locator('.compare-step-side').last).to_contain_text('It did not take this step')
     page.wait_for_url(re.compile(r'&at=\d+$'))
     page.keyboard.press('Home')
     expect(page.locator('.aligned-row[aria-posinset="1"]')).to_have_attribute('aria-selected', 'true')
     page.keyboard.press('d')
-    expect(page.locator('.both-kind')).to_have_text('The runs diverge here')
+    expect(page.locator('.compare-step-kind')).to_have_text('The runs diverge here')
     expect(picked).to_have_attribute('aria-label', parting)
     page.locator('.aligned').focus()
     page.keyboard.press('ArrowDown')
-    expect(page.locator('.both-kind')).to_have_text(re.compile('Only A'))
+    expect(page.locator('.compare-step-kind')).to_have_text(re.compile('Only A'))
     page.get_by_role('button', name='Go to divergence').click()
-    expect(page.locator('.both-kind')).to_have_text('The runs diverge here')
+    expect(page.locator('.compare-step-kind')).to_have_text('The runs diverge here')
 
     # A click on a state goes to its next visit; links lead to both runs at that step.
     page.locator('[id="s:researching"] text').first.click()
@@ -87,8 +87,10 @@ def test_the_first_divergence_is_three_clicks_from_the_list(two, axe, open_page)
         axe(page)
 
     page.get_by_role('link', name='Swap A and B').click()
-    expect(page.locator('.compare-said')).to_contain_text('The revision limit is reached? Yes in A, no in B')
-    expect(page.locator('[id="e:reviewing>analyzing"]')).to_have_class(re.compile(r'\bway-b\b'))
+    expect(page.locator('.compare-summary')).to_contain_text(
+        'The revision limit is reached? Yes in A, no in B'
+    )
+    expect(page.locator('[id="e:reviewing>analyzing"]')).to_have_class(re.compile(r'\bpath-b\b'))
 
 
 def test_runs_are_compared_from_a_menu_and_from_a_page(two, axe):
@@ -100,7 +102,7 @@ def test_runs_are_compared_from_a_menu_and_from_a_page(two, axe):
     axe(page)
     page.locator('.pick').click()
     page.wait_for_url(re.compile('/compare'))
-    expect(page.locator('.both-kind')).to_have_text('The runs diverge here')
+    expect(page.locator('.compare-step-kind')).to_have_text('The runs diverge here')
 
     page.goto(first)
     page.get_by_role('button', name='More', exact=True).click()
@@ -128,9 +130,9 @@ def test_it_fits_a_phone_in_dark_mode(two, open_page, axe):
     ids = [address.rpartition('/')[2] for address in (first, second)]
     page = open_page(width=390, height=844, scheme='dark')
     page.goto(f'{server.url}/compare?a={ids[0]}&b={ids[1]}')
-    expect(page.locator('.both-kind')).to_have_text('The runs diverge here')
+    expect(page.locator('.compare-step-kind')).to_have_text('The runs diverge here')
     axe(page)
-    for view, part in (('Diagram', '.diagram'), ('Steps', '.aligned'), ('Details', '.both')):
+    for view, part in (('Diagram', '.diagram'), ('Steps', '.aligned'), ('Details', '.compare-step')):
         page.locator('.run-switch .btn', has_text=view).click()
         expect(page.locator(part)).to_be_visible()
         assert page.evaluate('document.documentElement.scrollWidth <= innerWidth')
@@ -147,7 +149,7 @@ def test_an_unfinished_run_is_followed(page, open_page, new_server):
     ids = [address.rpartition('/')[2] for address in (first, second)]
     both = open_page()
     both.goto(f'{new_server.url}/compare?a={ids[0]}&b={ids[1]}')
-    expect(both.locator('.compare-said')).to_contain_text('So far the runs took the same path')
+    expect(both.locator('.compare-summary')).to_contain_text('So far the runs took the same path')
     page.get_by_role('button', name='Continue').click()
-    expect(both.locator('.compare-said')).to_contain_text('The runs took the same path', timeout=60_000)
+    expect(both.locator('.compare-summary')).to_contain_text('The runs took the same path', timeout=60_000)
     expect(both.locator('.compare-runs .pill.done')).to_have_count(2)

@@ -20,7 +20,7 @@ from ui.components.widgets import Text
 from ui.formatting.values import count
 
 Counts = tuple[int, int]
-LEGEND = (('way-both', 'Both'), ('way-a', 'Only A'), ('way-b', 'Only B'), ('way-none', 'Neither'))
+LEGEND = (('path-both', 'Both'), ('path-a', 'Only A'), ('path-b', 'Only B'), ('path-none', 'Neither'))
 
 
 class ComparisonChart:
@@ -151,10 +151,10 @@ def _spot(counts: Counts, what: str, *, numbered: bool) -> Decoration:
     a, b = counts
     title = f'{what} {count(a, "time")} in A, {count(b, "time")} in B'
     if a and b:
-        return {'classes': 'way-both', 'badge': f'A{a} B{b}' if a != b and numbered else '', 'title': title}
+        return {'classes': 'path-both', 'badge': f'A{a} B{b}' if a != b and numbered else '', 'title': title}
     side, times = ('A', a) if a else ('B', b)
     badge = f'{side}{times}' if times > 1 and numbered else side
-    return {'classes': f'way-{side.lower()}', 'badge': badge, 'title': title}
+    return {'classes': f'path-{side.lower()}', 'badge': badge, 'title': title}
 
 
 def _own(counts: Counts, sides: tuple[int, ...]) -> Counts:
@@ -188,10 +188,10 @@ def position_layer(
     return {
         'states': {
             path: {
-                'classes': ' '.join(f'now-{name.lower()}' for name in names),
+                'classes': ' '.join(f'current-{name.lower()}' for name in names),
                 'badge': f'{"+".join(names)} here',
             }
             for path, names in states.items()
         },
-        'edges': {name: {'classes': 'now-taken'} for name in edges},
+        'edges': {name: {'classes': 'current-taken'} for name in edges},
     }

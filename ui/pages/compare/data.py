@@ -25,7 +25,7 @@ class MemoryPane:
     """The parts of memory that differ."""
 
     def __init__(self) -> None:
-        self._root = ui.element('div').classes('unlike')
+        self._root = ui.element('div').classes('compare-memory')
 
     async def show(self, views: Sequence[View]) -> None:
         """Show the differences of these two views."""
@@ -47,7 +47,7 @@ class MemoryPane:
 
 def difference_table(found: Sequence[JsonDifference], caption: str) -> None:
     """Draw a table of paths with both values."""
-    with ui.element('table').classes('compared unlike-table'):
+    with ui.element('table').classes('compared difference-table'):
         Text('caption', caption, 'visually-hidden')
         with ui.element('thead'), ui.element('tr'):
             for name in ('Field', 'A', 'B'):

@@ -22,7 +22,7 @@ class Numbers:
     """Tables of the differences."""
 
     def __init__(self) -> None:
-        self._root = ui.element('div').classes('beside-numbers')
+        self._root = ui.element('div').classes('compare-numbers')
         self._turn = 0
 
     async def show(self, found: Comparison) -> None:
@@ -49,9 +49,9 @@ class Numbers:
                 Text('h2', title)
                 difference_table(differ, title) if differ else Text('p', 'Identical in both runs.', 'muted')
             Text('h2', 'Results')
-            with ui.element('div').classes('said-row'):
+            with ui.element('div').classes('compare-pair'):
                 for side, text, several in zip('AB', answers, pieces or [None, None], strict=True):
-                    with ui.element('div').classes('said-side'):
+                    with ui.element('div').classes('compare-pair-side'):
                         Text('span', side, f'side-mark side-{side.lower()}')
                         if text:
                             DiffText(several or [(True, text)], side)

@@ -237,7 +237,7 @@ class CompareHeader:
                     ui.icon('swap_horiz')
                     Text('span', 'Swap A and B')
         with ui.element('div').classes('compare-verdict').props('role="status"'):
-            self._verdict = Text('p', '', 'compare-said')
+            self._verdict = Text('p', '', 'compare-summary')
             self._notes = Text('p', '', 'muted small')
         self.show(found)
 

@@ -30,7 +30,7 @@ class StepPane:
     def __init__(self, sides: Sequence[Side]) -> None:
         self._sides = sides
         self._turn = 0
-        self._root = ui.element('div').classes('both')
+        self._root = ui.element('div').classes('compare-step')
 
     async def show(
         self, row: Row | None, steps: Sequence[Transition | None], held: Sequence[int], *, parting: bool
@@ -58,7 +58,9 @@ class StepPane:
             for place_of, side in enumerate(self._sides):
                 step = steps[place_of]
                 pieces = found[place_of] if found else [(True, texts[place_of])]
-                with ui.element('section').classes('both-side').props(f'aria-label="Run {side.name}"'):
+                with (
+                    ui.element('section').classes('compare-step-side').props(f'aria-label="Run {side.name}"')
+                ):
                     if step is None:
                         _absent(side, held[place_of], row)
                     else:
@@ -71,7 +73,7 @@ class StepPane:
         if facets:
             title = facets.capitalize() if title == KINDS['apart'] else f'{title}: {facets}'
         region = f' · in {path_text(row.region)}' if row.region else ''
-        Text('p', f'{title}{region}', f'both-kind {row.kind}', role='status')
+        Text('p', f'{title}{region}', f'compare-step-kind {row.kind}', role='status')
 
 
 def agent_text(step: Transition) -> str:
@@ -93,7 +95,7 @@ def _absent(side: Side, held: int, row: Row) -> None:
 
 
 def _head(side: Side, seq: int) -> None:
-    with ui.element('div').classes('both-head'):
+    with ui.element('div').classes('compare-side-head'):
         Text('span', side.name, f'side-mark side-{side.name.lower()}')
         if seq:
             with link(f'/runs/{side.run}?at={seq}', 'both-link'):
@@ -144,4 +146,4 @@ def call_lines(step: Transition) -> list[str]:
 def draw_calls(lines: Sequence[str]) -> None:
     """Draw tool calls; each is focusable so that it can be scrolled with the keyboard."""
     for line in lines:
-        Text('div', line, 'mono both-call', tabindex='0')
+        Text('div', line, 'mono compare-call', tabindex='0')

@@ -29,10 +29,10 @@ class ComparedTranscript:
         self._sides, self._on_pick = sides, on_pick
         self._rows: Sequence[Row] = ()
         self._at, self._most, self._turn = -1, AT_ONCE, 0
-        with ui.element('div').classes('both-said'):
+        with ui.element('div').classes('compare-transcript'):
             self._more = button('Show earlier', icon='expand_less', kind='quiet')
             self._more.on('click', self._earlier)
-            self._root = ui.element('div').classes('said-rows')
+            self._root = ui.element('div').classes('compare-pairs')
 
     async def show(self, rows: Sequence[Row], at: int) -> None:
         """Show the transcripts up to row `at`."""
@@ -62,13 +62,13 @@ class ComparedTranscript:
         ui.run_javascript(f'{last}?.scrollIntoView({{ block: "nearest" }})')
 
     def _draw(self, n: int, steps: Sequence[Transition | None], pieces: Sequence[Sequence[Piece]]) -> None:
-        with ui.element('div').classes(f'said-row {self._rows[n].kind}'):
+        with ui.element('div').classes(f'compare-pair {self._rows[n].kind}'):
             for side, step, found in zip(self._sides, steps, pieces, strict=True):
-                with ui.element('div').classes('said-side'):
+                with ui.element('div').classes('compare-pair-side'):
                     if step is None:
                         Text('p', f'{side.name}: no reply', 'muted small')
                         continue
-                    with ui.element('div').classes('both-head'):
+                    with ui.element('div').classes('compare-side-head'):
                         Text('span', side.name, f'side-mark side-{side.name.lower()}')
                         Text('b', self._speaker(side, step))
                         opener = button(f'Step {step.seq}', kind='quiet small')

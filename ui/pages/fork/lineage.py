@@ -38,7 +38,7 @@ def register(backend: Backend) -> None:
                 number = len(list(family.members()))
                 summary = f'{count(number, "run")}, each with the step it was forked at.'
                 Text('p', summary if number > 1 else 'This run has no forks yet.', 'muted')
-            with ui.element('ul').classes('family-tree card'):
+            with ui.element('ul').classes('fork-tree card'):
                 _draw(family, info.id, backend().clock.now())
 
 
@@ -57,10 +57,10 @@ def _draw(kin: LineageNode, here: RunId, now: float) -> None:
 
 def _member(one: LineageNode, here: RunId, now: float) -> ui.element:
     with ui.element('li').classes('here' if one.run == here else ''):
-        with ui.element('div').classes('family-row'):
+        with ui.element('div').classes('fork-tree-row'):
             ui.icon(ICONS[one.kind]).props('size="17px" aria-hidden="true"')
-            with ui.element('div').classes('family-what'):
-                with link(f'/runs/{one.run}', 'family-title') as title:
+            with ui.element('div').classes('fork-tree-run'):
+                with link(f'/runs/{one.run}', 'fork-tree-title') as title:
                     Text('span', one.info.title or one.run)
                     if one.run == here:
                         set_attributes(title, aria_current='true')
@@ -71,7 +71,7 @@ def _member(one: LineageNode, here: RunId, now: float) -> ui.element:
                 if one.group:
                     with link(f'/variants/{one.group}', 'small'):
                         Text('span', 'variants')
-            with ui.element('div').classes('family-numbers'):
+            with ui.element('div').classes('fork-tree-usage'):
                 Text('span', usage_headline(one.info.usage), 'muted small num')
                 Text('span', ago(one.info.created, now), 'muted small')
         return ui.element('ul')

@@ -41,9 +41,9 @@ class VariantPane:
         self._follower = follower
         self._steps: list[Transition] = []
         self._blocks: list[dict[str, Any]] = []
-        with ui.element('section').classes('panel lane') as self.root:
+        with ui.element('section').classes('panel variant') as self.root:
             with ui.element('div').classes('panel-head'):
-                self._title = Text('h2', name, 'lane-name')
+                self._title = Text('h2', name, 'variant-name')
                 self._pill = Text('span', '', 'pill')
                 self._crown = Text('span', 'Winner', 'chip strong')
                 ui.element('span').classes('grow')
@@ -54,7 +54,7 @@ class VariantPane:
                 )
                 self._best.on('click', lambda: on_win(self.info))
             with ui.element('div').classes('agent-facts') as self._facts:
-                self._otherwise = Text('span', '', 'lane-otherwise')
+                self._otherwise = Text('span', '', 'variant-overrides')
                 self._where = Text('span', '', 'agent-model')
                 self._numbers = Text('span', '', 'num')
                 ui.element('span').classes('grow')

@@ -64,7 +64,7 @@ class VariantBoard:
             self._blind.tooltip(
                 'Blind comparison: names are hidden and the order is random until you pick a winner'
             )
-        self._place = ui.element('div').classes('lanes')
+        self._place = ui.element('div').classes('variants')
         if not self._runs:
             empty_state('call_split', 'These variants do not exist. They may have been deleted.')
             return

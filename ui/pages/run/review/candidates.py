@@ -56,7 +56,7 @@ class Candidates(Panel):
             with link(f'/runs/{setup.context.run}/review', 'btn small'):
                 ui.icon('merge')
                 Text('span', 'Review and merge')
-            self._cards = ui.element('div').classes('entrants')
+            self._cards = ui.element('div').classes('candidate-cards')
             self._difference = VersionDiff(setup.context)
             self._comments = LineComments(setup.context)
             self._ladder = ui.element('section').classes('ladder').props('aria-label="Versions"')
@@ -106,9 +106,9 @@ class Candidates(Panel):
 
     def _card(self, entrant: Candidate, *, asked: bool) -> None:
         made = entrant.latest
-        with ui.element('article').classes(f'entrant {"picked" if entrant.picked else ""}') as card:
+        with ui.element('article').classes(f'candidate {"picked" if entrant.picked else ""}') as card:
             set_attributes(card, aria_label=entrant.name)
-            with ui.element('div').classes('entrant-head'):
+            with ui.element('div').classes('candidate-head'):
                 Text('h3', entrant.name)
                 if entrant.place:
                     place = PLACES[entrant.place] if entrant.place < len(PLACES) else f'{entrant.place}th'
@@ -119,26 +119,26 @@ class Candidates(Panel):
                     ui.icon(icon).props('size="15px" aria-hidden="true"')
                     ui.label(word)
             if entrant.picked:
-                with ui.element('p').classes('entrant-picked'):
+                with ui.element('p').classes('candidate-picked'):
                     ui.icon('star').props('size="16px" aria-hidden="true"')
                     Text('span', f'Picked: {PICKED.get(entrant.picked, entrant.picked)}')
             facts = [entrant.model, f'version {made.number}' if made else '']
             Text('p', ' · '.join(filter(None, facts)), 'muted small')
             if entrant.problem:
-                Text('p', entrant.problem, 'entrant-problem')
+                Text('p', entrant.problem, 'candidate-problem')
             if made:
                 self._tests(entrant.name, 'Required tests', made.required)
                 self._tests(entrant.name, 'Own tests', made.own)
                 self._files(made)
                 if made.summary:
-                    with ui.element('div').classes('entrant-said'):
+                    with ui.element('div').classes('candidate-messages'):
                         Conversation([{'kind': 'text', 'text': made.summary}], label='Summary', follow=False)
             if asked and entrant.in_play:
                 take = button(f'Choose {entrant.name}', icon='how_to_reg', kind='primary')
                 take.on('click', lambda: self._choosing.confirm(entrant))
 
     def _tests(self, name: str, title: str, suite: SuiteResult) -> None:
-        with ui.element('div').classes('entrant-tests'):
+        with ui.element('div').classes('candidate-tests'):
             draw_test_result(suite, title)
             total = suite.passed + suite.broken
             if total and suite.counted:
@@ -160,7 +160,7 @@ class Candidates(Panel):
                 Text('pre', detail, tabindex='0', aria_label=f'Why {name} failed')
 
     def _files(self, made: Version) -> None:
-        with ui.element('ul').classes('entrant-files'):
+        with ui.element('ul').classes('candidate-files'):
             for path, length in made.files:
                 with ui.element('li'):
                     Text('span', path, 'mono')

@@ -60,7 +60,7 @@ class CoderSeat:
             Text('h2', f'Your turn as {role_title(self.name).lower()}')
         candidate = view.memory.get('candidates', {}).get(self.name, {})
         if problem := str(candidate.get('problem') or ''):
-            Text('p', problem, 'entrant-problem', role='alert')
+            Text('p', problem, 'candidate-problem', role='alert')
         with ui.element('div').classes('coder-seat-files'):
             with ui.element('div').classes('field'):
                 self._choice = NativeSelect({NEW: 'New file'}, value=NEW, on_change=self._load)

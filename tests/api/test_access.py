@@ -17,7 +17,7 @@ from tests.support.api import serve_api
 from tests.unit.ui.services.test_schedules import sign
 from ui.access.access import Access
 from ui.access.caller import IDENTITY, Role
-from ui.access.http import COOKIE, SignedIn
+from ui.access.http import COOKIE, RequireLogin
 from ui.access.login import Login
 from ui.api.access import PREFIX
 from ui.components.assets import ASSETS
@@ -48,7 +48,7 @@ async def access(conductor: Conductor, backend: Backend) -> Access:
 
 
 @pytest.fixture
-def served(backend: Backend, access: Access) -> SignedIn:
+def served(backend: Backend, access: Access) -> RequireLogin:
     app = FastAPI(
         routes=[
             *Login(lambda: backend.access, None, ASSETS).routes(),
@@ -56,11 +56,11 @@ def served(backend: Backend, access: Access) -> SignedIn:
             Route('/runs', lambda request: None),  # type: ignore[arg-type, return-value]
         ]
     )
-    return SignedIn(app, lambda: backend.access)
+    return RequireLogin(app, lambda: backend.access)
 
 
 @pytest.fixture
-async def http(served: SignedIn) -> AsyncIterator[httpx.AsyncClient]:
+async def http(served: RequireLogin) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(served), base_url=BASE) as client:
         yield client
 
@@ -231,7 +231,7 @@ async def test_a_stranded_private_run_is_hidden_from_others(
 async def test_a_viewer_may_not_try_tools(backend: Backend, access: Access) -> None:
     for role in Role:
         secret = await access.accounts.begin_session(str(role), 'password', '', '')
-        before = IDENTITY.set(await access.by_session(secret))
+        before = IDENTITY.set(await access.identify_session(secret))
         try:
             if role is Role.VIEWER:
                 with pytest.raises(NotAllowed):

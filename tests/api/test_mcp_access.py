@@ -20,7 +20,7 @@ from engine import Conductor
 from tests.support.harness import until
 from ui.access.access import Access
 from ui.access.caller import Role
-from ui.access.http import SignedIn
+from ui.access.http import RequireLogin
 from ui.api.mcp.over_http import McpOverHttp
 from ui.web.backend import Backend
 
@@ -43,7 +43,7 @@ async def access(conductor: Conductor, backend: Backend) -> Access:
 @pytest.fixture
 async def url(backend: Backend, access: Access) -> AsyncIterator[str]:
     app = McpOverHttp(backend)
-    served = SignedIn(Starlette(routes=[Route('/mcp', app)]), lambda: backend.access)
+    served = RequireLogin(Starlette(routes=[Route('/mcp', app)]), lambda: backend.access)
     server = uvicorn.Server(uvicorn.Config(served, port=0, log_level='critical', timeout_graceful_shutdown=1))
     async with app.running():
         task = asyncio.create_task(server._serve())

@@ -18,31 +18,31 @@ from ui.access.caller import ADDRESS, Caller, Identity, Role
 from ui.access.guard import guard_conductor
 from ui.access.passwords import MAX_LENGTH, digest
 
-FRESH: Final = 2.0
+CACHE_SECONDS: Final = 2.0
 """Seconds for which a caller is cached: another process may change the account meanwhile."""
-NOTED: Final = 60.0
+USE_UPDATE_SECONDS: Final = 60.0
 """Minimum seconds between updates of when a session or a token was last used."""
-REMEMBERED: Final = 4_096
-GUESS: Final = 'guess'
-WINDOW: Final = 15 * 60.0
+MAX_CACHED: Final = 4_096
+ATTEMPT: Final = 'guess'
+ATTEMPT_WINDOW: Final = 15 * 60.0
 """The period in seconds over which login attempts are counted."""
-TRIES: Final = {'both': 5, 'address': 30, 'account': 50}
+MAX_ATTEMPTS: Final = {'both': 5, 'address': 30, 'account': 50}
 """Maximum attempts in that period: for one account from one address, from one address, for one account."""
 
 
 class LoginRefused(EngineError):
-    """A login was refused; `later` is set if there were too many attempts."""
+    """A login was refused; `retry_later` is set if there were too many attempts."""
 
-    def __init__(self, problem: str, *, later: bool = False) -> None:
-        self.later = later
+    def __init__(self, problem: str, *, retry_later: bool = False) -> None:
+        self.retry_later = retry_later
         super().__init__(problem)
 
 
-WRONG: Final = 'The name or the password is wrong.'
-TOO_MANY: Final = 'Too many attempts. Try again in 15 minutes.'
+WRONG_CREDENTIALS: Final = 'The name or the password is wrong.'
+TOO_MANY_ATTEMPTS: Final = 'Too many attempts. Try again in 15 minutes.'
 
 
-class _TooMany(Exception):
+class _TooManyAttempts(Exception):
     """There were too many attempts for an account, from an address, or both."""
 
     def __init__(self, which: tuple[str, str]) -> None:
@@ -60,8 +60,8 @@ class Access:
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal, self._clock = journal, clock
         self.accounts, self.audit = Accounts(journal, clock), AuditLog(journal, clock)
-        self._known: OrderedDict[tuple[str, str], SignedIdentity] = OrderedDict()
-        self._noted_limits: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], AuthenticatedIdentity] = OrderedDict()
+        self._logged_limits: OrderedDict[tuple[str, str], float] = OrderedDict()
         """By account and address: when it was last noted that the limit of attempts was reached."""
         self._guards: WeakKeyDictionary[Identity, Conductor] = WeakKeyDictionary()
 
@@ -76,45 +76,45 @@ class Access:
         """Return the time by the server's clock, in seconds since 1970."""
         return self._clock.now()
 
-    async def by_session(self, secret: str) -> SignedIdentity:
+    async def identify_session(self, secret: str) -> AuthenticatedIdentity:
         """Return the identity of a browser. Raises `SignedOut`."""
         return await self._identity(SESSION, secret)
 
-    async def by_token(self, secret: str) -> SignedIdentity:
+    async def identify_token(self, secret: str) -> AuthenticatedIdentity:
         """Return the identity of a program. Raises `SignedOut`."""
         return await self._identity(TOKENS, secret)
 
     async def log_in(self, name: str, password: str, *, address: str, agent: str) -> str:
         """Log a person in by password; return the session secret. Raises `LoginRefused`."""
         tried = Caller(name[:100], Role.VIEWER, 'password')
-        if self.accounts.passwords.busy:
-            raise LoginRefused('The server is busy. Try again in a moment.', later=True)
+        if self.accounts.passwords.is_busy:
+            raise LoginRefused('The server is busy. Try again in a moment.', retry_later=True)
         try:
-            attempt = await self._attempt(name, address)
-        except _TooMany as full:
-            if self._is_news(full.which):
+            attempt = await self._count_attempt(name, address)
+        except _TooManyAttempts as full:
+            if self._is_unlogged(full.which):
                 await self.audit.write(tried, 'login', refused='too many attempts', address=address)
-            raise LoginRefused(TOO_MANY, later=True) from None
-        kept = await self.accounts.kept_password(name)
-        if len(password) > MAX_LENGTH or not await self.accounts.passwords.verify(kept, password):
+            raise LoginRefused(TOO_MANY_ATTEMPTS, retry_later=True) from None
+        stored = await self.accounts.password_hash(name)
+        if len(password) > MAX_LENGTH or not await self.accounts.passwords.verify(stored, password):
             await self.audit.write(tried, 'login', refused='wrong name or password', address=address)
-            raise LoginRefused(WRONG)
+            raise LoginRefused(WRONG_CREDENTIALS)
         account = await self.accounts.find(name)
         if account is None:
-            raise LoginRefused(WRONG)
+            raise LoginRefused(WRONG_CREDENTIALS)
         await self._journal.write_entries([], [attempt])
-        if self.accounts.passwords.outdated(kept):
+        if self.accounts.passwords.is_outdated(stored):
             await self.accounts.rehash(account.name, password)
         return await self.begin(account, 'password', address=address, agent=agent)
 
     async def is_password(self, caller: Caller, password: str) -> bool:
         """Whether this is the caller's own password; attempts count as logins. Raises `LoginRefused`."""
         try:
-            attempt = await self._attempt(caller.name, ADDRESS.get())
-        except _TooMany:
-            raise LoginRefused(TOO_MANY, later=True) from None
-        kept = await self.accounts.kept_password(caller.name)
-        if not await self.accounts.passwords.verify(kept, password):
+            attempt = await self._count_attempt(caller.name, ADDRESS.get())
+        except _TooManyAttempts:
+            raise LoginRefused(TOO_MANY_ATTEMPTS, retry_later=True) from None
+        stored = await self.accounts.password_hash(caller.name)
+        if not await self.accounts.passwords.verify(stored, password):
             return False
         await self._journal.write_entries([], [attempt])
         return True
@@ -125,7 +125,7 @@ class Access:
         await self.audit.write(Caller(account.name, account.role, via), 'login', address=address)
         return secret
 
-    async def log_out(self, identity: SignedIdentity, *, everywhere: bool = False) -> None:
+    async def log_out(self, identity: AuthenticatedIdentity, *, everywhere: bool = False) -> None:
         """End a session, or all sessions of the account."""
         caller = identity.known
         if everywhere:
@@ -141,7 +141,7 @@ class Access:
         if entry is None or account is None:
             raise SignedOut('you are logged out: log in again')
         last = entry.body['seen' if kind == SESSION else 'used']
-        if self._clock.now() - last > NOTED:
+        if self._clock.now() - last > USE_UPDATE_SECONDS:
             await self.accounts.record_use(entry)
         role = Role(account.state)
         if kind == SESSION:
@@ -149,57 +149,57 @@ class Access:
         least = min(role, Role(entry.state), key=list(Role).index)
         return Caller(account.body['name'], least, f'token {entry.body["label"]}')
 
-    async def _identity(self, kind: str, secret: str) -> SignedIdentity:
+    async def _identity(self, kind: str, secret: str) -> AuthenticatedIdentity:
         key = (kind, digest(secret))
         found = self._known.get(key)
         if found is None:
-            found = SignedIdentity(self, *key, await self.resolve(*key), self._clock)
+            found = AuthenticatedIdentity(self, *key, await self.resolve(*key), self._clock)
             self._known[key] = found
-            if len(self._known) > REMEMBERED:
+            if len(self._known) > MAX_CACHED:
                 self._known.popitem(last=False)
         await found.check()
         return found
 
-    async def _attempt(self, name: str, address: str) -> Entry:
-        """Count an attempt before it is made, so that concurrent ones count too. Raises `_TooMany`."""
-        now, place = self._clock.now(), network(address)
-        await self._journal.forget_entries(EntryQuery(kind=GUESS, until=now - WINDOW))
+    async def _count_attempt(self, name: str, address: str) -> Entry:
+        """Count an attempt before it is made, so concurrent ones count too. Raises `_TooManyAttempts`."""
+        now, place = self._clock.now(), network_of(address)
+        await self._journal.forget_entries(EntryQuery(kind=ATTEMPT, until=now - ATTEMPT_WINDOW))
         attempt = Entry(
-            kind=GUESS, key=secrets.token_hex(16), about=name.lower()[:100], state=place, rank=now
+            kind=ATTEMPT, key=secrets.token_hex(16), about=name.lower()[:100], state=place, rank=now
         )
         await self._journal.write_entries([attempt])
         limits = {
-            'both': EntryQuery(kind=GUESS, about=attempt.about, state=place),
-            'address': EntryQuery(kind=GUESS, state=place),
-            'account': EntryQuery(kind=GUESS, about=attempt.about),
+            'both': EntryQuery(kind=ATTEMPT, about=attempt.about, state=place),
+            'address': EntryQuery(kind=ATTEMPT, state=place),
+            'account': EntryQuery(kind=ATTEMPT, about=attempt.about),
         }
         stored = Entry(**{**{name: getattr(attempt, name) for name in attempt.__slots__}, 'version': 1})
         for what, query in limits.items():
-            if len(await self._journal.entries(query)) > TRIES[what]:
+            if len(await self._journal.entries(query)) > MAX_ATTEMPTS[what]:
                 await self._journal.write_entries([], [stored])
-                raise _TooMany((query.about, query.state))
+                raise _TooManyAttempts((query.about, query.state))
         return stored
 
-    def _is_news(self, which: tuple[str, str]) -> bool:
+    def _is_unlogged(self, which: tuple[str, str]) -> bool:
         """Whether a limit was not noted recently, so that repeated guessing cannot fill the audit log."""
         now = self._clock.now()
-        known = self._noted_limits.get(which)
-        if known is not None and now - known < WINDOW:
+        known = self._logged_limits.get(which)
+        if known is not None and now - known < ATTEMPT_WINDOW:
             return False
-        self._noted_limits[which] = now
-        self._noted_limits.move_to_end(which)
-        if len(self._noted_limits) > REMEMBERED:
-            self._noted_limits.popitem(last=False)
+        self._logged_limits[which] = now
+        self._logged_limits.move_to_end(which)
+        if len(self._logged_limits) > MAX_CACHED:
+            self._logged_limits.popitem(last=False)
         return True
 
 
-class SignedIdentity:
+class AuthenticatedIdentity:
     """The identity of a session or a token, rechecked every few seconds."""
 
     def __init__(self, access: Access, kind: str, key: str, caller: Caller, clock: Clock) -> None:
         self._access, self._kind, self.key, self._clock = access, kind, key, clock
         self.known = caller
-        self._looked, self._changes = clock.now(), access.accounts.changes
+        self._checked_at, self._changes = clock.now(), access.accounts.changes
 
     @property
     def is_session(self) -> bool:
@@ -209,13 +209,13 @@ class SignedIdentity:
     async def check(self) -> Caller:
         """Return the current caller. Raises `SignedOut`."""
         now, changes = self._clock.now(), self._access.accounts.changes
-        if changes != self._changes or not 0 <= now - self._looked < FRESH:
+        if changes != self._changes or not 0 <= now - self._checked_at < CACHE_SECONDS:
             self.known = await self._access.resolve(self._kind, self.key)
-            self._looked, self._changes = now, changes
+            self._checked_at, self._changes = now, changes
         return self.known
 
 
-def network(address: str) -> str:
+def network_of(address: str) -> str:
     """Return what counts as one address: for IPv6 the network, since a household has 2**64 addresses."""
     try:
         known = ipaddress.ip_address(address)

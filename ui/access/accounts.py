@@ -14,12 +14,12 @@ from engine.clock import Clock
 from engine.errors import EntryChanged
 from engine.journal import Entry, EntryQuery, Journal
 from ui.access.caller import Role
-from ui.access.passwords import TOKEN, Passwords, check_password, digest, new_secret
+from ui.access.passwords import TOKEN_PREFIX, Passwords, check_password, digest, new_secret
 
 ACCOUNT, TOKENS, SESSION, LINK = 'account', 'token', 'session', 'identity'
 """Kinds of entries."""
 NAME: Final = re.compile(r'[A-Za-z0-9][A-Za-z0-9._@-]{0,99}')
-IDLE, MAX_SESSION = 24 * 3_600.0, 14 * 86_400.0
+MAX_IDLE_SECONDS, MAX_SESSION_SECONDS = 24 * 3_600.0, 14 * 86_400.0
 """Seconds after which a session ends: since its last request, and since its start."""
 DAY: Final = 86_400.0
 
@@ -118,13 +118,13 @@ class Accounts:
             raise InvalidInput({'name': f'the account {name!r} exists already'}) from None
         return _account(entry)
 
-    async def set_password(self, name: str, password: str, *, but: str = '') -> None:
+    async def set_password(self, name: str, password: str, *, keep: str = '') -> None:
         """Give an account a new password; all other sessions end. Raises `InvalidInput`."""
         entry = await self._account(name)
         check_password(entry.body['name'], password)
         kept = await self.passwords.hash(password)
         await self._journal.write_entries([replace(entry, body={**entry.body, 'password': kept})])
-        await self.end_sessions(name, but)
+        await self.end_sessions(name, keep)
 
     async def set_role(self, name: str, role: Role) -> None:
         """Change an account's role immediately. Raises `InvalidInput`, also for the last administrator."""
@@ -143,12 +143,12 @@ class Accounts:
         await self._journal.forget_entries(EntryQuery(kind=TOKENS, about=entry.key))
         await self.end_sessions(name)
 
-    async def by_subject(self, issuer: str, subject: str) -> Account | None:
+    async def find_by_subject(self, issuer: str, subject: str) -> Account | None:
         """Return the account of an identity provider's user."""
         link = await self._journal.entry(LINK, f'{issuer} {subject}')
         return await self.find(link.about) if link else None
 
-    async def link(self, issuer: str, subject: str, name: str, role: Role) -> Account:
+    async def add_linked(self, issuer: str, subject: str, name: str, role: Role) -> Account:
         """Add an account for an identity provider's user; a number may be appended to the name.
 
         An existing account is never matched by name: two providers may use the same name.
@@ -165,13 +165,13 @@ class Accounts:
             try:
                 await self._journal.write_entries([made, link])
             except EntryChanged:
-                if found := await self.by_subject(issuer, subject):
+                if found := await self.find_by_subject(issuer, subject):
                     return found
                 continue
             return _account(made)
         raise InvalidInput({'name': f'no name like {plain!r} is free'})
 
-    async def kept_password(self, name: str) -> str:
+    async def password_hash(self, name: str) -> str:
         """Return the hash of an account's password; '' if there is none, or no such account."""
         entry = await self._journal.entry(ACCOUNT, name.lower())
         return str(entry.body.get('password', '')) if entry else ''
@@ -204,7 +204,7 @@ class Accounts:
             raise InvalidInput({'role': f'{name} is a {account.role}: its tokens cannot have a higher role'})
         if days is not None and not 0 < days <= 3_650:
             raise InvalidInput({'days': 'must be more than 0 and at most 3,650'})
-        secret, now = f'{TOKEN}{new_secret()}', self._clock.now()
+        secret, now = f'{TOKEN_PREFIX}{new_secret()}', self._clock.now()
         body = {
             'id': secrets.token_hex(4),
             'label': label,
@@ -236,7 +236,9 @@ class Accounts:
         """Begin a session; return the secret for the cookie, and remove expired sessions."""
         now, secret = self._clock.now(), new_secret()
         body = {'created': now, 'seen': now, 'address': address, 'agent': agent[:200], 'via': via}
-        entry = Entry(kind=SESSION, key=digest(secret), about=name.lower(), rank=now + IDLE, body=body)
+        entry = Entry(
+            kind=SESSION, key=digest(secret), about=name.lower(), rank=now + MAX_IDLE_SECONDS, body=body
+        )
         await self._journal.forget_entries(EntryQuery(kind=SESSION, until=now))
         await self._journal.write_entries([entry])
         return secret
@@ -248,10 +250,10 @@ class Accounts:
                 await self._journal.write_entries([], [entry])
         self.changes += 1
 
-    async def end_sessions(self, name: str, but: str = '') -> None:
-        """End all sessions of an account, except the one with the id `but`."""
+    async def end_sessions(self, name: str, keep: str = '') -> None:
+        """End all sessions of an account, except the one with the id `keep`."""
         found = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
-        ending = [entry for entry in found if not but or entry.key[:16] != but]
+        ending = [entry for entry in found if not keep or entry.key[:16] != keep]
         await self._journal.write_entries([], ending)
         self.changes += 1
 
@@ -259,7 +261,7 @@ class Accounts:
         """Record that a session or token was used; concurrent updates do not matter."""
         now = self._clock.now()
         if entry.kind == SESSION:
-            until = min(now + IDLE, entry.body['created'] + MAX_SESSION)
+            until = min(now + MAX_IDLE_SECONDS, entry.body['created'] + MAX_SESSION_SECONDS)
             fresh = replace(entry, rank=until, body={**entry.body, 'seen': now})
         else:
             fresh = replace(entry, body={**entry.body, 'used': now})
@@ -317,7 +319,7 @@ def _session(entry: Entry) -> Session:
         account=entry.about,
         created=body['created'],
         seen=body['seen'],
-        expires=min(entry.rank, body['created'] + MAX_SESSION),
+        expires=min(entry.rank, body['created'] + MAX_SESSION_SECONDS),
         address=body['address'],
         agent=body['agent'],
         via=body['via'],

@@ -46,7 +46,7 @@ class Caller:
                 f'this needs the role {role}, and {self.name} has the role {self.role} ({action})'
             )
 
-    def sees(self, info: RunInfo) -> bool:
+    def can_see(self, info: RunInfo) -> bool:
         """Whether the caller may see a run."""
         return not info.private or info.author == self.name or self.role is Role.ADMIN
 

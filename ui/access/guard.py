@@ -15,18 +15,18 @@ from engine.history import lineage_tree
 from engine.records import RunId, RunInfo, RunPage, RunQuery
 from engine.runtime import acting_as
 from ui.access.caller import Caller, Identity, Role
-from ui.access.permissions import LOGGED, METHOD_ROLES, PARTS
+from ui.access.permissions import LOGGED_METHODS, METHOD_ROLES, PARTS
 
-Record = Callable[..., Awaitable[None]]
+AuditWriter = Callable[..., Awaitable[None]]
 """Writes a line of the audit log."""
 NEW_IDS: Final = frozenset(
     {('start', 'run'), ('fork', 'new'), ('fork_all', 'new'), ('rerun', 'new'), ('retry', 'new')}
 )
 """Parameters that name a run that does not exist yet."""
-HIDDEN = 'A private run'
+HIDDEN_TITLE = 'A private run'
 
 
-def guard_conductor(conductor: Conductor, identity: Identity, record: Record) -> Conductor:
+def guard_conductor(conductor: Conductor, identity: Identity, record: AuditWriter) -> Conductor:
     """Return the conductor, restricted to what this identity may do.
 
     Calls that the role does not permit raise `NotAllowed`; another person's private run raises `UnknownRun`.
@@ -42,10 +42,12 @@ def guard_conductor(conductor: Conductor, identity: Identity, record: Record) ->
 class Guarded:
     """A conductor, or a part of one, behind the guard."""
 
-    _hidden = 0
+    _visibility_changes = 0
     """Counts changes of visibility in this process: after one, streams check again whether they may go on."""
 
-    def __init__(self, target: Any, root: Conductor, identity: Identity, record: Record, path: str) -> None:
+    def __init__(
+        self, target: Any, root: Conductor, identity: Identity, record: AuditWriter, path: str
+    ) -> None:
         self._target, self._root, self._identity = target, root, identity
         self._record, self._path = record, path
 
@@ -64,7 +66,7 @@ class Guarded:
         else:
             part = getattr(self._target, name)
             if inspect.isroutine(part):
-                part = self._behind(path, part)
+                part = self._guard(path, part)
             else:
                 self._identity.known.require(METHOD_ROLES[path], path)
                 return part  # Not cached: it may change.
@@ -88,16 +90,16 @@ class Guarded:
     def __bool__(self) -> bool:
         return True
 
-    def _behind(self, path: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _guard(self, path: str, method: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a method in the guard."""
-        named = runs_of(path, method)
+        find_runs = run_finder(path, method)
         if inspect.iscoroutinefunction(method):
 
             @functools.wraps(method)
             async def do(*args: Any, **options: Any) -> Any:
-                caller = await self._authorize(path, named(*args, **options))
-                if path in LOGGED:
-                    return await self._log(path, caller, method, args, options, named)
+                caller = await self._authorize(path, find_runs(*args, **options))
+                if path in LOGGED_METHODS:
+                    return await self._call_logged(path, caller, method, args, options, find_runs)
                 with acting_as(caller.name):
                     return await method(*args, **options)
 
@@ -106,15 +108,15 @@ class Guarded:
 
             @functools.wraps(method)
             async def follow(*args: Any, **options: Any) -> AsyncIterator[Any]:
-                runs = named(*args, **options)
-                caller, hidden = await self._authorize(path, runs), Guarded._hidden
-                if path in LOGGED:
-                    await self._record(caller, path, runs=_ids(runs))
+                runs = find_runs(*args, **options)
+                caller, hidden = await self._authorize(path, runs), Guarded._visibility_changes
+                if path in LOGGED_METHODS:
+                    await self._record(caller, path, runs=_run_ids(runs))
                 async with aclosing(method(*args, **options)) as items:
                     async for item in items:
                         now = await self._identity.check()
-                        if now.role is not caller.role or hidden != Guarded._hidden:
-                            caller, hidden = await self._authorize(path, runs), Guarded._hidden
+                        if now.role is not caller.role or hidden != Guarded._visibility_changes:
+                            caller, hidden = await self._authorize(path, runs), Guarded._visibility_changes
                         yield item
 
             return follow
@@ -133,26 +135,26 @@ class Guarded:
         try:
             caller.require(METHOD_ROLES[path], path)
         except NotAllowed:
-            if path in LOGGED:
-                await self._record(caller, path, runs=_ids(runs), refused='role')
+            if path in LOGGED_METHODS:
+                await self._record(caller, path, runs=_run_ids(runs), refused='role')
             raise
         if caller.role is not Role.ADMIN:
             for run in runs:
                 info = run if isinstance(run, RunInfo) else await self._root.info(run)
-                if not caller.sees(info):
+                if not caller.can_see(info):
                     raise UnknownRun(info.id)
         return caller
 
-    async def _log(  # noqa: PLR0913  (the parts of a call)
+    async def _call_logged(  # noqa: PLR0913  (the parts of a call)
         self,
         path: str,
         caller: Caller,
         method: Callable[..., Any],
         args: tuple[Any, ...],
         options: Mapping[str, Any],
-        named: Callable[..., list[RunId | RunInfo]],
+        find_runs: Callable[..., list[RunId | RunInfo]],
     ) -> Any:
-        runs = _ids(named(*args, **options))
+        runs = _run_ids(find_runs(*args, **options))
         try:
             with acting_as(caller.name):
                 made = await method(*args, **options)
@@ -180,27 +182,27 @@ class Guarded:
     async def _iter_runs(self, place: Any = 'list') -> AsyncIterator[RunInfo]:
         caller = await self._authorize('iter_runs', ())
         async for info in self._root.iter_runs(place):
-            if caller.sees(info):
+            if caller.can_see(info):
                 yield info
 
     async def _family(self, run: RunId) -> list[RunId]:
         caller = await self._authorize('family', [run])
         found = [await self._root.info(one) for one in await self._root.family(run)]
-        return [info.id for info in found if caller.sees(info)]
+        return [info.id for info in found if caller.can_see(info)]
 
     async def _lineage(self, run: RunId) -> Any:
         caller = await self._authorize('lineage', [run])
         family = await self._root.journal.family(run)
-        return lineage_tree([info if caller.sees(info) else mask(info) for info in family])
+        return lineage_tree([info if caller.can_see(info) else mask(info) for info in family])
 
     async def _annotate(self, run: RunId, **changes: Any) -> RunInfo:
         if 'private' in changes:
             caller, info = await self._authorize('annotate', [run]), await self._root.info(run)
             if caller.role is not Role.ADMIN and info.author != caller.name:
                 raise NotAllowed(f'only {info.author or "an administrator"} may change who can see this run')
-        made: RunInfo = await self._behind('annotate', self._root.annotate)(run, **changes)
+        made: RunInfo = await self._guard('annotate', self._root.annotate)(run, **changes)
         if 'private' in changes:
-            Guarded._hidden += 1
+            Guarded._visibility_changes += 1
         return made
 
     def _handle(self, run: RunId) -> RunHandle:
@@ -212,7 +214,7 @@ def mask(info: RunInfo) -> RunInfo:
     return RunInfo(
         id=info.id,
         pattern=info.pattern,
-        title=HIDDEN,
+        title=HIDDEN_TITLE,
         options={name: info.options[name] for name in ('kind',) if name in info.options},
         status=info.status,
         created=info.created,
@@ -223,7 +225,7 @@ def mask(info: RunInfo) -> RunInfo:
     )
 
 
-def runs_of(path: str, method: Callable[..., Any]) -> Callable[..., list[RunId | RunInfo]]:
+def run_finder(path: str, method: Callable[..., Any]) -> Callable[..., list[RunId | RunInfo]]:
     """Return a function that finds the runs of a call: its arguments that are a run's id or summary."""
     signature = _signature(method)
     name = path.rpartition('.')[2]
@@ -261,7 +263,7 @@ def _inspect(function: Callable[..., Any], *, bound: bool) -> inspect.Signature:
     return found.replace(parameters=list(found.parameters.values())[1:]) if bound else found
 
 
-def _ids(runs: Iterable[RunId | RunInfo]) -> list[RunId]:
+def _run_ids(runs: Iterable[RunId | RunInfo]) -> list[RunId]:
     return [run.id if isinstance(run, RunInfo) else run for run in runs]
 
 

@@ -14,43 +14,43 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.errors import JournalError, SignedOut
 from engine.records import RunId
-from ui.access.access import Access, SignedIdentity
+from ui.access.access import Access, AuthenticatedIdentity
 from ui.access.caller import ADDRESS, IDENTITY
 
 COOKIE: Final = 'hemicycle-session'
 LOGIN: Final = '/login'
-PROVIDER, CALLBACK, MARK = f'{LOGIN}/provider', f'{LOGIN}/callback', f'{LOGIN}/mark.svg'
-OPEN: Final = frozenset(
-    {LOGIN, PROVIDER, CALLBACK, MARK, '/login.css', '/healthz', '/readyz', '/favicon.ico'}
+PROVIDER, CALLBACK, LOGO = f'{LOGIN}/provider', f'{LOGIN}/callback', f'{LOGIN}/mark.svg'
+OPEN_PATHS: Final = frozenset(
+    {LOGIN, PROVIDER, CALLBACK, LOGO, '/login.css', '/healthz', '/readyz', '/favicon.ico'}
 )
 """Paths that are open to everyone."""
-SIGNED: Final = re.compile(r'/api/v1/triggers/[^/]+/webhook')
+SIGNED_PATHS: Final = re.compile(r'/api/v1/triggers/[^/]+/webhook')
 """Paths where a signature replaces a login: the webhooks of triggers."""
-SAFE: Final = frozenset({'GET', 'HEAD', 'OPTIONS'})
-PROGRAMS: Final = ('/api/', '/mcp', '/metrics')
+SAFE_METHODS: Final = frozenset({'GET', 'HEAD', 'OPTIONS'})
+API_PREFIXES: Final = ('/api/', '/mcp', '/metrics')
 """Paths for programs: they get an error instead of the login page."""
-HANDED_OUT: Final = re.compile(
+DOWNLOAD_PATHS: Final = re.compile(
     r'(?:/api/v1)?/runs/(?P<run>[^/]+)/(?P<what>export|archive|patch|kept|files/archive)(?:/(?P<form>[^/]*))?'
 )
 """Paths that return a run or its files."""
 
 
-class SignedIn:
+class RequireLogin:
     """Middleware: callers without an identity get only the login page.
 
     Args:
-        served: the application.
+        app: the application.
         access: identifies callers; None while no login is required.
     """
 
-    def __init__(self, served: ASGIApp, access: Callable[[], Access | None]) -> None:
-        self._served, self._access = served, access
+    def __init__(self, app: ASGIApp, access: Callable[[], Access | None]) -> None:
+        self._app, self._access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request or a socket."""
         access = self._access() if scope['type'] in ('http', 'websocket') else None
         if access is None:
-            await self._served(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         headers, path = Headers(scope=scope), scope['path']
         ADDRESS.set(scope['client'][0] if scope.get('client') else '')
@@ -62,25 +62,25 @@ class SignedIn:
             return
         if identity is None:
             if _is_open(scope, path):
-                await self._served(scope, receive, send)
+                await self._app(scope, receive, send)
             else:
-                await _turn_away(scope, receive, send, headers)
+                await _reject_anonymous(scope, receive, send, headers)
             return
         if identity.is_session and not is_own(scope, headers):
             await _refuse(scope, receive, send, 403, 'other-site', 'pages of other sites may not do this')
             return
         IDENTITY.set(identity)
         scope.setdefault('state', {})['identity'] = identity
-        if scope['type'] == 'http' and scope['method'] == 'GET' and (found := HANDED_OUT.fullmatch(path)):
-            send = _noting(send, access, identity, found)
-        await self._served(scope, receive, send)
+        if scope['type'] == 'http' and scope['method'] == 'GET' and (found := DOWNLOAD_PATHS.fullmatch(path)):
+            send = _log_download(send, access, identity, found)
+        await self._app(scope, receive, send)
 
 
-def _noting(send: Send, access: Access, identity: SignedIdentity, found: re.Match[str]) -> Send:
+def _log_download(send: Send, access: Access, identity: AuthenticatedIdentity, found: re.Match[str]) -> Send:
     """Write a line of the audit log, for a download or its refusal, before the response begins."""
     details = {'what': found['what'], 'form': found['form'] or ''}
 
-    async def sent(message: Message) -> None:
+    async def send_logged(message: Message) -> None:
         if message['type'] == 'http.response.start':
             status = message['status']
             refused = f'answered {status}' if status >= 400 else ''
@@ -88,24 +88,24 @@ def _noting(send: Send, access: Access, identity: SignedIdentity, found: re.Matc
             await access.audit.write(identity.known, 'download', runs=runs, details=details, refused=refused)
         await send(message)
 
-    return sent
+    return send_logged
 
 
 def _is_open(scope: Scope, path: str) -> bool:
     """Whether a path is open to everyone."""
-    if path in OPEN:
+    if path in OPEN_PATHS:
         return True
-    return scope['type'] == 'http' and scope['method'] == 'POST' and bool(SIGNED.fullmatch(path))
+    return scope['type'] == 'http' and scope['method'] == 'POST' and bool(SIGNED_PATHS.fullmatch(path))
 
 
-async def identify(access: Access, headers: Headers, *, secure: bool = False) -> SignedIdentity | None:
+async def identify(access: Access, headers: Headers, *, secure: bool = False) -> AuthenticatedIdentity | None:
     """Return the valid identity of a request, if any: from its token, or else from its session cookie."""
     kind, _, token = headers.get('authorization', '').partition(' ')
     try:
         if kind.lower() == 'bearer':
-            return await access.by_token(token.strip())
+            return await access.identify_token(token.strip())
         if secret := session_secret(headers, secure=secure):
-            return await access.by_session(secret)
+            return await access.identify_session(secret)
     except SignedOut:
         pass
     return None
@@ -131,7 +131,7 @@ def is_own(scope: Scope, headers: Headers) -> bool:
     Browsers send the cookie automatically, so they must name the page that sends the request, in `Origin` or
     `Sec-Fetch-Site` (Fetch Metadata). All current browsers do.
     """
-    if scope['type'] == 'http' and scope['method'] in SAFE:
+    if scope['type'] == 'http' and scope['method'] in SAFE_METHODS:
         return True
     if origin := headers.get('origin'):
         parts = urlsplit(origin)
@@ -160,11 +160,11 @@ def set_cookie(response: Response, secret: str, *, secure: bool, seconds: int) -
         )
 
 
-async def _turn_away(scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+async def _reject_anonymous(scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
     asks_for_page = (
         scope['type'] == 'http'
-        and scope['method'] in SAFE
-        and not scope['path'].startswith(PROGRAMS)
+        and scope['method'] in SAFE_METHODS
+        and not scope['path'].startswith(API_PREFIXES)
         and headers.get('sec-fetch-dest', 'document') in ('document', 'empty')
         and 'text/html' in headers.get('accept', '')
     )
@@ -187,7 +187,7 @@ async def _refuse(  # noqa: PLR0913  (the application's three, and three that sa
         await send({'type': 'websocket.close', 'code': 1008, 'reason': detail[:120]})
         return
     headers = {'Cache-Control': 'no-store'} | ({'WWW-Authenticate': 'Bearer'} if status == 401 else {})
-    if not scope['path'].startswith(PROGRAMS):
+    if not scope['path'].startswith(API_PREFIXES):
         await PlainTextResponse(detail, status, headers=headers)(scope, receive, send)
         return
     body = {

@@ -13,10 +13,10 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from engine import EngineError
-from ui.access.access import Access, LoginRefused, SignedIdentity
-from ui.access.accounts import MAX_SESSION
+from ui.access.access import Access, AuthenticatedIdentity, LoginRefused
+from ui.access.accounts import MAX_SESSION_SECONDS
 from ui.access.caller import IDENTITY
-from ui.access.http import CALLBACK, MARK, PROVIDER, is_own, is_secure, set_cookie
+from ui.access.http import CALLBACK, LOGO, PROVIDER, is_own, is_secure, set_cookie
 from ui.access.oidc import STATE_COOKIE, STATE_SECONDS, Provider
 
 CSP: Final = (
@@ -66,18 +66,18 @@ class Login:
         """Return the routes."""
         return [
             Route('/login', self.show, methods=['GET']),
-            Route('/login', self.enter, methods=['POST']),
-            Route('/logout', self.leave, methods=['POST']),
-            Route(PROVIDER, self.ask_provider, methods=['GET']),
-            Route(CALLBACK, self.come_back, methods=['GET']),
+            Route('/login', self.log_in, methods=['POST']),
+            Route('/logout', self.log_out, methods=['POST']),
+            Route(PROVIDER, self.redirect_to_provider, methods=['GET']),
+            Route(CALLBACK, self.handle_callback, methods=['GET']),
             Route('/login.css', self._file('styles/pages/login.css'), methods=['GET']),
-            Route(MARK, self._file('favicon.svg'), methods=['GET']),
+            Route(LOGO, self._file('favicon.svg'), methods=['GET']),
         ]
 
-    def _page(
+    def _render(
         self, request: Request, problem: str = '', name: str = '', status: int = 200, later: int = 0
     ) -> Response:
-        wanted = own_path(request.query_params.get('next', ''))
+        wanted = local_path(request.query_params.get('next', ''))
         message = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ''
         form = PASSWORD.format(
             next=escape(wanted),
@@ -100,46 +100,46 @@ class Login:
     async def show(self, request: Request) -> Response:
         """Show the page, or redirect a visitor who is logged in."""
         if self._access() is None or IDENTITY.get() is not None:
-            return RedirectResponse(own_path(request.query_params.get('next', '')), 303)
-        return self._page(request)
+            return RedirectResponse(local_path(request.query_params.get('next', '')), 303)
+        return self._render(request)
 
-    async def enter(self, request: Request) -> Response:
+    async def log_in(self, request: Request) -> Response:
         """Log a person in by password."""
-        here = self._access()
-        if here is None:
+        access = self._access()
+        if access is None:
             return RedirectResponse('/', 303)
         if not is_own(request.scope, request.headers):
-            return self._page(request, 'This form came from another site. Log in here.', status=403)
+            return self._render(request, 'This form came from another site. Log in here.', status=403)
         if int(request.headers.get('content-length') or MAX_FORM + 1) > MAX_FORM:
-            return self._page(request, 'This is not a login form.', status=413)
+            return self._render(request, 'This is not a login form.', status=413)
         form = await request.form(max_files=0, max_fields=10)
         name, password = str(form.get('name', '')), str(form.get('password', ''))
         try:
-            secret = await here.log_in(name, password, **_place(request))
+            secret = await access.log_in(name, password, **_client_info(request))
         except LoginRefused as error:
-            status, later = (429, 900) if error.later else (401, 0)
-            return self._page(request, str(error), name[:100], status, later)
-        return self._enter(request, secret, own_path(str(form.get('next', ''))))
+            status, later = (429, 900) if error.retry_later else (401, 0)
+            return self._render(request, str(error), name[:100], status, later)
+        return self._redirect_logged_in(request, secret, local_path(str(form.get('next', ''))))
 
-    async def leave(self, request: Request) -> Response:
+    async def log_out(self, request: Request) -> Response:
         """End the session, or all of them."""
-        here, identity = self._access(), IDENTITY.get()
-        if here is not None and isinstance(identity, SignedIdentity) and identity.is_session:
-            await here.log_out(identity, everywhere=request.query_params.get('everywhere') == '1')
+        access, identity = self._access(), IDENTITY.get()
+        if access is not None and isinstance(identity, AuthenticatedIdentity) and identity.is_session:
+            await access.log_out(identity, everywhere=request.query_params.get('everywhere') == '1')
         answer = RedirectResponse('/login', 303, headers={'Clear-Site-Data': '"cache", "storage"'})
         set_cookie(answer, '', secure=False, seconds=0)
         return answer
 
-    async def ask_provider(self, request: Request) -> Response:
+    async def redirect_to_provider(self, request: Request) -> Response:
         """Send the browser to the identity provider."""
-        here = self._access()
-        if here is None or self._provider is None:
+        access = self._access()
+        if access is None or self._provider is None:
             return PlainTextResponse('there is no identity provider', 404)
-        wanted = own_path(request.query_params.get('next', ''))
+        wanted = local_path(request.query_params.get('next', ''))
         try:
             url, state = await self._provider.begin(_callback(request), wanted)
         except EngineError as error:
-            return self._page(request, str(error), status=502)
+            return self._render(request, str(error), status=502)
         answer = RedirectResponse(url, 303, headers={'Cache-Control': 'no-store'})
         answer.set_cookie(
             STATE_COOKIE,
@@ -152,27 +152,27 @@ class Login:
         )
         return answer
 
-    async def come_back(self, request: Request) -> Response:
+    async def handle_callback(self, request: Request) -> Response:
         """Handle the redirect back from the identity provider."""
-        here = self._access()
-        if here is None or self._provider is None:
+        access = self._access()
+        if access is None or self._provider is None:
             return PlainTextResponse('there is no identity provider', 404)
         try:
             account, wanted = await self._provider.finish(
-                here, _callback(request), request.cookies.get(STATE_COOKIE, ''), dict(request.query_params)
+                access, _callback(request), request.cookies.get(STATE_COOKIE, ''), dict(request.query_params)
             )
         except EngineError as error:
-            return self._page(request, str(error), status=401)
-        secret = await here.begin(account, self._provider.name, **_place(request))
-        answer = self._enter(request, secret, own_path(wanted))
+            return self._render(request, str(error), status=401)
+        secret = await access.begin(account, self._provider.name, **_client_info(request))
+        answer = self._redirect_logged_in(request, secret, local_path(wanted))
         answer.delete_cookie(STATE_COOKIE, path='/login/')
         return answer
 
-    def _enter(self, request: Request, secret: str, wanted: str) -> Response:
+    def _redirect_logged_in(self, request: Request, secret: str, wanted: str) -> Response:
         answer = RedirectResponse(wanted, 303, headers={'Cache-Control': 'no-store'})
         # The browser's `Origin` is reliable even if the proxy does not report TLS.
         secure = is_secure(request.scope) or request.headers.get('origin', '').startswith('https://')
-        set_cookie(answer, secret, secure=secure, seconds=int(MAX_SESSION))
+        set_cookie(answer, secret, secure=secure, seconds=int(MAX_SESSION_SECONDS))
         return answer
 
     def _file(self, path: str) -> Callable[[Request], Response]:
@@ -180,7 +180,7 @@ class Login:
         return lambda request: FileResponse(self._assets / path, headers=kept)
 
 
-def own_path(wanted: str) -> str:
+def local_path(wanted: str) -> str:
     """Return the address to redirect to if it is on this server; '/' for any other."""
     parts = urlsplit(wanted.replace('\\', '/'))
     harmless = wanted.startswith('/') and not wanted.startswith(('//', '/\\')) and wanted.isprintable()
@@ -189,7 +189,7 @@ def own_path(wanted: str) -> str:
     return wanted
 
 
-def _place(request: Request) -> dict[str, str]:
+def _client_info(request: Request) -> dict[str, str]:
     return {
         'address': request.client.host if request.client else '',
         'agent': request.headers.get('user-agent', ''),

@@ -31,7 +31,7 @@ MAX_TARGET: Final = 1_000
 ALGORITHMS: Final = ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA']
 """Accepted signature algorithms: none with a shared secret, and not `none`."""
 SCOPE: Final = 'openid profile email'
-PATIENCE: Final = 15.0
+TIMEOUT: Final = 15.0
 LEEWAY: Final = 60
 
 
@@ -91,7 +91,7 @@ def _role(variable: str, text: str) -> Role:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pending:
+class _PendingLogin:
     """A login in progress; stored by the browser that began it, so that nobody can begin too many."""
 
     state: str
@@ -106,7 +106,7 @@ class _Pending:
         return f'{text}.{_mac(key, text)}'
 
     @classmethod
-    def unseal(cls, cookie: str, key: bytes) -> _Pending | None:
+    def unseal(cls, cookie: str, key: bytes) -> _PendingLogin | None:
         """Return the login in such a cookie; None if the signature is wrong."""
         text, _, mac = cookie.partition('.')
         if not hmac.compare_digest(mac.encode(), _mac(key, text).encode()):
@@ -124,7 +124,7 @@ class Provider:
     def __init__(self, settings: ProviderSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self.settings, self.name = settings, settings.name
         self._transport = transport
-        self._facts: dict[str, Any] | None = None
+        self._metadata: dict[str, Any] | None = None
         self._key = secrets.token_bytes(32)
 
     async def check(self) -> None:
@@ -133,20 +133,20 @@ class Provider:
 
     async def begin(self, callback: str, wanted: str) -> tuple[str, str]:
         """Begin a login; return the address for the browser, and a cookie. Raises `LoginRefused`."""
-        facts, until = await self._discover(), time.monotonic() + STATE_SECONDS
+        metadata, until = await self._discover(), time.monotonic() + STATE_SECONDS
         nonce, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
         async with self._client(callback) as client:
             url, state = client.create_authorization_url(
-                facts['authorization_endpoint'], nonce=nonce, code_verifier=verifier
+                metadata['authorization_endpoint'], nonce=nonce, code_verifier=verifier
             )
         wanted = wanted if len(wanted) <= MAX_TARGET else ''
-        return url, _Pending(state, nonce, verifier, wanted, until).seal(self._key)
+        return url, _PendingLogin(state, nonce, verifier, wanted, until).seal(self._key)
 
     async def finish(
         self, access: Access, callback: str, cookie: str, query: Mapping[str, str]
     ) -> tuple[Account, str]:
         """Finish a login; return the account, and the page the person wanted. Raises `LoginRefused`."""
-        pending = _Pending.unseal(cookie, self._key)
+        pending = _PendingLogin.unseal(cookie, self._key)
         if not pending or pending.state != query.get('state', '') or pending.until < time.monotonic():
             raise LoginRefused('This login has expired, or was begun in another browser. Try again.')
         if 'error' in query:
@@ -154,46 +154,46 @@ class Provider:
                 f'{self.name} refused: {query.get("error_description") or query["error"]}'[:300]
             )
         try:
-            claims = await self._claims(callback, query.get('code', ''), pending)
+            claims = await self._fetch_claims(callback, query.get('code', ''), pending)
         except LoginRefused as error:
             await access.audit.write(Caller('', Role.VIEWER, self.name), 'login', refused=str(error))
             raise
-        return await self._account(access, claims), pending.wanted
+        return await self._find_or_add_account(access, claims), pending.wanted
 
-    async def _claims(self, callback: str, code: str, pending: _Pending) -> Mapping[str, Any]:
+    async def _fetch_claims(self, callback: str, code: str, pending: _PendingLogin) -> Mapping[str, Any]:
         from authlib.integrations.base_client import OAuthError  # type: ignore[import-untyped]
         from joserfc import jwt
         from joserfc.errors import JoseError
         from joserfc.jwk import KeySet
 
-        facts = await self._discover()
+        metadata = await self._discover()
         try:
             async with self._client(callback) as client:
                 token = await client.fetch_token(
-                    facts['token_endpoint'], code=code, code_verifier=pending.verifier
+                    metadata['token_endpoint'], code=code, code_verifier=pending.verifier
                 )
-                keys = KeySet.import_key_set(cast(Any, await self._get(facts['jwks_uri'])))
+                keys = KeySet.import_key_set(cast(Any, await self._get(metadata['jwks_uri'])))
             read = jwt.decode(str(token.get('id_token', '')), keys, algorithms=ALGORITHMS)
             jwt.JWTClaimsRegistry(
                 leeway=LEEWAY,
-                iss={'essential': True, 'value': facts['issuer']},
+                iss={'essential': True, 'value': metadata['issuer']},
                 aud={'essential': True, 'value': self.settings.client_id},
                 sub={'essential': True},
                 exp={'essential': True},
                 nonce={'essential': True, 'value': pending.nonce},
             ).validate(read.claims)
-            if 'userinfo_endpoint' in facts and self.settings.claim not in read.claims:
-                more = await self._get(facts['userinfo_endpoint'], str(token['access_token']))
+            if 'userinfo_endpoint' in metadata and self.settings.claim not in read.claims:
+                more = await self._get(metadata['userinfo_endpoint'], str(token['access_token']))
                 if more.get('sub') == read.claims['sub']:
                     return {**more, **read.claims}
         except (OAuthError, JoseError, httpx.HTTPError, ValueError, KeyError, TypeError) as error:
             raise LoginRefused(f'{self.name} could not identify you ({type(error).__name__}).') from error
         return read.claims
 
-    async def _account(self, access: Access, claims: Mapping[str, Any]) -> Account:
+    async def _find_or_add_account(self, access: Access, claims: Mapping[str, Any]) -> Account:
         issuer, subject = str(claims['iss']), str(claims['sub'])
         role = self._map_role(claims)
-        account = await access.accounts.by_subject(issuer, subject)
+        account = await access.accounts.find_by_subject(issuer, subject)
         if account is None:
             first = role or self.settings.role
             if first is None:
@@ -201,7 +201,7 @@ class Provider:
             name = str(
                 claims.get('preferred_username') or claims.get('email') or claims.get('name') or subject
             )
-            account = await access.accounts.link(issuer, subject, name, first)
+            account = await access.accounts.add_linked(issuer, subject, name, first)
             made = Caller(account.name, account.role, self.name)
             await access.audit.write(made, 'account.add', details={'name': account.name, 'role': str(first)})
         elif self.settings.roles and role is None:  # they had one before
@@ -210,7 +210,7 @@ class Provider:
             await access.accounts.set_role(account.name, role)
             made = Caller(account.name, role, self.name)
             await access.audit.write(made, 'account.role', details={'name': account.name, 'role': str(role)})
-        return await access.accounts.by_subject(issuer, subject) or account
+        return await access.accounts.find_by_subject(issuer, subject) or account
 
     def _map_role(self, claims: Mapping[str, Any]) -> Role | None:
         """If roles are mapped, return the highest that the claims give, or else that of a first login."""
@@ -224,20 +224,20 @@ class Provider:
         return max(found, key=list(Role).index) if found else self.settings.role
 
     async def _discover(self) -> dict[str, Any]:
-        if self._facts is None:
+        if self._metadata is None:
             url = f'{self.settings.issuer.rstrip("/")}/.well-known/openid-configuration'
             try:
-                facts = await self._get(url)
+                metadata = await self._get(url)
             except (httpx.HTTPError, ValueError) as error:
                 raise LoginRefused(f'{self.name} cannot be reached: {network_problem(error)}.') from error
-            if facts.get('issuer', '').rstrip('/') != self.settings.issuer.rstrip('/'):
-                raise LoginRefused(f'{self.name} calls itself {facts.get("issuer")!r}: check the issuer.')
-            self._facts = facts
-        return self._facts
+            if metadata.get('issuer', '').rstrip('/') != self.settings.issuer.rstrip('/'):
+                raise LoginRefused(f'{self.name} calls itself {metadata.get("issuer")!r}: check the issuer.')
+            self._metadata = metadata
+        return self._metadata
 
     async def _get(self, url: str, token: str = '') -> dict[str, Any]:
         headers = {'Authorization': f'Bearer {token}'} if token else {}
-        async with httpx.AsyncClient(timeout=PATIENCE, transport=self._transport) as client:
+        async with httpx.AsyncClient(timeout=TIMEOUT, transport=self._transport) as client:
             answer = await client.get(url, headers=headers)
             answer.raise_for_status()
             found = json.loads(answer.content)
@@ -255,6 +255,6 @@ class Provider:
             redirect_uri=callback,
             code_challenge_method='S256',
             token_endpoint_auth_method='client_secret_basic' if self.settings.client_secret else 'none',
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
             transport=self._transport,
         )

@@ -19,10 +19,10 @@ R = TypeVar('R')
 MIN_LENGTH, MAX_LENGTH = 12, 1_000
 PROFILE: Final = 'RFC_9106_LOW_MEMORY'
 """The cost of hashing, and so of guessing, by its name in `argon2.profiles`."""
-AT_ONCE: Final = 2
+MAX_HASHING: Final = 2
 """Maximum passwords hashed at the same time: each takes 64 MB and a tenth of a second."""
-WAITING: Final = 30
-TOKEN: Final = 'hct_'
+MAX_WAITING: Final = 30
+TOKEN_PREFIX: Final = 'hct_'
 """The prefix of tokens, so that scanners for leaked secrets recognize them."""
 
 
@@ -30,9 +30,9 @@ class Passwords:
     """Hashes and checks passwords with Argon2id, in threads, a few at a time."""
 
     def __init__(self) -> None:
-        self._room = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_HASHING)
         self._waiting = 0
-        self._nobody = ''
+        self._dummy_hash = ''
 
     @functools.cached_property
     def _hasher(self) -> PasswordHasher:
@@ -41,36 +41,36 @@ class Passwords:
         return PasswordHasher.from_parameters(getattr(profiles, PROFILE))
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether too many are waiting to accept another one."""
-        return self._waiting >= WAITING
+        return self._waiting >= MAX_WAITING
 
     async def hash(self, password: str) -> str:
         """Return the hash to store, with its salt and its parameters."""
-        return await self._work(self._hasher.hash, password)
+        return await self._run_in_thread(self._hasher.hash, password)
 
-    async def verify(self, kept: str, password: str) -> bool:
-        """Whether the password is right; takes just as long if there is none (`kept` is '')."""
-        self._nobody = self._nobody or await self.hash(secrets.token_urlsafe())
-        right = await self._work(self._verify, kept or self._nobody, password)
-        return right and bool(kept)
+    async def verify(self, stored: str, password: str) -> bool:
+        """Whether the password is right; takes just as long if there is none (`stored` is '')."""
+        self._dummy_hash = self._dummy_hash or await self.hash(secrets.token_urlsafe())
+        right = await self._run_in_thread(self._verify, stored or self._dummy_hash, password)
+        return right and bool(stored)
 
-    def outdated(self, kept: str) -> bool:
+    def is_outdated(self, stored: str) -> bool:
         """Whether it was hashed with weaker parameters than the current ones."""
-        return self._hasher.check_needs_rehash(kept)
+        return self._hasher.check_needs_rehash(stored)
 
-    def _verify(self, kept: str, password: str) -> bool:
+    def _verify(self, stored: str, password: str) -> bool:
         from argon2.exceptions import Argon2Error, InvalidHashError
 
         try:
-            return self._hasher.verify(kept, password)
+            return self._hasher.verify(stored, password)
         except (Argon2Error, InvalidHashError):
             return False
 
-    async def _work(self, work: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
+    async def _run_in_thread(self, work: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
         self._waiting += 1
         try:
-            async with self._room:
+            async with self._slots:
                 return await asyncio.to_thread(work, *args, **options)
         finally:
             self._waiting -= 1

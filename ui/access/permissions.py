@@ -73,7 +73,7 @@ WITHHELD: Final = frozenset(_OF_THE_SERVER.split())
 
 _ONLY_READ: Final = frozenset({'preview_cleanup', 'catalog.section', 'catalog.registry.refresh'})
 """Methods that only read, although they require more than the role of a viewer."""
-LOGGED: Final = frozenset(
+LOGGED_METHODS: Final = frozenset(
     name for name, role in METHOD_ROLES.items() if role is not Role.VIEWER
 ) - _ONLY_READ | {'export_bundle'}
 """Methods whose calls the audit log lists."""

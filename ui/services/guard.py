@@ -41,10 +41,10 @@ def guard_services(
 ) -> Services:
     """Return the services as this caller may use them; `record` writes an entry to the audit log."""
 
-    def sees(info: RunInfo) -> bool:
-        return identity.known.sees(info)  # evaluated at every call, because pages keep the inbox
+    def can_see(info: RunInfo) -> bool:
+        return identity.known.can_see(info)  # evaluated at every call, because pages keep the inbox
 
-    made, inbox = copy.copy(services), Inbox(services.conductor, sees)
+    made, inbox = copy.copy(services), Inbox(services.conductor, can_see)
     parts: dict[str, Any] = {
         'inbox': inbox,
         'schedules': services.schedules,
@@ -55,7 +55,7 @@ def guard_services(
         setattr(made, name, cast(Any, _Guarded(name, part, identity, record)))
     inner = copy.copy(services)
     inner.inbox = inbox
-    cast(Any, made).assign = _Guarded('inbox', inbox, identity, record).behind('assign', inner.assign)
+    cast(Any, made).assign = _Guarded('inbox', inbox, identity, record).guard('assign', inner.assign)
     return made
 
 
@@ -73,9 +73,9 @@ class _Guarded:
         target = getattr(self._target, name)
         if name in METHOD_ROLES:  # a nested service
             return _Guarded(name, target, self._identity, self._record)
-        return self.behind(name, target)
+        return self.guard(name, target)
 
-    def behind(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    def guard(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         """Return the guarded method. Raises `NotAllowed` for one that no role may call."""
         path, role = f'{self._name}.{name}', METHOD_ROLES[self._name].get(name)
         if role is None:

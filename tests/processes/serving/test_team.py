@@ -14,7 +14,7 @@ from nicegui.testing import User
 from tests.support.cli import Hemicycle, line, until
 from tests.support.servers.http_server import Answer, local
 from ui.access.caller import Role
-from ui.access.http import OPEN
+from ui.access.http import OPEN_PATHS
 from ui.api.access import PREFIX
 from ui.api.app import build_api
 from ui.server.app import build
@@ -97,7 +97,7 @@ async def test_nothing_is_served_to_anonymous_callers_at_any_address(team: Team,
     assert len(addresses) > 120 and {'/settings', '/audit/export/x', f'{PREFIX}/runs/x/approve'} <= addresses
     got = []
     async with httpx.AsyncClient(timeout=60) as http:
-        for path in sorted(addresses - OPEN) + list(DETOURS):
+        for path in sorted(addresses - OPEN_PATHS) + list(DETOURS):
             for method in METHODS:
                 if (method, path) == ('POST', f'{PREFIX}/triggers/x/webhook'):
                     continue  # it is signed

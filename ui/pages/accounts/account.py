@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from engine import EngineError, InvalidInput
-from ui.access.access import Access, SignedIdentity
+from ui.access.access import Access, AuthenticatedIdentity
 from ui.access.caller import IDENTITY, Caller, Role
 from ui.components.dialogs import confirm, dialog_frame
 from ui.components.theme import button, frame
@@ -24,7 +24,7 @@ def register(backend: Backend) -> None:
     async def account() -> None:
         identity = IDENTITY.get()
         with frame('Your account'):
-            if backend.access is None or not isinstance(identity, SignedIdentity):
+            if backend.access is None or not isinstance(identity, AuthenticatedIdentity):
                 Text('h1', 'Your account')
                 Text(
                     'p',
@@ -44,7 +44,7 @@ def register(backend: Backend) -> None:
 class AccountPage:
     """The sections of the page."""
 
-    def __init__(self, access: Access, caller: Caller, identity: SignedIdentity) -> None:
+    def __init__(self, access: Access, caller: Caller, identity: AuthenticatedIdentity) -> None:
         self._access, self._accounts = access, access.accounts
         self._caller, self._identity = caller, identity
 
@@ -113,10 +113,10 @@ class AccountPage:
     async def _set_password(self) -> None:
         try:
             caller = await self._identity.check()
-            kept = await self._accounts.kept_password(caller.name)
+            kept = await self._accounts.password_hash(caller.name)
             if kept and not await self._access.is_password(caller, self._old.value):
                 raise InvalidInput({'current password': 'is wrong'})
-            await self._accounts.set_password(caller.name, self._new.value, but=self._identity.key[:16])
+            await self._accounts.set_password(caller.name, self._new.value, keep=self._identity.key[:16])
             await self._access.audit.write(caller, 'account.password', details={'name': caller.name})
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')

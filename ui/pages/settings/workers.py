@@ -70,7 +70,7 @@ class Workers:
             self._show(problem, lambda: _draw_problem(problem))
             return
         caller = self._backend.caller
-        seen = [one for one in waiting if caller.role is Role.ADMIN or caller.sees(one.info)]
+        seen = [one for one in waiting if caller.role is Role.ADMIN or caller.can_see(one.info)]
         for run in {one.run for worker in workers for one in worker.runs[:MAX_RUNS]} - self._titles.keys():
             self._titles[run] = await self._title(run)
         now = self._backend().clock.now()

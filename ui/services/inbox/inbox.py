@@ -59,9 +59,9 @@ class InboxPage:
 class Inbox:
     """The open questions of the runs in a conductor's journal."""
 
-    def __init__(self, conductor: Conductor, sees: Callable[[RunInfo], bool] = lambda info: True) -> None:
-        """`sees` decides which runs' questions are shown."""
-        self._conductor, self._sees = conductor, sees
+    def __init__(self, conductor: Conductor, can_see: Callable[[RunInfo], bool] = lambda info: True) -> None:
+        """`can_see` decides which runs' questions are shown."""
+        self._conductor, self._can_see = conductor, can_see
         self._known: dict[tuple[RunId, int], Sequence[Ask]] = {}
         """The open questions of unfinished runs, by run and last step."""
 
@@ -76,7 +76,7 @@ class Inbox:
         decided = {entry.key: entry for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND))}
         found, known = [], {}
         for info in await self._conductor.journal.unfinished():
-            if not info.waiting or (run and info.id != run) or not self._sees(info):
+            if not info.waiting or (run and info.id != run) or not self._can_see(info):
                 continue
             key = (info.id, info.seq)
             asks = known[key] = self._known[key] if key in self._known else await self._asks(info.id)
@@ -173,7 +173,7 @@ class Inbox:
             info, fold = await self._conductor.info(run), await self._conductor.fold(run)
         except (ValueError, UnknownRun):
             raise UnknownQuestion(ask) from None
-        if not self._sees(info):
+        if not self._can_see(info):
             raise UnknownQuestion(ask)
         for found in find_asks(fold.shape, fold.view):
             if found.id == ask:

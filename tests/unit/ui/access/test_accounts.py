@@ -9,11 +9,11 @@ import pytest
 from engine import InvalidInput, SimulatedClock
 from engine.errors import SignedOut
 from engine.journal import EntryQuery, MemoryJournal
-from ui.access.access import TRIES, WINDOW, Access, LoginRefused, network
-from ui.access.accounts import IDLE, MAX_SESSION
+from ui.access.access import ATTEMPT_WINDOW, MAX_ATTEMPTS, Access, LoginRefused, network_of
+from ui.access.accounts import MAX_IDLE_SECONDS, MAX_SESSION_SECONDS
 from ui.access.audit_log import AuditQuery, as_csv
 from ui.access.caller import Role
-from ui.access.login import own_path
+from ui.access.login import local_path
 from ui.access.passwords import PROFILE
 
 PASSWORD = 'correct horse battery'
@@ -44,12 +44,12 @@ async def test_a_password_is_kept_as_a_hash_and_opens_a_session(
 ) -> None:
     monkeypatch.setattr('ui.access.passwords.PROFILE', PROFILE)
     await access.accounts.add('Ada', Role.OPERATOR, PASSWORD)
-    kept = await access.accounts.kept_password('ada')
+    kept = await access.accounts.password_hash('ada')
     assert kept.startswith(COSTLY) and PASSWORD not in kept
-    identity = await access.by_session(await log_in(access))
+    identity = await access.identify_session(await log_in(access))
     assert (identity.known.name, identity.known.role) == ('Ada', Role.OPERATOR)
     with pytest.raises(SignedOut):
-        await access.by_session('guessed')
+        await access.identify_session('guessed')
 
 
 async def test_an_outdated_hash_is_renewed_at_the_next_login(
@@ -59,21 +59,23 @@ async def test_an_outdated_hash_is_renewed_at_the_next_login(
     await Access(journal, clock).accounts.add('ada', Role.OPERATOR, PASSWORD)
     monkeypatch.setattr('ui.access.passwords.PROFILE', PROFILE)
     access = Access(journal, clock)
-    assert not (await access.accounts.kept_password('ada')).startswith(COSTLY)
+    assert not (await access.accounts.password_hash('ada')).startswith(COSTLY)
     await log_in(access)
-    assert (await access.accounts.kept_password('ada')).startswith(COSTLY)
+    assert (await access.accounts.password_hash('ada')).startswith(COSTLY)
     assert await log_in(access)
 
 
 async def test_guesses_are_limited_and_allowed_again_later(access: Access, clock: SimulatedClock) -> None:
     await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
     tries = await asyncio.gather(*(log_in(access, f'guess {n}') for n in range(12)), return_exceptions=True)
-    assert sum(isinstance(one, LoginRefused) and not one.later for one in tries) == TRIES['both']
-    assert sum(isinstance(one, LoginRefused) and one.later for one in tries) == 12 - TRIES['both']
+    assert sum(isinstance(one, LoginRefused) and not one.retry_later for one in tries) == MAX_ATTEMPTS['both']
+    assert (
+        sum(isinstance(one, LoginRefused) and one.retry_later for one in tries) == 12 - MAX_ATTEMPTS['both']
+    )
     with pytest.raises(LoginRefused, match='Too many'):
         await log_in(access)  # even the right one: otherwise guessing could continue unnoticed
     assert await log_in(access, address='10.0.0.2')
-    await clock.advance(WINDOW + 1)
+    await clock.advance(ATTEMPT_WINDOW + 1)
     assert await log_in(access)
     lines = await access.audit.lines(AuditQuery(action='login'))
     assert sum(line.refused == 'too many attempts' for line in lines) == 1  # for as long as it is valid
@@ -92,24 +94,24 @@ async def test_sessions_end_when_idle_and_after_a_maximum(access: Access, clock:
     await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
     secret = await access.accounts.begin_session('ada', 'password', '', '')
     lived = 0.0
-    while lived + IDLE / 2 < MAX_SESSION:
-        await clock.advance(IDLE / 2)
-        lived += IDLE / 2
-        await access.by_session(secret)
-    await clock.advance(IDLE / 2 + 1)
+    while lived + MAX_IDLE_SECONDS / 2 < MAX_SESSION_SECONDS:
+        await clock.advance(MAX_IDLE_SECONDS / 2)
+        lived += MAX_IDLE_SECONDS / 2
+        await access.identify_session(secret)
+    await clock.advance(MAX_IDLE_SECONDS / 2 + 1)
     with pytest.raises(SignedOut):
-        await access.by_session(secret)
+        await access.identify_session(secret)
     secret = await access.accounts.begin_session('ada', 'password', '', '')
-    await clock.advance(IDLE + 1)
+    await clock.advance(MAX_IDLE_SECONDS + 1)
     with pytest.raises(SignedOut):
-        await access.by_session(secret)
+        await access.identify_session(secret)
 
 
 async def test_a_new_password_ends_other_sessions(access: Access) -> None:
     await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
-    here = await access.by_session(await access.accounts.begin_session('ada', 'password', '', ''))
-    there = await access.by_session(await access.accounts.begin_session('ada', 'password', '', ''))
-    await access.accounts.set_password('ada', 'another fine password', but=here.key[:16])
+    here = await access.identify_session(await access.accounts.begin_session('ada', 'password', '', ''))
+    there = await access.identify_session(await access.accounts.begin_session('ada', 'password', '', ''))
+    await access.accounts.set_password('ada', 'another fine password', keep=here.key[:16])
     await here.check()
     with pytest.raises(SignedOut):
         await there.check()
@@ -122,7 +124,7 @@ async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, cloc
     (kept,) = await access._journal.entries(EntryQuery(kind='token'))
     assert secret not in str(kept)
     await clock.advance(61)
-    identity = await access.by_token(secret)
+    identity = await access.identify_token(secret)
     assert identity.known.role is Role.VIEWER
     assert (await access.accounts.tokens('ada'))[0].used == clock.now()
     with pytest.raises(InvalidInput, match='cannot have a higher role'):
@@ -131,12 +133,12 @@ async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, cloc
     with pytest.raises(SignedOut):
         await identity.check()
     _, secret = await access.accounts.add_token('ada', 'ci', Role.OPERATOR, 1)
-    identity = await access.by_token(secret)
+    identity = await access.identify_token(secret)
     await access.accounts.set_role('ada', Role.VIEWER)
     assert (await identity.check()).role is Role.VIEWER
     await clock.advance(86_401)
     with pytest.raises(SignedOut):
-        await access.by_token(secret)
+        await access.identify_token(secret)
 
 
 async def test_the_last_administrator_cannot_be_removed(access: Access) -> None:
@@ -153,15 +155,15 @@ async def test_easy_passwords_are_refused(access: Access, password: str) -> None
 
 
 def test_an_ipv6_network_counts_as_one_address() -> None:
-    assert network('2001:db8::1') == network('2001:db8::ffff') != network('2001:db8:0:1::1')
+    assert network_of('2001:db8::1') == network_of('2001:db8::ffff') != network_of('2001:db8:0:1::1')
 
 
 @pytest.mark.parametrize(
     'path', ['//evil.example', 'https://evil.example', '/\\evil.example', '\\\\evil', '/login', 'x', '/a\nb']
 )
 def test_a_login_redirects_to_this_server_only(path: str) -> None:
-    assert own_path(path) == '/'
-    assert own_path('/runs/1?at=2') == '/runs/1?at=2'
+    assert local_path(path) == '/'
+    assert local_path('/runs/1?at=2') == '/runs/1?at=2'
 
 
 async def test_a_spreadsheet_runs_nothing_from_the_log(access: Access) -> None:

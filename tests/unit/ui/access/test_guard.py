@@ -205,7 +205,9 @@ async def test_an_ended_session_ends_everywhere() -> None:
     async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply), Lone), clock=clock) as conductor:
         access = Access(journal, clock)
         await access.accounts.add('ada', Role.OPERATOR)
-        identity = await access.by_session(await access.accounts.begin_session('ada', 'password', '', ''))
+        identity = await access.identify_session(
+            await access.accounts.begin_session('ada', 'password', '', '')
+        )
         behind = access.guard(conductor, identity)
         run = (await behind.start('lone', paused=True)).id
         watching = behind.watch(run)

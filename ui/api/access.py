@@ -47,13 +47,13 @@ class OwnOrigin:
     Programs send no `Origin`; browsers always send one for sockets and for requests that change something.
     """
 
-    def __init__(self, served: ASGIApp, origins: Collection[str] = ()) -> None:
-        self._served, self._origins = served, frozenset(origins)
+    def __init__(self, app: ASGIApp, origins: Collection[str] = ()) -> None:
+        self._app, self._origins = app, frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request or a socket."""
         if scope['type'] not in ('http', 'websocket'):
-            await self._served(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
         if self._is_foreign(scope, headers):
@@ -67,7 +67,7 @@ class OwnOrigin:
                 scope, receive, send
             )
         else:
-            await self._served(scope, receive, send)
+            await self._app(scope, receive, send)
 
     def _is_foreign(self, scope: Scope, headers: Headers) -> bool:
         origin = headers.get('origin')

@@ -146,18 +146,18 @@ class PlainErrors:
     """Middleware: turns plain-text errors from other middleware into problems.
 
     Args:
-        served: the application.
+        app: the application.
         below: only for paths with this prefix.
     """
 
-    def __init__(self, served: ASGIApp, below: str = '') -> None:
-        self._served, self._below = served, below
+    def __init__(self, app: ASGIApp, below: str = '') -> None:
+        self._app, self._below = app, below
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         status, text = 0, b''
 
-        async def sent(message: Message) -> None:
+        async def send_problem(message: Message) -> None:
             nonlocal status, text
             if message['type'] == 'http.response.start' and _is_plain_error(message):
                 status = message['status']
@@ -170,7 +170,7 @@ class PlainErrors:
                     await problem(status, kind, detail)(scope, receive, send)
 
         known = scope['type'] == 'http' and scope['path'].startswith(self._below)
-        await self._served(scope, receive, sent if known else send)
+        await self._app(scope, receive, send_problem if known else send)
 
 
 KNOWN: Mapping[int, tuple[str, str]] = {413: ('too-large', 'the body is too large')}

@@ -74,19 +74,19 @@ def worker_routes(describe: Callable[[], WorkerInfo], leave: Callable[[], None])
 class TokenOnly:
     """Middleware that requires the fleet's token, except on open paths."""
 
-    def __init__(self, served: ASGIApp, token: str, open_paths: Collection[str] = ()) -> None:
-        self._served, self._expected, self._open = served, f'Bearer {token}'.encode(), open_paths
+    def __init__(self, app: ASGIApp, token: str, open_paths: Collection[str] = ()) -> None:
+        self._app, self._expected, self._open = app, f'Bearer {token}'.encode(), open_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request or a socket."""
         if scope['type'] not in ('http', 'websocket') or scope['path'] in self._open:
-            await self._served(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
         shown = headers.get('authorization', '').encode()
         if secrets.compare_digest(shown, self._expected):
             with acting_as(unquote(headers.get(ACTING, ''))):
-                await self._served(scope, receive, send)
+                await self._app(scope, receive, send)
         elif scope['type'] == 'websocket':
             await send({'type': 'websocket.close', 'code': 1008, 'reason': 'no token'})
         else:

@@ -35,22 +35,22 @@ class OwnRequests:
     """Middleware that lets other sites only link to pages, and refuses frames.
 
     Args:
-        served: the application.
+        app: the application.
         shared: paths that pages of other sites may use; their handlers decide which sites.
         origins: these sites.
     """
 
-    def __init__(self, served: ASGIApp, shared: Collection[str] = (), origins: Collection[str] = ()) -> None:
-        self._served, self._shared, self._origins = served, tuple(shared), frozenset(origins)
+    def __init__(self, app: ASGIApp, shared: Collection[str] = (), origins: Collection[str] = ()) -> None:
+        self._app, self._shared, self._origins = app, tuple(shared), frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         if scope['type'] != 'http':
-            await self._served(scope, receive, send)
+            await self._app(scope, receive, send)
         elif not self._is_shared(scope) and (problem := _refusal(Headers(scope=scope))):
             await PlainTextResponse(problem, 403)(scope, receive, send)
         else:
-            await self._served(scope, receive, send)
+            await self._app(scope, receive, send)
 
     def _is_shared(self, scope: Scope) -> bool:
         origin = Headers(scope=scope).get('origin')
@@ -61,23 +61,23 @@ class HeadRequests:
     """Middleware that answers `HEAD` without building the page, and limits pages that wait for a browser.
 
     Args:
-        served: the application. Unauthorized requests do not get this far.
+        app: the application. Unauthorized requests do not get this far.
     """
 
-    def __init__(self, served: ASGIApp) -> None:
-        self._served = served
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         if scope['type'] != 'http':
-            await self._served(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         head = scope['method'] == 'HEAD' and scope['path'] != '/_nicegui_ws'
         if head and _is_page(scope):
             await PlainTextResponse('', media_type='text/html')(scope, receive, send)
             return
 
-        async def sent(message: Message) -> None:
+        async def send_head(message: Message) -> None:
             if message['type'] == 'http.response.start':
                 if 'X-NiceGUI-Content' in Headers(scope=message):
                     drop_pages_without_browser()
@@ -85,7 +85,7 @@ class HeadRequests:
                 message = {**message, 'body': b''}
             await send(message)
 
-        await self._served({**scope, 'method': 'GET'} if head else scope, receive, sent)
+        await self._app({**scope, 'method': 'GET'} if head else scope, receive, send_head)
 
 
 def _refusal(headers: Headers) -> str:

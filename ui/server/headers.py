@@ -42,18 +42,18 @@ class SafeHeaders:
     text, have none and do not run. Text from people or models is never raw HTML in the response.
     """
 
-    def __init__(self, served: ASGIApp) -> None:
-        self._served = served
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         if scope['type'] != 'http':
-            await self._served(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         held: Message | None = None
         body, nonce = b'', ''
 
-        async def sent(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal held, body, nonce
             if message['type'] == 'http.response.start':
                 nonce = _add_headers(MutableHeaders(scope=message), https=scope['scheme'] == 'https')
@@ -70,7 +70,7 @@ class SafeHeaders:
                     await send(held)
                     await send({'type': 'http.response.body', 'body': whole})
 
-        await self._served(scope, receive, sent)
+        await self._app(scope, receive, send_with_headers)
 
 
 def _add_headers(headers: MutableHeaders, *, https: bool) -> str:

@@ -240,7 +240,7 @@ def guard(app: FastAPI, origins: Collection[str], access_settings: AccessSetting
     from starlette.middleware.gzip import GZipMiddleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-    from ui.access.http import SignedIn
+    from ui.access.http import RequireLogin
     from ui.api.access import PREFIX
     from ui.api.problems import PlainErrors
     from ui.server.app import MCP
@@ -250,7 +250,7 @@ def guard(app: FastAPI, origins: Collection[str], access_settings: AccessSetting
 
     backend: Backend = app.state.backend
     app.add_middleware(HeadRequests)
-    app.add_middleware(SignedIn, access=lambda: backend.access)
+    app.add_middleware(RequireLogin, access=lambda: backend.access)
     app.add_middleware(
         TrustedHostMiddleware, allowed_hosts=list(access_settings.names if access_settings else LOCAL_NAMES)
     )

@@ -1,4 +1,4 @@
-"""Builds the wheel: our packages and their assets in one, `hemicycle`, with their imports rewritten."""
+"""Builds the wheel: our packages and assets in one package, `hemicycle`, with their imports rewritten."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NAME = 'hemicycle'
-INIT = f'''"""Hemicycle: what a program needs to write and run workflows. More is in `{NAME}.engine`."""
+INIT = f'''"""Hemicycle: the API to write and run workflows. More is in `{NAME}.engine`."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -35,10 +35,10 @@ main()
 
 
 class WheelHook(BuildHookInterface[Any]):
-    """Has a wheel take its files from a folder that is made for it; an editable one needs none."""
+    """Builds a wheel from a temporary folder; an editable one needs none."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Make the folder."""
+        """Create and fill the folder."""
         if version == 'editable':
             return
         self._folder = TemporaryDirectory(prefix=f'{NAME}-wheel-')
@@ -63,10 +63,10 @@ class WheelHook(BuildHookInterface[Any]):
 
 
 def rewrite(source: str, packages: Collection[str]) -> str:
-    """The source of a module with its imports of `packages` from inside `hemicycle`, on the same lines.
+    """Return a module's source with imports of `packages` made from within `hemicycle`, on the same lines.
 
     Raises:
-        ValueError: `import engine.x` would bind another name.
+        ValueError: For `import engine.x`, which would bind another name.
     """
     lines = source.encode().split(b'\n')  # the columns of nodes count bytes
     for node in ast.walk(ast.parse(source)):

@@ -1,4 +1,4 @@
-"""Shared by every tier: asyncio only, scripted models that answer at once, and each kind of journal."""
+"""Shared by all tests: asyncio only, scripted models that answer immediately, and each kind of journal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.support.servers.s3 import S3Server
 
 os.environ.setdefault('HEMICYCLE_PACE', '0')
-# How long an example takes depends on what else the machine does.
+# The duration of an example depends on the machine's load.
 hypothesis.settings.register_profile('hemicycle', deadline=None)
 hypothesis.settings.load_profile('hemicycle')
 
@@ -34,9 +34,9 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope='session', autouse=True)
 def plain_pytest() -> None:
-    """Tests run by agents load none of our test plugins: 0.3 s of processor time instead of 1.7.
+    """Keep our test plugins out of tests that agents run: 0.3 s of processor time instead of 1.7.
 
-    Not earlier: the workers of xdist inherit what is set, and do need them.
+    Set no earlier than this, since xdist's workers inherit the environment and do need the plugins.
     """
     os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'
 
@@ -100,9 +100,9 @@ def swept(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def kept_modules() -> Iterator[None]:
-    """Keep our modules: NiceGUI drops those with pages, and each test would import them again.
+    """Keep our modules loaded: NiceGUI drops those with pages, and each test would import them again.
 
-    It also collects garbage twice for each test: that then looks at what the test makes, not at all there is.
+    NiceGUI also collects garbage twice per test; after `gc.freeze` that covers only the test's own objects.
     """
     ours = {name: module for name, module in sys.modules.items() if name.partition('.')[0] == 'ui'}
     gc.freeze()
@@ -117,7 +117,7 @@ def user(kept_modules: None, user: User) -> User:
 
 
 COVERING = ('tests/unit/engine/agents/', 'tests/unit/engine/patterns/')
-"""Where coverage is measured: these cover what they are for, and the others would take half as long again."""
+"""Tests that measure coverage: they cover the code they target; the others would take half as long again."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -136,8 +136,8 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope='module', autouse=True)
-def spared() -> None:
-    """Exclude what earlier files left, too: after 2,000 tests a full collection took seconds."""
+def freeze_leftovers() -> None:
+    """Exclude objects left by earlier files as well: after 2,000 tests a full collection took seconds."""
     gc.collect()
     gc.freeze()
 
@@ -155,7 +155,7 @@ def s3_servers() -> Iterator[S3Server]:
 
 @pytest.fixture
 def s3(s3_servers: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
-    """The same, configured in the environment of this process and its children."""
+    """That server, configured in the environment of this process and its children."""
     for name, value in s3_servers.environment().items():
         monkeypatch.setenv(name, value)
     return s3_servers

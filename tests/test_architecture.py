@@ -1,7 +1,7 @@
 """The architecture as executable rules: size, docstrings, imports, nothing specific to one machine.
 
-`lint-imports` checks the same directions on the import graph; what it cannot say is said here. Every rule is
-a function from one file to its offences, and has to refuse its counterexample.
+`lint-imports` checks the same directions on the import graph; these rules cover what it cannot express. Each
+is a function that yields the violations in one file, and must reject its counterexample.
 """
 
 import ast
@@ -26,15 +26,15 @@ ODD_LIMIT = re.compile(r'((?:MOST|LEAST|LONGEST|SHORTEST|FEWEST|DEEPEST)(?:_[A-Z
 Rule = Callable[[str, str], Iterator[str]]
 
 
-def short(path: str, source: str) -> Iterator[str]:
+def within_max_length(path: str, source: str) -> Iterator[str]:
     """No file is too long to read in one go."""
     lines = len(source.splitlines())
     if lines > MAX_LINES:
         yield f'{path} has {lines} lines: split it ({MAX_LINES} at most)'
 
 
-def introduced(path: str, source: str) -> Iterator[str]:
-    """The first line of a module's docstring says what it holds, and fits on a line of the README."""
+def has_headline(path: str, source: str) -> Iterator[str]:
+    """The first line of a module's docstring describes it and fits on a line of the README."""
     headline = tree.parse(source).docstring.partition('\n')[0]
     if not headline:
         yield f'{path} does not begin with a docstring'
@@ -43,7 +43,7 @@ def introduced(path: str, source: str) -> Iterator[str]:
 
 
 def transitions_in_chart_only(path: str, source: str) -> Iterator[str]:
-    """One file knows the statechart library."""
+    """Only one file knows the statechart library."""
     if path != 'engine/statechart/chart.py':
         for module, _ in imports(path, source):
             if within(module, 'transitions'):
@@ -51,7 +51,7 @@ def transitions_in_chart_only(path: str, source: str) -> Iterator[str]:
 
 
 def core_below_plugins(path: str, source: str) -> Iterator[str]:
-    """The engine finds patterns, models and tools in their folders; only its entry point names them."""
+    """The engine discovers patterns, models and tools in their folders; only its entry point names them."""
     core = path.startswith('engine/') and path != 'engine/__init__.py'
     if core and not path.startswith(tuple(f'engine/{folder}/' for folder in PLUGIN_FOLDERS)):
         for module, name in imports(path, source):
@@ -60,8 +60,8 @@ def core_below_plugins(path: str, source: str) -> Iterator[str]:
                 yield f'{path} imports {target}: the core must not know what plugs into it'
 
 
-def engine_by_its_doors(path: str, source: str) -> Iterator[str]:
-    """`ui` uses what `engine` and its packages export, and nothing behind them."""
+def engine_by_its_exports(path: str, source: str) -> Iterator[str]:
+    """`ui` uses only names that `engine` and its packages export."""
     if not path.startswith('ui/'):
         return
     for module, name in imports(path, source):
@@ -79,21 +79,21 @@ def engine_by_its_doors(path: str, source: str) -> Iterator[str]:
 
 
 def storage_in_root_only(path: str, source: str) -> Iterator[str]:
-    """The composition root alone knows how runs are stored."""
+    """Only the composition root knows how runs are stored."""
     if path.startswith('ui/') and path != 'ui/__main__.py':
         for module, _ in imports(path, source):
             if within(module, 'storage'):
                 yield f'{path} imports {module}: only ui/__main__.py may'
 
 
-def our_ui_by_its_modules(path: str, source: str) -> Iterator[str]:
-    """`ui` alone is NiceGUI's name: ours is imported as `from ui.components.theme import frame`."""
+def ui_modules_by_name(path: str, source: str) -> Iterator[str]:
+    """The bare name `ui` is NiceGUI's: ours is imported as `from ui.components.theme import frame`."""
     for module, _ in imports(path, source):
         if module == 'ui':
             yield f'{path} imports ui: name the module, as in "from ui.components.theme import frame"'
 
 
-def pages_by_one_door(path: str, source: str) -> Iterator[str]:
+def pages_by_serve_page(path: str, source: str) -> Iterator[str]:
     """Pages may take longer to draw than the 3 s after which NiceGUI reports an error."""
     if path.startswith('ui/') and path != 'ui/web/routing.py':
         for node in tree.parse(source).nodes:
@@ -102,37 +102,37 @@ def pages_by_one_door(path: str, source: str) -> Iterator[str]:
                     yield f'{path}:{node.lineno} calls ui.page: use ui.web.routing.serve_page'
 
 
-def of_no_machine(path: str, source: str) -> Iterator[str]:
+def machine_independent(path: str, source: str) -> Iterator[str]:
     """No file names a package index or a path that exists on one machine only."""
     for number, line in enumerate(source.splitlines(), 1):
         if match := LOCAL.search(line):
             yield f'{path}:{number} holds {match.group()!r}'
 
 
-def limits_named_alike(path: str, source: str) -> Iterator[str]:
-    """A limit is MAX_ or MIN_ something, and says of what."""
+def limits_named_consistently(path: str, source: str) -> Iterator[str]:
+    """The name of a limit begins with MAX_ or MIN_ and says what it limits."""
     for number, line in enumerate(source.splitlines(), 1):
         if match := ODD_LIMIT.match(line):
             yield f'{path}:{number} defines {match[1]}: begin a limit with MAX_ or MIN_'
 
 
 RULES: list[Rule] = [
-    short,
-    introduced,
+    within_max_length,
+    has_headline,
     transitions_in_chart_only,
     core_below_plugins,
-    engine_by_its_doors,
+    engine_by_its_exports,
     storage_in_root_only,
-    our_ui_by_its_modules,
-    pages_by_one_door,
-    of_no_machine,
-    limits_named_alike,
+    ui_modules_by_name,
+    pages_by_serve_page,
+    machine_independent,
+    limits_named_consistently,
 ]
 
 COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
-    (short, 'ui/a.py', 'x = 1\n' * 501),
-    (introduced, 'ui/a.py', 'x = 1'),
-    (introduced, 'ui/a.py', f'"""{"long " * 30}."""'),
+    (within_max_length, 'ui/a.py', 'x = 1\n' * 501),
+    (has_headline, 'ui/a.py', 'x = 1'),
+    (has_headline, 'ui/a.py', f'"""{"long " * 30}."""'),
     (
         transitions_in_chart_only,
         'engine/runtime/run.py',
@@ -143,34 +143,34 @@ COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
     (core_below_plugins, 'engine/runtime/run.py', 'from engine import patterns'),
     (core_below_plugins, 'engine/runtime/run.py', 'from ..models import scripted'),
     (core_below_plugins, 'engine/agents/chart.py', 'from engine.tools.builtin import project'),
-    (engine_by_its_doors, 'ui/pages/a.py', 'from engine.records.events import Event'),
-    (engine_by_its_doors, 'ui/pages/a.py', 'from engine.records import Nothing'),
-    (engine_by_its_doors, 'ui/pages/a.py', 'from engine import chart'),
-    (engine_by_its_doors, 'ui/pages/a.py', 'import engine.statechart.chart'),
-    (engine_by_its_doors, 'ui/pages/a.py', 'import engine\nengine.chart.fire()'),
+    (engine_by_its_exports, 'ui/pages/a.py', 'from engine.records.events import Event'),
+    (engine_by_its_exports, 'ui/pages/a.py', 'from engine.records import Nothing'),
+    (engine_by_its_exports, 'ui/pages/a.py', 'from engine import chart'),
+    (engine_by_its_exports, 'ui/pages/a.py', 'import engine.statechart.chart'),
+    (engine_by_its_exports, 'ui/pages/a.py', 'import engine\nengine.chart.fire()'),
     (storage_in_root_only, 'ui/a.py', 'from storage import database'),
     (storage_in_root_only, 'ui/a.py', 'import storage.tables'),
-    (our_ui_by_its_modules, 'ui/a.py', 'import ui'),
-    (our_ui_by_its_modules, 'ui/a.py', 'from . import theme'),
-    (pages_by_one_door, 'ui/pages/a.py', "@ui.page('/a')\ndef a(): ..."),
-    (limits_named_alike, 'engine/a.py', 'MOST_FILES = 3'),
-    (of_no_machine, 'README.md', 'cd ' + '/'.join(['', 'work', 'main'])),
-    (of_no_machine, 'README.md', 'see https://' + '.'.join(['pypi', 'org'])),
+    (ui_modules_by_name, 'ui/a.py', 'import ui'),
+    (ui_modules_by_name, 'ui/a.py', 'from . import theme'),
+    (pages_by_serve_page, 'ui/pages/a.py', "@ui.page('/a')\ndef a(): ..."),
+    (limits_named_consistently, 'engine/a.py', 'MOST_FILES = 3'),
+    (machine_independent, 'README.md', 'cd ' + '/'.join(['', 'work', 'main'])),
+    (machine_independent, 'README.md', 'see https://' + '.'.join(['pypi', 'org'])),
 ]
 
 
 @pytest.mark.parametrize(
-    'rule', [rule for rule in RULES if rule is not of_no_machine], ids=lambda rule: rule.__name__
+    'rule', [rule for rule in RULES if rule is not machine_independent], ids=lambda rule: rule.__name__
 )
-def test_every_module_keeps(rule: Rule) -> None:
+def test_every_module_follows(rule: Rule) -> None:
     assert MODULES, 'no module found: the rule would check nothing'
-    assert [offence for path in MODULES for offence in rule(path, (ROOT / path).read_text('utf-8'))] == []
+    assert [violation for path in MODULES for violation in rule(path, (ROOT / path).read_text('utf-8'))] == []
 
 
 def test_no_tracked_file_names_a_machine() -> None:
     files = dict(tracked_texts())
     assert 'pyproject.toml' in files
-    assert [offence for path, text in files.items() for offence in of_no_machine(path, text)] == []
+    assert [violation for path, text in files.items() for violation in machine_independent(path, text)] == []
 
 
 @pytest.mark.parametrize(('rule', 'path', 'source'), COUNTEREXAMPLES)
@@ -185,12 +185,12 @@ def test_every_rule_has_a_counterexample() -> None:
 def test_readme_shows_the_tree() -> None:
     assert tree.README.exists(), 'README.md is missing'
     shown = tree.section(tree.README.read_text('utf-8'))
-    assert shown == tree.overview(), 'the tree in README.md is old: run python -m tests.tree'
+    assert shown == tree.overview(), 'the tree in README.md is outdated: run python -m tests.tree'
 
 
 def test_every_module_is_in_the_long_tree() -> None:
     shown = tree.ARCHITECTURE.read_text('utf-8') if tree.ARCHITECTURE.exists() else ''
-    assert shown == tree.architecture(), f'{tree.ARCHITECTURE.name} is old: run python -m tests.tree'
+    assert shown == tree.architecture(), f'{tree.ARCHITECTURE.name} is outdated: run python -m tests.tree'
 
 
 def test_every_folder_is_a_package() -> None:
@@ -207,10 +207,10 @@ def test_no_folder_is_crowded() -> None:
 def test_no_module_imports_itself_through_others() -> None:
     graph = import_graph({path: (ROOT / path).read_text('utf-8') for path in MODULES})
     assert any(graph.values())
-    assert circle(graph) == []
+    assert find_cycle(graph) == []
 
 
-def test_circles_are_found_in_annotations_and_functions_too() -> None:
+def test_cycles_are_found_in_annotations_and_functions_too() -> None:
     graph = import_graph(
         {
             'engine/a.py': 'from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from engine import b',
@@ -220,7 +220,7 @@ def test_circles_are_found_in_annotations_and_functions_too() -> None:
             'engine/c/e.py': 'from engine.a import A',
         }
     )
-    assert set(circle(graph)) == {'engine.a', 'engine.b', 'engine.c.d', 'engine.c.e'}
+    assert set(find_cycle(graph)) == {'engine.a', 'engine.b', 'engine.c.d', 'engine.c.e'}
 
 
 def entries(folder: Path) -> int:
@@ -244,7 +244,7 @@ def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
     return graph
 
 
-def circle(graph: dict[str, set[str]]) -> list[str]:
+def find_cycle(graph: dict[str, set[str]]) -> list[str]:
     """The modules of one import cycle, or none."""
     try:
         graphlib.TopologicalSorter(graph).prepare()
@@ -254,7 +254,7 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 
 def imports(path: str, source: str) -> Iterator[tuple[str, str]]:
-    """Every import in a module, wherever it stands, as (module, name); no name for `import module`."""
+    """Every import in a module, wherever it is, as (module, name); no name for `import module`."""
     package = Path(path).parent.parts
     for node in tree.parse(source).nodes:
         match node:
@@ -276,8 +276,8 @@ def exported_names(module: str) -> frozenset[str] | None:
     if module in ('engine.errors', 'engine.clock'):
         body = ast.parse((ROOT / f'{module.replace(".", "/")}.py').read_text('utf-8')).body
         return frozenset(node.name for node in body if isinstance(node, ast.ClassDef) and node.name[0] != '_')
-    door = ROOT / module.replace('.', '/') / '__init__.py'
-    for node in ast.parse(door.read_text('utf-8')).body if door.exists() else ():
+    init = ROOT / module.replace('.', '/') / '__init__.py'
+    for node in ast.parse(init.read_text('utf-8')).body if init.exists() else ():
         match node:
             case ast.Assign(targets=[ast.Name(id='__all__')], value=value):
                 return frozenset(ast.literal_eval(value))
@@ -285,7 +285,7 @@ def exported_names(module: str) -> frozenset[str] | None:
 
 
 def tracked_texts() -> Iterator[tuple[str, str]]:
-    """Every file that git tracks, or would track, and that is text."""
+    """Every text file that git tracks or would track."""
     command = [
         'git',
         '-c',

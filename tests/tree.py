@@ -15,7 +15,7 @@ SECTION = re.compile(r'(?<=<!-- tree -->\n).*?(?=<!-- /tree -->)', re.DOTALL)
 
 
 def modules() -> Iterator[Path]:
-    """Every Python file of the three packages: a package's own first, its files, then its folders."""
+    """Every Python file of the packages: `__init__.py` first, then its folder's files, then subfolders."""
     for package in PACKAGES:
         found = (ROOT / package).rglob('*.py')
         yield from sorted(found, key=lambda path: (path.parent.parts, path.name != '__init__.py', path.name))
@@ -26,12 +26,12 @@ class Module(NamedTuple):
 
     docstring: str
     nodes: tuple[ast.AST, ...]
-    """Its imports, and attributes of a name."""
+    """Its imports, and its attribute accesses on a name."""
 
 
 @cache
 def parse(source: str) -> Module:
-    """A module, read once; its whole syntax tree would be too large to keep."""
+    """Parse a module once; its whole syntax tree would be too large to cache."""
     syntax = ast.parse(source)
     nodes = tuple(
         node
@@ -78,7 +78,7 @@ def section(readme: str) -> str:
     """The current section.
 
     Raises:
-        ValueError: If the two marks are not there.
+        ValueError: If the two markers are missing.
     """
     match = SECTION.search(readme)
     if not match:

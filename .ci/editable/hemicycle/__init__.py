@@ -1,4 +1,4 @@
-"""`hemicycle` in a checkout: the engine's door, and our packages under the names they have in a wheel."""
+"""`hemicycle` in a checkout: the engine's exports, and our packages under their names in a wheel."""
 
 import importlib
 import sys

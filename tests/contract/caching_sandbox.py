@@ -1,4 +1,4 @@
-"""Sandboxes for tests that run the same thing many times."""
+"""A sandbox for tests that run the same command many times."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from engine.workspace import CommandResult, Sandbox, Workspace
 
 
 @dataclass(slots=True, kw_only=True)
-class RememberingSandbox(Sandbox):
-    """Runs a command with the same files only once, and repeats its output and files from then on.
+class CachingSandbox(Sandbox):
+    """Runs a command once per set of files, and then replays its output and the files it left.
 
-    The mark by which a test's report is found, which is another each time, is the command's fifth word.
+    The command's fifth word is the marker that locates a test's report. It differs in every run, so it is not
+    part of the cache key.
     """
 
     known: dict[tuple[str, ...], tuple[str, CommandResult, str]] = field(default_factory=dict)

@@ -45,8 +45,8 @@ every_stage = pytest.mark.parametrize('made', STAGES, ids=lambda made: made.__na
 every_role = pytest.mark.parametrize('role', roles().values(), ids=list(roles()))
 
 
-def in_the_middle() -> TaskState:
-    """A task with something to read for every stage."""
+def half_done_task() -> TaskState:
+    """Return the state of a task that has content for every stage to read."""
     return TaskState(
         task='Should we buy a heat pump?',
         research='- It costs 12,000 euros.',
@@ -78,15 +78,15 @@ def test_a_role_has_instructions_and_existing_tools(role: Role) -> None:
 def test_building_a_prompt_does_not_change_the_state(made: type[Stage]) -> None:
     for state in (
         TaskState(task='Should we buy a heat pump?', drafts=[Draft(version=1, text='x')]),
-        in_the_middle(),
+        half_done_task(),
     ):
         before = state.to_dict()
         assert len(made().prompt(state)) > 10 and state.to_dict() == before
 
 
 @every_stage
-async def test_process_returns_a_new_state_and_keeps_the_old_one(made: type[Stage]) -> None:
-    state = in_the_middle()
+async def test_process_returns_a_new_state_and_leaves_the_old_one_unchanged(made: type[Stage]) -> None:
+    state = half_done_task()
     before = state.to_dict()
     after = await made().aprocess(state, catalog=CATALOG)
     assert state.to_dict() == before and isinstance(after, TaskState)
@@ -98,10 +98,10 @@ async def test_process_returns_a_new_state_and_keeps_the_old_one(made: type[Stag
 
 
 @every_stage
-async def test_process_says_who_failed_and_why(made: type[Stage]) -> None:
+async def test_an_error_of_process_names_the_agent_and_the_reason(made: type[Stage]) -> None:
     down: Any = FakeModel(lambda request: ModelError('nobody is at home', kind='auth'))
     catalog = Catalog(models={'scripted': down}, tools=dict(CATALOG.tools))
-    state = in_the_middle()
+    state = half_done_task()
     with pytest.raises(EngineError, match=rf'{made.role.title}.*nobody is at home'):
         await made().aprocess(state, catalog=catalog)
-    assert state == in_the_middle()
+    assert state == half_done_task()

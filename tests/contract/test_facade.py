@@ -1,4 +1,4 @@
-"""The contract of the facade: one suite for the conductor in this process and the one over HTTP."""
+"""The contract of the facade: one suite for the in-process conductor and the HTTP one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ui.web.backend import Backend
 
 pytestmark = pytest.mark.anyio
 TASK = {'task': 'Compare tea and coffee'}
-GONE = RunId('nothing')
+NO_SUCH_RUN = RunId('nothing')
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ async def start_paused(conductor: Conductor, **more: Any) -> RunId:
     return (await conductor.start('lone', paused=True, **more)).id
 
 
-def test_it_has_every_method_with_the_same_parameters():
+def test_the_http_conductor_has_every_method_with_the_same_parameters():
     ours = Conductor(catalog=catalog(FakeModel()))
     theirs = HttpConductor('http://127.0.0.1:1')
     inside = {'feed', 'services', 'recordings', 'sandbox', 'journal', 'clock'}
@@ -120,7 +120,7 @@ LOCAL: dict[str, set[str]] = {
     'export_bundle': {'redaction'},
     'close': {'grace'},
 }
-"""Parameters for who runs the runs: the server chooses ids, knows the secrets, and outlives its clients."""
+"""Parameters only for local use: a server chooses ids, knows the secrets, and outlives its clients."""
 
 
 async def test_a_run_is_started_watched_and_read(conductor: Conductor, here: Conductor):
@@ -157,12 +157,12 @@ async def test_a_run_is_started_watched_and_read(conductor: Conductor, here: Con
 @pytest.mark.parametrize(
     ('error', 'ask'),
     [
-        (UnknownRun, lambda conductor: conductor.info(GONE)),
-        (UnknownRun, lambda conductor: conductor.view(GONE)),
-        (UnknownRun, lambda conductor: conductor.send(GONE, 'x')),
-        (UnknownRun, lambda conductor: conductor.result(GONE)),
-        (UnknownRun, lambda conductor: conductor.fork(GONE, 1)),
-        (UnknownRun, lambda conductor: conductor.lineage(GONE)),
+        (UnknownRun, lambda conductor: conductor.info(NO_SUCH_RUN)),
+        (UnknownRun, lambda conductor: conductor.view(NO_SUCH_RUN)),
+        (UnknownRun, lambda conductor: conductor.send(NO_SUCH_RUN, 'x')),
+        (UnknownRun, lambda conductor: conductor.result(NO_SUCH_RUN)),
+        (UnknownRun, lambda conductor: conductor.fork(NO_SUCH_RUN, 1)),
+        (UnknownRun, lambda conductor: conductor.lineage(NO_SUCH_RUN)),
         (UnknownPattern, lambda conductor: conductor.start('nothing')),
     ],
 )
@@ -220,13 +220,13 @@ class TestSteering:
             await conductor.pause(run)
         assert (refused.value.run, refused.value.event) == (run, 'pause')
 
-    async def test_what_is_repeated_with_the_same_key_has_no_second_effect(
+    async def test_repeating_a_call_with_the_same_key_has_no_effect(
         self, conductor: Conductor, here: Conductor
     ):
         run = (await conductor.start('lone', paused=True, budget=Budget(tokens=500))).id
         for key in ('a', 'a', 'b', ''):
             await conductor.step(run, key=key)
-            await conductor.extend(run, tokens=10, key=key)  # The same key for something else does not count.
+            await conductor.extend(run, tokens=10, key=key)  # The same key on another call is no repetition.
         for _ in range(2):
             await conductor.set_breakpoints(run, [Breakpoint(enter='over')], key='a')
             await conductor.resume(run, key='a')
@@ -320,7 +320,7 @@ async def test_a_cancelled_run_is_retried(conductor: Conductor, here: Conductor)
     assert (await conductor.result(retried)).status is Status.DONE
 
 
-async def test_runs_are_annotated_deleted_and_kept(conductor: Conductor, here: Conductor):
+async def test_runs_are_annotated_cleaned_up_restored_and_purged(conductor: Conductor, here: Conductor):
     run = await run_to_end(conductor)
     info = await conductor.annotate(run, title='Tea', tags=['a'], starred=True)
     assert info == await here.info(run)
@@ -344,7 +344,7 @@ async def test_runs_are_annotated_deleted_and_kept(conductor: Conductor, here: C
     assert conductor.retention == here.retention
 
 
-async def test_a_trace_is_imported_and_what_needs_a_pattern_is_refused(conductor: Conductor, here: Conductor):
+async def test_an_imported_trace_refuses_actions_that_need_a_pattern(conductor: Conductor, here: Conductor):
     with (FOLDER / 'pydantic_ai.json').open('rb') as file:
         [new] = await conductor.import_bundle(file)
     info = await conductor.info(new.run)

@@ -1,4 +1,4 @@
-"""The contract of stores for agents' files: a local folder, or a place that all machines reach."""
+"""The contract of stores for agents' files: a local folder, or storage that all machines share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Machine = Callable[[], Workspaces]
 
 @pytest.fixture(params=['folder', 's3'])
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
-    """Workspaces of another process: on the same folder, or on another one with the same bucket."""
+    """Create the workspaces of another process: in the same folder, or in a new one with the same bucket."""
     if request.param == 'folder':
         return lambda: Workspaces(tmp_path)
     url = request.getfixturevalue('s3').bucket()
@@ -45,7 +45,7 @@ async def test_stored_files_are_found_by_another_process(machine: Machine) -> No
     objects = machine().objects(RUN)
     assert (objects.get(short), objects.get(empty), objects.get(long)) == (b'short', b'', LONG)
     assert (objects.size(short), objects.size(long)) == (5, len(LONG))
-    assert machine().objects(RUN).size(long) == len(LONG)  # unread
+    assert machine().objects(RUN).size(long) == len(LONG)  # without reading it
     assert short in objects and long in machine().objects(RUN)
 
 

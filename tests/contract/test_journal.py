@@ -67,7 +67,7 @@ def step(seq: int, name: str = 'one', **fields: Any) -> Transition:
 
 
 async def claim_run(journal: Journal, name: str = 'one', steps: int = 0, **fields: Any) -> RunInfo:
-    """A run of ours with some history."""
+    """Create and claim a run, and append some steps."""
     await journal.create(run(name, **fields), SHAPE)
     info = await journal.claim(RunId(name), 'me')
     if steps:
@@ -86,7 +86,7 @@ async def seqs(journal: Journal, name: str = 'one', **fields: Any) -> list[int]:
 # Runs
 
 
-async def test_a_run_is_kept_as_it_was_created(journal: Journal) -> None:
+async def test_a_run_is_stored_as_created(journal: Journal) -> None:
     full = run(
         parameters={'motion': 'Ünïcode ☂ 日本', 'rounds': 3, 'deep': [{'x': None}, 1.5, 2**70, '\ud800']},
         models={'': 'scripted', 'judge': 'other'},
@@ -113,7 +113,7 @@ async def test_a_run_is_kept_as_it_was_created(journal: Journal) -> None:
     assert await journal.snapshot(full.id, 99) is None
 
 
-async def test_a_mapping_that_cannot_be_written_to_is_kept(journal: Journal) -> None:
+async def test_read_only_mappings_are_stored(journal: Journal) -> None:
     await journal.create(run(parameters=MappingProxyType({'a': MappingProxyType({'b': 1})})), SHAPE)
     assert (await journal.info(RunId('one'))).parameters == {'a': {'b': 1}}
 
@@ -146,21 +146,21 @@ async def test_an_unknown_run_is_named(journal: Journal) -> None:
 # Whole runs
 
 
-def of_elsewhere(name: str, *history: Transition | Snapshot, **fields: Any) -> WholeRun:
+def make_whole_run(name: str, *history: Transition | Snapshot, **fields: Any) -> WholeRun:
     return WholeRun(info=run(name, status=Status.DONE, **fields), shape=SHAPE, history=iter(history))
 
 
-async def test_whole_runs_are_kept(journal: Journal) -> None:
+async def test_whole_runs_are_stored(journal: Journal) -> None:
     picture = Snapshot(run=RunId('one'), seq=2, state={'deep': [1, {'x': None}]})
     await journal.put(
         [
             replace(
-                of_elsewhere(
+                make_whole_run(
                     'one', step(1), step(2), picture, step(3), tags=('b', 'a'), parent=RunId('gone')
                 ),
                 notes=[Note(run=RunId('other'), seq=2, text='noted', created=5.0)],
             ),
-            of_elsewhere('two', step(1, 'two')),
+            make_whole_run('two', step(1, 'two')),
         ]
     )
     info = await journal.info(RunId('one'))
@@ -178,8 +178,8 @@ async def test_whole_runs_are_kept(journal: Journal) -> None:
     assert await list_runs(journal) == ['two']
 
 
-async def test_a_whole_run_without_steps_is_kept(journal: Journal) -> None:
-    await journal.put([of_elsewhere('one')])
+async def test_a_whole_run_without_steps_is_stored(journal: Journal) -> None:
+    await journal.put([make_whole_run('one')])
     assert (await journal.info(RunId('one'))).seq == 0
 
 
@@ -188,11 +188,11 @@ async def test_a_whole_run_without_steps_is_kept(journal: Journal) -> None:
     [('there', (1,)), ('one', (1,)), ('two', (1, 3)), ('two', (2,))],
     ids=['taken', 'twice', 'a gap', 'no first step'],
 )
-async def test_whole_runs_are_kept_all_or_none(journal: Journal, name: str, steps: tuple[int, ...]) -> None:
-    second = of_elsewhere(name, *(step(seq, name) for seq in steps))
+async def test_whole_runs_are_stored_all_or_none(journal: Journal, name: str, steps: tuple[int, ...]) -> None:
+    second = make_whole_run(name, *(step(seq, name) for seq in steps))
     await claim_run(journal, 'there', steps=2)
     with pytest.raises(JournalConflict):
-        await journal.put([of_elsewhere('one', step(1)), second])
+        await journal.put([make_whole_run('one', step(1)), second])
     assert await list_runs(journal) == ['there']
     assert await seqs(journal, 'there') == [1, 2]
 
@@ -282,7 +282,7 @@ async def test_transitions_are_appended_all_or_none(journal: Journal) -> None:
     assert await seqs(journal) == [1, 2, 3, 4]
 
 
-async def test_many_runs_at_once_and_stale_ones_among_them(journal: Journal) -> None:
+async def test_concurrent_appends_fail_only_for_runs_with_a_new_owner(journal: Journal) -> None:
     infos = [await claim_run(journal, f'run{number}') for number in range(50)]
     stale = {info.id for info in infos[::7]}
     for name in stale:

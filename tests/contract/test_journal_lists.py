@@ -1,4 +1,4 @@
-"""Lists of runs, search, requests and entries: what every journal selects, sorts and reserves."""
+"""Lists of runs, search, requests and entries: filters, sorting and reservations in every journal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_runs_are_filtered(journal: Journal) -> None:
     assert await list_runs(journal, since=1.5, until=3.0, pattern='loop', tag='y') == ['b']
 
 
-async def test_a_page_of_runs_says_how_many_there_are(journal: Journal) -> None:
+async def test_a_page_of_runs_includes_the_total(journal: Journal) -> None:
     for number in range(5):
         await journal.create(run(f'r{number}', created=float(number)), SHAPE)
     assert await list_runs(journal, limit=2) == ['r4', 'r3']
@@ -144,7 +144,7 @@ async def test_a_request_is_reserved_once_and_its_reply_stored(journal: Journal)
     late = replace(other, key='l', created=101.1 + KEPT_FOR)
     await journal.reserve(late)
     again = replace(asked, created=late.created)
-    assert await journal.reserve(again) == again  # The former was too old.
+    assert await journal.reserve(again) == again  # The earlier one had expired.
 
 
 @pytest.mark.parametrize('place', ['list', 'trash'])

@@ -1,4 +1,4 @@
-"""Long lists in memory: snapshots hold their ends, and every step reads back correctly, in each journal."""
+"""Long lists in memory: snapshots hold only their tails, and every step reads back correctly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Item(Memory):
-    """Can be changed in place."""
+    """An item that can be changed in place."""
 
     text: str
 
@@ -72,8 +72,8 @@ HISTORY = [
 
 
 @pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five items count as many, and a snapshot is due every third step."""
+def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Treat lists of five items as long, and take a snapshot every third step."""
     monkeypatch.setattr(run_state_module, 'LONG', 5)
     monkeypatch.setattr(recorder_module, 'SNAPSHOT_STEPS', 3)
 
@@ -91,16 +91,16 @@ class KeptOpen:
         pass
 
 
-def conducting(journal: Journal) -> Conductor:
+def open_conductor(journal: Journal) -> Conductor:
     kept: Any = KeptOpen(journal)
     return Conductor(kept, catalog=CATALOG)
 
 
 async def grow_lists(journal: Journal) -> RunId:
-    """A run with every kind of list change, continued midway by a second process."""
+    """Run through every kind of list change; a second process takes over midway."""
     run = None
     for part in (HISTORY[:25], HISTORY[25:]):
-        async with conducting(journal) as conductor:
+        async with open_conductor(journal) as conductor:
             if run is None:
                 run = (await conductor.start('collector')).id
             else:
@@ -118,7 +118,7 @@ async def snapshots(journal: Journal, run: RunId, last: int) -> dict[int, Snapsh
 
 async def test_each_step_reads_back_identically(journal: Journal) -> None:
     run = await grow_lists(journal)
-    async with conducting(journal) as reader:
+    async with open_conductor(journal) as reader:
         steps, shape = await reader.transitions(run), await reader.shape(run)
         taken = await snapshots(journal, run, len(steps))
         assert sum('tails' in snapshot.state for snapshot in taken.values()) >= 5
@@ -135,7 +135,7 @@ async def test_each_step_reads_back_identically(journal: Journal) -> None:
 
 async def test_a_fork_reads_its_parents_lists(journal: Journal) -> None:
     run = await grow_lists(journal)
-    async with conducting(journal) as conductor:
+    async with open_conductor(journal) as conductor:
         await conductor.recover()
         child = await conductor.fork(run, at=20)
         await conductor.send(child, 'more')
@@ -174,7 +174,7 @@ async def test_lists_are_loaded_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
         return join_tails(field, found)
 
     monkeypatch.setattr('engine.journal.memory_journal.join_tails', noting)
-    async with conducting(journal) as reader:
+    async with open_conductor(journal) as reader:
         memory = (await reader.view(run)).memory
         assert memory['count'] and 'words' in memory and len(memory) == 3 and not asked
         assert memory['items'] and memory['items'] and asked == ['items']
@@ -190,5 +190,5 @@ def test_a_missing_part_is_reported_as_damage() -> None:
             join_tails('words', missing)
 
 
-def test_many_items_are_the_default() -> None:
+def test_the_default_limit_is_hundreds_of_items() -> None:
     assert document_module.LONG == 500

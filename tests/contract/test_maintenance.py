@@ -1,4 +1,4 @@
-"""What every journal stores besides histories: stars, pins, notes on steps, the trash."""
+"""Journal contents besides histories: stars, pins, notes on steps, the trash."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def test_lists_of_starred_and_of_pinned_runs(journal: Journal) -> None:
     assert (await journal.runs(RunQuery(pinned=True, limit=1))).total == 2
 
 
-async def test_the_trash_is_a_list_of_its_own(journal: Journal) -> None:
+async def test_deleted_runs_have_a_separate_list(journal: Journal) -> None:
     for number, name in enumerate('abcd'):
         await journal.create(run(name, created=float(number), tags=('t',)), SHAPE)
     await journal.annotate(RunId('a'), deleted=20.0)
@@ -94,7 +94,7 @@ async def test_notes_are_ordered_by_step(journal: Journal) -> None:
     assert await journal.notes(ONE) == [second, third, first]
     assert second == Note(id=second.id, run=ONE, seq=1, text='on the first', created=6.0)
     changed = await journal.write_note(replace(third, seq=9, text='better', created=99.0, edited=8.0))
-    assert changed == replace(third, text='better', edited=8.0)  # it stays where and when it was written
+    assert changed == replace(third, text='better', edited=8.0)  # step and creation time do not change
     await journal.delete_note(ONE, second.id)
     assert await journal.notes(ONE) == [changed, first]
 

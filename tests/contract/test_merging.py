@@ -1,4 +1,4 @@
-"""Agents' work is merged alike by the conductor in this process and the one over HTTP."""
+"""Merges of agents' work: the in-process conductor and the HTTP one behave alike."""
 
 from __future__ import annotations
 

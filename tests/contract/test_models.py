@@ -55,8 +55,8 @@ def text(found: list[ModelEvent]) -> str:
 
 
 @pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scripted models take no time."""
+def no_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make scripted models stream without delay."""
     for model in MODELS.values():
         if hasattr(model, 'pace'):
             monkeypatch.setattr(model, 'pace', 0)

@@ -1,4 +1,4 @@
-"""The contract of every pattern in the catalog: its chart draws and ends, its runs replay and audit."""
+"""The contract of every pattern in the catalog: its chart is valid and can end, its runs replay and audit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from engine import Breakpoint, Catalog, Conductor, EventRefused, InvalidInput, Pattern, Status, Transition
 from engine.journal import MemoryJournal, fold
 from engine.records import CONTROL, Shape
-from tests.contract.caching_sandbox import RememberingSandbox
+from tests.contract.caching_sandbox import CachingSandbox
 from tests.support.clocks import IdleClock
 from tests.support.harness import first_steps, runs_commands, sample_parameters, to_the_end
 
@@ -32,17 +32,17 @@ every_run = pytest.mark.parametrize(
 
 @pytest.fixture(scope='module')
 def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Shared by the runs of this file: a sandbox that runs each command once, and its folder."""
+    """Options that the runs of this file share: a sandbox that runs each command once, and its folder."""
     root = tmp_path_factory.mktemp('runs')
-    return {'catalog': CATALOG, 'workspaces': root, 'sandbox': RememberingSandbox()}
+    return {'catalog': CATALOG, 'workspaces': root, 'sandbox': CachingSandbox()}
 
 
 def test_the_catalog_has_patterns_and_no_faults() -> None:
     assert CATALOG.patterns and CATALOG.faults == []
 
 
-def leads_to(shape: Shape) -> dict[str, set[str]]:
-    """The successors of each state, ignoring guards; states inherit the edges of their ancestors."""
+def find_successors(shape: Shape) -> dict[str, set[str]]:
+    """Return the successors of each state, ignoring guards; states inherit the edges of their ancestors."""
     found: dict[str, set[str]] = {state.path: set(state.initial) for state in shape.states}
     for state in shape.states:
         if state.parent:
@@ -63,7 +63,7 @@ def closure(start: str, leads: dict[str, set[str]]) -> set[str]:
 
 
 @every_pattern
-def test_the_shape_draws(pattern: type[Pattern]) -> None:
+def test_the_shape_is_consistent(pattern: type[Pattern]) -> None:
     shape = Conductor(catalog=CATALOG).draw(pattern.name)
     paths = [state.path for state in shape.states]
     assert len(set(paths)) == len(paths) and shape.initial in paths and shape.title and pattern.summary
@@ -79,7 +79,7 @@ def test_the_shape_draws(pattern: type[Pattern]) -> None:
 @every_pattern
 def test_every_state_is_reachable_and_every_path_can_end(pattern: type[Pattern]) -> None:
     shape = Conductor(catalog=CATALOG).draw(pattern.name)
-    leads = leads_to(shape)
+    leads = find_successors(shape)
     reached = closure(shape.initial, leads)
     assert reached == {state.path for state in shape.states}
     ends = {state.path for state in shape.states if state.kind == 'final' and not state.parent}
@@ -108,7 +108,7 @@ def test_the_form_can_be_drawn_and_matches_its_schema(pattern: type[Pattern]) ->
         st.none() | st.integers() | st.text(max_size=5),
     )
 )
-def test_bad_parameters_are_refused_and_nothing_else_happens(
+def test_any_parameters_are_accepted_or_refused_by_name(
     pattern: type[Pattern], values: dict[str, Any]
 ) -> None:
     try:
@@ -142,7 +142,7 @@ async def test_a_scripted_run_ends_with_a_complete_journal(
 async def test_recovery_after_any_step_reaches_the_same_end(
     pattern: type[Pattern], options: dict[str, Any]
 ) -> None:
-    """Recover a run after up to 16 of its steps; tests/crash does so after every one."""
+    """Recover a run after up to 16 of its steps; tests/crash covers every step."""
     journal = MemoryJournal()
     async with Conductor(journal, clock=IdleClock(), **options) as conductor:
         run = (await conductor.start(pattern.name, sample_parameters(pattern))).id
@@ -167,13 +167,13 @@ async def test_a_run_stepped_region_by_region_reaches_its_end(name: str) -> None
     async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:
         run = (await conductor.start(pattern.name, sample_parameters(pattern), breakpoints=[stop])).id
 
-        async def go_on() -> None:
+        async def resume_regions() -> None:
             async for item in conductor.watch(run):
                 if isinstance(item, Transition) and item.event.name == 'pause':
                     with contextlib.suppress(EventRefused):
                         await conductor.resume(run, item.event.at)
 
-        going = asyncio.ensure_future(go_on())
+        going = asyncio.ensure_future(resume_regions())
         outcome = await to_the_end(conductor, run)
         await going
         assert outcome.status is Status.DONE, outcome.error

@@ -1,4 +1,4 @@
-"""The README's Python client is run as it is, against a server."""
+"""The README's Python client runs unchanged against a server."""
 
 from __future__ import annotations
 

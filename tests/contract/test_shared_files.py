@@ -1,4 +1,4 @@
-"""Runs with shared files: they continue elsewhere with the files of their last step."""
+"""Runs with shared files: they continue on another machine with the files of their last step."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ async def test_an_activity_waits_for_unavailable_files(machines: Machines, s3: S
 
 async def test_files_left_by_a_killed_process_are_uploaded(machines: Machines, tmp_path: Path) -> None:
     run = RunId('run')
-    digest = Workspaces(tmp_path / 'first').objects(run).put(b'left')  # it died before it sent it
+    digest = Workspaces(tmp_path / 'first').objects(run).put(b'left')  # the process died before the upload
     again = Workspaces(tmp_path / 'first', machines.files)
     assert again.objects(run).put(b'left') == digest
     await again.upload(run)
@@ -228,7 +228,7 @@ async def test_late_files_of_a_purged_run_are_removed_after_a_day(machines: Mach
         run = (await first.start('pair')).id
         await first.result(run)
         await first.clean_up()
-        assert set(machines.files.folders()) == {'gone', run}  # it may be about to be imported
+        assert set(machines.files.folders()) == {'gone', run}  # it may belong to an import in progress
     async with machines.open('web', clock=Later(2 * 86_400)) as web:
         await web.clean_up()
         assert machines.files.folders() == [run]
@@ -287,7 +287,7 @@ async def test_a_new_owner_keeps_the_recordings_of_finished_calls(machines: Mach
     async with machines.open('first', make_catalog(provider), clock=HastyClock()) as first:
         run = (await first.start('pair', models={'': FAR}, record=True)).id
         await until(lambda: provider.asked == 2)
-        provider.gate = asyncio.Event()  # no later call is answered here
+        provider.gate = asyncio.Event()  # from here on, calls stay unanswered
         await until(lambda: provider.asked >= 3)
     provider.gate = None
     async with machines.open('second', make_catalog(provider), clock=HastyClock()) as second:

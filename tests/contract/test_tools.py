@@ -44,7 +44,7 @@ def test_a_tool_describes_its_purpose_and_parameters(found: Tool) -> None:
     ['{', '[]', '"x"', 'null', '{"no_such_argument": 1}', '[' * 9_999, '9' * 5_000],
     ids=lambda text: text[:9],
 )
-async def test_bad_arguments_are_refused_with_a_sentence(found: Tool, arguments: str) -> None:
+async def test_bad_arguments_are_refused_with_an_explanation(found: Tool, arguments: str) -> None:
     with pytest.raises(ToolError) as refused:
         await found.run(arguments, context())
     assert 10 < len(str(refused.value)) < 2_000

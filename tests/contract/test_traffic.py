@@ -72,9 +72,9 @@ class History:
         self, name: str, source: str = '', dest: str = '', *, after: float = 1.0, raised: bool = False,
         at: str | None = None, status: Status | None = None,
     ) -> History:  # fmt: skip
-        """Add a step `after` seconds later; with a dest, from `source` to it."""
+        """Append a step `after` seconds later; with `dest`, it leads from `source` to `dest`."""
         self.time += after
-        left, entered = (_and_around(source), _and_around(dest)[::-1]) if dest else ((), ())
+        left, entered = (_list_ancestry(source), _list_ancestry(dest)[::-1]) if dest else ((), ())
         if dest:
             self.active = (StatePath(dest),)
         step = Transition(
@@ -94,9 +94,9 @@ class History:
         return self
 
 
-def _and_around(path: str) -> tuple[StatePath, ...]:
-    """A state and its ancestors, innermost first."""
-    return (StatePath(path), *_and_around(path.rpartition('.')[0])) if path else ()
+def _list_ancestry(path: str) -> tuple[StatePath, ...]:
+    """Return a state and its ancestors, innermost first."""
+    return (StatePath(path), *_list_ancestry(path.rpartition('.')[0])) if path else ()
 
 
 async def survey(journal: Journal, **query: Any) -> Traffic:
@@ -106,7 +106,7 @@ async def survey(journal: Journal, **query: Any) -> Traffic:
 
 
 async def run_loop(journal: Journal, name: str, *, rounds: int = 1, **fields: Any) -> History:
-    """A run that went from a to b.x and back some times, and then to its end."""
+    """Go from a to b.x and back `rounds` times, and then to the end."""
     run = await History.begin(journal, name, **fields)
     await run.go('start', '', 'a')
     for _ in range(rounds):
@@ -119,7 +119,7 @@ def edges(traffic: Traffic) -> dict[str, tuple[int, int]]:
     return {f'{edge.source}>{edge.dest}': (edge.times, edge.runs) for edge in traffic.edges}
 
 
-# What is counted
+# Counting
 
 
 async def test_without_runs_there_is_no_traffic(journal: Journal) -> None:
@@ -214,10 +214,10 @@ async def test_a_trail_is_extended_incrementally(journal: Journal) -> None:
     await again.append(replace(run.info, epoch=0), run.steps)
     assert replace(await survey(again), unread={}) == piecewise
     assert whole == await again.trail(run.info.id)
-    assert whole is not None and not whole.rest  # nothing follows an end
+    assert whole is not None and not whole.rest  # no step follows the end
 
 
-async def test_only_what_is_new_is_due(journal: Journal) -> None:
+async def test_only_runs_with_new_steps_are_due(journal: Journal) -> None:
     first, second = await run_loop(journal, 'first'), await History.begin(journal, 'second', created=2.0)
     assert await journal.due(RunQuery()) == ['first']  # the second has no step yet
     await second.go('start', '', 'a')
@@ -230,7 +230,7 @@ async def test_only_what_is_new_is_due(journal: Journal) -> None:
     assert await journal.trail(first.info.id) is not None
 
 
-async def test_trails_of_other_rules_are_recomputed(journal: Journal) -> None:
+async def test_trails_from_older_rules_are_recomputed(journal: Journal) -> None:
     run = await run_loop(journal, 'one')
     old = PathStats(seq=9, edges={(StatePath('no'), 'more'): 1}, rules=RULES - 1)
     await journal.keep_trails({run.info.id: old})
@@ -239,7 +239,7 @@ async def test_trails_of_other_rules_are_recomputed(journal: Journal) -> None:
     assert 'no>more' not in edges(await survey(journal))
 
 
-async def test_a_trail_is_never_shortened_nor_kept_without_its_run(journal: Journal) -> None:
+async def test_a_trail_is_never_shortened_or_stored_without_its_run(journal: Journal) -> None:
     run = await run_loop(journal, 'one')
     await survey(journal)
     kept = await journal.trail(run.info.id)
@@ -307,7 +307,7 @@ async def test_runs_are_listed_by_edge_and_state(journal: Journal) -> None:
     assert (await journal.traffic(RunQuery(edges=('b.x>a',)))).runs == 1
 
 
-async def test_traffic_is_of_the_runs_that_match(journal: Journal) -> None:
+async def test_traffic_counts_only_matching_runs(journal: Journal) -> None:
     await run_loop(journal, 'a', created=1.0, tags=('x',))
     await run_loop(journal, 'b', created=2.0, rounds=5, tags=('y',))
     await run_loop(journal, 'c', created=3.0, rounds=2, tags=('x',), title='Zebra')
@@ -324,7 +324,7 @@ async def test_traffic_is_of_the_runs_that_match(journal: Journal) -> None:
     assert await loops(status=(Status.FAILED,)) == await loops(pattern='other') == 0
 
 
-# Any histories
+# Random histories
 
 
 PATHS = ('a', 'b.x', 'bad', 'c')
@@ -383,7 +383,7 @@ async def write_steps(history: History, steps: Sequence[tuple[str, str, float, b
 
 
 def count_by_hand(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, Dwell]]:
-    """Edges and visits of a history, counted naively."""
+    """Count the edges and visits of a history naively."""
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seconds: defaultdict[str, float] = defaultdict(float)
     for number, step in enumerate(steps):
@@ -393,7 +393,7 @@ def count_by_hand(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, 
             found[step.event.at][step.event.name] += 1
         stops = [one.event.name for one in steps[:number] if one.event.name in ('pause', 'resume')]
         if number and step.event.name != 'recover' and stops[-1:] != ['pause']:
-            for path in {path for leaf in steps[number - 1].active for path in _and_around(leaf)}:
+            for path in {path for leaf in steps[number - 1].active for path in _list_ancestry(leaf)}:
                 seconds[path] += step.time - steps[number - 1].time
     if steps and steps[-1].active == ('bad',):
         first = max(number for number, step in enumerate(steps) if not step.raised)

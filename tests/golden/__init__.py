@@ -1,1 +1,1 @@
-"""Recorded journals, one for each scenario that is shipped: today's code must still replay them."""
+"""Recorded journals, one per shipped scenario: the current code must still replay them."""

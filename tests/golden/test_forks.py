@@ -1,4 +1,4 @@
-"""A fork without edits reaches the same journal: of every recorded run, at every step."""
+"""Forks without edits: of every recorded run and at every step, they reach the same journal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.anyio
 CATALOG = Catalog.load()
 
 
-async def nothing(*_: object) -> None:
-    """Golden journals come without the files of their agents."""
+async def copy_nothing(*_: object) -> None:
+    """Copy no files, since golden journals come without the files of their agents."""
 
 
 async def load_golden(path: Path) -> tuple[Conductor, RunId]:
@@ -40,8 +40,8 @@ async def load_golden(path: Path) -> tuple[Conductor, RunId]:
 async def test_a_fork_at_any_step_reaches_the_same_journal(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Workspaces, 'fork', nothing)
-    monkeypatch.setattr(Workspaces, 'restore', nothing)
+    monkeypatch.setattr(Workspaces, 'fork', copy_nothing)
+    monkeypatch.setattr(Workspaces, 'restore', copy_nothing)
     conductor, run = await load_golden(path)
     async with conductor:
         assert await forks_alike(conductor, run) > 1

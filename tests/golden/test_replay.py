@@ -1,4 +1,4 @@
-"""Every recorded journal replays: it folds to the recorded end, and a fresh chart decides the same today."""
+"""Recorded journals replay: they fold to their recorded end, and a fresh chart makes the same decisions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def record(pattern: str, sample: Any) -> dict[str, Any]:
 
 
 def write(path: Path, document: dict[str, Any]) -> None:
-    """A line for each step: a difference then shows which steps differ."""
+    """Write one line per step, so that a diff shows which steps changed."""
     head = json.dumps(
         {key: value for key, value in document.items() if key != 'steps'}, indent=1, ensure_ascii=False
     )
@@ -87,7 +87,7 @@ async def test_a_recorded_journal_still_replays(
     assert resumed.view == view
 
 
-def test_no_journal_is_left_of_a_scenario_that_is_gone() -> None:
+def test_there_is_one_journal_per_scenario() -> None:
     names = {sample.name for name in CATALOG.patterns for sample in scenarios(name)}
     assert {path.stem for path in FOLDER.glob('*.json')} == names
 

@@ -1,1 +1,1 @@
-"""Unit tests, in folders that mirror the code: fast, in this process, without a network."""
+"""Unit tests in folders that mirror the code: fast, in-process, without a network."""

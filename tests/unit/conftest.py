@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope='session')
 def done(tmp_path_factory: pytest.TempPathFactory) -> Hemicycle:
-    """A database with one finished run of the pipeline, only to be read or copied."""
+    """A database with one finished run of the pipeline, for tests that only read or copy it."""
     from tests.support.cli import Hemicycle
 
     found = Hemicycle(tmp_path_factory.mktemp('done'))

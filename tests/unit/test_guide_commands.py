@@ -1,4 +1,4 @@
-"""Each command that the README and the guides show exists, with its options; none of them is run."""
+"""Commands shown in the README and the guides exist with their options; none of them is run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CALL = re.compile(r'(?:^|&& |\| |[A-Z_]+=\S+ |\$ )(?:\.venv/bin/)?hemicycle ((?!
 
 
 def find_commands() -> Iterator[tuple[str, list[str]]]:
-    """The page of each command in a code block, and its words."""
+    """Yield the page and the words of each command in a code block."""
     for page in PAGES:
         for block in BLOCK.findall(page.read_text('utf-8')):
             for line in block.replace('\\\n', ' ').splitlines():
@@ -31,7 +31,7 @@ def find_commands() -> Iterator[tuple[str, list[str]]]:
 
 
 def find_deployed_commands() -> Iterator[tuple[str, list[str]]]:
-    """The command of each unit for systemd, and of each container."""
+    """Yield the name and the command of each systemd unit and container."""
     for unit in sorted(DEPLOY.glob('*.service')):
         (line,) = re.findall(r'^ExecStart=\S+/hemicycle (.+)$', unit.read_text(), re.MULTILINE)
         yield unit.name, line.split()
@@ -67,7 +67,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize('words', CALLS)
-def test_a_command_that_is_shown_exists(words: list[str]) -> None:
+def test_a_documented_command_exists(words: list[str]) -> None:
     parse(words)
 
 
@@ -87,6 +87,6 @@ def test_commands_are_found() -> None:
 
 
 @pytest.mark.parametrize('wrong', ['runs --colour red', 'forecast last', 'user explode', 'audit one two'])
-def test_a_command_that_is_gone_is_noticed(wrong: str) -> None:
+def test_an_unknown_command_is_noticed(wrong: str) -> None:
     with pytest.raises(Exception, match=r'colour|forecast|explode|two'):
         parse(wrong.split())

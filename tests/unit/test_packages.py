@@ -1,4 +1,4 @@
-"""What Hemicycle needs to run is installed with it, not only in a development environment."""
+"""Runtime dependencies are installed with Hemicycle, not only in a development environment."""
 
 import re
 import tomllib
@@ -6,7 +6,7 @@ import tomllib
 from tests.tree import ROOT
 
 MODULE = re.compile(r"sys\.executable, '-m', '(\w+)'|^ +import (pytest)$", re.M)
-"""A program that the engine starts as a module of its own Python, or that a program of its own imports."""
+"""A module that the engine runs with its own Python, or that one of its programs imports."""
 
 
 def test_programs_that_agents_use_are_dependencies():

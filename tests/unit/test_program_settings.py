@@ -1,4 +1,4 @@
-"""A program without settings uses those of the command line: endpoints and database."""
+"""Programs without settings of their own use the command line's endpoints and database."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def test_a_program_reads_the_same_database_as_the_command_line(
         monkeypatch.delenv(each, raising=False)
     if name:
         monkeypatch.setenv(name, str(tmp_path / 'here'))
-    # The option of the command line that holds the database reads the variable itself.
+    # The command line's option for the database reads this variable itself.
     typed = str(tmp_path / 'here') if name == 'HEMICYCLE_DATABASE' else ''
     assert str(JournalSettings().database) == Settings.of(typed).database

@@ -1,4 +1,4 @@
-"""The examples of the README and the guides work: their Python is run as it is."""
+"""Examples in the README and the guides: their Python code runs unchanged."""
 
 import re
 

@@ -1,11 +1,11 @@
 """Traces of small workflows with scripted models, recorded from other frameworks and their instrumentation.
 
-- `pydantic_ai.json`: Pydantic AI's own; an agent that calls another as a tool.
+- `pydantic_ai.json`: Pydantic AI's own instrumentation; an agent that calls another as a tool.
 - `openai_agents.json`: the OpenAI Agents SDK with OpenInference; a hand-off.
-- `langgraph.json`: LangGraph with OpenLLMetry; a graph with two nodes that work at once.
+- `langgraph.json`: LangGraph with OpenLLMetry; a graph with two parallel nodes.
 - `vercel_ai.json`: the Vercel AI SDK; an agent with a tool.
 
-What says nothing of the workflow (schemas, stack traces) was taken out.
+Parts unrelated to the workflow (schemas, stack traces) were removed.
 """
 
 from pathlib import Path

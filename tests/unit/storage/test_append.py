@@ -1,4 +1,4 @@
-"""Appends remember the row of their run, but never more of it than is stored."""
+"""Appends cache their run's row, but never ahead of what is stored."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_rows_of_another_owner_or_a_missing_run_are_not_written(journal: S
         await journal.append(info, [step(2)])
     await journal.append(heir, [step(2)])
     await journal.delete(RUN)
-    # The next run has the same number of steps.
+    # The next run, with as many steps, must not be mistaken for the deleted one.
     other = RunId('other')
     await journal.create(RunInfo(id=other, pattern='p', title='T', created=1.0), CHART)
     later = await journal.claim(other, 'heir')

@@ -40,7 +40,7 @@ class Home:
 
     @property
     def entries(self) -> list[str]:
-        """Every file that is there, by its path."""
+        """The paths of all files."""
         return sorted(
             str(path.relative_to(self.workspaces.parent))
             for path in self.workspaces.parent.rglob('*')
@@ -55,7 +55,7 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    """With one run, a fork of it that shares an object, and files of a run of another database."""
+    """A home with one run, a fork of it that shares an object, and files of a run of another database."""
     found = Home(tmp_path / 'home')
     asyncio.run(fill(found))
     return found
@@ -241,7 +241,7 @@ else:
 
 
 def killed(what: str, event: str, number: int, archive: Path, home: Home) -> bool:
-    """Back up or restore in a process that is killed right before an event of the interpreter."""
+    """Back up or restore in a process killed right before an audit event; return whether it was."""
     given = [what, event, str(number), archive, home.settings.path, home.workspaces]
     return subprocess.run([sys.executable, '-c', KILLED, *given], check=False).returncode == -signal.SIGKILL
 
@@ -274,7 +274,7 @@ def test_a_killed_restore_can_be_repeated(home: Home, tmp_path: Path, event: str
     assert hidden(other.workspaces) == hidden(other.workspaces.parent) == []
 
 
-def test_a_restore_that_another_carries_out_is_left_alone(
+def test_the_files_of_a_restore_in_progress_are_left_alone(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')

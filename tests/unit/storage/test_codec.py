@@ -30,7 +30,7 @@ def test_a_repeated_text_is_stored_once() -> None:
     assert len(codec.transition(step(text))) < once * 1.1
 
 
-def test_a_flipped_bit_is_never_shown() -> None:
+def test_a_flipped_bit_never_goes_unnoticed() -> None:
     sent = step(WORDS * 12)
     body = Codec().transition(sent)
     assert read(body) == sent
@@ -46,7 +46,7 @@ def test_a_flipped_bit_is_never_shown() -> None:
 @pytest.mark.parametrize('played', [0, 3])
 @pytest.mark.parametrize('who', ['', 'ada'])
 @pytest.mark.parametrize('key', ['', 'k'])
-def test_what_few_events_have_is_stored(played: int, who: str, key: str) -> None:
+def test_rare_event_fields_are_stored(played: int, who: str, key: str) -> None:
     sent = replace(step('a'), event=Event(name='done', played=played, who=who, key=key))
     assert read(Codec().transition(sent)) == sent
 

@@ -54,7 +54,7 @@ async def claim_run(journal: Journal) -> RunInfo:
     return await journal.claim(RunId('r'), 'me')
 
 
-async def test_only_its_owner_writes_a_run(tmp_path: Path) -> None:
+async def test_only_the_user_can_access_database_files(tmp_path: Path) -> None:
     home = tmp_path / 'home'
     journal = await open_journal(home / 'runs.db')
     await claim_run(journal)
@@ -249,13 +249,13 @@ def test_a_family_is_found_without_reading_all_runs(file: Path) -> None:
     connection = connect(Settings(database=file))
     plan = [row[-1] for row in connection.execute(f'EXPLAIN QUERY PLAN {FAMILY.text}', {'run': 'one'})]
     connection.close()
-    # An automatic index would be built of the whole table for each query.
+    # An automatic index would be built over the whole table for each query.
     assert [line for line in plan if 'AUTOMATIC' in line or line.startswith('SCAN run')] == []
     assert any('(parent=?)' in line for line in plan)
 
 
 def version_1(file: Path) -> None:
-    """A database as version 1 made and filled it."""
+    """Create and fill a database as version 1 did."""
     connection = sqlite3.connect(file)
     for statement in FIRST.split(';'):
         connection.execute(statement)
@@ -299,7 +299,7 @@ async def test_version_1_is_migrated_with_its_data(file: Path) -> None:
 
 
 def version_3(file: Path) -> None:
-    """A database as version 3 made and filled it: with a live run and a simulated one."""
+    """Create a database as version 3 did, with a live run and a simulated one."""
     version_1(file)
     with sqlite3.connect(file, isolation_level=None) as connection:
         with alchemy(connection) as schema:
@@ -316,7 +316,7 @@ def version_3(file: Path) -> None:
     connection.close()
 
 
-async def test_version_3_is_migrated_and_does_not_claim_to_know_what_runs_cost(file: Path) -> None:
+async def test_version_3_is_migrated_with_unknown_costs_of_live_runs(file: Path) -> None:
     version_3(file)
     journal = await open_journal(file)
     old, live = await journal.info(RunId('old')), await journal.info(RunId('live'))

@@ -1,4 +1,4 @@
-"""Copies of whole databases: from SQLite to PostgreSQL and back with nothing lost, all or nothing."""
+"""Copies of whole databases: from SQLite to PostgreSQL and back without loss, all or nothing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def fill(database: str | Path) -> None:
 
 
 def content(database: str | Path) -> dict[str, list[tuple[Any, ...]]]:
-    """All rows of all tables, in order, as the database's own driver reads them."""
+    """Return all rows of all tables, in order, as read by the database's own driver."""
     opened: Any = (
         psycopg.connect(database, context=ADAPTERS) if '://' in str(database) else sqlite3.connect(database)
     )
@@ -176,7 +176,7 @@ def test_a_damaged_text_is_not_silently_repaired(source: Path, tmp_path: Path) -
     assert not any(content(target).values())
 
 
-def test_a_database_that_others_use_is_refused(
+def test_a_database_in_use_is_refused(
     source: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr('storage.bulk.database_copy.PATIENCE', 0.2)

@@ -1,4 +1,4 @@
-"""Appends to PostgreSQL whose answer is lost: each is recognised and stored once."""
+"""Appends to PostgreSQL whose reply is lost: each is recognized and stored once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def steps(*numbers: int, name: str = 'done') -> list[Transition]:
 def lose(
     journal: SqlJournal, monkeypatch: pytest.MonkeyPatch, *, when: Literal['before', 'after'], times: int = 1
 ) -> None:
-    """Interrupt the next appends, before they reach the server or after they were committed."""
+    """Make the next appends fail, before they reach the server or after they are committed."""
     database = journal.database
     assert isinstance(database, PostgresDatabase)
     fetch, left = database._fetch, [times]
@@ -68,7 +68,7 @@ async def test_a_retried_append_is_stored_once(
     assert await journal.transitions(RUN) == steps(1, 2, 3)
 
 
-async def test_another_step_with_its_number_is_not_mistaken_for_it(
+async def test_another_step_with_the_same_number_is_a_conflict(
     journal: SqlJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = await journal.claim(RUN, 'me')
@@ -81,7 +81,7 @@ async def test_another_step_with_its_number_is_not_mistaken_for_it(
 
 
 @pytest.mark.parametrize('when', ['before', 'after'])
-async def test_a_run_claimed_by_another_is_no_longer_ours(
+async def test_a_retry_is_refused_once_another_owner_has_claimed_the_run(
     journal: SqlJournal, monkeypatch: pytest.MonkeyPatch, when: Literal['before', 'after']
 ) -> None:
     info = await journal.claim(RUN, 'me')

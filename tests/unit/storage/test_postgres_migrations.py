@@ -1,4 +1,4 @@
-"""Processes that open an empty PostgreSQL database together: one creates the tables, the others find them."""
+"""Processes that open an empty PostgreSQL database together: one creates the tables, the others wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files in S3: requests, and errors as sentences that say what is wrong."""
+"""Files in S3: requests, and errors that explain what is wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def files(s3: S3Server) -> S3Files:
     return S3Files(s3.bucket())
 
 
-def test_a_file_comes_back_as_it_was(files: S3Files, tmp_path: Path) -> None:
+def test_a_file_is_returned_unchanged(files: S3Files, tmp_path: Path) -> None:
     long = tmp_path / 'long'
     long.write_bytes(b'0123456789abcdef' * 800_000)  # in several parts
     files.send('run/objects/ab/one', b'one')
@@ -38,7 +38,7 @@ def test_a_file_comes_back_as_it_was(files: S3Files, tmp_path: Path) -> None:
         list(files.read('run/objects/ab/one'))
 
 
-def test_testing_a_bucket_leaves_nothing(files: S3Files, s3: S3Server) -> None:
+def test_checking_a_bucket_leaves_nothing_behind(files: S3Files, s3: S3Server) -> None:
     files.check()
     assert files.folders() == []
     assert files.name.endswith(f'/team/files at {s3.url}')
@@ -47,7 +47,7 @@ def test_testing_a_bucket_leaves_nothing(files: S3Files, s3: S3Server) -> None:
 def test_a_missing_bucket_is_reported(s3: S3Server) -> None:
     with pytest.raises(FilesUnavailable, match=r'^s3://nothing-here at .*: there is no bucket of that name$'):
         S3Files('s3://nothing-here').check()
-    with pytest.raises(FilesUnavailable, match='no bucket'):  # and not: no such file
+    with pytest.raises(FilesUnavailable, match='no bucket'):  # rather than a missing file
         list(S3Files('s3://nothing-here').read('run/x'))
 
 

@@ -1,4 +1,4 @@
-"""A single short job is committed on the loop itself, but never where it would have to wait."""
+"""A single short job is committed on the event loop, unless it would have to wait there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def short() -> bool:
 
 
 def where(connection: sqlite3.Connection) -> str:
-    """A job that returns the thread it runs in."""
+    """Insert a row and return the name of the thread that does it."""
     connection.execute(
         'INSERT INTO tag (run, position, label) VALUES (1, (SELECT count(*) FROM tag), ?)', ('x',)
     )
@@ -85,7 +85,7 @@ async def test_synced_commits_are_made_by_the_thread(tmp_path: Path) -> None:
     await writer.close()
 
 
-async def test_another_processes_lock_is_waited_for_in_the_thread(writer: Writer, tmp_path: Path) -> None:
+async def test_the_thread_waits_for_another_processes_lock(writer: Writer, tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / 'w.db', isolation_level=None)
     await writer.do(where, short=short)
     other.execute('BEGIN IMMEDIATE')

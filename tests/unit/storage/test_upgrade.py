@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 OLD, FORK = RunId('539cf4aeceac'), RunId('ce3364f2a6ad')
 """A sample of the pipeline with 22 steps, and its fork at step 3."""
 STEPS = 45
-"""Of both."""
+"""Total steps of both."""
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ async def test_a_full_disk_leaves_the_old_database_alone(file: Path) -> None:
     await (await open_journal(file)).close()
 
 
-def test_a_copy_has_no_journal_that_a_kill_or_a_full_disk_would_leave(tmp_path: Path) -> None:
+def test_a_copy_writes_no_journal_file_that_could_be_left_behind(tmp_path: Path) -> None:
     class Full(sqlite3.Connection):
         def backup(self, target: sqlite3.Connection, **options: Any) -> None:
             target.executescript('BEGIN; CREATE TABLE half (done)')
@@ -104,7 +104,7 @@ def test_a_copy_has_no_journal_that_a_kill_or_a_full_disk_would_leave(tmp_path: 
         copy_database(source, tmp_path / 'copy')
 
 
-async def test_an_upgraded_database_takes_notes_stars_pins_and_searches(file: Path) -> None:
+async def test_an_upgraded_database_supports_notes_stars_pins_and_search(file: Path) -> None:
     journal = await open_journal(file)
     assert (await journal.runs(RunQuery(text='fork sourcing'))).total == 1
     assert await journal.notes(OLD) == []

@@ -1,4 +1,4 @@
-"""The writer: what shares a transaction, what fails alone, and that nothing waits forever."""
+"""The writer: writes that share a transaction or fail alone, and no endless waits."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def count(connection: sqlite3.Connection) -> int:
 
 
 async def queue_together(writer: Writer, *works: Work[Any]) -> list[Any]:
-    """The outcomes of jobs that were all queued before the writer woke up."""
-    return await together(writer, *map(writer.do, works))
+    """Return the outcomes of jobs that were all queued before the writer woke up."""
+    return await run_together(writer, *map(writer.do, works))
 
 
-async def together(writer: Writer, *waiting: Coroutine[Any, Any, Any]) -> list[Any]:
-    """The outcomes of awaitables for jobs that were all queued before the writer woke up."""
+async def run_together(writer: Writer, *waiting: Coroutine[Any, Any, Any]) -> list[Any]:
+    """Return the outcomes of awaitables whose jobs were all queued before the writer woke up."""
     gate = Gate()
     held = asyncio.create_task(writer.do(gate.work))
     await asyncio.to_thread(gate.entered.wait, 10)
@@ -117,7 +117,7 @@ async def test_writes_committed_together_are_answered_in_several_loop_iterations
         return answer
 
     counting = asyncio.create_task(count_rounds())
-    assert await together(writer, *map(insert_and_count, range(100))) == list(range(100))
+    assert await run_together(writer, *map(insert_and_count, range(100))) == list(range(100))
     counting.cancel()
     assert sum(rounds.values()) == 100
     assert max(rounds.values()) <= ANSWERED
@@ -156,7 +156,7 @@ async def test_a_cancelled_caller_does_not_affect_the_others(writer: Writer) -> 
     assert await kept == 2
     assert gone.cancelled() or await asyncio.wait({gone})
     await held
-    assert await writer.do(count) == 2  # it was queued, so it was done
+    assert await writer.do(count) == 2  # it was already queued
 
 
 async def test_closing_flushes_the_queue(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ async def test_a_lone_surrogate_is_refused(journal: SqlJournal) -> None:
         await journal.create(RunInfo(id=RunId('r'), pattern='p', title='\ud800'), CHART)
 
 
-async def test_a_history_takes_at_most_twice_its_text(tmp_path: Path) -> None:
+async def test_a_history_takes_at_most_twice_the_size_of_its_text(tmp_path: Path) -> None:
     letters, chance = 'etaoinshrdlucmfwyp', random.Random(7)
     words = [''.join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(5000)]
     path = tmp_path / 'size.db'
@@ -263,7 +263,7 @@ async def test_a_history_takes_at_most_twice_its_text(tmp_path: Path) -> None:
 async def test_nothing_is_written_to_a_file_that_was_moved_away(writer: Writer, tmp_path: Path) -> None:
     path = tmp_path / 'writer.db'
     path.rename(away := tmp_path / 'away.db')
-    for _ in range(2):  # without a file of that name, and with another one
+    for _ in range(2):  # first with no file of that name, then with another one
         for short in (None, lambda: True):
             with pytest.raises(JournalUnavailable, match='was moved, removed or replaced'):
                 await writer.do(insert(1), short=short)

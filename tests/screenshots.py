@@ -1,4 +1,4 @@
-"""Takes pictures of every page into `build/screens`, and keeps those of README and guides.
+"""Takes pictures of every page into `build/screens`, and copies those for README and guides.
 
 `python -m tests.screenshots` takes them all; with `stills`, all but the animated one.
 """
@@ -27,22 +27,22 @@ KEPT = {
     *('home-light', 'run-dark', 'run-narrow-light'),
     *('run-light', 'fork-light', 'compare-light', 'traffic-light', 'review-light', 'inbox-light'),
 }
-"""What README and guides show."""
+"""Pictures shown in README and guides."""
 SIZES = (('', 1440, 900), ('narrow-', 390, 844))
 PATTERNS = ('parallel-review', 'supervisor', 'race', 'pipeline', 'time-bounded')
-"""Patterns whose first sample fills the lists, beside the pipeline."""
+"""Patterns whose first sample is run to fill the lists."""
 TABS = {
     'pipeline': ('transcript', 'drafts'),
     'parallel-review': ('debate', 'candidates', 'files'),
     'supervisor': ('messages',),
     'time-bounded': ('time', 'supervision'),
 }
-"""Tabs of the run page beside its first, by pattern."""
+"""Tabs of the run page after its first, by pattern."""
 LISTS = ('runs', 'trash', 'wall', 'inbox', 'notifications', 'schedules', 'tools', 'settings', 'workers')
 INSPECTED = ('memory', 'usage', 'breakpoints')
-"""Tabs of the inspector beside its first."""
+"""Tabs of the inspector after its first."""
 LIVE_PACE = 25
-"""Pieces of text a second: a run is at work for as long as it is photographed."""
+"""Pieces of text a second, so that a run is still active when its pictures are taken."""
 COLOURS = 256
 RUN_MS = 120_000
 SETTLED_MS = 900
@@ -55,40 +55,40 @@ def main() -> None:
     ALL.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.ARGUMENTS)
-        _alone(browser, Path(folder))
-        _team(browser, Path(folder, 'team'))
+        _take_without_accounts(browser, Path(folder))
+        _take_with_accounts(browser, Path(folder, 'team'))
 
 
-def _alone(browser: Browser, folder: Path) -> None:
-    """A server without accounts: nearly all pages."""
+def _take_without_accounts(browser: Browser, folder: Path) -> None:
+    """Take pictures of a server without accounts: nearly all pages."""
     server = Server(folder, pace=0 if 'stills' in sys.argv else 110)
     server.start()
     try:
-        run = launch(browser, server, 'pipeline') if 'stills' in sys.argv else moving(browser, server)
+        run = launch(browser, server, 'pipeline') if 'stills' in sys.argv else record_run(browser, server)
         others = {pattern: launch(browser, server, pattern) for pattern in PATTERNS}
         page = open_page(browser, server.url)
         filled = Filler(page, server).fill()
         page.context.close()
-        stills(browser, addresses(server, run, others, filled))
+        take_stills(browser, addresses(server, run, others, filled))
     finally:
         server.stop()
 
 
-def _team(browser: Browser, folder: Path) -> None:
-    """A server with accounts and an active run."""
+def _take_with_accounts(browser: Browser, folder: Path) -> None:
+    """Take pictures of a server with accounts and an active run."""
     folder.mkdir()
     server = Server(folder, pace=LIVE_PACE)
     add_account(server)
     server.start()
     try:
-        stills(browser, {'login': f'{server.url}/login'})
+        take_stills(browser, {'login': f'{server.url}/login'})
         state = session(browser, server)
         page = open_page(browser, server.url, state=state)
         run = Filler(page, server).start(TASK)
         page.context.close()
         live = {'live': f'{server.url}/runs/{run}', 'wall-live': f'{server.url}/wall'}
         pages = {name: f'{server.url}/{name}' for name in ('account', 'accounts', 'audit')}
-        stills(browser, live | pages, state=state)
+        take_stills(browser, live | pages, state=state)
     finally:
         server.stop()
 
@@ -102,7 +102,7 @@ def open_page(
     scheme: str = 'light',
     state: Any = None,
 ) -> Page:
-    """A page of that size; `state` is the storage state of a login."""
+    """Open a page of this size; `state` is the storage state of a login."""
     size = {'width': width, 'height': height}
     context = browser.new_context(viewport=size, color_scheme=scheme, storage_state=state)
     page = context.new_page()
@@ -110,8 +110,8 @@ def open_page(
     return page
 
 
-def moving(browser: Browser, server: Server) -> str:
-    """Record a run from the form to the slider; returns its address."""
+def record_run(browser: Browser, server: Server) -> str:
+    """Record a run from the form to the slider, and return its address."""
     page, frames = open_page(browser, f'{server.url}/launch/pipeline', width=1280, height=800), []
 
     def take(count: int) -> None:
@@ -138,7 +138,7 @@ def moving(browser: Browser, server: Server) -> str:
 
 
 def animate(frames: list[bytes], path: Path) -> None:
-    """Write the frames as one GIF, with few colours and without the frames in which nothing changed."""
+    """Write the frames as one GIF, with few colours and without repeated frames."""
     images, last = [], b''
     for frame in frames:
         if frame == last:
@@ -151,7 +151,7 @@ def animate(frames: list[bytes], path: Path) -> None:
 
 
 def launch(browser: Browser, server: Server, pattern: str) -> str:
-    """Run the first sample of a pattern to its end; returns its address."""
+    """Run the first sample of a pattern to its end, and return its address."""
     page = open_page(browser, f'{server.url}/launch/{pattern}')
     page.get_by_role('button', name='Samples').click()
     page.locator('[role=menuitem]').first.click()
@@ -164,7 +164,7 @@ def launch(browser: Browser, server: Server, pattern: str) -> str:
 
 
 def addresses(server: Server, run: str, others: dict[str, str], filled: dict[str, str]) -> dict[str, str]:
-    """Every page, by the name of its picture."""
+    """Return the address of every page by the name of its picture."""
     ids = [address.rpartition('/')[2] for address in (run, others['pipeline'])]
     tabs = {
         f'{pattern}-{tab}': f'{others[pattern]}/{tab}' for pattern, found in TABS.items() for tab in found
@@ -193,8 +193,8 @@ def addresses(server: Server, run: str, others: dict[str, str], filled: dict[str
     }
 
 
-def stills(browser: Browser, pages: dict[str, str], *, state: Any = None) -> None:
-    """These pages, light and dark, wide and narrow."""
+def take_stills(browser: Browser, pages: dict[str, str], *, state: Any = None) -> None:
+    """Take pictures of these pages, light and dark, wide and narrow."""
     for scheme in ('light', 'dark'):
         for size, width, height in SIZES:
             for name, url in pages.items():
@@ -208,7 +208,7 @@ def stills(browser: Browser, pages: dict[str, str], *, state: Any = None) -> Non
 
 
 def shrink(picture: bytes, path: Path) -> None:
-    """Write a picture with few colours: a third of its bytes."""
+    """Write a picture with few colours, which takes a third of the bytes."""
     image = Image.open(io.BytesIO(picture)).convert('RGB')
     how = Image.Quantize.MAXCOVERAGE  # keeps colours of small parts, such as green check marks
     image.quantize(COLOURS, how, kmeans=3, dither=Image.Dither.NONE).save(path, optimize=True)

@@ -27,13 +27,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass
 class Console:
-    """Errors in the browsers' consoles during a test; at its end, only expected ones may be left."""
+    """Errors in the browsers' consoles during a test, which fails at its end if any were not expected."""
 
     errors: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)
 
     def expect(self, pattern: str) -> None:
-        """Ignore errors that match this regular expression (of a killed server, say)."""
+        """Ignore errors that match this regular expression, such as those caused by a killed server."""
         self.expected.append(pattern)
 
     def unexpected_errors(self) -> list[str]:
@@ -42,7 +42,7 @@ class Console:
 
 @pytest.fixture(scope='package')
 def browser() -> Iterator[Browser]:
-    # For this folder only: while Playwright's loop runs, tests with their own loop cannot.
+    # For this package only: while Playwright's event loop runs, tests cannot run their own.
     path = chromium.path()
     if path is None:
         pytest.fail('no Chromium or Chrome was found: install one, or name it in HEMICYCLE_CHROMIUM')
@@ -55,7 +55,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope='package')
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that tests share: its lists may contain runs of other tests."""
+    """A server shared by tests: its lists may contain runs of other tests."""
     server = Server(tmp_path_factory.mktemp('server'))
     server.start()
     yield server
@@ -64,7 +64,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope='package')
 def port() -> int:
-    """The port of servers for one test, so that the browser has cached their scripts."""
+    """The preferred port of all `new_server`s, so that the browser has already cached their scripts."""
     return free_port()
 
 
@@ -96,10 +96,10 @@ def home_window(windows: Windows, server: Server) -> Iterator[Window]:
 
 @pytest.fixture
 def home(home_window: Window, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """The home page, loaded once for a module that calls scripts there directly."""
+    """The home page, loaded once per module, for tests that call its scripts directly."""
     failed = request.session.testsfailed
     yield home_window.page
-    home_window.as_new &= request.session.testsfailed == failed
+    home_window.reusable &= request.session.testsfailed == failed
     errors, home_window.errors = home_window.errors, []
     assert errors == []
 
@@ -108,9 +108,9 @@ def home(home_window: Window, request: pytest.FixtureRequest) -> Iterator[Page]:
 def open_page(
     windows: Windows, console: Console, new_server: Server, request: pytest.FixtureRequest
 ) -> Iterator[OpenPage]:
-    """Opens pages, each in a context of its own: `open_page(width=390, height=844, scheme='dark')`.
+    """Opens pages, each in its own context: `open_page(width=390, height=844, scheme='dark')`.
 
-    The server is named so that pages are closed before it ends: they would complain that it is gone.
+    Depends on `new_server` so that pages close before it stops and do not log a lost connection.
     """
     opened, failed = [], request.session.testsfailed
 
@@ -121,7 +121,7 @@ def open_page(
 
     yield open_one
     for window in opened:
-        window.as_new &= request.session.testsfailed == failed
+        window.reusable &= request.session.testsfailed == failed
         windows.close(window)
     console.errors += [error for window in opened for error in window.errors]
     assert console.unexpected_errors() == []
@@ -133,12 +133,12 @@ def page(open_page: OpenPage) -> Page:
 
 
 AXE = Axe().axe_script
-"""Half a megabyte, which a page gets once."""
-SEEN = {'exclude': [['[id^="q-portal--tooltip"]']]}
-"""All of a page but tooltips, which repeat the names of buttons and are outside of every landmark."""
-COLOURS = {'type': 'rule', 'values': ['color-contrast', 'link-in-text-block']}
-"""The rules whose answer is another in another colour scheme."""
-RECOLOURED = """dark => (!document.getElementById('app')  // of ours without scripts
+"""Half a megabyte, evaluated only once in a page."""
+NO_TOOLTIPS = {'exclude': [['[id^="q-portal--tooltip"]']]}
+"""A whole page except its tooltips, which repeat the names of buttons and are outside every landmark."""
+COLOUR_RULES = {'type': 'rule', 'values': ['color-contrast', 'link-in-text-block']}
+"""Rules whose results depend on the colour scheme."""
+RECOLOURED = """dark => (!document.getElementById('app')  // a page of ours without scripts
         || document.body.classList.contains('body--dark') === dark)
     && document.getAnimations().every(one => !(one instanceof CSSTransition))"""
 
@@ -147,24 +147,24 @@ RECOLOURED = """dark => (!document.getElementById('app')  // of ours without scr
 def axe() -> Callable[..., None]:
     """Fails where a page has an accessibility finding of any impact.
 
-    With `dark`, a light page's colours are looked at in dark as well; it is light again afterwards.
-    `within` looks at that part alone, such as a menu: those are outside of every landmark, rightly.
+    With `dark`, a light page's colours are also checked in dark mode; afterwards, it is light again.
+    With `within`, only that part is checked, such as a menu, which is rightly outside every landmark.
     """
 
     def check(page: Page, *, dark: bool = False, within: str = '') -> None:
-        context = {'include': [[within]]} if within else SEEN
+        context = {'include': [[within]]} if within else NO_TOOLTIPS
         assert findings(page, context) == []
         if dark:
             recolour(page, 'dark')
-            assert findings(page, context, runOnly=COLOURS) == []
+            assert findings(page, context, runOnly=COLOUR_RULES) == []
             recolour(page, 'light')
 
     return check
 
 
-def findings(page: Page, context: dict[str, list[list[str]]] = SEEN, **options: object) -> list[str]:
-    """The findings of axe on a page, or on a part of it."""
-    # Without descriptions of the elements that pass: they take as long again.
+def findings(page: Page, context: dict[str, list[list[str]]] = NO_TOOLTIPS, **options: object) -> list[str]:
+    """Return axe's findings on a page or a part of it."""
+    # Describing the elements that pass would take as long again.
     options = {'preload': False, 'resultTypes': ['violations'], **options}
     if not page.evaluate('"axe" in window'):
         page.evaluate(AXE)
@@ -178,6 +178,6 @@ def findings(page: Page, context: dict[str, list[list[str]]] = SEEN, **options: 
 
 
 def recolour(page: Page, scheme: Literal['light', 'dark']) -> None:
-    """Switch the page to the other colour scheme."""
+    """Switch the page to a colour scheme."""
     page.emulate_media(color_scheme=scheme)
     page.wait_for_function(RECOLOURED, arg=scheme == 'dark')

@@ -1,6 +1,6 @@
 """A crew of agents side by side, with tools, for tests of the run page: `crew(folder)` writes its pattern.
 
-The scripted model plays it: the file teaches it what to say, since its scenarios are not for tests.
+The scripted model plays it with replies from the pattern's file: shipped scenarios are not for tests.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Fills a server's pages: accounts, a question, schedules, a trigger, destinations, runs."""
+"""Content for a server's pages: accounts, a question, schedules, a trigger, destinations, runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ui.access.caller import Role
 NAME, PASSWORD = 'ada', 'correct horse battery staple'
 TASK = 'Should a small team adopt event sourcing for its order system?'
 NOWHERE = 'http://127.0.0.1:9/hook'
-"""An address that refuses what is sent to it: the log of deliveries then has an error."""
+"""An address that refuses connections, so that the delivery log has an error."""
 
 
 def add_account(server: Server) -> None:
@@ -38,7 +38,7 @@ def add_account(server: Server) -> None:
 
 
 def log_in(page: Page, server: Server) -> None:
-    """Log in after one wrong password, which the audit log then lists."""
+    """Log in after one wrong password, so that the audit log has a refused attempt."""
     page.goto(f'{server.url}/login')
     for password in ('a wrong password', PASSWORD):
         page.get_by_label('Name').fill(NAME)
@@ -48,7 +48,7 @@ def log_in(page: Page, server: Server) -> None:
 
 
 def session(browser: Browser, server: Server) -> Any:
-    """The `storage_state` of a person who has logged in."""
+    """Log in, and return the `storage_state` of the context."""
     context = browser.new_context()
     log_in(context.new_page(), server)
     state = context.storage_state()
@@ -57,13 +57,13 @@ def session(browser: Browser, server: Server) -> Any:
 
 
 class Filler:
-    """Fills a server, as the one whose page it is."""
+    """Creates content on a server, as the person whose page it is."""
 
     def __init__(self, page: Page, server: Server) -> None:
         self._page, self._request, self._url = page, page.request, server.url
 
     def fill(self) -> dict[str, str]:
-        """Put something on every page; returns the ids of the runs and of the question."""
+        """Create content for every page, and return the ids of runs, a question and a group of variants."""
         action = {'pattern': 'pipeline', 'parameters': {'task': TASK}}
         nightly = {'action': action, 'spec': {'cron': ['30 2 * * *'], 'time_zone': 'Europe/Berlin'}}
         self._post('schedules', {'name': 'Nightly report', **nightly})
@@ -85,13 +85,13 @@ class Filler:
         return {'run': done, 'waits': waits, 'question': question, 'group': made[0]['options']['group']}
 
     def run(self, task: str) -> str:
-        """A run that has ended."""
+        """Run a task to its end, and return the run's id."""
         made = self.start(task)
         self._get(f'runs/{made}/result?wait=60')
         return made
 
     def start(self, task: str, **options: Any) -> str:
-        """A run that has just begun."""
+        """Start a run, and return its id."""
         return str(self._post('runs', {'pattern': 'pipeline', 'parameters': {'task': task}, **options})['id'])
 
     @property

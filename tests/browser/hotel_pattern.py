@@ -10,7 +10,7 @@ OLDER = str(Path(PROGRAM).with_name('older.py'))
 
 
 def hotel(folder: Path) -> Path:
-    """Write the pattern and its server's configuration; returns the pattern's folder."""
+    """Write the pattern and its server's configuration, and return the pattern's folder."""
     patterns = folder / 'patterns'
     patterns.mkdir()
     (patterns / 'hotel.py').write_text(SOURCE)

@@ -15,13 +15,13 @@ from tests.tree import ROOT
 NAMES = ROOT / 'assets' / 'web' / 'vendor' / 'icons.txt'
 FONT = NAMES.with_suffix('.woff2')
 WHOLE = '0c19a63c7528cc1a.woff2'
-"""The font that has all of them, in NiceGUI."""
+"""NiceGUI's font of all icons."""
 QUASAR = ('check_circle', 'warning', 'info', 'priority_high', 'arrow_drop_down', 'cancel', 'close', 'error')
-"""What Quasar's own parts show."""
+"""Icons of Quasar's own components."""
 
 
 def literals() -> Iterator[str]:
-    """Every string in the code of `ui`: possible names of icons."""
+    """Yield every string in the code of `ui`: possible names of icons."""
     for path in (ROOT / 'ui').rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text('utf-8'))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -29,7 +29,7 @@ def literals() -> Iterator[str]:
 
 
 def icon_names() -> set[str]:
-    """Strings that are certainly names of icons: those of `ui.icon` and `icon=`."""
+    """Return strings that are certainly names of icons, such as those of `ui.icon` and `icon=`."""
     found: set[str] = set()
     for path in (ROOT / 'ui').rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text('utf-8'))):

@@ -14,14 +14,14 @@ class Provider(BaseHTTPRequestHandler):
     """Implements the part of OpenAI's chat completions that our pages need."""
 
     def do_GET(self) -> None:
-        """The list of models."""
+        """Send the list of models."""
         if self.headers.get('authorization') != f'Bearer {KEY}':
             self._send(401, {'error': {'message': 'Incorrect API key', 'code': 'invalid_api_key'}})
             return
         self._send(200, {'data': [{'id': name} for name in MODELS]})
 
     def do_POST(self) -> None:
-        """One sentence, streamed."""
+        """Stream one sentence."""
         self.rfile.read(int(self.headers['content-length']))
         pieces = [{'delta': {'content': 'A live answer.'}}, {'delta': {}, 'finish_reason': 'stop'}]
         lines = [f'data: {json.dumps({"choices": [{"index": 0, **piece}]})}\n\n' for piece in pieces]
@@ -50,7 +50,7 @@ class Google(Provider):
     """Implements the same part of Gemini's API; only `gemini-flash` answers calls."""
 
     def do_GET(self) -> None:
-        """The list of models."""
+        """Send the list of models."""
         if not self._has_key():
             return
         listed = [('gemini-flash', 'generateContent'), ('embedding', 'embedContent')]
@@ -58,7 +58,7 @@ class Google(Provider):
         self._send(200, {'models': models})
 
     def do_POST(self) -> None:
-        """One sentence, streamed."""
+        """Stream one sentence."""
         self.rfile.read(int(self.headers['content-length']))
         if not self._has_key():
             return
@@ -83,7 +83,7 @@ class Google(Provider):
 
 @contextmanager
 def provider(kind: type[Provider] = Provider) -> Iterator[str]:
-    """The address of a provider that answers until the block is left."""
+    """Run a provider within the block, and yield its address."""
     server = ThreadingHTTPServer(('127.0.0.1', 0), kind)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

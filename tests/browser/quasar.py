@@ -27,7 +27,7 @@ FLAGS = ('SSR', 'SSR_CLIENT', 'SSR_SERVER', 'SSR_PWA')
 
 
 def entry(modules: Path) -> str:
-    """The parts to build, imported file by file: a bundler keeps everything that an index imports."""
+    """Return a script that imports each part from its file: a bundler keeps all that an index imports."""
     imports = []
     for name in (*COMPONENTS, *PLUGINS):
         (found,) = (modules / 'quasar' / 'src').glob(f'*/*/{name}.js')
@@ -38,7 +38,7 @@ def entry(modules: Path) -> str:
 
 
 def main() -> None:
-    """Write the script and its licence, in NiceGUI's version."""
+    """Write the script, in the version that NiceGUI has, and its licence."""
     wanted = version(STATIC / 'quasar.umd.prod.js')
     script = ASSETS / SCRIPT
     with tempfile.TemporaryDirectory() as name:

@@ -17,11 +17,11 @@ from tests.bench.processes import free_port
 from tests.support import forkserver
 
 DEADLINE = 90.0
-"""Seconds until a server that does not answer is a failure."""
+"""Maximum seconds to wait for a server's answer."""
 
 
 class Server:
-    """`hemicycle serve`; `pace` is how many pieces of text a second its model streams, 0 is at once."""
+    """`hemicycle serve`; `pace` is the pieces of text a second that its model streams, 0 for no delay."""
 
     def __init__(self, folder: Path, *, pace: float = 0, patterns: Path | None = None, port: int = 0) -> None:
         self.folder, self.pace, self.patterns = folder, pace, patterns
@@ -59,7 +59,7 @@ class Server:
             time.sleep(0.02)
 
     def ask(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        """What the API answers; `body` is posted."""
+        """Return the API's answer; a `body` is sent with POST."""
         request = urllib.request.Request(f'{self.url}/api/v1{path}')
         request.add_header('Content-Type', 'application/json')
         data = None if body is None else json.dumps(body).encode()
@@ -70,9 +70,9 @@ class Server:
             raise AssertionError(f'{path}: {error.code} {error.read().decode()}') from error
 
     def launch(self, pattern: str, /, *, ended: bool = False, options: Any = None, **parameters: Any) -> str:
-        """Start a run with no browser, where it is not the start that is tested: the address of its page.
+        """Start a run without a browser, if the start is not what is tested, and return its page's address.
 
-        With `ended`, it has ended well. `options` are those of a launch, such as `{'paused': True}`.
+        With `ended`, wait until it is done. `options` are launch options, such as `{'paused': True}`.
         """
         body = {'pattern': pattern, 'parameters': parameters, **(options or {})}
         run = self.ask('/runs', body)['id']
@@ -82,7 +82,7 @@ class Server:
         return f'{self.url}/runs/{run}'
 
     def sample(self, pattern: str, title: str = '', *, ended: bool = True) -> str:
-        """Start the sample whose title this regular expression finds, as `launch` does."""
+        """Start the sample whose title matches this regular expression, as `launch` does."""
         found = next(one for one in scenarios(pattern) if re.search(title, one.title))
         options = {'title': found.title, 'tags': ['sample'], 'models': dict(found.models)}
         return self.launch(pattern, ended=ended, options=options, **found.parameters)
@@ -104,7 +104,7 @@ class Server:
         self._end(signal.SIGTERM)
 
     def restart(self) -> None:
-        """Kill it at work, and start it again."""
+        """Kill it while it is working, and start it again."""
         self.kill()
         self.start()
 
@@ -124,6 +124,6 @@ class Server:
             with urllib.request.urlopen(f'{self.url}/runs', timeout=30) as answer:
                 return bool(answer.status == 200)
         except urllib.error.HTTPError as error:
-            return error.code == HTTPStatus.UNAUTHORIZED  # here people log in
+            return error.code == HTTPStatus.UNAUTHORIZED  # the server requires a login
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False

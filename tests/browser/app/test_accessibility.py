@@ -1,4 +1,4 @@
-"""Every page in both themes and three widths: nothing for axe to find, one `main`, headings in order."""
+"""Every page in both themes and at three widths: no axe findings, one `main`, headings in order."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import COLOURS, findings, recolour
+from tests.browser.conftest import COLOUR_RULES, findings, recolour
 from tests.browser.filled import Filler, add_account, session
 from tests.browser.server import Server
 
 ZOOMED = 720
 """A window of 1440 pixels at 200 %."""
 WIDTHS = (1440, 1024, ZOOMED, 390)
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 PAGES = {
     'home': '/',
     'launch': '/launch/parallel-review',
@@ -46,7 +46,7 @@ TEAM_PAGES = {
     'accounts': '/accounts',
     'audit': '/audit',
 }
-"""Pages of a server on which people log in; there is something on each."""
+"""Pages of a server that requires a login, all of them with content."""
 
 
 @pytest.fixture(scope='module')
@@ -69,24 +69,24 @@ def team(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def check(page: Page) -> None:
-    """Check a page at each width in both themes; it is loaded only once."""
+    """Check a page, loaded only once, at each width and in both themes."""
     expect(page.get_by_role('heading', level=1)).to_have_count(1)
     expect(page.get_by_role('main')).to_have_count(1)
     expect(page.locator('.skeleton:visible')).to_have_count(0)
     for width in WIDTHS:
         page.set_viewport_size({'width': width, 'height': 844})
-        assert page.evaluate(WIDER) <= 0, width
+        assert page.evaluate(OVERFLOW) <= 0, width
         if width == ZOOMED:
             continue
         assert findings(page) == [], width
         recolour(page, 'dark')
-        assert findings(page, runOnly=COLOURS) == [], width
+        assert findings(page, runOnly=COLOUR_RULES) == [], width
         recolour(page, 'light')
 
 
 @pytest.mark.parametrize('path', PAGES.values(), ids=PAGES.keys())
 def test_axe_finds_nothing(open_page, server, console, run, path):
-    console.expect('404')  # of the missing page
+    console.expect('404')  # from the missing page
     page = open_page()
     page.goto(server.url + path.format(run=run, id=run.rpartition('/')[2]))
     check(page)
@@ -100,7 +100,7 @@ def test_axe_finds_nothing_on_the_pages_of_a_team(open_page, team, path):
     check(page)
 
 
-def test_axe_finds_nothing_where_people_log_in(open_page, console, team):
+def test_axe_finds_nothing_on_the_login_page(open_page, console, team):
     server, _, _ = team
     console.expect('401')
     page = open_page()
@@ -112,7 +112,7 @@ def test_axe_finds_nothing_where_people_log_in(open_page, console, team):
     check(page)
 
 
-def test_the_figures_of_a_run_in_a_list_are_one_line_on_a_phone(open_page, team):
+def test_a_listed_runs_figures_fit_on_one_line_on_a_phone(open_page, team):
     server, state, _ = team
     page = open_page(width=390, height=844, storage_state=state)
     page.goto(f'{server.url}/runs')
@@ -126,7 +126,7 @@ def test_the_figures_of_a_run_in_a_list_are_one_line_on_a_phone(open_page, team)
     assert len(lines) == 3 and max(lines) - min(lines) < 12
 
 
-def test_the_chart_is_also_a_list_of_states_that_follows_the_run(page, server, run):
+def test_the_chart_has_a_text_list_of_states_that_follows_the_run(page, server, run):
     page.goto(f'{server.url}{run}?at=9')
     listed = page.get_by_role('list', name='States of Pipeline')
     researching = listed.locator(':scope > li').filter(has_text='researching')

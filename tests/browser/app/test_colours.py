@@ -40,7 +40,7 @@ def test_a_dark_page_is_dark_before_its_scripts_run(open_page, server, wanted):
     assert 'dark' in bare.evaluate('getComputedStyle(document.documentElement).colorScheme')
 
 
-def test_the_rail_and_the_open_tab_are_seen_in_forced_colours(page, server):
+def test_the_current_page_and_ticked_boxes_stand_out_in_forced_colours(page, server):
     page.emulate_media(forced_colors='active')
     page.goto(f'{server.url}/settings')
     here = page.locator('.topbar nav a[aria-current]')
@@ -53,7 +53,7 @@ def test_the_rail_and_the_open_tab_are_seen_in_forced_colours(page, server):
     expect(ticked).to_have_css('forced-color-adjust', 'none')  # otherwise it looks unselected
 
 
-def test_the_icon_is_ours(page, server):
+def test_the_favicon_is_ours(page, server):
     page.goto(server.url)
     icon = page.locator('link[rel~="icon"]').get_attribute('href')
     answer = page.request.get(f'{server.url}{icon}')

@@ -1,4 +1,4 @@
-"""A page loses its connection and gets it back."""
+"""A page that loses its connection and reconnects."""
 
 import re
 
@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 OFFLINE = re.compile(r'\boffline\b')
 AWAY = 5_000
-"""Milliseconds: longer than NiceGUI waits by itself, and shorter than a laptop's lid is down."""
+"""Milliseconds: longer than NiceGUI waits by default, shorter than a laptop's lid stays closed."""
 
 
 def test_a_brief_disconnection_keeps_typed_text(page: Page, server):
@@ -14,11 +14,11 @@ def test_a_brief_disconnection_keeps_typed_text(page: Page, server):
     page.get_by_label('Task', exact=True).fill('Words that nobody has sent yet')
     page.evaluate('window.before = true; window.socket.disconnect();')
     expect(page.locator('#popup')).to_be_visible()
-    expect(page.locator('body')).to_have_class(OFFLINE)  # which makes room for it
-    page.wait_for_timeout(AWAY)  # time passes in two other programs
+    expect(page.locator('body')).to_have_class(OFFLINE)  # makes room for the popup
+    page.wait_for_timeout(AWAY)  # time has to pass in the browser and the server
     page.evaluate('window.socket.connect()')
     expect(page.locator('#popup')).to_be_hidden()
     expect(page.locator('body')).not_to_have_class(OFFLINE)
-    assert page.evaluate('window.before')  # it was not loaded again
+    assert page.evaluate('window.before')  # the page was not reloaded
     page.get_by_role('button', name='Run', exact=True).click()
     expect(page.locator('.run-head h1')).to_contain_text('Words that nobody has sent yet')

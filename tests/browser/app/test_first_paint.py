@@ -27,7 +27,7 @@ FIRST = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 def test_the_first_text_needs_no_script_and_no_style_sheet(page, server):
     for held in ('**/*.js*', '**/*.mjs*', '**/*.css*', '**/*.woff2*'):
         page.route(held, lambda route: None)
-    page.context.add_init_script('window.did_handshake = true')  # nothing answers, so do not wait
+    page.context.add_init_script('window.did_handshake = true')  # no script connects, so do not wait for it
     page.goto(f'{server.url}/settings', wait_until='commit')
     expect(page.get_by_role('heading', name='Settings')).to_be_visible()
     expect(page.get_by_role('link', name='Runs')).to_be_visible()
@@ -44,7 +44,7 @@ def record_sizes(page: Page) -> list[int]:
     ours: set[str] = set()
 
     def note_request(event: dict[str, Any]) -> None:
-        if not event['request']['url'].startswith('data:'):  # it is part of the style sheet
+        if not event['request']['url'].startswith('data:'):  # part of the style sheet
             ours.add(event['requestId'])
 
     def add_size(event: dict[str, Any]) -> None:
@@ -57,7 +57,7 @@ def record_sizes(page: Page) -> list[int]:
 
 
 def test_the_first_text_appears_quickly_on_a_slow_connection(page, server):
-    page.goto(f'{server.url}/settings')  # measures the connection, not a server's first page
+    page.goto(f'{server.url}/settings')  # warm up: the connection is measured, not a server's first page
     session = page.context.new_cdp_session(page)
     session.send('Network.enable')
     session.send('Network.setCacheDisabled', {'cacheDisabled': True})
@@ -108,7 +108,7 @@ def test_the_question_mark_lists_the_pages_shortcuts(page, server, axe):
     page.get_by_label('Task', exact=True).press('?')
     expect(page.get_by_label('Task', exact=True)).to_have_value('?')
     keys = page.get_by_role('dialog', name='Keyboard shortcuts')
-    expect(keys).to_be_hidden()  # it was typed
+    expect(keys).to_be_hidden()  # the key was typed into the field
     page.get_by_role('heading', name='Configure Pipeline').click()
     page.keyboard.press('?')
     expect(keys).to_be_visible()

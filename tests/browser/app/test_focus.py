@@ -1,4 +1,4 @@
-"""The focus when what has it goes away: to what comes in its place or is around it; never to `body`."""
+"""Where the focus goes when its element disappears: to a replacement or a container, never to `body`."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -21,7 +21,7 @@ HIDE = """(names) => {
 
 @pytest.fixture
 def controls(home: Page):
-    """The controls of a run, without a run: buttons that come and go."""
+    """A run's controls without a run: buttons that can be hidden."""
     home.evaluate(CONTROLS)
     yield home.locator('#controls')
     home.evaluate('document.getElementById("controls").remove()')
@@ -31,34 +31,34 @@ def hide(controls, *names: str) -> None:
     controls.evaluate(f'() => ({HIDE})({list(names)})')
 
 
-def named(controls, name: str):
+def button(controls, name: str):
     return controls.get_by_role('button', name=name)
 
 
-def test_a_step_button_has_it_again_after_its_step(controls):
+def test_a_step_button_regains_the_focus_after_its_step(controls):
     hide(controls, 'Pause', 'Retry')
-    named(controls, 'Step over').focus()
+    button(controls, 'Step over').focus()
     hide(controls, 'Continue', 'Step over', 'Retry')
-    expect(named(controls, 'Pause')).to_be_focused()
+    expect(button(controls, 'Pause')).to_be_focused()
     hide(controls, 'Pause', 'Retry')
-    expect(named(controls, 'Step over')).to_be_focused()
+    expect(button(controls, 'Step over')).to_be_focused()
 
 
-def test_a_run_that_ends_moves_it_along_the_toolbar(controls):
+def test_the_focus_moves_along_the_toolbar_when_a_run_ends(controls):
     hide(controls, 'Continue', 'Step over', 'Retry')
-    named(controls, 'Cancel').focus()
+    button(controls, 'Cancel').focus()
     hide(controls, 'Continue', 'Step over', 'Cancel', 'Pause')
-    expect(named(controls, 'Retry')).to_be_focused()
+    expect(button(controls, 'Retry')).to_be_focused()
 
 
-def test_a_button_that_is_disabled_gives_it_to_its_section(controls):
-    named(controls, 'Next').focus()
-    named(controls, 'Next').evaluate('one => one.disabled = true')
+def test_a_disabled_button_passes_the_focus_to_its_section(controls):
+    button(controls, 'Next').focus()
+    button(controls, 'Next').evaluate('one => one.disabled = true')
     expect(controls).to_be_focused()
 
 
-def test_who_clicks_elsewhere_has_left(controls):
-    named(controls, 'Fork').focus()
+def test_the_focus_is_not_moved_after_a_click_elsewhere(controls):
+    button(controls, 'Fork').focus()
     controls.get_by_text('Some text').click()
     hide(controls, 'Fork')
     controls.page.wait_for_function('new Promise((done) => setTimeout(() => done(true), 250))')

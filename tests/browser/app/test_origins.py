@@ -1,4 +1,4 @@
-"""Other sites open in a browser can neither read nor steer: names and origins are checked."""
+"""Other sites in the same browser can neither read nor control us: host names and origins are checked."""
 
 import urllib.error
 import urllib.request

@@ -1,4 +1,4 @@
-"""Adding a schedule with the keyboard: what is wrong is said in words at its field, which gets the focus."""
+"""Adding a schedule with the keyboard: a problem is explained at its field, which gets the focus."""
 
 from playwright.sync_api import expect
 
@@ -12,7 +12,7 @@ def test_a_schedule_is_added_with_the_keyboard(page, new_server, axe):
     expect(dialog.get_by_label('Catch up')).to_have_value('3600')
     page.keyboard.type('Nightly')
     page.keyboard.press('Tab')
-    expect(dialog.get_by_label('Pattern')).to_be_focused()  # what its parameters are of
+    expect(dialog.get_by_label('Pattern')).to_be_focused()  # the parameters depend on it
     dialog.get_by_label('Pattern').select_option('pipeline')
     page.keyboard.press('Tab')
     parameters = dialog.get_by_label('Parameters')

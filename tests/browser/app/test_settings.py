@@ -8,7 +8,7 @@ from tests.browser.provider import KEY, provider
 from tests.browser.server import Server
 from tests.support.mcp.pattern import SMALL
 
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 @pytest.fixture(scope='module')
@@ -79,7 +79,7 @@ def test_mcp_servers_are_tested_and_their_tools_can_be_tried(settings, server):
     expect(settings.get_by_label('Output')).to_contain_text('42')
 
 
-def test_it_looks_again_for_servers_on_this_machine(settings):
+def test_the_machine_is_rescanned_for_servers(settings):
     settings.get_by_role('button', name='Rescan this machine').click()
     expect(settings.get_by_role('button', name='Rescan this machine')).to_be_enabled()
     expect(settings.get_by_text('Not found on this machine')).to_be_visible()
@@ -107,5 +107,5 @@ def test_it_is_accessible_and_fits(open_page, server, axe, width, height):
     page.get_by_role('button', name='Test all').click()
     expect(card(page, 'good').locator('.pill')).to_have_text('Works')
     page.locator('details').evaluate_all('folds => folds.forEach(fold => { fold.open = true })')
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0
     axe(page, dark=True)

@@ -1,15 +1,15 @@
-"""The run page at little height, such as a laptop's at 200 %: it scrolls, and agents have room."""
+"""The run page in low windows, such as a laptop's at 200 % zoom: it scrolls, and agents have room."""
 
 import pytest
 from playwright.sync_api import expect
 
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 SCROLLED = """() => {
     const last = [...document.querySelectorAll(".agent .block")].at(-1);
     last?.scrollIntoView({ block: "nearest" });
     return last && last.getBoundingClientRect().top < innerHeight;
 }"""
-"""At once, since panes may just be drawn anew."""
+"""Scrolls and checks in one call, since panes may be redrawn in between."""
 
 
 @pytest.fixture(scope='module')
@@ -18,13 +18,13 @@ def run(server) -> str:
 
 
 @pytest.mark.parametrize(('width', 'height'), [(720, 450), (512, 384)], ids=['1440 x 900', '1024 x 768'])
-def test_at_twice_the_size_the_page_scrolls_and_panes_keep_their_height(open_page, run, width, height):
+def test_at_200_percent_the_page_scrolls_and_panes_keep_their_height(open_page, run, width, height):
     page = open_page(width, height)
     page.goto(f'{run}?at=12')
     pane = page.locator('.panel.middle')
     expect(pane).to_be_visible()
     assert pane.bounding_box()['height'] >= 400
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0
     assert page.locator('.player').bounding_box()['height'] <= 84
     expect(page.get_by_role('slider', name='Step')).to_be_in_viewport()
     page.wait_for_function(SCROLLED)
@@ -36,7 +36,7 @@ def test_the_header_and_the_timeline_leave_room_for_agents(open_page, server, wi
     page = open_page(width, height)
     page.goto(server.launch('time-bounded', primary_goal='Do two things', options={'paused': True}))
     expect(page.get_by_role('button', name='Replan')).to_be_visible()
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0
     tabs, player = (page.locator(one).bounding_box() for one in ('.middle > .tabs', '.player'))
     assert player['y'] - tabs['y'] - tabs['height'] >= least
     step = page.locator('.run-switch').get_by_role('button', name='Step')
@@ -81,28 +81,28 @@ def test_an_agents_name_is_shown_in_full_before_its_activity(open_page, server):
         assert rest['y'] > who['y'], 'shown whole or not at all'
 
 
-SAY = """(pane, [part, text]) => {
+SHOW_TEXT = """(pane, [part, text]) => {
     const said = pane.querySelector(part);
     said.classList.replace("hidden", "shown");
     said.textContent = text;
 }"""
-SAID = {
+LATE_TEXTS = {
     'silent': ('.agent-facts > .quiet', 'silent 12:34'),
     'retried': ('.agent-facts > .wait:not(.quiet)', 'attempt 12'),
     'in trouble': ('.agent-trouble', 'Retrying in 45 s (attempt 2): the provider has broken off. ' * 4),
 }
-"""What a pane says of an agent that is silent for 15 seconds, or whose call has failed."""
+"""What a pane shows for an agent that has been silent for 15 seconds or whose call failed."""
 
 
-@pytest.mark.parametrize('how', SAID)
-def test_an_agent_that_is_late_is_marked_in_a_narrow_pane(open_page, server, how):
+@pytest.mark.parametrize('how', LATE_TEXTS)
+def test_a_late_agent_is_marked_in_a_narrow_pane(open_page, server, how):
     page = open_page(1280, 800)
     run = server.launch('parallel-review', task='Add two', coders='4', options={'paused': True})
     server.ask(f'/runs/{run.rpartition("/")[2]}/step', {'how': 'in'})
     page.goto(run)
     panes = page.locator('.agent:visible')
     expect(panes).to_have_count(4)
-    panes.first.evaluate(SAY, SAID[how])
+    panes.first.evaluate(SHOW_TEXT, LATE_TEXTS[how])
     facts, talk = panes.first.locator('.agent-facts'), panes.first.locator('.panel-body')
     assert facts.bounding_box()['width'] < 320
     assert facts.evaluate('(one) => one.scrollWidth <= one.clientWidth')
@@ -111,20 +111,20 @@ def test_an_agent_that_is_late_is_marked_in_a_narrow_pane(open_page, server, how
 
 def test_the_slider_does_not_cover_the_step_number(open_page, run):
     page = open_page(720, 450)
-    page.goto(run)  # at the end
+    page.goto(run)  # opens at its last step
     expect(page.locator('.thumb')).to_be_visible()
     thumb, said = (page.locator(one).bounding_box() for one in ('.thumb', '.player-count'))
     assert said['x'] - thumb['x'] - thumb['width'] >= 6
 
 
-def test_at_twice_the_size_the_step_number_takes_one_line_and_the_chosen_stage_is_in_view(open_page, run):
+def test_at_200_percent_the_step_number_takes_one_line_and_the_chosen_stage_is_in_view(open_page, run):
     page = open_page(480, 384)
     page.goto(run)
     count = page.locator('.player-count')
     expect(count).to_contain_text('32 / 32')
     assert count.bounding_box()['height'] < 20
     expect(page.get_by_role('button', name='Result: done')).to_be_in_viewport(ratio=1)
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0
 
 
 def test_in_a_low_window_the_plan_is_collapsed(open_page, run):
@@ -158,7 +158,7 @@ def test_the_header_of_a_running_run_is_never_cut_off(open_page, new_server):
     page = open_page(1024, 768)
     page.goto(new_server.sample('time-bounded', ended=False))
     tokens = page.locator('.spent > .num')
-    expect(tokens).to_contain_text('call', timeout=30_000)  # once its first has ended
+    expect(tokens).to_contain_text('call', timeout=30_000)  # once the first call has ended
     assert tokens.evaluate('(one) => one.scrollWidth <= one.clientWidth')
     facts, controls = page.locator('.run-facts'), page.locator('.run-controls')
     assert facts.evaluate('(one) => one.scrollWidth <= one.clientWidth')

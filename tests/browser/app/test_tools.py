@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 def use(page: Page, **given: str) -> None:
@@ -69,7 +69,7 @@ def test_it_is_accessible_and_fits(open_page, server, axe, path, width, height):
     page = open_page(width, height)
     page.goto(server.url + path)
     page.locator('details').evaluate_all('folds => folds.forEach(fold => { fold.open = true })')
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0
     axe(page, dark=True)
 
 

@@ -1,4 +1,4 @@
-"""Script in what people and models write, and in what is imported, runs on no page that shows it."""
+"""Scripts in text from people, models and imports run on no page that shows it."""
 
 import gzip
 import hashlib
@@ -12,9 +12,9 @@ EVIL = (
     '<img src=x onerror="ran.push(1)"><script>ran.push(2)</script><svg onload="ran.push(3)">'
     ' ![a](javascript:ran.push(4)) [b](javascript:ran.push(5))'
 )
-"""What would run where text was taken for HTML, or a link for one of ours."""
-NAMES = ('gen_ai.agent.name', 'gen_ai.tool.name', 'gen_ai.request.model', 'gen_ai.response.model')
-ENDS = (
+"""Text that would run if it were treated as HTML, or if its links were trusted."""
+NAME_ATTRIBUTES = ('gen_ai.agent.name', 'gen_ai.tool.name', 'gen_ai.request.model', 'gen_ai.response.model')
+SUBPAGES = (
     '',
     '/transcript',
     '/files',
@@ -26,7 +26,7 @@ ENDS = (
     '/review',
     '?at=3&inspect=memory',
 )
-TOLD = frozenset(
+SHOWN_FIELDS = frozenset(
     (
         'title',
         'who',
@@ -41,11 +41,11 @@ TOLD = frozenset(
         'findings',
     )
 )
-"""Fields of a bundle that a page shows as they are."""
-OTHER = 'aaaabbbbcccc'
-"""The run of a bundle that somebody has written script into."""
-NOT_DRAWN = ('/fork', '/report', '/review')
-"""What a run that was drawn from a trace does not have."""
+"""Fields of a bundle that a page shows verbatim."""
+INJECTED = 'aaaabbbbcccc'
+"""The id of the run in a bundle with injected scripts."""
+NOT_FOR_TRACES = ('/fork', '/report', '/review')
+"""Pages that a run imported from a trace does not have."""
 
 
 def test_scripts_in_names_texts_and_imports_never_run(open_page, new_server, tmp_path):
@@ -72,7 +72,7 @@ def test_scripts_in_names_texts_and_imports_never_run(open_page, new_server, tmp
     for span in spans:
         span['name'] = EVIL
         for attribute in span['attributes']:
-            if 'stringValue' in attribute['value'] and attribute['key'] in NAMES:
+            if 'stringValue' in attribute['value'] and attribute['key'] in NAME_ATTRIBUTES:
                 attribute['value']['stringValue'] = EVIL
     answer = page.request.post(
         f'{new_server.url}/api/v1/imports',
@@ -99,16 +99,16 @@ def test_scripts_in_names_texts_and_imports_never_run(open_page, new_server, tmp
         '/patterns/pipeline/traffic',
         f'/compare?a={ended}&b={waiting}',
     ]
-    places += [f'/runs/{run}{end}' for run in (ended, waiting) for end in ENDS]
-    places += [f'/runs/{drawn}{end}' for end in ENDS if end not in NOT_DRAWN]
+    places += [f'/runs/{run}{end}' for run in (ended, waiting) for end in SUBPAGES]
+    places += [f'/runs/{drawn}{end}' for end in SUBPAGES if end not in NOT_FOR_TRACES]
     bundle = page.request.get(f'{new_server.url}/api/v1/runs/{ended}/export/bundle').body()
     answer = page.request.post(
         f'{new_server.url}/api/v1/imports',
         headers=own | {'Content-Type': 'application/octet-stream'},
-        data=rewritten(bundle, ended),
+        data=inject_scripts(bundle, ended),
     )
-    assert answer.ok and answer.json()[0]['run'] == OTHER, answer.text()
-    places += [f'/runs/{OTHER}{end}' for end in ('', '/transcript', '/drafts', '?at=3&inspect=memory')]
+    assert answer.ok and answer.json()[0]['run'] == INJECTED, answer.text()
+    places += [f'/runs/{INJECTED}{end}' for end in ('', '/transcript', '/drafts', '?at=3&inspect=memory')]
     for place in places:
         page.goto(f'{new_server.url}{place}')
         page.wait_for_function('window.did_handshake === true')
@@ -121,8 +121,8 @@ def test_scripts_in_names_texts_and_imports_never_run(open_page, new_server, tmp
     assert page.evaluate('ran') == []
 
 
-def rewritten(bundle: bytes, run: str) -> bytes:
-    """A bundle as another run, with scripts in all its texts and a valid checksum."""
+def inject_scripts(bundle: bytes, run: str) -> bytes:
+    """Return a bundle as another run, with scripts in all its texts and a valid checksum."""
 
     def change(value: object, field: str = '') -> object:
         if isinstance(value, dict):
@@ -130,10 +130,10 @@ def rewritten(bundle: bytes, run: str) -> bytes:
         if isinstance(value, list):
             return [change(one, field) for one in value]
         if isinstance(value, str):
-            return EVIL if value and field in TOLD else value.replace(run, OTHER)
+            return EVIL if value and field in SHOWN_FIELDS else value.replace(run, INJECTED)
         return value
 
     head, *lines, end = map(json.loads, gzip.decompress(bundle).splitlines())
-    told = [head | {'runs': [OTHER]}, *map(change, lines)]
+    told = [head | {'runs': [INJECTED]}, *map(change, lines)]
     body = b''.join(json.dumps(line).encode() + b'\n' for line in told)
     return body + json.dumps(end | {'sha256': hashlib.sha256(body).hexdigest()}).encode() + b'\n'

@@ -14,7 +14,7 @@ from engine.records import Shape, StatePath, StateShape
 from engine.statechart import mermaid
 
 FILES = Path(nicegui.__file__).parent / 'elements' / 'mermaid' / 'dist'
-"""The Mermaid that NiceGUI brings along."""
+"""The Mermaid bundled with NiceGUI."""
 PAGE = '<!doctype html><title>Mermaid</title><body>'
 DRAW = """async (text) => {
     const { mermaid } = await import("/index.js");

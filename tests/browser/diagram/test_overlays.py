@@ -1,4 +1,4 @@
-"""Overlays on a chart: where things are placed, even with collapsed states."""
+"""Overlays on a chart: where marks are placed, even with collapsed states."""
 
 import graphviz
 import pytest
@@ -35,7 +35,7 @@ DRAW = """async ([svg, layers]) => {
 
 @pytest.fixture
 def draw(home):
-    """Puts layers on the pipeline's chart one after another, and returns the result."""
+    """Adds layers to the pipeline's chart one after another, and returns the result."""
     svg = graphviz.Source(dot(Conductor().draw('pipeline'), folded=True)).pipe(format='svg', encoding='utf-8')
     return lambda *layers: home.evaluate(DRAW, [svg[svg.index('<svg') :], list(layers)])
 
@@ -79,7 +79,7 @@ def test_badges_of_two_layers_do_not_overlap(draw):
     assert found['spotted']['s:analyzing']['title'] == 'First\nSecond'
 
 
-def test_badges_have_room_for_what_they_say(draw):
+def test_badges_have_room_for_their_text(draw):
     breakpoints = [
         Breakpoint(id='1', enter='analyzing', when='step > 1'),
         Breakpoint(id='2', leave='reviewing', enabled=False),

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.server import Server
 
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 @pytest.fixture(scope='module')
@@ -80,7 +80,7 @@ def test_the_table_sorts_by_its_columns(page, counted):
     head.get_by_role('button').click()
     expect(head).to_have_attribute('aria-sort', 'descending')
     first = page.locator('.heat-table tbody tr').first
-    expect(first).to_contain_text('3.0')  # analyzed, sent back twice
+    expect(first).to_contain_text('3.0')  # analyzed once, sent back twice
     head.get_by_role('button').click()
     expect(head).to_have_attribute('aria-sort', 'ascending')
     expect(first).to_contain_text('failed')
@@ -117,7 +117,7 @@ def test_the_address_keeps_the_selection_and_back_restores_it(page, counted):
     expect(page.get_by_role('heading', name='Runs that were in reviewing')).to_be_visible()
     expect(page.locator('[id="s:reviewing"]')).to_have_class(re.compile('heat-long'))
 
-    page.get_by_label('Pattern', exact=True).select_option('vote')  # another page: the selection is not on it
+    page.get_by_label('Pattern', exact=True).select_option('vote')  # which drops the selection
     expect(page).to_have_url(f'{counted.url}/patterns/vote/traffic?tag=weekly&since=2020-02-03&show=long')
     page.go_back()
     expect(page).to_have_url(chosen)
@@ -125,7 +125,7 @@ def test_the_address_keeps_the_selection_and_back_restores_it(page, counted):
     page.get_by_role('button', name='Show all runs').click()
     since.fill('')
     expect(page).to_have_url(f'{here}?tag=weekly&show=long')
-    page.go_back()  # filters replace each other in the history
+    page.go_back()  # changed filters add no history entries
     expect(page).to_have_url(f'{counted.url}/runs')
 
 
@@ -133,4 +133,4 @@ def test_a_narrow_window_does_not_scroll_sideways(page, counted):
     page.set_viewport_size({'width': 390, 'height': 800})
     page.goto(f'{counted.url}/patterns/pipeline/traffic')
     expect(page.get_by_text('2 runs: 2 done.')).to_be_visible()
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0

@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-READ = 9
-"""Pixels from the foot to the head of a line that can still be read."""
-SEEN = """state => {
+MIN_LEGIBLE = 9
+"""Minimum height in pixels of a line that is still legible."""
+NAME_HEIGHT = """state => {
   const [text, panel] = [state.querySelector('text'), state.closest('.diagram')].map(one => one.getBoundingClientRect());
   const within = text.left >= panel.left && text.right <= panel.right && text.top >= panel.top && text.bottom <= panel.bottom;
   return within ? text.height : 0;
@@ -16,15 +16,15 @@ FITTED = """() => {
   const panel = document.querySelector('.diagram');
   return panel.dataset.room === `${panel.clientWidth}x${panel.clientHeight}`;
 }"""
-"""The chart has been laid out for the room that it has: it is not drawn anew."""
-UNDER = """() => {
+"""Whether the chart is laid out for its current size, and will not be redrawn."""
+COVERED = """() => {
     const map = document.querySelector('.minimap').getBoundingClientRect();
     return [...document.querySelectorAll('.diagram .state > text')].filter((one) => {
         const box = one.getBoundingClientRect();
         return box.left < map.right && map.left < box.right && box.top < map.bottom && map.top < box.bottom;
     }).map((one) => one.textContent);
 }"""
-"""The names of states that the small map covers."""
+"""The names of the states that the minimap covers."""
 MIDDLE = """panel => {
   const centre = one => { const box = one.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; };
   const [x, y] = centre(panel), off = one => { const [left, top] = centre(one); return Math.hypot(left - x, top - y); };
@@ -43,98 +43,100 @@ def page(open_page) -> Page:
     return open_page(1024, 700)
 
 
-def stood(page: Page, run: str, at: int) -> None:
+def open_at(page: Page, run: str, at: int) -> None:
     page.goto(f'{run}?at={at}')
     expect(page.locator('.step-number')).to_have_text(f'Step {at}')
     expect(page.locator('.diagram .state.active')).not_to_have_count(0)
     page.wait_for_function(FITTED)
 
 
-def box(page: Page) -> str:
+def view_box(page: Page) -> str:
     return page.locator('.diagram svg').get_attribute('viewBox') or ''
 
 
-def read(page: Page) -> float:
-    """The height of the active state's name in pixels; 0 if it is not visible."""
-    return page.locator('.diagram .state.active').first.evaluate(SEEN)
+def name_height(page: Page) -> float:
+    """Return the height of the active state's name in pixels, or 0 if it is not visible."""
+    return page.locator('.diagram .state.active').first.evaluate(NAME_HEIGHT)
 
 
-def middle(page: Page) -> str:
-    """The state nearest to the middle of the visible part."""
+def middle_state(page: Page) -> str:
+    """Return the state nearest to the middle of the visible part."""
     return page.locator('.diagram').evaluate(MIDDLE)
 
 
-def looks_elsewhere(page: Page, than: str) -> None:
+def expect_view_moved(page: Page, than: str) -> None:
     expect(page.locator('.diagram svg')).not_to_have_attribute('viewBox', than)
 
 
 def test_active_states_are_visible_and_readable_at_each_step(page, run):
-    stood(page, run, 1)
+    open_at(page, run, 1)
     last = int(page.locator('.player-count').inner_text().partition('/')[2].partition('·')[0])
     for step in range(2, last + 1):
         page.keyboard.press('ArrowRight')
         expect(page.locator('.step-number')).to_have_text(f'Step {step}')
         page.wait_for_function(
-            f'() => ({SEEN})(document.querySelector(".diagram .state.active")) >= {READ}', timeout=10_000
+            f'() => ({NAME_HEIGHT})(document.querySelector(".diagram .state.active")) >= {MIN_LEGIBLE}',
+            timeout=10_000,
         )
 
 
 def test_the_view_switches_between_the_whole_chart_and_active_states(page, run):
-    stood(page, run, 4)
-    near = box(page)
+    open_at(page, run, 4)
+    near = view_box(page)
     look = page.get_by_role('button', name='Fit the active states or the whole diagram (0)')
     look.click()
-    looks_elsewhere(page, near)
-    whole = box(page)
+    expect_view_moved(page, near)
+    whole = view_box(page)
     sizes = zip(whole.split()[2:], near.split()[2:], strict=True)
     assert max(float(all_of_it) / float(part) for all_of_it, part in sizes) > 1.2
-    assert read(page) < READ
+    assert name_height(page) < MIN_LEGIBLE
     page.keyboard.press('ArrowRight')
     expect(page.locator('.step-number')).to_have_text('Step 5')
-    assert read(page) < READ  # it still shows the whole chart
-    whole = box(page)
+    assert name_height(page) < MIN_LEGIBLE  # the view still shows the whole chart
+    whole = view_box(page)
     look.click()
-    looks_elsewhere(page, whole)
+    expect_view_moved(page, whole)
     page.wait_for_function(
-        f'() => ({SEEN})(document.querySelector(".diagram .state.active")) >= {READ}', timeout=10_000
+        f'() => ({NAME_HEIGHT})(document.querySelector(".diagram .state.active")) >= {MIN_LEGIBLE}',
+        timeout=10_000,
     )
 
 
 def test_a_view_moved_by_hand_stays_until_released(page, run):
-    stood(page, run, 4)
-    near = box(page)
+    open_at(page, run, 4)
+    near = view_box(page)
     page.locator('.diagram').focus()
     page.keyboard.press('Shift+ArrowDown')
-    looks_elsewhere(page, near)
-    looked_at = middle(page)
+    expect_view_moved(page, near)
+    looked_at = middle_state(page)
     page.evaluate("window.before = document.querySelector('.diagram svg')")
     page.keyboard.press('End')
     expect(page).to_have_url(re.compile(r'/runs/\w+$'))
-    assert middle(page) == looked_at
+    assert middle_state(page) == looked_at
     page.get_by_role('button', name='Expanded states').click()
     page.get_by_role('dialog', name='Expanded states').get_by_role('button', name='None', exact=True).click()
     page.keyboard.press('Escape')
     page.wait_for_function('!before.isConnected')
-    assert looked_at.startswith(middle(page))  # in another drawing: the state that stands for it
-    moved = box(page)
+    assert looked_at.startswith(middle_state(page))  # now drawn as a folded parent
+    moved = view_box(page)
     page.locator('.diagram').focus()
     page.keyboard.press('0')
-    looks_elsewhere(page, moved)
-    assert read(page) >= READ
+    expect_view_moved(page, moved)
+    assert name_height(page) >= MIN_LEGIBLE
 
 
 def test_a_focused_edge_scrolls_into_view(page, run):
-    stood(page, run, 4)
-    near = box(page)
-    page.keyboard.press('.')  # even while the focus is elsewhere
-    page.keyboard.press(',')  # from the first of them to the last
+    open_at(page, run, 4)
+    near = view_box(page)
+    page.keyboard.press('.')  # works wherever the focus is
+    page.keyboard.press(',')  # wraps from the first edge to the last
     expect(page.locator('.diagram .edge:focus')).to_have_count(1)
     expect(page.locator('.diagram .edge:focus')).to_be_in_viewport()
-    looks_elsewhere(page, near)
+    expect_view_moved(page, near)
 
 
 def test_an_edge_keeps_the_focus_when_the_chart_is_redrawn(page, run):
-    stood(page, run, 4)
+    open_at(page, run, 4)
     page.keyboard.press('.')
     focused = page.locator('.diagram .edge:focus')
     expect(focused).to_have_count(1)
@@ -146,16 +148,16 @@ def test_an_edge_keeps_the_focus_when_the_chart_is_redrawn(page, run):
 
 
 def test_a_minimap_shows_the_visible_part_and_navigates(page, open_page, run):
-    stood(page, run, 4)
-    near, sketch = box(page), page.locator('.minimap')
+    open_at(page, run, 4)
+    near, sketch = view_box(page), page.locator('.minimap')
     expect(sketch.locator('.active')).to_have_count(1)
     expect(sketch).to_be_visible()
-    assert page.evaluate(UNDER) == []
+    assert page.evaluate(COVERED) == []
     place = sketch.bounding_box()
     sketch.click(position={'x': place['width'] / 2, 'y': place['height'] - 3})
-    looks_elsewhere(page, near)
+    expect_view_moved(page, near)
     large = open_page(1440, 900)
-    stood(large, run, 4)
+    open_at(large, run, 4)
     expect(large.locator('.minimap')).to_be_hidden()
     heights = large.locator('.diagram .state > text').evaluate_all(
         'all => all.map(one => parseFloat(one.getAttribute("font-size")) * one.getScreenCTM().a)'
@@ -163,7 +165,7 @@ def test_a_minimap_shows_the_visible_part_and_navigates(page, open_page, run):
     assert min(heights) >= 11
 
 
-def test_a_view_is_where_it_was_meant_until_the_minimap_has_a_corner(home):
+def test_a_view_is_not_adjusted_before_the_minimap_has_a_corner(home):
     beside = """async () => {
         const { minimapMethods } = await import('/hemicycle/diagram/minimap.js');
         return minimapMethods.avoidMinimap.call({ ...minimapMethods }, [0, 0, 40, 30], [5, 5, 9, 9]);
@@ -173,12 +175,12 @@ def test_a_view_is_where_it_was_meant_until_the_minimap_has_a_corner(home):
 
 def test_the_minimap_keeps_its_corner_and_hides_no_active_state(page, server):
     run = server.sample('pipeline')
-    stood(page, run, 3)
+    open_at(page, run, 3)
     sketch, corners = page.locator('.minimap.on'), set()
     for step in range(4, 16):
         page.keyboard.press('ArrowRight')
         expect(page.locator('.step-number')).to_have_text(f'Step {step}')
         corners.add(sketch.get_attribute('data-corner'))
         active = page.locator('.diagram .state.active > text').all_text_contents()
-        assert active and not set(active) & set(page.evaluate(UNDER))
+        assert active and not set(active) & set(page.evaluate(COVERED))
     assert len(corners) == 1

@@ -47,12 +47,12 @@ def test_a_question_is_answered_once_in_the_inbox(page, open_page, new_server, t
     expect(late.get_by_text('No such question')).to_be_visible()
 
 
-def test_what_is_typed_stays_when_another_question_comes(page, new_server, tmp_path):
+def test_typed_text_stays_when_another_question_arrives(page, new_server, tmp_path):
     new_server.patterns = crew(tmp_path)
     new_server.start()
     start_crew(new_server)
     page.goto(f'{new_server.url}/inbox')
-    who = page.get_by_label('Assigned to').nth(1)  # the first one filters
+    who = page.get_by_label('Assigned to').nth(1)  # the first is a filter
     who.press_sequentially('Gra')
     start_crew(new_server)
     expect(page.get_by_role('article')).to_have_count(2, timeout=30_000)

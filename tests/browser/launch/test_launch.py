@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 RUN = re.compile(r'/runs/\w+')
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 TASK = 'Should we “move” to <event sourcing>?'
 
 
@@ -16,7 +16,7 @@ def form(page, server):
     return page
 
 
-def test_a_focused_checkbox_shows_it(page, server):
+def test_a_focused_checkbox_is_outlined(page, server):
     page.goto(f'{server.url}/launch/pipeline')
     page.locator('.fold > summary', has_text='Options').click()
     box = page.get_by_role('checkbox', name='Record model replies')
@@ -168,7 +168,7 @@ def test_the_shortcut_that_runs_a_form_ticks_no_checkbox(form, modifier):
     box.focus()
     form.keyboard.down(modifier)
     form.keyboard.down('Enter')
-    form.keyboard.up(modifier)  # released first
+    form.keyboard.up(modifier)  # the modifier is released first
     form.keyboard.up('Enter')
     form.wait_for_url(RUN)
     expect(form.locator('.run-head .pill')).to_have_text('Paused')
@@ -210,7 +210,7 @@ def test_it_is_accessible_and_fits(open_page, server, axe, width, height):
     page.get_by_text('Options').click()
     page.get_by_label('Revision limit').fill('99')
     expect(page.get_by_text('Must be 10 or less.')).to_be_visible()
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0
     axe(page, dark=True)
     page.get_by_role('button', name='Samples').click()
     expect(page.get_by_role('menu')).to_be_visible()

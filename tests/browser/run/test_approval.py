@@ -1,6 +1,6 @@
 """Approvals in a real browser: calls are shown, edited, approved and denied, and nothing gets lost.
 
-And questions of MCP servers: a form from their schema, and three ways to answer.
+Also questions of MCP servers: a form from their schema, and three ways to answer.
 """
 
 import re
@@ -26,11 +26,11 @@ COVERED = """() => {
         ...all('.run-facts > .chip').filter((one) => over(pill, box(one))).map((one) => one.textContent),
     ];
 }"""
-"""What the bar hides of the page's head and player, and whether title and status have their room."""
+"""Parts of the page's head and player that the bar covers, and a title or status without enough room."""
 
 
 @pytest.fixture
-def crewed(new_server: Server, tmp_path) -> Server:
+def crew_server(new_server: Server, tmp_path) -> Server:
     new_server.patterns = crew(tmp_path)
     new_server.start()
     return new_server
@@ -51,27 +51,27 @@ def wait_for_tool(page: Page):
     return page.get_by_role('region', name='Deployer').locator('.tool')
 
 
-def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crewed, console, axe):
+def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crew_server, console, axe):
     console.expect(r'ERR_CONNECTION|WebSocket|Failed to load resource|handshake|502')
-    launch(page, crewed)
+    launch(page, crew_server)
     group = wait_for_approval(page)
     runs = group.get_by_role('group', name='Will run')
     expect(runs.locator('div', has_text='target')).to_have_text('targetproduction')
     expect(runs).not_to_contain_text('{')
     expect(page.locator('.tool.waiting')).to_be_visible()
-    expect(page.locator('.tool.waiting .tool-arguments')).to_be_hidden()  # they are shown once
+    expect(page.locator('.tool.waiting .tool-arguments')).to_be_hidden()  # shown only in the approval
     expect(group).to_contain_text('side effects')
     axe(page)
     url = page.url
     page.reload()
     wait_for_approval(page)
     page.evaluate('window.before = true')
-    crewed.restart()
-    page.wait_for_function('!window.before && window.did_handshake')  # it comes back by itself
+    crew_server.restart()
+    page.wait_for_function('!window.before && window.did_handshake')  # the page reloads by itself
     wait_for_approval(page)
-    page.goto(crewed.url)
+    page.goto(crew_server.url)
     waiting = page.get_by_role('link', name=re.compile('Allow deployer to use deploy'))
-    expect(waiting).to_have_attribute('href', url.removeprefix(crewed.url))
+    expect(waiting).to_have_attribute('href', url.removeprefix(crew_server.url))
     page.goto(url)
     wait_for_approval(page).get_by_role('button', name='Allow once').click()
     tool = wait_for_tool(page)
@@ -79,8 +79,8 @@ def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crewe
     expect(tool).to_contain_text('done')
 
 
-def test_changed_arguments_are_checked_before_they_are_sent(page, crewed):
-    launch(page, crewed)
+def test_changed_arguments_are_checked_before_they_are_sent(page, crew_server):
+    launch(page, crew_server)
     group = wait_for_approval(page)
     group.get_by_role('button', name='Edit arguments').click()
     field = group.get_by_label('Arguments of deploy')
@@ -100,8 +100,8 @@ def test_changed_arguments_are_checked_before_they_are_sent(page, crewed):
     expect(wait_for_tool(page)).to_contain_text('deployed to east, 2 times')
 
 
-def test_a_denial_gives_its_reason_to_the_agent(page, crewed):
-    launch(page, crewed)
+def test_a_denial_gives_its_reason_to_the_agent(page, crew_server):
+    launch(page, crew_server)
     group = wait_for_approval(page)
     group.get_by_label('Reason').fill('not on a Friday')
     group.get_by_label('Reason').press('Enter')
@@ -110,8 +110,8 @@ def test_a_denial_gives_its_reason_to_the_agent(page, crewed):
     expect(tool).to_contain_text('not on a Friday')
 
 
-def test_the_header_shows_the_usage_of_each_agent_and_model(page, crewed, axe):
-    launch(page, crewed)
+def test_the_header_shows_the_usage_of_each_agent_and_model(page, crew_server, axe):
+    launch(page, crew_server)
     wait_for_approval(page)
     page.locator('.btn.spent').click()
     table = page.get_by_role('dialog', name='Tokens and cost')
@@ -126,21 +126,21 @@ def test_the_header_shows_the_usage_of_each_agent_and_model(page, crewed, axe):
 
 
 @pytest.fixture
-def opened(new_server: Server, tmp_path) -> Server:
+def hotel_server(new_server: Server, tmp_path) -> Server:
     new_server.patterns = hotel(tmp_path)
     new_server.start()
     return new_server
 
 
-def question(page: Page, server: Server):
+def ask_question(page: Page, server: Server):
     page.goto(server.launch('hotel'))
     group = page.get_by_role('group', name='Question')
     expect(group).to_contain_text('small asks: Who stays?', timeout=60_000)
     return group
 
 
-def test_a_question_is_a_form_that_is_checked_and_sent(page, opened, axe):
-    group = question(page, opened)
+def test_a_question_is_a_form_that_is_checked_and_sent(page, hotel_server, axe):
+    group = ask_question(page, hotel_server)
     axe(page)
     expect(page.locator('.run-facts .pill')).to_have_text('Waiting for you')
     page.get_by_role('tab', name='Files').click()
@@ -156,20 +156,20 @@ def test_a_question_is_a_form_that_is_checked_and_sent(page, opened, axe):
     expect(group).to_be_hidden()
 
 
-def test_a_question_is_found_on_the_home_page_and_declined(page, opened):
-    question(page, opened)
+def test_a_question_is_found_on_the_home_page_and_declined(page, hotel_server):
+    ask_question(page, hotel_server)
     url = page.url
-    page.goto(opened.url)
+    page.goto(hotel_server.url)
     page.get_by_role('link', name=re.compile('small asks: Who stays')).first.click()
     page.wait_for_url(url)
     page.get_by_role('group', name='Question').get_by_role('button', name='Decline').click()
     expect(page.get_by_text('The server said:').first).to_contain_text('"decline"', timeout=30_000)
 
 
-def test_the_attention_bar_asks_without_shifting_the_page(page, crewed):
-    launch(page, crewed)
+def test_the_attention_bar_asks_without_shifting_the_page(page, crew_server):
+    launch(page, crew_server)
     wait_for_approval(page)
-    page.get_by_role('tab', name='Transcript').click()  # the pane that asks is out of sight
+    page.get_by_role('tab', name='Transcript').click()  # hides the pane that asks
     bar = page.get_by_role('region', name='Needs you')
     expect(bar).to_contain_text('Deployer waits for your approval: deploy')
     for width, height in ((390, 844), (820, 700), (1024, 768), (1440, 900)):

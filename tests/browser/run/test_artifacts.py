@@ -68,7 +68,7 @@ def test_artifacts_and_criteria_follow_the_slider(page, episode):
     expect(criteria.filter(has_text='holds')).to_have_count(5)
 
 
-def test_two_ways_are_shown_side_by_side(page, compared, axe):
+def test_two_modes_are_shown_side_by_side(page, compared, axe):
     open_tab(page, compared, 'Comparison')
     table = page.locator('.compared')
     expect(table.get_by_role('columnheader')).to_have_text(['Dynamic', 'Fixed'])
@@ -88,7 +88,7 @@ def test_two_ways_are_shown_side_by_side(page, compared, axe):
     expect(page.get_by_text('once all modes have ended')).to_be_visible()
 
 
-def test_both_ways_fit_on_a_phone(open_page, compared, axe):
+def test_both_modes_fit_on_a_phone(open_page, compared, axe):
     page = open_page(width=390, height=844)
     open_tab(page, compared, 'Comparison')
     expect(page.locator('.compared')).to_be_visible()

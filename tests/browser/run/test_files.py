@@ -1,4 +1,4 @@
-"""The files tab in a real browser: contents, versions that seek, differences, downloads that stay files."""
+"""The files tab in a real browser: contents, links to steps, differences, downloads that stay files."""
 
 import re
 import time
@@ -34,7 +34,7 @@ def open_files(page: Page, url: str) -> None:
     page.get_by_role('tab', name='Files').click()
 
 
-def test_a_version_is_read_and_leads_to_its_step(page, waiting, axe):
+def test_a_version_is_shown_and_links_to_its_step(page, waiting, axe):
     open_files(page, waiting)
     content = page.locator('.code')
     expect(content).to_have_text(SECOND)

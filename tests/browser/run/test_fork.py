@@ -59,7 +59,7 @@ class Debate(Pattern):
         memory.verdict = f'{memory.motion}: {event.data["text"]}'
 '''
 MIDDLE = 2
-"""The step at which one of the two has ended, and the other goes on."""
+"""The step at which one of the two has ended and the other continues."""
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def wait_until_done(page: Page) -> None:
 
 
 def change(page: Page, field: str, text: str) -> None:
-    """Open the memory of the shown variant, and write into one of its fields."""
+    """Open the memory of the shown variant, and change one of its fields."""
     fold = page.locator('.fork-variant:visible details', has=page.locator('summary', has_text='Memory'))
     if fold.get_attribute('open') is None:
         fold.locator('summary').click()
@@ -148,7 +148,7 @@ def test_problems_are_shown_at_their_fields_and_nothing_starts(page: Page, run: 
     page.get_by_role('button', name='Start fork').click()
     expect(page.get_by_label('Rounds', exact=True)).to_be_focused()
     change(page, 'Rounds', '"two"')
-    expect(problem).to_contain_text('valid integer')  # in the engine's words, which name the bare field
+    expect(problem).to_contain_text('valid integer')  # the engine's message, which names the bare field
     page.get_by_label('Motion', exact=True).focus()
     page.get_by_role('button', name='Start fork').click()
     expect(page.get_by_label('Rounds', exact=True)).to_be_focused()
@@ -173,7 +173,7 @@ def test_a_run_is_run_again(page: Page, run: str) -> None:
 
 
 def test_a_cancelled_run_is_retried_from_its_last_step(page: Page, run: str, axe) -> None:
-    expect(page.get_by_role('button', name='Retry')).to_be_hidden()  # it is done
+    expect(page.get_by_role('button', name='Retry')).to_be_hidden()  # the run is done
     page.goto(f'{run.partition("/runs/")[0]}/launch/debate')
     page.locator('summary', has_text='Debugging').click()
     page.get_by_role('checkbox', name='Start paused').click()

@@ -14,7 +14,7 @@ RENDER = """async (text) => {
 
 
 @pytest.fixture
-def said(home):
+def render(home):
     def write(text: str):
         home.evaluate(RENDER, text)
         return home.locator('#said')
@@ -26,27 +26,27 @@ def said(home):
     'text',
     [r'Euler: $e^{i\pi} + 1 = 0$.', r'So \(a^2 + b^2\) it is.', '$$\n\\sum_{i=1}^n i\n$$', '\\[x_1\\]'],
 )
-def test_formulas_are_drawn(said, text):
-    found = said(text)
+def test_formulas_are_drawn(render, text):
+    found = render(text)
     found.locator('math').wait_for()
     assert '$' not in found.locator('math').evaluate('math => math.textContent.replace(/annotation/, "")')
 
 
 @pytest.mark.parametrize('text', ['It costs $5 or $6.', 'From $10 to $20 a month', r'Keep `$x$` as code'])
-def test_money_and_code_are_not_formulas(said, home, text):
-    found = said(text)
+def test_money_and_code_are_not_formulas(render, home, text):
+    found = render(text)
     home.wait_for_function('document.fonts.ready.then(() => true)')
     assert found.locator('.math').count() == 0
 
 
-def test_an_invalid_formula_is_shown_as_written_and_runs_nothing(said):
-    found = said(r'$\href{javascript:alert(1)}{x} \frac{$ and <img src=x onerror=alert(2)>')
+def test_an_invalid_formula_is_shown_as_written_and_runs_nothing(render):
+    found = render(r'$\href{javascript:alert(1)}{x} \frac{$ and <img src=x onerror=alert(2)>')
     assert found.locator('a[href^="javascript"], img').count() == 0
 
 
-def test_code_is_highlighted_and_copied(said, home):
+def test_code_is_highlighted_and_copied(render, home):
     home.context.grant_permissions(['clipboard-read', 'clipboard-write'])
-    found = said('```python\ndef add(a, b):\n    return a + b\n```')
+    found = render('```python\ndef add(a, b):\n    return a + b\n```')
     found.locator('.hljs-keyword').first.wait_for()
     assert found.locator('.hljs-keyword').all_inner_texts() == ['def', 'return']
     found.locator('pre').hover()
@@ -63,28 +63,28 @@ def test_code_is_highlighted_and_copied(said, home):
         '1. Three:\n   - one\n   - two\n   - three\n2. The end',
     ],
 )
-def test_lists_are_recognized_everywhere(said, text):
-    found = said(text).locator('ul')
+def test_lists_are_recognized_everywhere(render, text):
+    found = render(text).locator('ul')
     found.first.wait_for()
     assert found.count() == 1 and found.locator('li').count() == 3
     assert '- ' not in found.inner_text()
 
 
-def test_a_very_long_word_does_not_push_table_columns_away(said):
-    found = said(
+def test_a_very_long_word_does_not_push_table_columns_away(render):
+    found = render(
         f'| What | Why |\n|---|---|\n| {"sha" * 60} | It is the address of the file that the agent wrote. |'
     )
     table = found.locator('table')
     assert table.evaluate('(table) => table.scrollWidth <= table.clientWidth')
     assert table.locator('td').first.inner_text() == 'sha' * 60
     assert table.locator('td').last.bounding_box()['height'] < 60
-    words = said('| A | B |\n|---|---|\n| Characteristically | ordinary words |')
+    words = render('| A | B |\n|---|---|\n| Characteristically | ordinary words |')
     assert words.locator('wbr').count() == 0
 
 
-def test_right_to_left_text_begins_at_the_right(said):
+def test_right_to_left_text_begins_at_the_right(render):
     hello = '\u05e9\u05dc\u05d5\u05dd'
-    found = said(f'# {hello} (2)\n\n- {hello}\n\nSo {hello} it is.\n\n```\n{hello}\n```')
+    found = render(f'# {hello} (2)\n\n- {hello}\n\nSo {hello} it is.\n\n```\n{hello}\n```')
     found.locator('pre').wait_for()
     directions = found.evaluate('(box) => [...box.children].map((one) => getComputedStyle(one).direction)')
     assert directions == ['rtl', 'rtl', 'ltr', 'ltr']
@@ -92,8 +92,8 @@ def test_right_to_left_text_begins_at_the_right(said):
     assert entry['x'] == around['x']
 
 
-def test_a_task_has_a_box_and_no_bullet(said):
-    items = said('- [x] done\n- [ ] open\n- plain').locator('li')
+def test_a_task_has_a_box_and_no_bullet(render):
+    items = render('- [x] done\n- [ ] open\n- plain').locator('li')
     styles = items.evaluate_all(
         'all => all.map(one => [one.textContent.trim(), getComputedStyle(one).listStyleType])'
     )

@@ -16,7 +16,7 @@ def test_a_note_is_written_marked_found_changed_and_removed(page, new_server, ax
     editor = notes.get_by_label('Note on step 7')
     expect(editor).to_be_focused()
     editor.fill('why <b>twice</b>?')
-    page.keyboard.press('ArrowRight')  # moves the cursor rather than the run
+    page.keyboard.press('ArrowRight')  # moves the text cursor, not the run
     page.keyboard.press('Control+Enter')
     expect(notes.locator('.note-text')).to_have_text('why <b>twice</b>?')
     expect(page).to_have_url(re.compile(r'at=7$'))
@@ -50,7 +50,7 @@ def test_a_run_is_renamed_starred_and_restored_on_its_page(page, new_server, axe
     title = page.get_by_label('Title of the run')
     expect(title).to_be_focused()
     axe(page)
-    title.press_sequentially('A <i>better</i> name')  # in place of the old one, which is selected
+    title.press_sequentially('A <i>better</i> name')  # replaces the old title, which is selected
     page.keyboard.press('Enter')
     expect(rename).to_be_focused()
     expect(page.locator('.run-naming h1')).to_have_text('A <i>better</i> name')
@@ -86,7 +86,7 @@ def test_a_run_is_deleted_on_its_page_and_restored_in_the_list(page, new_server,
     axe(page)
     delete.focus()
     page.keyboard.press('Enter')
-    page.wait_for_url(f'{new_server.url}/runs')  # reloaded, it does not say so again
+    page.wait_for_url(f'{new_server.url}/runs')  # a reload does not repeat the message
     toast = page.locator('.toast')
     expect(toast).to_contain_text('Deleted “')
     expect(rows(page)).to_have_count(0)

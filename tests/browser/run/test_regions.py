@@ -8,11 +8,11 @@ from playwright.sync_api import Page, expect
 from tests.browser.crew_pattern import crew
 from tests.browser.server import Server
 
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 @pytest.fixture
-def crewed(new_server: Server, tmp_path) -> Server:
+def crew_server(new_server: Server, tmp_path) -> Server:
     new_server.patterns = crew(tmp_path)
     new_server.pace = 25  # slow enough to see the panes
     new_server.start()
@@ -24,7 +24,7 @@ def launch(page: Page, server: Server, workers: int) -> None:
 
 
 def pause(page: Page, workers: int):
-    """Pause a run once each agent has its pane; returns the visible panes."""
+    """Pause a run once each agent has its pane, and return the visible panes."""
     expect(page.locator('.agent.region')).to_have_count(workers, timeout=30_000)
     page.get_by_role('button', name='Pause', exact=True).click()
     expect(page.locator('.run-head .pill')).to_have_text('Paused')
@@ -32,8 +32,8 @@ def pause(page: Page, workers: int):
 
 
 @pytest.mark.parametrize(('workers', 'columns'), [(2, 2), (3, 3), (6, 3)])
-def test_a_parallel_state_gets_a_pane_for_each_region(page, crewed, axe, workers, columns):
-    launch(page, crewed, workers)
+def test_a_parallel_state_gets_a_pane_for_each_region(page, crew_server, axe, workers, columns):
+    launch(page, crew_server, workers)
     panes = pause(page, workers)
     page.get_by_role('button', name='Hide the diagram').click()
     expect(page.locator('.diagram-panel')).to_be_hidden()
@@ -47,8 +47,8 @@ def test_a_parallel_state_gets_a_pane_for_each_region(page, crewed, axe, workers
     axe(page)
 
 
-def test_panes_are_resized_by_key_and_mouse_and_maximized(page, crewed):
-    launch(page, crewed, 2)
+def test_panes_are_resized_by_key_and_mouse_and_maximized(page, crew_server):
+    launch(page, crew_server, 2)
     panes = pause(page, 2)
     before = panes.first.bounding_box()['width']
     split = page.locator('.stage').get_by_role('separator')
@@ -73,8 +73,8 @@ def test_panes_are_resized_by_key_and_mouse_and_maximized(page, crewed):
     expect(panes).to_have_count(2)
 
 
-def test_a_region_is_paused_stepped_and_resumed_from_the_keyboard(page, crewed):
-    launch(page, crewed, 2)
+def test_a_region_is_paused_stepped_and_resumed_from_the_keyboard(page, crew_server):
+    launch(page, crew_server, 2)
     pane = page.get_by_role('region', name='worker 1')
     stop, go, step = (
         pane.get_by_role('button', name=re.compile(f'^{name}')) for name in ('Pause', 'Continue', 'Step in')
@@ -90,8 +90,8 @@ def test_a_region_is_paused_stepped_and_resumed_from_the_keyboard(page, crewed):
     expect(stop).to_be_focused()
 
 
-def test_one_agent_is_stopped_and_the_others_are_joined(page, crewed):
-    launch(page, crewed, 3)
+def test_one_agent_is_stopped_and_the_others_are_joined(page, crew_server):
+    launch(page, crew_server, 3)
     expect(page.locator('.agent.region')).to_have_count(3, timeout=30_000)
     third = page.get_by_role('region', name='worker 3')
     third.get_by_role('button', name='Stop this agent').click()
@@ -105,8 +105,8 @@ def test_one_agent_is_stopped_and_the_others_are_joined(page, crewed):
     )
 
 
-def test_a_retry_counts_down(page, crewed):
-    launch(page, crewed, 2)
+def test_a_retry_counts_down(page, crew_server):
+    launch(page, crew_server, 2)
     second = page.get_by_role('region', name='worker 2')
     trouble = second.locator('.agent-trouble')
     expect(trouble).to_have_text(re.compile(r'Retrying in \d s \(attempt 2\): .*too many requests'))
@@ -117,23 +117,23 @@ def test_a_retry_counts_down(page, crewed):
     assert talk.bounding_box()['y'] == top
 
 
-def test_a_narrow_window_stacks_the_panes(open_page, crewed, axe):
+def test_a_narrow_window_stacks_the_panes(open_page, crew_server, axe):
     page = open_page(width=390, height=844)
-    launch(page, crewed, 3)
+    launch(page, crew_server, 3)
     panes = pause(page, 3)
     boxes = [panes.nth(index).bounding_box() for index in range(3)]
     assert len({round(box['x']) for box in boxes}) == 1
     assert all(box['x'] + box['width'] < 390 for box in boxes)
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0
     axe(page)
 
 
-def test_folded_agents_are_remembered_by_the_browser(page, crewed, axe):
-    launch(page, crewed, 6)
+def test_folded_agents_are_remembered_by_the_browser(page, crew_server, axe):
+    launch(page, crew_server, 6)
     pause(page, 6)  # the diagram follows the active states
     agents = page.locator('.diagram .cluster.region')
     expect(page.locator('.diagram .region')).to_have_count(6)
-    expect(agents).to_have_count(0)  # that many are folded at first
+    expect(agents).to_have_count(0)  # six agents are folded at first
     page.locator('[id="s:working.worker_2"]').dblclick()
     expect(agents).to_have_count(1)
     page.reload()
@@ -143,7 +143,7 @@ def test_folded_agents_are_remembered_by_the_browser(page, crewed, axe):
     expect(agents).to_have_count(6)
     axe(page)
     page.keyboard.press('Escape')
-    expect(page.get_by_role('dialog')).to_have_count(0)  # it returns the focus when it closes
+    expect(page.get_by_role('dialog')).to_have_count(0)  # the dialog returns the focus when it closes
     box = page.locator('.diagram svg')
     page.emulate_media(reduced_motion='reduce')  # the contents have arrived
     page.locator('.diagram').focus()
@@ -161,8 +161,8 @@ def test_folded_agents_are_remembered_by_the_browser(page, crewed, axe):
     assert move_and_fit() == move_and_fit()
 
 
-def test_the_diagram_can_fill_the_page(page, crewed, axe):
-    launch(page, crewed, 2)
+def test_the_diagram_can_fill_the_page(page, crew_server, axe):
+    launch(page, crew_server, 2)
     larger = page.get_by_role('button', name='Enlarge the diagram')
     expect(page.locator('.panel.middle')).to_be_visible()
     width = page.locator('.diagram-panel').bounding_box()['width']

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.run.test_run import STEPS, TASK, count, open_run
 
 BACK = '[id="e:reviewing>analyzing"]'
-"""The edge by which work is sent back: considered at the last step, and taken twice before."""
+"""The edge that sends work back: considered at the last step, and taken twice before."""
 
 
 @pytest.fixture(scope='module')
@@ -35,7 +35,7 @@ def test_keys_jump_between_marks_and_wrap_around(page, finished):
     toast = page.locator('.q-notification')
     expect(toast).to_have_text(f'Wrapped around: revision at step {marks[0]}, one of 2.')
     box, player = toast.bounding_box(), page.locator('.player').bounding_box()
-    assert box['y'] + box['height'] <= player['y']  # the buttons beneath stay in reach
+    assert box['y'] + box['height'] <= player['y']  # the buttons below stay reachable
     page.keyboard.press('Shift+R')
     at(page, marks[1])
     page.keyboard.press('n')
@@ -44,8 +44,8 @@ def test_keys_jump_between_marks_and_wrap_around(page, finished):
     at(page, marks[1])
 
 
-def test_a_key_scrolls_what_has_the_focus_or_goes_through_the_run_but_never_both(open_page, finished):
-    page = open_page(height=560)  # in so small a window the page itself scrolls
+def test_a_key_scrolls_the_focused_pane_or_moves_through_the_run_but_never_both(open_page, finished):
+    page = open_page(height=560)  # low enough that the page itself scrolls
     open_run(page, finished, 12)
     pane = page.locator('.agent:visible .panel-body')
     assert pane.evaluate('one => one.scrollHeight - one.clientHeight') > 100
@@ -59,7 +59,7 @@ def test_a_key_scrolls_what_has_the_focus_or_goes_through_the_run_but_never_both
     ):
         page.keyboard.press(key)
         page.wait_for_function(f'() => {{ const one = document.activeElement; return {placed}; }}')
-    page.keyboard.press('ArrowRight')  # a later key than those, and so is what it does
+    page.keyboard.press('ArrowRight')  # handled after those keys: none of them moved the run
     at(page, 13)
     expect(page.get_by_role('button', name='Play')).to_be_visible()
     page.get_by_role('slider', name='Step').focus()
@@ -81,13 +81,13 @@ WATCH = f"""() => {{
 }}"""
 
 
-def test_every_figure_is_of_the_step_that_is_shown_however_fast_one_steps(page, finished):
+def test_figures_match_the_shown_step_even_when_stepping_fast(page, finished):
     open_run(page, finished, 4)
     figures = {}
     for step in range(5, 15):
         page.keyboard.press('ArrowRight')
         at(page, step)
-        expect(page).to_have_url(re.compile(rf'at={step}$'))  # all of the page shows it
+        expect(page).to_have_url(re.compile(rf'at={step}$'))  # the whole page shows this step
         figures[f'Step {step}'] = page.evaluate(FIGURES)
     assert len(set(figures.values())) > 4
     page.evaluate(WATCH)
@@ -146,7 +146,7 @@ def test_the_slider_is_dragged_and_the_page_follows(page, finished):
     expect(rail).to_have_attribute('aria-valuenow', '10')
     expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:analyzing.thinking')
     expect(page).to_have_url(f'{finished}?at=10')
-    assert rail.bounding_box() == box  # it did not move under the pointer
+    assert rail.bounding_box() == box  # the slider did not move under the pointer
 
 
 LIT = """() => [...document.querySelectorAll('.diagram .graph > [id]')].map((one) => [
@@ -154,7 +154,7 @@ LIT = """() => [...document.querySelectorAll('.diagram .graph > [id]')].map((one
     ...['active', 'inside', 'seen', 'walked', 'taken'].filter((how) => one.matches('.' + how))].join())"""
 
 
-def test_the_diagram_follows_the_slider_at_once(page, finished):
+def test_the_diagram_follows_the_slider_without_delay(page, finished):
     open_run(page, finished, 2)
     place = page.locator('.rail').bounding_box()
     y = place['y'] + place['height'] / 2
@@ -171,7 +171,7 @@ def test_the_diagram_follows_the_slider_at_once(page, finished):
     expect(drawing).to_have_attribute('data-step', step)  # even if the layout changes meanwhile
     assert page.evaluate(LIT) == quick
     barred = page.locator('.diagram .barred')
-    expect(barred).to_have_count(0)  # reasons are of one step
+    expect(barred).to_have_count(0)  # reasons are shown once the slider is released
     page.mouse.up()
     at(page, int(step))
     expect(barred).not_to_have_count(0)
@@ -212,7 +212,7 @@ def test_playback_says_that_no_model_is_called_and_starts_over(page, finished):
     at(page, STEPS)
     expect(page.get_by_role('button', name='Play')).to_be_visible()
     page.get_by_role('button', name='Play').click()
-    at(page, STEPS)  # from the first step to the last again
+    at(page, STEPS)  # plays again from the first step to the last
 
 
 def test_changes_of_a_memory_field_are_followed_from_the_tree(page, finished):
@@ -222,7 +222,7 @@ def test_changes_of_a_memory_field_are_followed_from_the_tree(page, finished):
     follow = page.get_by_role('button', name='Next change of status')
     follow.press('Enter')
     expect(page.locator('.tree .changed', has_text='status')).to_be_visible()
-    expect(follow).to_be_focused()  # of the tree that is drawn anew
+    expect(follow).to_be_focused()  # in the redrawn tree
     page.get_by_role('button', name='Marks and jumps').click()
     expect(page.get_by_label('Memory field to follow')).to_have_value('/memory/status')
     expect(page.locator('.jump', has_text='Verdict')).to_contain_text('3')
@@ -240,7 +240,7 @@ def test_an_edge_explains_itself_to_the_mouse(page, finished):
     expect(why).to_be_hidden()
     page.locator(f'{BACK} .hit').dispatch_event('click')
     why.get_by_role('button', name='Previous').click()
-    expect(why).to_contain_text(': taken.')  # it stays open, and explains the step it led to
+    expect(why).to_contain_text(': taken.')  # it stays open, and explains the step that it opened
     expect(page.locator(BACK)).to_have_class(re.compile('taken'))
     expect(why.locator('.guard')).to_have_count(0)
     why.get_by_role('button', name='Close').click()

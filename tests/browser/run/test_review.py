@@ -6,15 +6,15 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.server import Server
 
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 MOVED = """([head, selector]) => document.querySelector(selector)
     || document.querySelector('.rail').getAttribute('aria-valuemax') !== head"""
 PATIENCE = 240_000
-"""Milliseconds for a phase in which tests really run, on a machine that has much else to do."""
+"""Milliseconds for a phase in which tests really run, on a busy machine."""
 
 
 def sample(page: Page, server: Server, **choices: str) -> str:
-    """Launch the sample; `choices` are options by the label of their field, with _ for a space."""
+    """Launch the sample; `choices` maps the labels of fields, with _ for a space, to options."""
     page.goto(f'{server.url}/launch/parallel-review')
     page.get_by_role('button', name='Samples').click()
     page.get_by_text('Bech32 from scratch').click()
@@ -27,19 +27,19 @@ def sample(page: Page, server: Server, **choices: str) -> str:
 
 
 def wait_while_it_runs(page: Page, selector: str) -> None:
-    """Wait for an element as long as the run takes steps, however slow the machine is."""
+    """Wait for an element while the run keeps taking steps, however slow the machine is."""
     while not page.locator(selector).count():
         head = page.locator('.rail').get_attribute('aria-valuemax')
         page.wait_for_function(MOVED, arg=[head, selector], timeout=PATIENCE)
 
 
 def check_tab(open_page, axe, url: str, tab: str, seen: str, **options) -> None:
-    """Check a tab in a page of its own: the check keeps a large page busy for long."""
+    """Check a tab in a separate page, since the check blocks a large page for a long time."""
     page = open_page(**options)
     page.goto(url)
     page.get_by_role('tab', name=tab).click()
     expect(page.get_by_role('tabpanel', name=tab).locator(seen).first).to_be_visible()
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0
     axe(page)
     page.close()
 
@@ -48,7 +48,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     new_server.start()
     url = sample(page, new_server, Who_picks_the_best='person')
 
-    # When the run waits for a choice, the tab of the candidates says so: tests, differences, and the choice.
+    # While the run waits for a choice, the candidates tab says so and shows tests, differences and choices.
     take = page.get_by_role('button', name='Choose coder1')
     expect(page.get_by_role('tab', name='Candidates')).to_contain_text('your decision', timeout=PATIENCE)
     page.get_by_role('tab', name='Candidates').click()
@@ -69,7 +69,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     check_tab(open_page, axe, url, 'Candidates', '.candidate')
     check_tab(open_page, axe, url, 'Debate', '.verdict')
 
-    # The debate that led here: three rounds, apart and then agreed.
+    # The debate that led here: three rounds, from disagreement to agreement.
     page.get_by_role('tab', name='Debate').click()
     board = page.get_by_role('tabpanel', name='Debate')
     table = board.locator('.rounds')
@@ -94,7 +94,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     board.get_by_role('button', name='Take seat: Reviewer 2').click()
     expect(board.get_by_role('button', name='Return seat: Reviewer 2')).to_be_visible()
 
-    # The choice is confirmed, and counts only then.
+    # The choice takes effect only when confirmed.
     page.get_by_role('tab', name='Candidates').click()
     take.focus()
     page.keyboard.press('Enter')
@@ -105,7 +105,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     page.get_by_label('Reason (optional)').fill('It is the one that is right.')
     page.get_by_role('dialog').get_by_role('button', name='Choose').click()
 
-    # In the final review it is the person's turn; the page says so, and Ctrl+Enter sends.
+    # In the final review, the page says that it is the person's turn, and Ctrl+Enter sends.
     expect(page.get_by_role('tab', name='Debate')).to_contain_text('your turn', timeout=PATIENCE)
     page.get_by_role('tab', name='Debate').click()
     expect(board.get_by_role('heading', name='Your turn as reviewer 2')).to_be_visible()
@@ -127,7 +127,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
         re.compile(r'Reviewer 2.*a person.*round 1.*\d\d:\d\d:\d\d.*step')
     )
 
-    # The ladder: what the second version answers, what changed, and the way to its step.
+    # The list of versions: what the second one answers, what changed, and a link to its step.
     page.get_by_role('tab', name='Candidates').click()
     expect(cards.nth(0)).to_contain_text('Picked: by a person')
     rung = page.locator('.rung').nth(1)
@@ -137,7 +137,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(difference.locator('.files-said')).to_contain_text('2 files differ')
     expect(difference.get_by_label('Differences to')).to_contain_text('coder1, version 2')
 
-    # On the slider: no second version and no final review before the revision.
+    # At a step before the revision: no second version and no final review.
     page.locator('.rung').nth(0).get_by_role('button', name=re.compile('Step')).click()
     expect(page.get_by_role('listitem').filter(has_text='Version 2')).to_have_count(0)
     page.get_by_role('tab', name='Debate').click()
@@ -146,7 +146,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(board.locator('.debate')).to_have_count(2)
 
 
-def test_the_sample_ends_by_itself_and_the_page_follows_it(page, new_server):
+def test_the_sample_runs_to_its_end_and_the_page_follows(page, new_server):
     new_server.start()
     sample(page, new_server)
     expect(page.locator('.pill.done')).to_be_visible(timeout=PATIENCE)

@@ -10,7 +10,7 @@ from tests.browser.server import Server
 TASK = 'Should a small team adopt event sourcing for its order system?'
 STEPS = 29
 """Steps of the shipped scenario for this task."""
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 def launch(page: Page, server: Server, task: str = TASK) -> str:
@@ -180,7 +180,7 @@ def test_pause_step_resume_and_cancel(page, new_server):
     page.get_by_label('Reason').fill('seen enough')
     page.get_by_label('Reason').press('Enter')
     status(page, 'Cancelled')
-    expect(page.get_by_role('button', name='Retry')).to_be_focused()  # where Cancel was
+    expect(page.get_by_role('button', name='Retry')).to_be_focused()  # in place of Cancel
     expect(page.locator('.run-controls').get_by_role('button', name='Pause', exact=True)).to_be_hidden()
     page.get_by_role('tab', name='Transcript').click()
     expect(page.locator('.transcript .human').last).to_contain_text('cancelled the run: seen enough')
@@ -206,7 +206,7 @@ def test_a_killed_server_loses_and_repeats_nothing(page, new_server, console):
     seen = page.locator('.step-number').inner_text()
     new_server.pace = 0
     new_server.restart()
-    status(page, 'Done')  # the page comes back by itself, and the run goes on
+    status(page, 'Done')  # the page reconnects by itself, and the run continues
     expect(page.locator('.mark[data-kinds~="restart"]')).to_have_count(1)
     recovered = STEPS + 1
     expect(count(page)).to_contain_text(f'{recovered} / {recovered}')
@@ -266,12 +266,12 @@ class Hostile(Pattern):
 def test_a_narrow_window_shows_one_part_at_a_time(open_page, finished, axe):
     page = open_page(width=390, height=844)
     open_run(page, finished)
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0
     for part, region in (('Diagram', '.diagram-panel'), ('Step', '.inspector'), ('Agents', '.middle')):
         page.locator('.run-switch').get_by_role('button', name=part).click()
         expect(page.locator(region)).to_be_visible()
         expect(page.locator('.run-grid > .panel:visible')).to_have_count(1)
-        assert page.evaluate(WIDER) <= 0
+        assert page.evaluate(OVERFLOW) <= 0
     axe(page)
 
 

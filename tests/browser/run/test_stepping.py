@@ -9,11 +9,11 @@ from tests.browser.crew_pattern import crew
 from tests.browser.server import Server
 
 TASK = 'Should a small team adopt event sourcing for its order system?'
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 @pytest.fixture
-def crewed(new_server: Server, tmp_path) -> Server:
+def crew_server(new_server: Server, tmp_path) -> Server:
     new_server.patterns = crew(tmp_path)
     new_server.pace = 60
     new_server.start()
@@ -27,7 +27,7 @@ def quick(new_server: Server) -> Server:
 
 
 def start_paused(page: Page, server: Server, pattern: str, **parameters: Any) -> None:
-    """Start a run, paused from the first."""
+    """Start a run that is paused from the start."""
     page.goto(server.launch(pattern, options={'paused': True}, **parameters))
     expect(page.locator('.run-head .pill')).to_have_text('Paused')
 
@@ -41,7 +41,7 @@ def active(page: Page, path: str):
 
 
 def unfold_all(page: Page) -> None:
-    """Unfold all states: parallel agents are too wide for the column, and folded at first."""
+    """Unfold all states: parallel agents are too wide for the column, and are folded at first."""
     page.get_by_role('button', name='Expanded states').click()
     page.get_by_role('dialog', name='Expanded states').get_by_role('button', name='All', exact=True).click()
     page.keyboard.press('Escape')
@@ -53,8 +53,8 @@ def breakpoints(page: Page):
     return page.get_by_role('list', name='Breakpoints').get_by_role('listitem')
 
 
-def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crewed, axe):
-    start_paused(page, crewed, 'crew', workers=2)
+def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crew_server, axe):
+    start_paused(page, crew_server, 'crew', workers=2)
     unfold_all(page)
     page.locator('[id="s:working.worker_2.using_tools"]').click(button='right')
     menu = page.get_by_role('menu', name='State working')
@@ -76,7 +76,7 @@ def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crewed, a
     expect(spot).to_contain_text('◉')
     second = page.get_by_role('region', name='worker 2')
     expect(second.locator('.chip.held')).to_be_visible()
-    expect(active(page, 'working.worker_1.done')).to_be_visible(timeout=30_000)  # the other one continued
+    expect(active(page, 'working.worker_1.done')).to_be_visible(timeout=30_000)  # the other worker continued
     expect(active(page, 'working.worker_2.using_tools')).to_be_visible()
     axe(page)
     second.get_by_role('button', name='Step in: working').click()
@@ -85,17 +85,17 @@ def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crewed, a
     expect(second.locator('.chip.held')).to_be_visible()
 
 
-def test_one_region_is_stepped_while_others_wait_or_continue(page, crewed):
-    start_paused(page, crewed, 'crew', workers=2)
+def test_one_region_is_stepped_while_others_wait_or_continue(page, crew_server):
+    start_paused(page, crew_server, 'crew', workers=2)
     first, second = (page.get_by_role('region', name=f'worker {number}') for number in (1, 2))
     unfold_all(page)
     first.get_by_role('button', name='Step in: working').click()
     expect(active(page, 'working.worker_1.using_tools')).to_be_visible(timeout=30_000)
     expect(active(page, 'working.worker_2.thinking')).to_be_visible()
     second.get_by_role('button', name='Others: paused').click()
-    expect(first.get_by_role('button', name='Others: running')).to_be_visible()  # one switch for all
+    expect(first.get_by_role('button', name='Others: running')).to_be_visible()  # one switch for all regions
     first.get_by_role('button', name='Step in: working').click()
-    expect(active(page, 'working.worker_2.done')).to_be_visible(timeout=30_000)  # it continues
+    expect(active(page, 'working.worker_2.done')).to_be_visible(timeout=30_000)  # the other worker continues
     expect(first.locator('.chip.held')).to_be_visible()
 
 
@@ -141,7 +141,7 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     expect(line).to_have_attribute('aria-invalid', 'true')
     axe(page)
     line.fill('step > 3 and ')
-    expect(form.locator('.condition .problem')).not_to_contain_text('cots')  # its text may move the fold
+    expect(form.locator('.condition .problem')).not_to_contain_text('cots')  # its length may move the fold
     form.get_by_text('Names and examples').click()
     form.get_by_role('button', name='error != null').click()
     expect(line).to_have_value('step > 3 and error != null')
@@ -154,9 +154,9 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     other.locator('.run-switch').get_by_role('button', name='Step', exact=True).click()
     theirs = breakpoints(other)
     expect(theirs).to_contain_text('tokens > 100')  # another window shows it at once
-    assert other.evaluate(WIDER) <= 0
+    assert other.evaluate(OVERFLOW) <= 0
     axe(other)
-    console.expect('.*')  # both windows complain while the server is gone
+    console.expect('.*')  # both windows log errors while the server is down
     spent = page.locator('.run-facts > .num').inner_text()
     quick.restart()
     page.goto(page.url)
@@ -184,7 +184,7 @@ def test_the_diagram_menu_opens_by_keyboard_and_by_a_long_press(open_page, quick
     menu.get_by_role('menuitem', name='Add breakpoint').click()
     expect(page.get_by_role('dialog', name='New breakpoint')).to_be_visible()
     page.keyboard.press('Escape')
-    expect(page.get_by_role('dialog')).to_have_count(0)  # the elements behind it can be clicked
+    expect(page.get_by_role('dialog')).to_have_count(0)  # what is behind it can be clicked
     place = page.locator('[id="s:reviewing"]').bounding_box()
     at = {'x': place['x'] + 20, 'y': place['y'] + 8}
     touch = page.context.new_cdp_session(page)
@@ -194,7 +194,7 @@ def test_the_diagram_menu_opens_by_keyboard_and_by_a_long_press(open_page, quick
     touch.send('Input.dispatchTouchEvent', {'type': 'touchEnd', 'touchPoints': []})
     menu.get_by_role('menuitem', name='Break when it is entered').click()
     expect(page.locator('.diagram .spot-breakpoints')).to_be_visible()
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0
 
 
 def test_a_state_is_found_by_typing_a_part_of_its_name(page, quick, axe):

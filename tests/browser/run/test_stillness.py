@@ -14,7 +14,7 @@ RECORDER = """() => {
         for (const one of list.getEntries())
             if (!one.hadRecentInput && one.value > 0)
                 for (const { node, previousRect: from, currentRect: to } of one.sources)
-                    // Inside a pane, text in flight goes down as what precedes it gets its final form.
+                    // Inside a pane, streaming text moves down as the text above it gets its final form.
                     if (node && !(node.closest ? node : node.parentElement)?.closest(".agent"))
                         record.shifts.push(`${node?.className || node?.parentElement?.className}: ` +
                             `${from.x} ${from.y} -> ${to.x} ${to.y}`);
@@ -59,7 +59,7 @@ SELECT = f"""() => {{
 
 
 def follow(open_page, url: str, **size: int) -> Page:
-    """Open a page that a person watches."""
+    """Open a run, and wait for its first text."""
     page = open_page(**size)
     page.goto(url)
     page.wait_for_function(f'() => {SAID}', timeout=PATIENCE)
@@ -67,7 +67,7 @@ def follow(open_page, url: str, **size: int) -> Page:
 
 
 def select(page: Page) -> str:
-    """Select some text and wait until the server knows; again if it was just replaced."""
+    """Select some text, and wait until the server knows; retry if the text was just replaced."""
     while True:
         selected = str(page.evaluate(SELECT))
         expect(page.locator('.stage.read')).to_be_visible()
@@ -91,14 +91,14 @@ def test_nothing_shifts_during_a_whole_run(page, open_page, new_server):
         seen = looked.evaluate('still')
         assert seen['frames'] > 100
         assert seen['changes'] == []
-        assert seen['restyled'] == 0  # a colour scheme that is set again has all of the page styled anew
+        assert seen['restyled'] == 0  # setting the colour scheme again would restyle the whole page
         assert seen['shifts'] == [], '\n'.join(seen['shifts'])
     assert reader.evaluate('String(getSelection())') == selected
     expect(watcher.locator('.agent.result')).to_be_visible()
     expect(reader.get_by_role('button', name=re.compile('Show the result'))).to_be_visible()
 
 
-def test_what_is_read_of_one_worker_stays_while_the_next_one_works(open_page, new_server):
+def test_selected_text_of_one_worker_stays_while_the_next_one_works(open_page, new_server):
     new_server.pace = 60
     new_server.start()
     page = follow(open_page, new_server.sample('supervisor', 'Four tasks', ended=False))
@@ -116,7 +116,7 @@ def test_what_is_read_of_one_worker_stays_while_the_next_one_works(open_page, ne
     expect(pane).not_to_contain_text(selected)
 
 
-def test_a_pane_that_is_read_keeps_its_size_as_others_begin_to_work(open_page, new_server):
+def test_a_pane_being_read_keeps_its_size_as_other_agents_start(open_page, new_server):
     new_server.pace = 60
     new_server.start()
     page = follow(open_page, new_server.sample('time-bounded', 'other currencies', ended=False))
@@ -134,11 +134,11 @@ def test_a_pane_that_is_read_keeps_its_size_as_others_begin_to_work(open_page, n
 def test_drafts_and_the_end_of_a_run_shift_nothing(open_page, server, width):
     page = open_page(width=width)
     start_paused(page, server, 'pipeline', task='Tea or coffee?')
-    page.keyboard.press('c')  # it continues
+    page.keyboard.press('c')  # continue
     expect(page.get_by_role('button', name='Cancel', exact=True)).to_be_visible()
     before = page.evaluate(PLACES)
     wait_while_it_runs(page, '.run-head .pill.done')
     expect(page.locator('.run-progress')).to_contain_text('Revision')
-    expect(page.locator('.strip-acts')).to_be_hidden()  # nothing for the text to push
+    expect(page.locator('.strip-acts')).to_be_hidden()  # no buttons that text could push
     expect(page.get_by_role('button', name='Cancel', exact=True)).to_be_hidden()
     assert page.evaluate(PLACES) == before

@@ -1,4 +1,4 @@
-"""Streamed Markdown renders block by block as the whole text would, wherever it is cut."""
+"""Streamed Markdown renders block by block like the whole text, wherever it is cut."""
 
 import json
 import random
@@ -187,7 +187,7 @@ READER = """async ([blocks, after, told]) => {
 
 
 @pytest.mark.parametrize('told', ['selection', 'focus'])
-def test_a_call_that_ends_keeps_what_somebody_reads_of_it(home, told):
+def test_a_call_that_ends_keeps_the_selection_and_the_focus(home, told):
     asked = [['request', 'word ' * 20], ['lines', 'line\n' * 40]]
     call = {
         'kind': 'tool',
@@ -243,7 +243,7 @@ UNREAD = """async (blocks) => {
 }"""
 
 
-def test_a_pane_that_was_scrolled_up_stays_and_leads_to_new_text(home):
+def test_a_pane_that_was_scrolled_up_stays_and_offers_new_text(home):
     followed, stayed, led, again, shortened = home.evaluate(
         UNREAD, [{'kind': 'text', 'text': 'A line.\n\n' * 40}]
     )
@@ -261,7 +261,7 @@ LATE = """async (blocks) => {
   const made = { ...talk.methods, blocks, follow: true, $el: document.createElement('div') };
   pane.append(made.$el);
   talk.mounted.call(made);
-  pane.style.height = '100px';  // as the page around it gets its size
+  pane.style.height = '100px';  // like a page that is laid out late
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   const left = pane.scrollHeight - pane.scrollTop - pane.clientHeight;
   pane.remove();

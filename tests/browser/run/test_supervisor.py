@@ -31,7 +31,7 @@ def test_the_plan_shows_workers_and_results(page, finished, axe):
     axe(page)
 
 
-def test_an_entry_of_the_plan_leads_to_its_work(page, finished):
+def test_a_plan_entry_links_to_its_work(page, finished):
     page.goto(finished)
     plan = page.get_by_role('region', name='Plan')
     food = plan.get_by_role('listitem').filter(has_text='food and drinks')

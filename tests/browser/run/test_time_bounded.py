@@ -81,7 +81,7 @@ def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
     page.get_by_role('button', name='Finish now', exact=True).click()
     answer(page, 'Finish now')
     expect(page.get_by_role('dialog')).to_have_count(0)
-    # The call under way may go on until it is asked twice.
+    # The call in progress may continue until the run is asked twice.
     page.get_by_role('button', name='Finish now', exact=True).click()
     answer(page, 'Finish now')
     expect(page.locator('.run-facts .pill')).to_have_text('Done with issues')
@@ -105,8 +105,8 @@ def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
     )
 
 
-def press_while_it_is_drawn_anew(page: Page, line: Locator) -> None:
-    """Redraw the messages as each step of a live run does."""
+def click_during_a_redraw(page: Page, line: Locator) -> None:
+    """Click a line while the messages are redrawn, as at each step of a live run."""
     line.hover()
     page.mouse.down()
     page.locator('.messages-scroll').dispatch_event('scroll')
@@ -125,7 +125,7 @@ def test_two_thousand_messages_are_filtered_and_lead_to_their_steps(page, served
     page.get_by_label('From', exact=True).select_option('')
     expect(lines).to_have_count(1)
     expect(page).to_have_url(f'{run}/messages?text=number+1999')
-    press_while_it_is_drawn_anew(page, lines.first)
+    click_during_a_redraw(page, lines.first)
     opened = page.get_by_role('region', name='Message')
     expect(opened).to_contain_text('Dan to Cat')
     expect(opened.locator('strong')).to_have_text('message')

@@ -1,4 +1,4 @@
-"""The transcript of a long run: nothing missing or doubled; searching, keyboard, following."""
+"""The transcript of a long run: nothing missing or duplicated; searching, keyboard, following."""
 
 import re
 
@@ -56,7 +56,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture
 def talk(page, run):
-    """Its transcript, with all of it there."""
+    """A page with the complete transcript of the run."""
     page.goto(run)
     page.get_by_role('tab', name='Transcript').click()
     expect(page.locator('.speech-bar')).to_contain_text(f'{MESSAGES} messages', timeout=30_000)
@@ -93,7 +93,7 @@ def test_it_is_filtered_by_text(talk):
     assert page.evaluate(SAID) == list(range(1, MESSAGES + 1))
 
 
-def test_keys_walk_from_message_to_message(talk):
+def test_keys_move_from_message_to_message(talk):
     page, articles = talk, talk.get_by_role('feed').locator('article')
     page.get_by_label('Find messages that contain this text').focus()
     page.keyboard.press('Tab')

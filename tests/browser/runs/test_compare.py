@@ -11,13 +11,13 @@ TASK = 'Compare tea and coffee'
 
 
 def start_pipeline(server: Server, revisions: int, *, ended: bool = False) -> str:
-    """Start a run of the pipeline; returns its address."""
+    """Start a run of the pipeline, and return its address."""
     return server.launch('pipeline', task=TASK, max_iterations=revisions, ended=ended)
 
 
 @pytest.fixture
 def two(page, new_server):
-    """A page and the addresses of two runs, of which the second may not revise."""
+    """A page, its server, and the addresses of two runs, the second of which may not revise."""
     new_server.start()
     return (
         page,
@@ -52,7 +52,7 @@ def test_the_first_divergence_is_three_clicks_from_the_list(two, axe, open_page)
     expect(picked).to_have_attribute('aria-label', re.compile('not in B'))
     parting = picked.get_attribute('aria-label')
 
-    # All of it by the keyboard: rows, ends, differences; the address follows.
+    # With the keyboard: rows, the first row, differences; the address follows.
     page.keyboard.press('?')
     expect(page.get_by_role('dialog')).to_contain_text('Next difference')
     page.keyboard.press('Escape')

@@ -17,7 +17,7 @@ NO_BAR = '[...document.querySelectorAll(".q-loading-bar")].every((bar) => bar.st
 
 @pytest.fixture(scope='module')
 def files(server, browser, tmp_path_factory):
-    """A run, saved by the menu of its page as a page and as a bundle."""
+    """A run saved from its page's menu, as a page and as a bundle."""
     folder = tmp_path_factory.mktemp('saved')
     page = browser.new_context(reduced_motion='reduce', accept_downloads=True).new_page()
     page.goto(f'{server.url}/launch/pipeline')
@@ -153,7 +153,7 @@ def test_a_bundle_is_imported_on_the_page(open_page, new_server, files, tmp_path
             dialog.get_by_role('button', name='Choose files').press('Enter')
         chooser.value.set_files([chosen])
         expect(dialog.locator('.notice', has_text=said)).to_be_visible()
-    # Quasar's own bar over the page has no name while it is there.
+    # While it is shown, Quasar's loading bar has no accessible name.
     page.wait_for_function(NO_BAR)
     axe(page)
     dialog.get_by_role('link', name='Open').first.click()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 PIPELINE = 'Run sample of Pipeline'
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 def rows(page: Page):
@@ -26,7 +26,7 @@ def test_a_sample_is_run_from_an_empty_home_page(page, new_server):
     expect(rows(page).first).to_have_attribute('href', path)
     expect(rows(page).first).to_contain_text('Pipeline')
     expect(rows(page).first.get_by_text('simulated')).to_be_visible()
-    expect(rows(page).locator('.pill')).to_have_text('Done')  # it appears by itself
+    expect(rows(page).locator('.pill')).to_have_text('Done')  # appears without a reload
     page.get_by_role('search', name='Runs').wait_for()
     rows(page).first.focus()
     page.keyboard.press('Enter')
@@ -47,7 +47,7 @@ def test_patterns_are_grouped_and_one_is_recommended(page, server):
         .evaluate_all('all => all.map((one) => Math.round(one.getBoundingClientRect().top))')
     )
     assert len(tops) == 3
-    assert len(set(tops)) == 1  # however high the sketches above them are
+    assert len(set(tops)) == 1  # however tall the thumbnails above them are
 
 
 def test_a_new_run_is_a_few_keys_away(page, server):
@@ -78,12 +78,12 @@ REDRAWN = """async ([before, after]) => {
 }"""
 
 
-def test_a_part_that_is_drawn_anew_keeps_the_focus(home):
+def test_a_redrawn_part_keeps_the_focus(home):
     three = ['Drain', 'Open', 'Drain']
     assert home.evaluate(REDRAWN, [three, [*three, 'Drain']]) == 2
     assert home.evaluate(REDRAWN, [three, ['Open', 'Drain']]) == 1
     assert home.evaluate(REDRAWN, [three, ['Open']]) == -1
-    questions = ['Allow@first', 'Allow@second']  # another press of Enter would answer one unread
+    questions = ['Allow@first', 'Allow@second']  # another Enter would answer a question nobody has read
     assert home.evaluate(REDRAWN, [questions, ['Allow@first', 'Allow@third']]) == -1
 
 
@@ -127,7 +127,7 @@ def test_a_run_is_edited_and_deleted_from_its_menu(page, new_server):
     page.get_by_role('menuitem', name='Edit details').click()
     dialog = page.get_by_role('dialog')
     expect(dialog.get_by_label('Title')).to_be_focused()
-    for _ in range(8):  # the browser's own bar comes after the last control, and the page after that
+    for _ in range(8):  # after the last control come the browser's toolbar and then the page
         page.keyboard.press('Tab')
     page.keyboard.press('Escape')
     expect(opener).to_be_focused()
@@ -149,7 +149,7 @@ def test_the_list_keeps_the_focus_while_it_updates(page, server):
     page.goto(f'{server.url}/runs')
     page.locator(f'a[href="{path}"]').focus()
     server.sample('pipeline')
-    expect(rows(page).first).not_to_have_attribute('href', path)  # the new run has come above
+    expect(rows(page).first).not_to_have_attribute('href', path)  # the new run is above
     assert page.evaluate('document.activeElement.getAttribute("href")') == path
 
 
@@ -160,7 +160,7 @@ def test_it_is_accessible_and_fits(open_page, server, axe, path, width, height):
     server.sample('pipeline')
     page.goto(server.url + path)
     expect(rows(page).first).to_be_visible()
-    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate(OVERFLOW) <= 0
     axe(page, dark=True)
     page.locator('.run-menu').first.click()
     expect(page.get_by_role('menu')).to_be_visible()

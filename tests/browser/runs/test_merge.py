@@ -48,7 +48,7 @@ class Making(Pattern):
         return await folder.snapshot()
 '''
 TEXT = ''.join(f'line {number}\n' for number in range(1, 31))
-WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -87,10 +87,10 @@ def test_a_conflict_is_resolved_by_hand_and_merged(
     expect(editor).to_be_hidden()
     for width in (1440, 1024, 390):
         page.set_viewport_size({'width': width, 'height': 900})
-        assert page.evaluate(WIDER) <= 0
+        assert page.evaluate(OVERFLOW) <= 0
         axe(page, dark=True)
 
-    # A text with conflict markers is refused, and nothing that was written is lost.
+    # Text with conflict markers is refused, and nothing typed is lost.
     card.get_by_label('Use').select_option('Edit by hand')
     expect(editor).to_have_value(
         re.compile('<<<<<<< other\nby the user\n=======\nby the agent\n>>>>>>> the agent')

@@ -12,7 +12,7 @@ CLOSED_AND_CLICKED = """() => {
             new KeyboardEvent(type, { key: 'Escape', keyCode: 27, bubbles: true }));
     document.querySelector('.run-menu').click();
 }"""
-"""Escape, and the button again before the menu has closed."""
+"""Presses Escape, and clicks the button again before the menu has closed."""
 
 
 def three_runs(page, server):
@@ -52,7 +52,7 @@ def test_runs_are_selected_by_keyboard_and_tagged_together(page, new_server, axe
     expect(page.locator('.run .tag')).to_have_text(['weekly'] * 3)
 
 
-def test_the_list_is_one_stop_of_tab_and_arrows_move_in_it(page, new_server):
+def test_the_list_is_one_tab_stop_and_arrow_keys_move_within_it(page, new_server):
     three_runs(page, new_server)
     focused = page.locator(':focus')
 
@@ -64,11 +64,11 @@ def test_the_list_is_one_stop_of_tab_and_arrows_move_in_it(page, new_server):
     page.set_viewport_size({'width': 1440, 'height': 300})
     page.get_by_role('link', name='Skip to runs').focus()
     press('Enter')
-    expect(page).to_have_url(re.compile('/runs$'))  # no place in the page is added to it
+    expect(page).to_have_url(re.compile('/runs$'))  # no fragment is added
     expect(press('ArrowDown')).to_have_class('run-link')
     head = page.locator('.run-top').bounding_box()
-    assert focused.bounding_box()['y'] >= head['y'] + head['height'] - 1  # not hidden
-    expect(press('Alt+ArrowRight')).to_have_class('run-link')  # the browser's own key
+    assert focused.bounding_box()['y'] >= head['y'] + head['height'] - 1  # not hidden by the header
+    expect(press('Alt+ArrowRight')).to_have_class('run-link')  # left to the browser
     expect(press('ArrowRight')).to_have_accessible_name(re.compile('^Star'))
     press('ArrowDown', 'ArrowDown', 'ArrowDown')
     expect(page.get_by_role('grid', name='Runs').get_by_role('row').last.locator('.run-star')).to_be_focused()
@@ -90,10 +90,10 @@ def test_several_runs_are_deleted_and_restored_at_once(page, new_server, axe):
     bar.get_by_role('button', name='Delete').click()
     expect(rows(page)).to_have_count(1)
     expect(bar).to_be_hidden()
-    expect(rows(page)).to_be_focused()  # it replaced one that is gone
+    expect(rows(page)).to_be_focused()  # it took the place of a deleted one
     page.get_by_role('button', name='Undo').press('Enter')
     expect(rows(page)).to_have_count(3)
-    expect(rows(page).first).to_be_focused()  # it has come back
+    expect(rows(page).first).to_be_focused()  # the restored run
     expect(page.get_by_role('button', name='Undo')).to_have_count(0)
     page.locator('.run-tick').nth(1).check()
     bar.get_by_role('button', name='Delete').click()

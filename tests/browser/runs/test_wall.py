@@ -56,7 +56,7 @@ def test_a_pane_follows_its_end_unless_scrolled_up(open_page, new_server, tmp_pa
     page.wait_for_function(GROWN, arg=[first, height])
     assert page.evaluate('(body) => document.querySelector(body).scrollTop', first) == 0
     page.wait_for_function(AT_END, arg=second)
-    # Enlarged, stopped, and small again, all from there.
+    # The pane is enlarged, stopped and restored on the wall itself.
     panes = page.locator('.wall-pane')
     panes.first.get_by_role('button', name='Enlarge pane').click()
     expect(panes.nth(1)).to_be_hidden()

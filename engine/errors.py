@@ -112,7 +112,7 @@ class EventRefused(EngineError):
 
     def __init__(self, run: str, event: str, reason: str) -> None:
         self.run, self.event = run, event
-        super().__init__(f'run {run} does not take {event!r} now: {reason}')
+        super().__init__(f'run {run} does not accept {event!r} now: {reason}')
 
 
 class RunElsewhere(EventRefused):

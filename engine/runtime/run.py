@@ -434,5 +434,7 @@ class Run:
             document = self.state.dump()
             reasons = (explanations.refusal(guard, document, event) for guard in unmet)
             return '; '.join(dict.fromkeys(reasons))
-        taken = [name for name in self.chart.enabled_events(self.projection.active) if name not in BY_ENGINE]
-        return f'the active states take {", ".join(taken)}' if taken else 'no active state takes it'
+        accepted = [
+            name for name in self.chart.enabled_events(self.projection.active) if name not in BY_ENGINE
+        ]
+        return f'the active states accept {", ".join(accepted)}' if accepted else 'no active state accepts it'

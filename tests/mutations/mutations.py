@@ -103,7 +103,7 @@ MUTATIONS = (
         guards=(f'{RUN}::test_time_never_runs_backwards_in_a_history',),
     ),
     Mutation(
-        name='take events after the end',
+        name='accept events after the end',
         module='engine.runtime.run',
         before='        if projection.status.ended:\n            raise',
         after='        if False:\n            raise',

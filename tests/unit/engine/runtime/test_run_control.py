@@ -127,7 +127,7 @@ async def test_data_of_an_event_is_json_or_refused(conductor: Conductor) -> None
 
 async def test_an_unaccepted_event_lists_the_accepted_ones(conductor: Conductor) -> None:
     run = (await conductor.start('counting')).id
-    with pytest.raises(EventRefused, match="does not take 'jump' now: the active states take add, end"):
+    with pytest.raises(EventRefused, match="does not accept 'jump' now: the active states accept add, end"):
         await conductor.send(run, 'jump')
     with pytest.raises(UnknownRun):
         await conductor.send(RunId('none'), 'add')

@@ -28,7 +28,7 @@ async def test_a_refused_choice_names_the_guard_and_its_values():
         run = await begin(here, pick='person', max_revisions=0)
         await wait_for_state(here, run, 'picking')
         told = await refusal(here, run, 'choose', candidate='coder9')
-    assert "does not take 'choose' now: is_candidate is false: The candidate is still in play" in told
+    assert "does not accept 'choose' now: is_candidate is false: The candidate is still in play" in told
     assert "event.candidate = 'coder9'" in told and 'candidates = coder1, coder2, coder3' in told
 
 
@@ -41,7 +41,7 @@ async def test_a_refused_seat_says_why():
         await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
         assert 'seats = reviewer1' in await refusal(here, run, 'take_seat', reviewer='reviewer1')
         # Events without an edge are refused as usual.
-        assert 'the active states take' in await refusal(here, run, 'choose', candidate='coder1')
+        assert 'the active states accept' in await refusal(here, run, 'choose', candidate='coder1')
 
 
 def plan(*picks):

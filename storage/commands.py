@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, literal, select, text, update
 
 from engine.errors import JournalConflict, JournalDamaged, UnknownNote, UnknownRun
-from engine.journal.protocol import KEPT_FOR, Reservation
+from engine.journal.protocol import RESERVATION_SECONDS, Reservation
 from engine.records import Annotation, Note, RunId, RunInfo, Shape
 from storage.dialects import forget_words
 from storage.protocol import Work
@@ -147,7 +147,9 @@ def reserve(asked: Reservation) -> Work[Reservation]:
     """Store a reservation unless its key is in use, delete expired ones, and return the stored one."""
 
     def work(connection: Connection) -> Reservation:
-        connection.execute(delete(RESERVATION).where(RESERVATION.c.created < asked.created - KEPT_FOR))
+        connection.execute(
+            delete(RESERVATION).where(RESERVATION.c.created < asked.created - RESERVATION_SECONDS)
+        )
         connection.execute(RESERVE, asdict(asked))
         row = connection.execute(select(RESERVATION).where(RESERVATION.c.key == asked.key)).one()
         return Reservation(**row._mapping)
@@ -161,7 +163,7 @@ RESERVE = text(
 )
 
 
-def settle(key: str, reply: str | None) -> Work[None]:
+def finish_reservation(key: str, reply: str | None) -> Work[None]:
     """Store the reply to a reserved request, or free its key."""
 
     def work(connection: Connection) -> None:

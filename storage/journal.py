@@ -64,7 +64,7 @@ class SqlJournal:
         """Store a new run that begins as a copy of its parent."""
         await self.database.write(commands.fork(info, shape))
 
-    async def put(self, runs: Sequence[WholeRun]) -> None:
+    async def import_runs(self, runs: Sequence[WholeRun]) -> None:
         """Store whole runs, all or none."""
         aside = StagedRuns(runs)
         try:
@@ -140,15 +140,15 @@ class SqlJournal:
         """Delete a run."""
         await self.database.write(commands.delete_run(run))
 
-    async def due(self, query: RunQuery) -> list[RunId]:
+    async def outdated_runs(self, query: RunQuery) -> list[RunId]:
         """Matching runs that have progressed since their path statistics were stored."""
         return await self.database.read(queries.outdated_runs, query)
 
-    async def trail(self, run: RunId) -> PathStats | None:
+    async def path_stats(self, run: RunId) -> PathStats | None:
         """The stored path statistics of a run."""
-        return await self.database.read(queries.trail, run)
+        return await self.database.read(queries.path_stats, run)
 
-    async def keep_trails(self, given: Mapping[RunId, PathStats]) -> None:
+    async def store_path_stats(self, given: Mapping[RunId, PathStats]) -> None:
         """Store path statistics."""
         await self.database.write(path_stats.store_path_stats(given))
 
@@ -160,9 +160,9 @@ class SqlJournal:
         """Store a reservation, unless its key is in use."""
         return await self.database.write(commands.reserve(asked))
 
-    async def settle(self, key: str, reply: str | None) -> None:
+    async def finish_reservation(self, key: str, reply: str | None) -> None:
         """Store the reply to a reserved request, or free its key."""
-        await self.database.write(commands.settle(key, reply))
+        await self.database.write(commands.finish_reservation(key, reply))
 
     async def entry(self, kind: str, key: str) -> Entry | None:
         """An entry by its key."""

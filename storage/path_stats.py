@@ -14,46 +14,46 @@ from storage.protocol import Work
 from storage.rows import RUN
 from storage.tables import PathEdgeRow, PathRow, PathStateRow
 
-TRAIL, EDGE, STATE = (
+PATH, EDGE, STATE = (
     SQLModel.metadata.tables[str(model.__tablename__)] for model in (PathRow, PathEdgeRow, PathStateRow)
 )
 TROUBLED = or_(STATE.c.failed > 0, STATE.c.expired > 0, STATE.c.fell > 0)
 """Whether something failed in a state."""
 
 
-def store_path_stats(trails: Mapping[RunId, PathStats]) -> Work[None]:
+def store_path_stats(given: Mapping[RunId, PathStats]) -> Work[None]:
     """Store path statistics, except for deleted runs and where longer ones are already stored."""
-    rests = {run: json.dumps(dict(trail.rest)) if trail.rest else '' for run, trail in trails.items()}
+    rests = {run: json.dumps(dict(stats.rest)) if stats.rest else '' for run, stats in given.items()}
 
     def work(connection: Connection) -> None:
-        for run, trail in sorted(trails.items()):  # in a fixed order, so that two writers cannot deadlock
+        for run, stats in sorted(given.items()):  # in a fixed order, so that two writers cannot deadlock
             number = connection.execute(
                 select(RUN.c.number).where(RUN.c.id == run).with_for_update()
             ).scalar()
-            stored = select(TRAIL.c.seq).where(TRAIL.c.run == number, TRAIL.c.rules == trail.rules)
-            if number is not None and (connection.execute(stored).scalar() or 0) <= trail.seq:
-                _keep(connection, number, trail, rests[run])
+            stored = select(PATH.c.seq).where(PATH.c.run == number, PATH.c.rules == stats.rules)
+            if number is not None and (connection.execute(stored).scalar() or 0) <= stats.seq:
+                _replace_stats(connection, number, stats, rests[run])
 
     return work
 
 
-def _keep(connection: Connection, number: int, trail: PathStats, rest: str) -> None:
-    connection.execute(delete(TRAIL).where(TRAIL.c.run == number))  # cascades to edges and states
-    connection.execute(insert(TRAIL), {'run': number, 'seq': trail.seq, 'rules': trail.rules, 'rest': rest})
-    if trail.edges:
+def _replace_stats(connection: Connection, number: int, stats: PathStats, rest: str) -> None:
+    connection.execute(delete(PATH).where(PATH.c.run == number))  # cascades to edges and states
+    connection.execute(insert(PATH), {'run': number, 'seq': stats.seq, 'rules': stats.rules, 'rest': rest})
+    if stats.edges:
         edges = [
             {'run': number, 'source': source, 'dest': dest, 'times': times}
-            for (source, dest), times in trail.edges.items()
+            for (source, dest), times in stats.edges.items()
         ]
         connection.execute(insert(EDGE), edges)
-    if trail.stays:
-        stays = [{'run': number, 'path': path, **asdict(stay)} for path, stay in trail.stays.items()]
+    if stats.stays:
+        stays = [{'run': number, 'path': path, **asdict(stay)} for path, stay in stats.stays.items()]
         connection.execute(insert(STATE), stays)
 
 
 def read_path_stats(connection: Connection, number: int) -> PathStats | None:
     """Return the path statistics of the run with this key, if computed by the current rules."""
-    row = connection.execute(select(TRAIL).where(TRAIL.c.run == number, TRAIL.c.rules == RULES)).one_or_none()
+    row = connection.execute(select(PATH).where(PATH.c.run == number, PATH.c.rules == RULES)).one_or_none()
     if row is None:
         return None
     try:

@@ -30,7 +30,7 @@ from engine.records import (
 )
 from engine.records.document import join_tails
 from storage.codec import read_snapshot, read_transition
-from storage.path_stats import EDGE, STATE, TRAIL, path_filters, read_path_stats
+from storage.path_stats import EDGE, PATH, STATE, path_filters, read_path_stats
 from storage.rows import LAUNCH, NOTE, RUN, SHAPE, STEP, STORED, TAG, infos, list_info, read_info, read_shape
 from storage.search import matching
 
@@ -107,7 +107,7 @@ PIECE = 50
 """Snapshots fetched at a time."""
 
 
-def trail(connection: Connection, run: RunId) -> PathStats | None:
+def path_stats(connection: Connection, run: RunId) -> PathStats | None:
     """The stored path statistics of a run. Raises `UnknownRun`."""
     return read_path_stats(connection, number_of(connection, run))
 
@@ -241,11 +241,11 @@ def filters(query: RunQuery) -> list[ColumnElement[bool]]:
 
 def outdated_runs(connection: Connection, query: RunQuery) -> list[RunId]:
     """All matching runs whose path statistics are missing or out of date, newest first."""
-    up_to_date = and_(TRAIL.c.run == RUN.c.number, TRAIL.c.rules == RULES)
-    wanted = and_(func.coalesce(TRAIL.c.seq, 0) < RUN.c.seq, *filters(replace(query, edges=(), state='')))
+    up_to_date = and_(PATH.c.run == RUN.c.number, PATH.c.rules == RULES)
+    wanted = and_(func.coalesce(PATH.c.seq, 0) < RUN.c.seq, *filters(replace(query, edges=(), state='')))
     found = connection.execute(
         select(RUN.c.id)
-        .select_from(RUN.outerjoin(TRAIL, up_to_date))
+        .select_from(RUN.outerjoin(PATH, up_to_date))
         .where(wanted)
         .order_by(RUN.c.created.desc(), RUN.c.id.desc())
     )

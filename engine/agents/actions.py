@@ -50,7 +50,7 @@ def record_results(scope: CallbackContext, event: Event) -> None:
     if agent.batch:
         agent.batch = None
     count_batch(agent, event)
-    scope.state.tell(scope.path)
+    scope.state.deliver_notices(scope.path)
 
 
 def count_batch(agent: AgentState, event: Event) -> None:

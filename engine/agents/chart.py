@@ -84,9 +84,9 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         roles=several,
         cast=cast,
     )
-    reply = [record_reply, partial(completion.take_words, spec)] if until else [record_reply]
+    reply = [record_reply, partial(completion.store_final_text, spec)] if until else [record_reply]
     answered = [*reply, then] if then else reply
-    asked = [record_reply, partial(completion.take_words_beside_calls, spec)] if until else record_reply
+    asked = [record_reply, partial(completion.store_text_with_calls, spec)] if until else record_reply
     given_up = partial(completion.give_up, spec) if until else give_up
     results = [partial(completion.note, spec)] if until else []
     spent = partial(out_of_turns, spec)
@@ -187,7 +187,7 @@ def keep_denial(scope: CallbackContext, event: Event) -> None:
     agent = _agent(scope)
     reason = event.data.get('reason') or 'no reason was given'
     agent.messages.append(cancelled_results(agent, f'A person did not allow this: {reason}'))
-    scope.state.tell(scope.path)
+    scope.state.deliver_notices(scope.path)
 
 
 def keep_question(scope: CallbackContext, event: Event) -> None:
@@ -210,7 +210,7 @@ def ask_again(scope: CallbackContext, event: Event) -> None:
     agent.repairs += 1
     wanted = event.data.get('again', 'Answer again, as JSON that fits.')
     agent.messages.append(Message.of('user', f'Your answer does not fit: {event.data["unfit"]}\n{wanted}'))
-    scope.state.tell(scope.path)
+    scope.state.deliver_notices(scope.path)
 
 
 def give_up(scope: CallbackContext, event: Event) -> None:

@@ -30,7 +30,7 @@ def may_remind(spec: AgentSpec, scope: CallbackContext, event: Event) -> bool:
     return scope.state.agents[scope.path].reminders < spec.until.reminders
 
 
-def take_words(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+def store_final_text(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     """Store the agent's text as the artifact made from its final text."""
     agent = scope.state.agents[scope.path]
     found = _words(spec, scope, event)
@@ -39,10 +39,10 @@ def take_words(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     note(spec, scope, event)
 
 
-def take_words_beside_calls(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+def store_text_with_calls(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     """Store the text alongside the agent's tool calls, if its text is the work itself."""
-    if _keeps_words_beside_calls(spec, scope):
-        take_words(spec, scope, event)
+    if _stores_text_with_calls(spec, scope):
+        store_final_text(spec, scope, event)
 
 
 def note(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
@@ -125,7 +125,7 @@ def _rule(spec: AgentSpec, scope: CallbackContext) -> str:
     return spec.until.rule if getattr(scope.state.memory, 'revision', 2) > 1 else 'all'
 
 
-def _keeps_words_beside_calls(spec: AgentSpec, scope: CallbackContext) -> bool:
+def _stores_text_with_calls(spec: AgentSpec, scope: CallbackContext) -> bool:
     """Whether text alongside tool calls counts as content: if it is required, and not just a summary."""
     until = spec.until
     wanted = until is not None and until.words in until.artifacts
@@ -153,7 +153,7 @@ def _words(spec: AgentSpec, scope: CallbackContext, event: Event) -> dict[str, A
     if until is None or not until.words or not reply or event.data.get('unfit'):
         return None
     calls = any(part['kind'] == 'call' for part in reply['parts'])
-    if calls and not _keeps_words_beside_calls(spec, scope):
+    if calls and not _stores_text_with_calls(spec, scope):
         return None
     value: Any = event.data.get('output')
     known = scope.state.agents[scope.path].artifacts.get(until.words)

@@ -22,7 +22,7 @@ def begin_visit(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
         _recast(spec, scope, event)
     else:
         _visit(spec, scope, event)
-    scope.state.tell(scope.path, anew=bool(spec.cast))
+    scope.state.deliver_notices(scope.path, restarted=bool(spec.cast))
 
 
 def _visit(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:

@@ -16,7 +16,7 @@ UNPRICED = 'unpriced'
 WRAP_UP = (
     'Wrap up now: finish what you are doing, start nothing new, and give your answer as soon as you can.'
 )
-KEPT = ('running', 'unpriced', 'warned', 'notices', 'exhausted', 'reason', 'closing', 'until')
+DUMPED_FIELDS = ('running', 'unpriced', 'warned', 'notices', 'exhausted', 'reason', 'closing', 'until')
 
 
 class Meter:
@@ -116,7 +116,7 @@ class Meter:
             for kind, limit in self.budget.limits().items()
         }
 
-    def due(self, usage: Usage, more: float = 0.0) -> list[Event]:
+    def due_events(self, usage: Usage, more: float = 0.0) -> list[Event]:
         """Return the control events now due: warnings, or the limit that is reached after them."""
         if self.budget is None or self.exhausted:
             return []
@@ -132,7 +132,7 @@ class Meter:
             found += [_price_warning(what, self.budget.cost)] if what else []
         return [*found, _exhaustion(spent, used[spent], self.budget.limits()[spent])] if spent else found
 
-    def next(self) -> float | None:
+    def next_due(self) -> float | None:
         """Return the seconds of running at which the next event is due; None if none is due by time alone."""
         if self.budget is None:
             return None
@@ -142,11 +142,11 @@ class Meter:
             return None
         return self.budget.seconds * (1.0 if 'seconds' in self.warned else self.budget.warn)
 
-    def over(self, more: float) -> bool:
+    def is_grace_over(self, more: float) -> bool:
         """Whether the grace period is over."""
         return self.running + more >= self.until - SLACK['seconds']
 
-    def starts(self, entered: int) -> bool:
+    def allows_start(self, entered: int) -> bool:
         """Whether work may start in a state entered at that step."""
         return not self.exhausted or 0 < self.closing <= entered
 
@@ -178,13 +178,13 @@ class Meter:
     def dump(self) -> dict[str, Any]:
         """Return the complete state as JSON values."""
         budget = asdict(self.budget) if self.budget else None
-        kept = {name: getattr(self, name) for name in KEPT}
+        kept = {name: getattr(self, name) for name in DUMPED_FIELDS}
         usages = {name: asdict(getattr(self, name)) for name in ('inherited', 'uncounted')}
         return {**kept, **usages, 'warned': dict(self.warned), 'budget': budget, 'playing': self.playing}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Restore the state from `dump`."""
-        for name in KEPT:
+        for name in DUMPED_FIELDS:
             setattr(self, name, state[name])
         self.notices = tuple(self.notices)
         self.budget, self.inherited = _budget(state), Usage(**state['inherited'])

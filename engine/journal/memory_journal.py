@@ -11,8 +11,8 @@ from typing import Any, Unpack
 
 from engine.errors import EntryChanged, JournalConflict, StaleOwner, UnknownNote, UnknownRun
 from engine.journal.history_size import estimate_size, split_history
-from engine.journal.path_aggregate import aggregate, passes
-from engine.journal.protocol import KEPT_FOR, Entry, EntryQuery, Reservation, WholeRun
+from engine.journal.path_aggregate import aggregate, matches_path
+from engine.journal.protocol import RESERVATION_SECONDS, Entry, EntryQuery, Reservation, WholeRun
 from engine.journal.run_filter import in_order, matches, rank
 from engine.records import (
     RULES,
@@ -31,7 +31,7 @@ from engine.records import (
 )
 from engine.records.document import PartialSnapshot, join_tails, long_lists
 
-KEPT = ('title', 'tags', 'note', 'owner', 'starred', 'pinned', 'author', 'private', 'deleted')
+PRESERVED_FIELDS = ('title', 'tags', 'note', 'owner', 'starred', 'pinned', 'author', 'private', 'deleted')
 """Summary fields that `append` leaves as stored."""
 
 
@@ -45,7 +45,7 @@ class MemoryJournal:
         self._snapshots: dict[RunId, list[Snapshot]] = {}
         self._notes: dict[int, Note] = {}
         self._last_note = 0
-        self._trails: dict[RunId, PathStats] = {}
+        self._path_stats: dict[RunId, PathStats] = {}
         self._reserved: dict[str, Reservation] = {}
         self._entries: dict[tuple[str, str], Entry] = {}
 
@@ -67,7 +67,7 @@ class MemoryJournal:
         await self.create(replace(info, seq=len(history), bytes=weight), shape)
         self._transitions[info.id], self._snapshots[info.id] = history, snapshots
 
-    async def put(self, runs: Sequence[WholeRun]) -> None:
+    async def import_runs(self, runs: Sequence[WholeRun]) -> None:
         """Store whole runs, all or none."""
         found = [(run, *await asyncio.to_thread(split_history, run.info.id, run.history)) for run in runs]
         ids = [run.info.id for run in runs]
@@ -101,7 +101,7 @@ class MemoryJournal:
         weight = estimate_size(transitions, [snapshot] if snapshot else [])
         if snapshot:
             self._snapshots[info.id].append(snapshot)
-        kept = {name: getattr(stored, name) for name in KEPT}
+        kept = {name: getattr(stored, name) for name in PRESERVED_FIELDS}
         self._infos[info.id] = replace(info, **kept, bytes=stored.bytes + weight)
         return weight
 
@@ -197,38 +197,38 @@ class MemoryJournal:
         """Delete a run."""
         del self._infos[self._check_run(run)], self._shapes[run], self._transitions[run], self._snapshots[run]
         self._notes = {id: note for id, note in self._notes.items() if note.run != run}
-        self._trails.pop(run, None)
+        self._path_stats.pop(run, None)
 
-    async def due(self, query: RunQuery) -> list[RunId]:
+    async def outdated_runs(self, query: RunQuery) -> list[RunId]:
         """Return matching runs that have progressed since their path statistics were stored."""
         asked = replace(query, edges=(), state='')
-        return [info.id for info in self._matches(asked) if self._trail_step(info.id) < info.seq]
+        return [info.id for info in self._matches(asked) if self._stats_step(info.id) < info.seq]
 
-    async def trail(self, run: RunId) -> PathStats | None:
+    async def path_stats(self, run: RunId) -> PathStats | None:
         """Return the stored path statistics of a run."""
-        return self._trails[run] if self._trail_step(self._check_run(run)) else None
+        return self._path_stats[run] if self._stats_step(self._check_run(run)) else None
 
-    async def keep_trails(self, given: Mapping[RunId, PathStats]) -> None:
+    async def store_path_stats(self, given: Mapping[RunId, PathStats]) -> None:
         """Store path statistics."""
-        for run, trail in given.items():
-            if run in self._infos and self._trail_step(run) <= trail.seq:
-                self._trails[run] = trail
+        for run, stats in given.items():
+            if run in self._infos and self._stats_step(run) <= stats.seq:
+                self._path_stats[run] = stats
 
     async def traffic(self, query: RunQuery) -> Traffic:
         """Return the traffic of all matching runs together."""
         found = list(self._matches(query))
         return aggregate(
-            ((info.status, self._shapes[info.id], self._trails.get(info.id)) for info in found),
+            ((info.status, self._shapes[info.id], self._path_stats.get(info.id)) for info in found),
             [info.parent_at for info in found if info.parent],
         )
 
     async def reserve(self, asked: Reservation) -> Reservation:
         """Store a reservation, unless its key is in use."""
-        too_old = asked.created - KEPT_FOR
+        too_old = asked.created - RESERVATION_SECONDS
         self._reserved = {key: kept for key, kept in self._reserved.items() if kept.created >= too_old}
         return self._reserved.setdefault(asked.key, asked)
 
-    async def settle(self, key: str, reply: str | None) -> None:
+    async def finish_reservation(self, key: str, reply: str | None) -> None:
         """Store the reply to a reserved request, or free its key."""
         kept = self._reserved.pop(key, None)
         if kept and reply is not None:
@@ -293,14 +293,14 @@ class MemoryJournal:
             info
             for info in self._infos.values()
             if matches(info, query, texts.get(info.id, []))
-            and passes(self._trails.get(info.id), query.edges, query.state, trouble=query.trouble)
+            and matches_path(self._path_stats.get(info.id), query.edges, query.state, trouble=query.trouble)
         ]
         return in_order(found, query)
 
-    def _trail_step(self, run: RunId) -> int:
+    def _stats_step(self, run: RunId) -> int:
         """Return the step up to which a run's path statistics are stored."""
-        trail = self._trails.get(run)
-        return trail.seq if trail and trail.rules == RULES else 0
+        stats = self._path_stats.get(run)
+        return stats.seq if stats and stats.rules == RULES else 0
 
     def _check_run(self, run: RunId) -> RunId:
         if run not in self._infos:

@@ -21,12 +21,12 @@ def aggregate(runs: Iterable[tuple[str, Shape, PathStats | None]], inherited: Se
     shapes: Counter[Shape] = Counter()
     edges: defaultdict[Ends, list[int]] = defaultdict(list)
     stays: defaultdict[StatePath, list[Dwell]] = defaultdict(list)
-    for status, shape, trail in runs:
+    for status, shape, stats in runs:
         statuses[status] += 1
         shapes[shape] += 1
-        for ends, times in trail.edges.items() if trail else ():
+        for ends, times in stats.edges.items() if stats else ():
             edges[ends].append(times)
-        for path, stay in trail.stays.items() if trail else ():
+        for path, stay in stats.stays.items() if stats else ():
             stays[path].append(stay)
     return Traffic(
         runs=statuses.total(),
@@ -65,13 +65,13 @@ def has_trouble(stay: Dwell) -> bool:
     return bool(stay.failed or stay.expired or stay.fell)
 
 
-def passes(trail: PathStats | None, edges: Sequence[str], state: str, *, trouble: bool) -> bool:
+def matches_path(stats: PathStats | None, edges: Sequence[str], state: str, *, trouble: bool) -> bool:
     """Whether a run took any of `edges` (`source>dest`), entered `state`, and had trouble there."""
     if not (edges or state):
         return True
-    if trail is None:
+    if stats is None:
         return False
     named = [edge.partition('>')[::2] for edge in edges]
-    took = not named or any((StatePath(source), dest) in trail.edges for source, dest in named)
-    stay = trail.stays.get(StatePath(state))
+    took = not named or any((StatePath(source), dest) in stats.edges for source, dest in named)
+    stay = stats.stays.get(StatePath(state))
     return took and (not state or (stay is not None and (not trouble or has_trouble(stay))))

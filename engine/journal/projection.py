@@ -249,10 +249,10 @@ class Fold:
         return {**self._document, 'memory': self.memory} if self._defers else self._document
 
     @property
-    def kept(self) -> dict[str, int]:
+    def unchanged(self) -> dict[str, int]:
         """By memory field: how many leading items of a long list are as in the latest snapshot."""
         found = self._document['memory'].items() if self._defers else ()
-        return {name: value.kept for name, value in found if isinstance(value, LongList)}
+        return {name: value.unchanged for name, value in found if isinstance(value, LongList)}
 
     @property
     def view(self) -> View:
@@ -335,7 +335,7 @@ def _load_pauses(fold: Fold, state: dict[str, Any]) -> None:
     fold.projection.pauses.visits = dict.fromkeys(state['entered'], 1) | agents
 
 
-KEPT = (
+DUMPED_FIELDS = (
     'time', 'started', 'ran', 'inherited_ran', 'paused_since', 'active', 'entered', 'attempts', 'cancelled',
     'aborted', 'error', 'caveat', 'files', 'keys',
 )  # fmt: skip
@@ -355,7 +355,7 @@ def snapshot_of(
         document: the run's data.
         tails: of the long lists that are not in the document, by memory field; see `records.document`.
     """
-    state = {name: deep_copy(getattr(projection, name)) for name in KEPT}
+    state = {name: deep_copy(getattr(projection, name)) for name in DUMPED_FIELDS}
     return Snapshot(
         run=run,
         seq=projection.seq,

@@ -34,7 +34,7 @@ class WholeRun:
     """Notes on its steps; they get new ids."""
 
 
-KEPT_FOR = 7 * 86_400.0
+RESERVATION_SECONDS = 7 * 86_400.0
 """Seconds after which a reservation is forgotten."""
 
 
@@ -97,7 +97,7 @@ class Journal(Protocol):
     async def fork(self, info: RunInfo, shape: Shape) -> None:
         """Store a new run whose history starts as a copy of `info.parent` up to step `info.parent_at`."""
 
-    async def put(self, runs: Sequence[WholeRun]) -> None:
+    async def import_runs(self, runs: Sequence[WholeRun]) -> None:
         """Store whole runs, all or none; none is visible before all are stored.
 
         Raises:
@@ -180,16 +180,16 @@ class Journal(Protocol):
     async def delete(self, run: RunId) -> None:
         """Delete a run, its history and its notes. Raises `UnknownRun`."""
 
-    async def due(self, query: RunQuery) -> list[RunId]:
+    async def outdated_runs(self, query: RunQuery) -> list[RunId]:
         """Return all matching runs whose path statistics are missing or stale, newest first.
 
         The query's page and path criteria are ignored.
         """
 
-    async def trail(self, run: RunId) -> PathStats | None:
+    async def path_stats(self, run: RunId) -> PathStats | None:
         """Return the stored path statistics of a run."""
 
-    async def keep_trails(self, given: Mapping[RunId, PathStats]) -> None:
+    async def store_path_stats(self, given: Mapping[RunId, PathStats]) -> None:
         """Store path statistics, except of deleted runs and where later ones are already stored."""
 
     async def traffic(self, query: RunQuery) -> Traffic:
@@ -198,7 +198,7 @@ class Journal(Protocol):
     async def reserve(self, asked: Reservation) -> Reservation:
         """Store a reservation unless its key is in use; return the stored one. Old ones are dropped."""
 
-    async def settle(self, key: str, reply: str | None) -> None:
+    async def finish_reservation(self, key: str, reply: str | None) -> None:
         """Store the reply to a reserved request; None frees the key, since nothing was created."""
 
     async def entry(self, kind: str, key: str) -> Entry | None:

@@ -23,7 +23,7 @@ def apply_patch(
 ) -> dict[str, Any]:
     """Return a document with recorded changes applied; it shares all unchanged parts with the old one.
 
-    A fold can therefore be kept, rewound and continued without copying the run's whole memory: a change
+    A fold can therefore be unchanged, rewound and continued without copying the run's whole memory: a change
     copies only the path down to it, not its siblings.
 
     Args:
@@ -114,28 +114,28 @@ class PartialSnapshot(Snapshot):
 class LongList:
     """A long list in a document: how to read its items, and the changes since."""
 
-    __slots__ = ('_changes', '_items', '_read', 'kept')
+    __slots__ = ('_changes', '_items', '_read', 'unchanged')
 
-    def __init__(self, read: Read, kept: int) -> None:
+    def __init__(self, read: Read, unchanged: int) -> None:
         self._read = read
         self._items: list[Any] | None = None
         self._changes: Any = None
         """The changes as a linked list, the latest outermost, so that copies share the earlier ones."""
-        self.kept = kept
+        self.unchanged = unchanged
         """How many leading items are as in the snapshot."""
 
     def copy(self) -> LongList | list[Any]:
         """Return a copy to be changed, without reading the items; a plain list if they have been read."""
         if self._items is not None:
             return list(self._items)
-        made = LongList(self._read, self.kept)
+        made = LongList(self._read, self.unchanged)
         made._changes = self._changes
         return made
 
     def change(self, change: Change, inside: str) -> None:
         """Record a change at the pointer `inside` the list."""
         noted = Change(op=change.op, path=f'/items{inside}', value=change.value)
-        self.kept = count_kept(self.kept, inside.split('/', 2)[1])
+        self.unchanged = count_unchanged(self.unchanged, inside.split('/', 2)[1])
         self._changes = self._changes, noted
 
     def items(self) -> list[Any]:
@@ -177,17 +177,17 @@ class LongMemory(Mapping[str, Any]):
         return deepcopy(dict(self), seen)
 
 
-def count_kept(kept: int, place: str) -> int:
-    """Return how many of the `kept` leading items of a list stay unchanged by a change at `place`."""
-    return kept if place == '-' else min(kept, int(place))
+def count_unchanged(unchanged: int, place: str) -> int:
+    """Return how many of the `unchanged` leading items of a list stay unchanged by a change at `place`."""
+    return unchanged if place == '-' else min(unchanged, int(place))
 
 
-def lower_kept(kept: dict[str, int], changes: Iterable[Change]) -> None:
+def update_unchanged(unchanged: dict[str, int], changes: Iterable[Change]) -> None:
     """Update, by memory field, how many leading items of long lists are as in the latest snapshot."""
     for change in changes:
         _, *parts = change.path.split('/')
-        if len(parts) > 1 and parts[0] == 'memory' and (name := parts[1]) in kept:
-            kept[name] = count_kept(kept[name], parts[2]) if len(parts) > 2 else 0
+        if len(parts) > 1 and parts[0] == 'memory' and (name := parts[1]) in unchanged:
+            unchanged[name] = count_unchanged(unchanged[name], parts[2]) if len(parts) > 2 else 0
 
 
 def long_lists(snapshot: Snapshot) -> dict[str, int]:

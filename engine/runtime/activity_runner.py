@@ -29,7 +29,7 @@ ENDED = ('done', 'failed')
 STOP_SECONDS = 5.0
 """How long a cancelled activity may take to clean up before the run continues without it."""
 
-Performs = Callable[[Activity], Awaitable[Any]]
+PerformWork = Callable[[Activity], Awaitable[Any]]
 
 
 class ActivityRunner:
@@ -62,11 +62,11 @@ class ActivityRunner:
         self._timers = Timeouts(chart, projection, self._clock, current, post)
         self._held: list[StatePath] = []
         """States whose activity starts once they are released or the budget is extended."""
-        self._replayer, self.kept = replayer, list[StatePath]()
+        self._replayer, self.replayed_states = replayer, list[StatePath]()
         """States whose work has started and will be ended by the replay source."""
         self._delayed: set[StatePath] = set()
         """States whose activity waits for its next attempt."""
-        self.held_back = False
+        self.withheld = False
         """Whether no more work starts here, for example because this process is about to close."""
         self._stopping: set[asyncio.Task[None]] = set()
         """Cancelled but unfinished tasks: the event loop holds only weak references to them."""
@@ -74,48 +74,48 @@ class ActivityRunner:
     @property
     def busy(self) -> bool:
         """Whether anything may still happen without outside input."""
-        return bool(self._tasks or self._timers or self._held or self.kept)
+        return bool(self._tasks or self._timers or self._held or self.replayed_states)
 
     @property
-    def under_way(self) -> tuple[StatePath, ...]:
+    def running_states(self) -> tuple[StatePath, ...]:
         """States whose activity is running now, not waiting for its next attempt."""
         return tuple(path for path in self._tasks if path not in self._delayed)
 
     @property
-    def timed(self) -> bool:
+    def has_timeouts(self) -> bool:
         """Whether some state has a timeout."""
         return bool(self._timers)
 
     @property
-    def rests(self) -> bool:
+    def is_resting(self) -> bool:
         """Whether no activity is running, waiting for its next attempt, or to be replayed."""
-        return not (self._tasks or self.kept)
+        return not (self._tasks or self.replayed_states)
 
     @property
     def deadline(self) -> float | None:
         """When the next timeout is due; None if there is none."""
         return self._timers.deadline
 
-    def keep_timers(self) -> tuple[KeptTimer, ...]:
+    def export_timers(self) -> tuple[KeptTimer, ...]:
         """Return the remaining timeouts."""
-        return self._timers.keep()
+        return self._timers.export()
 
-    def take_over(self, kept: Sequence[KeptTimer]) -> None:
+    def restore_timers(self, kept: Sequence[KeptTimer]) -> None:
         """Continue the timeouts kept by the run's previous owner."""
-        self._timers.take_over(kept)
+        self._timers.restore(kept)
 
-    def hold_back(self) -> None:
+    def withhold_work(self) -> None:
         """Start nothing new; running activities continue."""
-        self.held_back = True
+        self.withheld = True
 
     async def wait_until_idle(self) -> None:
         """Wait until all running activities have ended."""
-        if running := [self._tasks[path] for path in self.under_way]:
+        if running := [self._tasks[path] for path in self.running_states]:
             await asyncio.wait(running)
 
     def interrupt(self) -> None:
         """Interrupt running activities; they restart once they may."""
-        for path in self.under_way:
+        for path in self.running_states:
             self._cancel(self._tasks.pop(path))
             self._held.append(path)
 
@@ -160,8 +160,8 @@ class ActivityRunner:
                 for active in self._projection.entered:
                     self._start(StatePath(active))
             case 'retry' if event.played:
-                if event.at in self.kept:
-                    self.kept.remove(event.at)
+                if event.at in self.replayed_states:
+                    self.replayed_states.remove(event.at)
                 self._held.append(event.at)
                 self._start_held_work()
             case 'retry':
@@ -189,7 +189,7 @@ class ActivityRunner:
             self._start_held_work()
 
     def _stop(self, path: StatePath) -> list[asyncio.Task[None]]:
-        for listed in (self._held, self.kept):
+        for listed in (self._held, self.replayed_states):
             if path in listed:
                 listed.remove(path)
         tasks = [task for task in (self._tasks.pop(path, None), self._timers.stop(path)) if task]
@@ -209,9 +209,9 @@ class ActivityRunner:
 
     def _may_perform(self, path: StatePath) -> bool:
         """Whether pauses and the budget let work start in a state."""
-        if self.held_back or self._projection.pauses.holds(path):
+        if self.withheld or self._projection.pauses.holds(path):
             return False
-        return self._projection.meter.starts(self._projection.entered[path][0])
+        return self._projection.meter.allows_start(self._projection.entered[path][0])
 
     def _start_held_work(self) -> None:
         """Start all held work that may start."""
@@ -220,9 +220,9 @@ class ActivityRunner:
 
     def _step(self, at: StatePath) -> None:
         """Start just the next piece of work in a held region."""
-        if self.held_back:
+        if self.withheld:
             return
-        starts = self._projection.meter.starts
+        starts = self._projection.meter.allows_start
         due = (path for path in self._held if within(path, at) and starts(self._projection.entered[path][0]))
         if path := next(due, None):
             self._release(path)
@@ -231,14 +231,14 @@ class ActivityRunner:
         self._held.remove(path)
         self._perform(path)
 
-    def start_kept(self) -> None:
+    def start_replayed_work(self) -> None:
         """Start the work left to the replay source, where allowed, now that its replay is over."""
-        self._held, self.kept = [*self._held, *self.kept], []
+        self._held, self.replayed_states = [*self._held, *self.replayed_states], []
         self._start_held_work()
 
     def _perform(self, path: StatePath) -> None:
-        if self._replayer and self._replayer.treatment(path, self._current()[1]) in ('keep', 'stop'):
-            self.kept.append(path)
+        if self._replayer and self._replayer.choose_treatment(path, self._current()[1]) in ('keep', 'stop'):
+            self.replayed_states.append(path)
             return
         self._tasks[path] = self._spawn(path, self._attempt(path))
 
@@ -269,14 +269,14 @@ class ActivityRunner:
             work = partial(_fail, error)
         return self._carry_out(
             work,
-            run=self._replayer.cast(info, path, state) if self._replayer else info,
+            run=self._replayer.adapt_info(info, path, state) if self._replayer else info,
             path=path,
             attempt=self._projection.attempts.get(path, 1),
             since=self._since(path),
         )
 
     async def _carry_out(
-        self, work: Performs, *, run: RunInfo, path: StatePath, attempt: int, since: int
+        self, work: PerformWork, *, run: RunInfo, path: StatePath, attempt: int, since: int
     ) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -313,7 +313,7 @@ class ActivityRunner:
             del self._tasks[path]
             self._post(event)
 
-    async def _with_files(self, work: Performs, activity: Activity) -> Any:
+    async def _with_files(self, work: PerformWork, activity: Activity) -> Any:
         if self._replayer:
             await self._replayer.files(self._host.services.workspaces, activity.run.id)
         return await work(activity)
@@ -344,7 +344,7 @@ async def _fail(error: Exception, activity: Activity) -> None:
     raise error
 
 
-TAKEN_BACK = 'what it had said until then is taken back'
+RETRACTED = 'what it had said until then is taken back'
 
 
 def failure_event(visit: Event, error: BaseException, retry: Retry | None, seed: str) -> Event:
@@ -368,7 +368,7 @@ def failure_event(visit: Event, error: BaseException, retry: Retry | None, seed:
                 'spent': by_model(error.spent),
             }
         if error.shown and error.kind in PASSING:
-            data['error'] += f'; {TAKEN_BACK}'
+            data['error'] += f'; {RETRACTED}'
     if retry is None or not retry.should_retry(visit.attempt, error):
         return replace(visit, data=data)
     delay = retry.after(visit.attempt, seed=seed, asked=getattr(error, 'retry_after', None))

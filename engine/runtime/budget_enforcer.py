@@ -26,7 +26,7 @@ class BudgetEnforcer:
         self, projection: RunProjection, work: ActivityRunner, clock: Clock, post: Callable[[Event], None]
     ) -> None:
         self._projection, self._work, self._clock, self._post = projection, work, clock, post
-        self._at: float | None = None
+        self._alarm_at: float | None = None
         self._alarm: asyncio.Task[None] | None = None
 
     def due_events(self) -> list[Event]:
@@ -34,7 +34,7 @@ class BudgetEnforcer:
         projection = self._projection
         if projection.meter.budget is None or projection.status.ended:
             return []
-        return projection.meter.due(projection.usage, self._since())
+        return projection.meter.due_events(projection.usage, self._since())
 
     def next_event(self, waiting: bool) -> Event | None:
         """Return the next event of a spent budget, or None while there is something to wait for.
@@ -48,11 +48,13 @@ class BudgetEnforcer:
         projection, meter = self._projection, self._projection.meter
         if not meter.exhausted or projection.paused or projection.status.ended or waiting:
             return None
-        over = meter.over(self._since())
-        if not meter.closing and (over or not self._work.under_way):
+        over = meter.is_grace_over(self._since())
+        if not meter.closing and (over or not self._work.running_states):
             self._work.interrupt()
             return self._budget_event('exhausted')
-        if meter.closing and (over or not (self._work.under_way or self._work.timed or projection.waiting)):
+        if meter.closing and (
+            over or not (self._work.running_states or self._work.has_timeouts or projection.waiting)
+        ):
             return self._budget_event('abort')
         return None
 
@@ -60,28 +62,28 @@ class BudgetEnforcer:
         """Set the alarm for the next warning or limit due by time alone; a no-op if that has not changed."""
         projection, at = self._projection, None
         if projection.meter.budget is not None and projection.status is Status.RUNNING:
-            due = projection.meter.next()
+            due = projection.meter.next_due()
             at = None if due is None else projection.time + due - projection.meter.running
-        if at is None or self._at is None or abs(at - self._at) > PRECISION:
+        if at is None or self._alarm_at is None or abs(at - self._alarm_at) > PRECISION:
             self.stop()
             if at is not None:
-                self._at = at
-                self._alarm = asyncio.get_running_loop().create_task(self._ring(at))
+                self._alarm_at = at
+                self._alarm = asyncio.get_running_loop().create_task(self._trigger_alarm(at))
 
     @property
     def alarm(self) -> float | None:
         """When the next warning or limit is due by time alone; None if there is none."""
-        return self._at
+        return self._alarm_at
 
     def stop(self) -> None:
         """Clear the alarm."""
         if self._alarm is not None:
             self._alarm.cancel()
-        self._at = self._alarm = None
+        self._alarm_at = self._alarm = None
 
-    async def _ring(self, at: float) -> None:
+    async def _trigger_alarm(self, at: float) -> None:
         await self._clock.sleep(at - self._clock.now())
-        self._at = self._alarm = None
+        self._alarm_at = self._alarm = None
         self._post(ALARM)
 
     def _since(self) -> float:

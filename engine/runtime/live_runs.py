@@ -112,15 +112,15 @@ class LiveRuns:
     ) -> None:
         """Send an event; see `RunControl.send`."""
         key = event_key(run, key, name, at, data)
-        if key and await self._has_taken(run, name, key):
+        if key and await self._has_accepted(run, name, key):
             return
         live = await self.require(run, name)
         await live.send(outside_event(run, live.projection, name, at, data, key), seen=seen)
 
-    async def _has_taken(self, run: RunId, name: str, key: str) -> bool:
+    async def _has_accepted(self, run: RunId, name: str, key: str) -> bool:
         """Whether a run already has an event with this key; if it is live elsewhere, that process checks."""
         if live := self.runs.get(run):
-            return await live.has_taken(name, key)
+            return await live.has_accepted(name, key)
         ended = (await self.journal.info(run)).status.ended
         return ended and key in (await read_fold(self.journal, run)).projection.keys
 
@@ -167,10 +167,10 @@ class LiveRuns:
         await self._resume(run, {})
         live = self.runs.get(run)
         if live:
-            live.take_over(timers)
+            live.restore_timers(timers)
         return live
 
-    async def hand_over(self, run: Run, *, drain: bool = False) -> tuple[KeptTimer, ...]:
+    async def release_run(self, run: Run, *, drain: bool = False) -> tuple[KeptTimer, ...]:
         """Release a run without ending it; with `drain`, wait for work in progress first.
 
         Returns:
@@ -178,7 +178,7 @@ class LiveRuns:
         """
         if drain:
             await run.drain()
-        kept = run.keep_timers()
+        kept = run.export_timers()
         await run.release()
         self._forget(run)
         return kept
@@ -241,7 +241,7 @@ class LiveRuns:
     async def result(self, run: RunId) -> Outcome:
         """Wait for the run to end. Raises `UnknownRun`."""
         if live := self.runs.get(run):
-            await live.over.wait()
+            await live.detached.wait()
             if live.outcome:
                 return live.outcome
             if reason := self.stranded.get(run):
@@ -365,7 +365,7 @@ class LiveRuns:
             raise EngineError('this process is shutting down: it starts no more runs')
         self.runs[info.id] = run = Run(info, chart, state, projection, self._host, source)
         if not self.works:
-            run.hold_back()
+            run.withhold_work()
         return run
 
     @contextmanager

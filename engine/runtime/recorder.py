@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from engine.errors import FilesUnavailable, JournalUnavailable
 from engine.journal.projection import RunProjection, snapshot_of
 from engine.records import JournalOutage, RunId, RunInfo, Snapshot, Transition
-from engine.records.document import long_lists, lower_kept
+from engine.records.document import long_lists, update_unchanged
 from engine.records.frozen import evolve
 from engine.runtime.activity import RuntimeContext
 from engine.statechart.chart import Microstep
@@ -25,9 +25,9 @@ FIRST_WAIT, MAX_WAIT = 0.5, 30.0
 class Recorder:
     """The only writer of one run's history."""
 
-    def __init__(self, host: RuntimeContext, kept: Mapping[str, int]) -> None:
+    def __init__(self, host: RuntimeContext, unchanged: Mapping[str, int]) -> None:
         self._host = host
-        self._kept = dict(kept)
+        self._unchanged = dict(unchanged)
         """By memory field: how many leading items of a long list are unchanged since the latest snapshot."""
         self._weight = self._last_weight = self._last_seq = self._unreported = 0
         """Bytes since the last snapshot, and of that snapshot; `_unreported` are those of the latest steps,
@@ -54,16 +54,16 @@ class Recorder:
         """
         info = summary(info, projection, self._unreported)
         due = projection.seq - self._last_seq >= SNAPSHOT_STEPS and self._weight >= self._last_weight
-        if self._kept:
+        if self._unchanged:
             for step in steps:
-                lower_kept(self._kept, step.changes)
-        snapshot = snapshot_of(info.id, projection, *dump(self._kept)) if due else None
+                update_unchanged(self._unchanged, step.changes)
+        snapshot = snapshot_of(info.id, projection, *dump(self._unchanged)) if due else None
         weight = await self._append(info, steps, snapshot)
         self._unreported = weight
         self._weight += weight
         if snapshot:
             self._last_seq, self._last_weight, self._weight = projection.seq, weight, 0
-            self._kept = long_lists(snapshot)
+            self._unchanged = long_lists(snapshot)
         return info
 
     async def _append(self, info: RunInfo, steps: Sequence[Transition], snapshot: Snapshot | None) -> int:

@@ -10,7 +10,7 @@ from engine.records import Budget, Event, RunId, RunInfo, Shape, StatePath, Tran
 from engine.statechart.run_state import RunState
 from engine.workspace.workspaces import Workspaces
 
-Way = Literal['keep', 'live', 'simulated', 'stop']
+Treatment = Literal['keep', 'live', 'simulated', 'stop']
 """How work about to start is treated: `keep` replays its ending, `live` and `simulated` perform it, `stop`
 forbids it."""
 
@@ -28,11 +28,11 @@ class ReplaySource(Protocol):
     """When the last replayed event happened."""
 
     @property
-    def waits(self) -> bool:
+    def is_waiting(self) -> bool:
         """Whether a person is holding the replay."""
 
     @property
-    def overlooks(self) -> bool:
+    def ignores_breakpoints(self) -> bool:
         """Whether breakpoints are ignored."""
 
     @property
@@ -53,21 +53,21 @@ class ReplaySource(Protocol):
     def advance(self, steps: Sequence[Transition]) -> None:
         """Report that the run has taken these steps, all of one turn."""
 
-    def treatment(self, path: StatePath, state: RunState) -> Way:
+    def choose_treatment(self, path: StatePath, state: RunState) -> Treatment:
         """Return how work about to start in a state is treated."""
 
-    def cast(self, info: RunInfo, path: StatePath, state: RunState) -> RunInfo:
+    def adapt_info(self, info: RunInfo, path: StatePath, state: RunState) -> RunInfo:
         """Return the run's summary as passed to the work of a state."""
 
-    def unnotified(self, agents: Collection[str]) -> set[StatePath]:
+    def find_unnotified(self, agents: Collection[str]) -> set[StatePath]:
         """Return the agents' states that were at work when the current event gave others a budget notice."""
 
-    def last_word(
+    def final_event(
         self, started: Collection[StatePath], state: RunState, budget: Budget | None
     ) -> Event | None:
         """Return the event to follow once there is nothing left to replay, if any."""
 
-    def leave(self) -> None:
+    def go_live(self) -> None:
         """End the replay: perform all further work live."""
 
     async def files(self, workspaces: Workspaces, run: RunId) -> None:

@@ -48,7 +48,7 @@ from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
 
 log = logging.getLogger('hemicycle')
-BY_ENGINE = ENDINGS | {'always', EXHAUSTED}
+ENGINE_EVENTS = ENDINGS | {'always', EXHAUSTED}
 """Events that no person sends."""
 
 
@@ -66,7 +66,7 @@ class Run:
     ) -> None:
         self.info, self.chart, self.state, self.projection = info, chart, state, projection
         self._host, self._replayer = host, replayer
-        self._recorder = Recorder(host, state.kept)
+        self._recorder = Recorder(host, state.unchanged)
         self._mailbox = Mailbox(self._handle, host.services.share.turn)
         self._clock = HistoryClock(host.services.clock, lambda: projection.time)
         self._work = ActivityRunner(
@@ -84,7 +84,7 @@ class Run:
         """Why this process may no longer write to the run, or ''."""
         self.claimed = False
         """Whether that is because another process has claimed it."""
-        self.over = asyncio.Event()
+        self.detached = asyncio.Event()
         """Set when the run no longer runs here."""
         self.outcome: Outcome | None = None
         """How it ended, once journaled; None also if an aborted action left its writes in memory."""
@@ -103,7 +103,7 @@ class Run:
             raise InvalidInput(problems)
         await self._mailbox.ask(event if data is event.data else replace(event, data=data), seen)
 
-    async def has_taken(self, name: str, key: str) -> bool:
+    async def has_accepted(self, name: str, key: str) -> bool:
         """Whether an event with this key is journaled. Raises `RunElsewhere` if this process cannot know."""
         if key not in self.projection.keys:
             return False
@@ -115,12 +115,12 @@ class Run:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is in progress, and no event is waiting."""
-        return not (self._work.under_way or self._mailbox.is_busy)
+        return not (self._work.running_states or self._mailbox.is_busy)
 
     @property
-    def rests(self) -> bool:
+    def is_resting(self) -> bool:
         """Whether only a person or a timeout can move the run on."""
-        return self._work.rests and not self._mailbox.is_busy
+        return self._work.is_resting and not self._mailbox.is_busy
 
     @property
     def deadline(self) -> float | None:
@@ -128,21 +128,21 @@ class Run:
         due = [at for at in (self._work.deadline, self._enforcer.alarm) if at is not None]
         return min(due) - self._clock.ahead if due else None
 
-    def keep_timers(self) -> tuple[KeptTimer, ...]:
+    def export_timers(self) -> tuple[KeptTimer, ...]:
         """Return the remaining timeouts, for the run's next owner."""
-        return self._work.keep_timers()
+        return self._work.export_timers()
 
-    def take_over(self, kept: Sequence[KeptTimer]) -> None:
+    def restore_timers(self, kept: Sequence[KeptTimer]) -> None:
         """Continue the timeouts kept by the run's previous owner."""
-        self._work.take_over(kept)
+        self._work.restore_timers(kept)
 
-    def hold_back(self) -> None:
+    def withhold_work(self) -> None:
         """Decide and journal, but start no work."""
-        self._work.hold_back()
+        self._work.withhold_work()
 
     async def drain(self) -> None:
         """Start no more work, and wait until work in progress has ended and is journaled."""
-        self._work.hold_back()
+        self._work.withhold_work()
         while not self.is_idle:
             await self._work.wait_until_idle()
             await self._mailbox.wait_until_empty()
@@ -153,14 +153,14 @@ class Run:
         self._enforcer.stop()
         await self._mailbox.close(lambda event: RunElsewhere(self.info.id, event.name, reason))
         await self._work.stop()
-        self.over.set()
+        self.detached.set()
 
     async def _handle(self, envelope: Envelope) -> None:
         try:
             await self._receive(envelope)
         finally:  # A replay continues even after a refused event.
             if self._replayer:
-                await self._play(self._replayer)
+                await self._replay_next(self._replayer)
 
     async def _receive(self, envelope: Envelope) -> None:
         event, asked = envelope.event, envelope.answer is not None
@@ -170,11 +170,11 @@ class Run:
             return  # A late report from an activity.
         if event.since and self.projection.entered.get(event.at, (0,))[0] != event.since:
             return  # The ending of a past visit: its state was left while this envelope waited.
-        await self._carry_out(self._handle_outside(event, asked=asked))
-        if not (self._muted or self._work.held_back):  # Work held back would look finished.
+        await self._carry_out(self._handle_external(event, asked=asked))
+        if not (self._is_fully_replayed or self._work.withheld):  # Work held back would look finished.
             while following := self._enforcer.next_event(self._mailbox.waiting):
                 await self._carry_out(self._decide_safely(following, asked=False))
-            if dead_end := self._dead_end():
+            if dead_end := self._find_dead_end():
                 await self._carry_out([self._abort(dead_end)])
 
     def _is_repeated(self, envelope: Envelope) -> bool:
@@ -195,34 +195,36 @@ class Run:
         return False
 
     @property
-    def _muted(self) -> bool:
+    def _is_fully_replayed(self) -> bool:
         """Whether everything is replayed: no work, no timeouts, no budget."""
         return self._replayer is not None and self._replayer.strict
 
-    async def _play(self, replayer: ReplaySource) -> None:
+    async def _replay_next(self, replayer: ReplaySource) -> None:
         """Post the next event to replay; continue without replay once none is left."""
         await asyncio.sleep(0)  # Other runs must not wait for the whole replay.
         if self.lost or self.projection.status.ended or self._mailbox.waiting or replayer.stopped:
             return
-        if self._work.held_back:
+        if self._work.withheld:
             return
-        started = replayer.started if replayer.strict else self._work.kept
-        at_work = () if replayer.strict else self._work.under_way
-        event = None if replayer.waits else replayer.next_event(started, at_work, self.state)
+        started = replayer.started if replayer.strict else self._work.replayed_states
+        at_work = () if replayer.strict else self._work.running_states
+        event = None if replayer.is_waiting else replayer.next_event(started, at_work, self.state)
         if event:
             self._mailbox.post(event)
-        elif (replayer.strict and not replayer.waits) or (started and not at_work and not replayer.strict):
+        elif (replayer.strict and not replayer.is_waiting) or (
+            started and not at_work and not replayer.strict
+        ):
             await self._end_replay(replayer, started)
 
     async def _end_replay(self, replayer: ReplaySource, started: Collection[StatePath]) -> None:
-        if event := replayer.last_word(started, self.state, self.info.budget):
+        if event := replayer.final_event(started, self.state, self.info.budget):
             if event.name == 'recover':
-                replayer.leave()
+                replayer.go_live()
             await self._carry_out([self._control(event) if event.name == 'recover' else self._step(event)])
         if not replayer.strict:
-            self._work.start_kept()
+            self._work.start_replayed_work()
 
-    def _handle_outside(self, event: Event, *, asked: bool) -> list[Transition]:
+    def _handle_external(self, event: Event, *, asked: bool) -> list[Transition]:
         if event is ALARM:
             return []
         try:
@@ -263,9 +265,9 @@ class Run:
             who=event.who,
             key=event.key,
         )
-        moves = self.chart.fire(self.projection.active, self.state, timed, kept=event)
+        moves = self.chart.fire(self.projection.active, self.state, timed, journaled=event)
         if not moves and (asked or event.name not in ENDINGS | {EXHAUSTED}):
-            raise EventRefused(self.info.id, event.name, self._refusal(timed))
+            raise EventRefused(self.info.id, event.name, self._refusal_reason(timed))
         if not moves and event.name in ('failed', 'expired', EXHAUSTED):
             return [self._abort(str(event.data.get('error', '')) or f'{event.at} {event.name}')]
         if not moves:
@@ -276,7 +278,7 @@ class Run:
         ]
 
     def _control(self, event: Event) -> Transition:
-        if not (self._muted and event.played):  # Recorded events were checked at the time.
+        if not (self._is_fully_replayed and event.played):  # Recorded events were checked at the time.
             event = validate_control(event, self.info.id, self.projection, self.chart.shape, self.state)
         if event.name == 'edit':
             return replace(self._step(event), changes=self._edit(event))
@@ -288,7 +290,7 @@ class Run:
             changes = self._edit(event) if event.data.get('changes') else ()
             noted = self._note_retry(event) if event.name == 'retry' else ()
             # In a replay, the call in progress began before there was a notice to give.
-            notices = self._give_notices(event.at) if event.played or not self._muted else ()
+            notices = self._deliver_notices(event.at) if event.played or not self._is_fully_replayed else ()
             return replace(self._step(event), changes=(*changes, *noted, *notices))
         return self._step(event)
 
@@ -302,7 +304,7 @@ class Run:
         self.state, changes = apply_edit(self.state, event)
         return changes
 
-    def _of_budget(self, steps: Sequence[Transition]) -> Iterator[Transition]:
+    def _budget_events(self, steps: Sequence[Transition]) -> Iterator[Transition]:
         """Yield the budget events these steps cause; journaled with them, so nothing starts in between."""
         left = {path for step in steps for path in step.left}
         for event in self._enforcer.due_events():
@@ -314,12 +316,12 @@ class Run:
         if step.raised or step.event.name not in ('warn', 'extend'):
             return step
         self.state.notices = self.projection.meter.notices
-        at_work = set(self._work.under_way).difference(left)
-        if self._replayer and self._muted:
-            at_work = self._replayer.unnotified(self.state.agents)
-        return replace(step, changes=self._give_notices(RUN, at_work))
+        at_work = set(self._work.running_states).difference(left)
+        if self._replayer and self._is_fully_replayed:
+            at_work = self._replayer.find_unnotified(self.state.agents)
+        return replace(step, changes=self._deliver_notices(RUN, at_work))
 
-    def _give_notices(self, at: StatePath, at_work: Collection[StatePath] = ()) -> tuple[Change, ...]:
+    def _deliver_notices(self, at: StatePath, at_work: Collection[StatePath] = ()) -> tuple[Change, ...]:
         """Give the agents at `at` that are about to call a model the notices they have not seen.
 
         Other agents get theirs from the action that precedes their next call.
@@ -327,7 +329,7 @@ class Run:
         for path in self.state.agents:
             leaf = StatePath(f'{path}.thinking')
             if leaf in self.projection.active and leaf not in at_work and at in (RUN, leaf):
-                self.state.tell(path)
+                self.state.deliver_notices(path)
         return self.state.log.drain()
 
     def _step(self, event: Event) -> Transition:
@@ -348,7 +350,7 @@ class Run:
         return replace(self._step(event), left=left, active=())
 
     def _now(self) -> float:
-        if self._replayer and self._muted:
+        if self._replayer and self._is_fully_replayed:
             return max(self.projection.time, self._replayer.time)
         return self._clock.now()
 
@@ -358,16 +360,16 @@ class Run:
             await self._journal_and_act(steps)
         except Exception as error:
             # Memory may be ahead of the journal now; the next owner re-reads the journal.
-            await self._lose(error)
+            await self._lose_ownership(error)
             raise
 
     async def _journal_and_act(self, steps: list[Transition]) -> None:
         steps = [self._apply_step(step) for step in steps]
-        if not self._muted:
-            steps += self._of_budget(steps)
-        if not (self._replayer and self._replayer.overlooks):
-            steps += [self._apply_step(self._step(event)) for event in self._debugger.due(steps)]
-        if not self._muted:
+        if not self._is_fully_replayed:
+            steps += self._budget_events(steps)
+        if not (self._replayer and self._replayer.ignores_breakpoints):
+            steps += [self._apply_step(self._step(event)) for event in self._debugger.due_events(steps)]
+        if not self._is_fully_replayed:
             self._enforcer.schedule_alarm()
         if not steps:
             return
@@ -376,31 +378,31 @@ class Run:
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
             self._host.feed.publish(step)
-        stopped = [] if self._muted else self._work.apply(steps)
+        stopped = [] if self._is_fully_replayed else self._work.apply(steps)
         if self.projection.status.ended:
             await self._work.wait_cancelled(stopped)
             await self._work.stop()
             await self._host.services.workspaces.remove_agent_homes(self.info.id)
-            self.outcome = None if self.projection.aborted else self._outcome()
-            self._leave()
+            self.outcome = None if self.projection.aborted else self._make_outcome()
+            self._detach()
             return
-        for step in () if self._muted else steps:
+        for step in () if self._is_fully_replayed else steps:
             if step.event.name in CONTROL and not step.raised:
                 self._work.control(step.event)
 
-    async def _lose(self, error: Exception) -> None:
+    async def _lose_ownership(self, error: Exception) -> None:
         """Stop because the journal rejects writes from this process; the next claim continues the run."""
         self.lost, self.claimed = describe_error(error), isinstance(error, StaleOwner)
         self._enforcer.stop()
         await self._work.stop()
-        self._leave()
+        self._detach()
         self._host.feed.publish(JournalOutage(run=self.info.id, problem=self.lost))
 
-    def _leave(self) -> None:
+    def _detach(self) -> None:
         self._host.ended(self)
-        self.over.set()
+        self.detached.set()
 
-    def _outcome(self) -> Outcome:
+    def _make_outcome(self) -> Outcome:
         memory, answer = to_jsonable(self.state.memory), self.chart.shape.answer
         return Outcome(
             run=self.info.id,
@@ -410,7 +412,7 @@ class Run:
             memory=memory,
         )
 
-    def _dead_end(self) -> str:
+    def _find_dead_end(self) -> str:
         """Return why nothing more can happen to this run, or ''."""
         projection = self.projection
         if (
@@ -421,20 +423,20 @@ class Run:
             or self._mailbox.waiting
         ):
             return ''
-        if set(self.chart.enabled_events(projection.active)) - BY_ENGINE:
+        if set(self.chart.enabled_events(projection.active)) - ENGINE_EVENTS:
             return ''
         stuck = f'nothing leads out of {", ".join(projection.active)}'
         return f'{projection.error}; {stuck}' if projection.error else stuck
 
-    def _refusal(self, event: Event) -> str:
+    def _refusal_reason(self, event: Event) -> str:
         """Return why no active state accepts an event: the guards that reject it, or what is accepted."""
-        unmet = self.chart.unmet(self.projection.active, self.state, event)
+        unmet = self.chart.find_unmet(self.projection.active, self.state, event)
         if unmet:
             explanations = GuardExplanations(self.state.pattern, self.info.parameters)
             document = self.state.dump()
             reasons = (explanations.refusal(guard, document, event) for guard in unmet)
             return '; '.join(dict.fromkeys(reasons))
         accepted = [
-            name for name in self.chart.enabled_events(self.projection.active) if name not in BY_ENGINE
+            name for name in self.chart.enabled_events(self.projection.active) if name not in ENGINE_EVENTS
         ]
         return f'the active states accept {", ".join(accepted)}' if accepted else 'no active state accepts it'

@@ -48,7 +48,7 @@ from engine.statechart.pattern import Pattern, validation_problems
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START, walk
 
-FROM_OUTSIDE = frozenset({'pause', 'resume', 'step', 'breakpoints', 'cancel', 'edit', 'extend'})
+EXTERNAL_CONTROL = frozenset({'pause', 'resume', 'step', 'breakpoints', 'cancel', 'edit', 'extend'})
 """Control events that a person may send; only the engine sends the others."""
 MAX_CHARTS = 100
 ACTOR: ContextVar[str] = ContextVar('actor', default='')
@@ -128,7 +128,7 @@ def restore_state(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
         raise EngineError(f'pattern {workflow.name!r} no longer has a state {unknown[0]!r}')
     try:
         state = RunState.load(workflow, fold.document)
-        state.notices, state.kept = fold.projection.meter.notices, fold.kept
+        state.notices, state.unchanged = fold.projection.meter.notices, fold.unchanged
         return state
     except ValidationError as error:
         problems = '; '.join(f'{field}: {problem}' for field, problem in validation_problems(error).items())
@@ -202,7 +202,7 @@ def child_run_info(parent: RunInfo, *, owner: str, now: float) -> RunInfo:
     return replace(
         parent,
         id=new_run_id(),
-        options={name: value for name, value in parent.options.items() if name not in OF_ONE},
+        options={name: value for name, value in parent.options.items() if name not in NOT_INHERITED},
         status=Status.RUNNING,
         created=now,
         updated=now,
@@ -359,7 +359,7 @@ def outside_event(  # noqa: PLR0913  (the parts of an event)
         EventRefused: only the engine may send it, or it is addressed to a state that is not active.
         InvalidInput: its data is not JSON.
     """
-    if name in CONTROL - FROM_OUTSIDE or name in (ENDINGS - {'failed'}) | {'always', EXHAUSTED}:
+    if name in CONTROL - EXTERNAL_CONTROL or name in (ENDINGS - {'failed'}) | {'always', EXHAUSTED}:
         raise EventRefused(run, name, 'only the engine can send it')
     if at and not is_active(at, projection.active):
         raise EventRefused(run, name, f'{at!r} is not active')
@@ -398,7 +398,7 @@ class Options(TypedDict, total=False):
     """Reasoning effort by role; '' is for all others."""
 
 
-OF_ONE = ('kind', 'group', 'play', 'begins', 'paused', 'breakpoints')
+NOT_INHERITED = ('kind', 'group', 'play', 'begins', 'paused', 'breakpoints')
 """Options that derived runs do not inherit: the run's origin, the tag it shares with variants, what it
 replays of its parent, the data of its first step, whether it starts paused, and its breakpoints."""
 

@@ -80,7 +80,7 @@ class Timeouts:
             (timer.started + timer.remaining for timer in self._timers.values() if timer.task), default=None
         )
 
-    def keep(self) -> tuple[KeptTimer, ...]:
+    def export(self) -> tuple[KeptTimer, ...]:
         """Return the remainder of each, for the run's next owner."""
         return tuple(
             KeptTimer(
@@ -92,7 +92,7 @@ class Timeouts:
             for path, timer in self._timers.items()
         )
 
-    def take_over(self, kept: Sequence[KeptTimer]) -> None:
+    def restore(self, kept: Sequence[KeptTimer]) -> None:
         """Continue the timeouts of visits that have not ended, for their remaining time."""
         for old in kept:
             timer = self._timers.get(old.path)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MAX_CACHED = 10_000
 """Maximum number of decisions a chart caches; when it is reached, the cache is cleared."""
-MAX_MOVES = 100
+MAX_MICROSTEPS = 100
 """Maximum number of moves one event may cause; more means a loop of edges without an event."""
 
 # If no active state accepts an event, `fire` returns an empty list; the library must not log it, too.
@@ -75,14 +75,14 @@ class Chart:
         always = {edge.source for edge in self.shape.edges if edge.trigger == 'always'}
         self._always = sorted(always, key=lambda path: (-path.count('.'), path))
         """Sources of edges without an event, innermost first."""
-        self._taken: dict[tuple[StatePath, ...], tuple[str, ...]] = {}
+        self._enabled: dict[tuple[StatePath, ...], tuple[str, ...]] = {}
         """Cached results of `enabled_events`."""
         self._children: dict[str, list[StatePath]] = {}
         for state in self.shape.states:
             self._children.setdefault(state.parent, []).append(state.path)
 
     def fire(
-        self, active: tuple[StatePath, ...], state: RunState, event: Event, *, kept: Event | None = None
+        self, active: tuple[StatePath, ...], state: RunState, event: Event, *, journaled: Event | None = None
     ) -> list[Microstep]:
         """Return the moves that `event` causes, immediate consequences included.
 
@@ -93,17 +93,17 @@ class Chart:
             active: the active states.
             state: the run's data.
             event: the event.
-            kept: the event as journaled, without times.
+            journaled: the event as journaled, without times.
 
         Raises:
             PatternError: a guard or an action raised, or the edges without an event form an endless loop.
         """
-        first = self._fire(active, state, event, kept or replace(event, time=0.0, ran=0.0))
+        first = self._fire(active, state, event, journaled or replace(event, time=0.0, ran=0.0))
         if first is None:
             return []
         moves, raised = [first], self._completions(first)
-        while len(moves) < MAX_MOVES:
-            following = self._eventless(moves[-1].active, state, event)
+        while len(moves) < MAX_MICROSTEPS:
+            following = self._fire_eventless(moves[-1].active, state, event)
             while following is None and raised:
                 name, path = raised.pop(0)
                 if is_active(path, moves[-1].active):
@@ -115,10 +115,12 @@ class Chart:
             moves.append(following)
             raised.extend(self._completions(following))
         raise PatternError(
-            self.shape.pattern, f'{MAX_MOVES} transitions without an event', where=str(event.name)
+            self.shape.pattern, f'{MAX_MICROSTEPS} transitions without an event', where=str(event.name)
         )
 
-    def unmet(self, active: tuple[StatePath, ...], state: RunState, event: Event) -> tuple[GuardResult, ...]:
+    def find_unmet(
+        self, active: tuple[StatePath, ...], state: RunState, event: Event
+    ) -> tuple[GuardResult, ...]:
         """Return the guards because of which the chart rejects an event."""
         if event.name not in self.enabled_events(active):
             return ()
@@ -137,16 +139,18 @@ class Chart:
 
     def enabled_events(self, active: tuple[StatePath, ...]) -> tuple[str, ...]:
         """Return the names of the events for which some active state has an edge."""
-        known = self._taken.get(active)
+        known = self._enabled.get(active)
         if known is None:
-            if len(self._taken) >= MAX_CACHED:
-                self._taken.clear()
+            if len(self._enabled) >= MAX_CACHED:
+                self._enabled.clear()
             edges = (edge for edge in self.shape.edges if edge.source != START)
             known = tuple(sorted({edge.trigger for edge in edges if is_active(edge.source, active)}))
-            self._taken[active] = known
+            self._enabled[active] = known
         return known
 
-    def _eventless(self, active: tuple[StatePath, ...], state: RunState, event: Event) -> Microstep | None:
+    def _fire_eventless(
+        self, active: tuple[StatePath, ...], state: RunState, event: Event
+    ) -> Microstep | None:
         for path in self._always:
             if is_active(path, active):
                 consequence = replace(event, name='always', at=path)
@@ -187,7 +191,7 @@ class Chart:
         return self.states[finals[0]].outcome if finals else None
 
     def _fire(
-        self, active: tuple[StatePath, ...], state: RunState, event: Event, kept: Event | None = None
+        self, active: tuple[StatePath, ...], state: RunState, event: Event, journaled: Event | None = None
     ) -> Microstep | None:
         """Return one move; looked up if the same guards gave the same answers before."""
         if event.name not in self._triggers or (event.at and event.at not in self.states):
@@ -211,8 +215,8 @@ class Chart:
         if not end.moved:
             return None
         return Microstep(
-            event=kept or _bare(event),
-            raised=kept is None,
+            event=journaled or _without_cause(event),
+            raised=journaled is None,
             left=end.left,
             entered=end.entered,
             active=end.active,
@@ -228,7 +232,7 @@ def _reason(path: StatePath, state: RunState, event: Event) -> str:
     return (agent.problem if agent else '') or str(event.data.get('error') or f'{path} failed')
 
 
-def _bare(event: Event) -> Event:
+def _without_cause(event: Event) -> Event:
     """Return a consequence as journaled: without the data of its cause, which is in the previous step."""
     data = {'error': event.data['error']} if event.name == 'failed' else {}
     return Event(name=event.name, at=event.at, data=data)
@@ -277,13 +281,13 @@ class _State(NestedState):
 
     def enter(self, event_data: Any) -> None:
         event_data.model.entered.append(StatePath(self.name))
-        self._at_home(super().enter, event_data)
+        self._run_inside(super().enter, event_data)
 
     def exit(self, event_data: Any) -> None:
         event_data.model.left.append(StatePath(self.name))
-        self._at_home(super().exit, event_data)
+        self._run_inside(super().exit, event_data)
 
-    def _at_home(self, call: Any, event_data: Any) -> None:
+    def _run_inside(self, call: Any, event_data: Any) -> None:
         cursor: DecisionContext = event_data.model
         before, cursor.here = cursor.here, StatePath(self.name)
         call(event_data)

@@ -84,7 +84,7 @@ class RunState:
         self.log = ChangeLog()
         self.notices: tuple[str, ...] = ()
         """Notices that each agent is to get once, before its next model call."""
-        self.kept: Mapping[str, int] = {}
+        self.unchanged: Mapping[str, int] = {}
         """By memory field: how many leading items of a long list are as in the snapshot last loaded."""
         self.memory = memory
         self.data = _Agents(agents=dict(agents or {}), told=dict(told or {}))
@@ -105,14 +105,14 @@ class RunState:
                 found |= question.problems(event.data)
         return found
 
-    def tell(self, path: str, *, anew: bool = False) -> None:
+    def deliver_notices(self, path: str, *, restarted: bool = False) -> None:
         """Add the notices that an agent has not seen to its conversation. Writes, like an action.
 
         Args:
             path: the agent.
-            anew: whether its conversation has just restarted.
+            restarted: whether its conversation has just restarted.
         """
-        agent, heard = self.agents.get(path), 0 if anew else self.data.told.get(path, 0)
+        agent, heard = self.agents.get(path), 0 if restarted else self.data.told.get(path, 0)
         if agent is not None and heard < len(self.notices):
             fresh = '\n'.join(filter(None, self.notices[heard:]))
             with self.writing():
@@ -151,14 +151,16 @@ class RunState:
         """Return the whole document as JSON values."""
         return self._dump(to_jsonable_python(self.memory))
 
-    def dump_tails(self, kept: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, tuple[int, list[Any]]]]:
+    def dump_tails(
+        self, unchanged: Mapping[str, int]
+    ) -> tuple[dict[str, Any], dict[str, tuple[int, list[Any]]]]:
         """Return the document without the items of long lists, and the tails of these lists.
 
         Args:
-            kept: by memory field, how many leading items of a long list to leave out.
+            unchanged: by memory field, how many leading items of a long list to leave out.
         """
         starts = {
-            name: kept.get(name, 0)
+            name: unchanged.get(name, 0)
             for name, value in self.memory.__dict__.items()
             if isinstance(value, list) and len(value) >= LONG
         }

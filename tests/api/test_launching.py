@@ -126,7 +126,7 @@ class Dies:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
 
-    async def settle(self, key: str, reply: str | None) -> None:
+    async def finish_reservation(self, key: str, reply: str | None) -> None:
         raise asyncio.CancelledError
 
 

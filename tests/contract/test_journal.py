@@ -152,7 +152,7 @@ def make_whole_run(name: str, *history: Transition | Snapshot, **fields: Any) ->
 
 async def test_whole_runs_are_stored(journal: Journal) -> None:
     picture = Snapshot(run=RunId('one'), seq=2, state={'deep': [1, {'x': None}]})
-    await journal.put(
+    await journal.import_runs(
         [
             replace(
                 make_whole_run(
@@ -179,7 +179,7 @@ async def test_whole_runs_are_stored(journal: Journal) -> None:
 
 
 async def test_a_whole_run_without_steps_is_stored(journal: Journal) -> None:
-    await journal.put([make_whole_run('one')])
+    await journal.import_runs([make_whole_run('one')])
     assert (await journal.info(RunId('one'))).seq == 0
 
 
@@ -192,7 +192,7 @@ async def test_whole_runs_are_stored_all_or_none(journal: Journal, name: str, st
     second = make_whole_run(name, *(step(seq, name) for seq in steps))
     await claim_run(journal, 'there', steps=2)
     with pytest.raises(JournalConflict):
-        await journal.put([make_whole_run('one', step(1)), second])
+        await journal.import_runs([make_whole_run('one', step(1)), second])
     assert await list_runs(journal) == ['there']
     assert await seqs(journal, 'there') == [1, 2]
 
@@ -204,7 +204,7 @@ async def test_an_incomplete_history_leaves_nothing(journal: Journal) -> None:
 
     whole = WholeRun(info=run(), shape=SHAPE, history=break_off())
     with pytest.raises(ValueError, match='cut off'):
-        await journal.put([whole])
+        await journal.import_runs([whole])
     assert await list_runs(journal) == []
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.errors import EntryChanged
-from engine.journal.protocol import KEPT_FOR, Entry, EntryQuery, Journal, Reservation
+from engine.journal.protocol import RESERVATION_SECONDS, Entry, EntryQuery, Journal, Reservation
 from engine.records import (
     RunId,
     RunQuery,
@@ -137,11 +137,11 @@ async def test_a_request_is_reserved_once_and_its_reply_stored(journal: Journal)
     assert await journal.reserve(asked) == asked
     other = replace(asked, digest='e', run=RunId('two'), created=101.0)
     assert await journal.reserve(other) == asked
-    await journal.settle('k', '201 {}')
+    await journal.finish_reservation('k', '201 {}')
     assert await journal.reserve(other) == replace(asked, reply='201 {}')
-    await journal.settle('k', None)
+    await journal.finish_reservation('k', None)
     assert await journal.reserve(other) == other
-    late = replace(other, key='l', created=101.1 + KEPT_FOR)
+    late = replace(other, key='l', created=101.1 + RESERVATION_SECONDS)
     await journal.reserve(late)
     again = replace(asked, created=late.created)
     assert await journal.reserve(again) == again  # The earlier one had expired.

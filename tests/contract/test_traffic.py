@@ -101,7 +101,7 @@ def _list_ancestry(path: str) -> tuple[StatePath, ...]:
 
 async def survey(journal: Journal, **query: Any) -> Traffic:
     assert await refresh_paths(journal, RunQuery(**query)) == {}
-    assert await journal.due(RunQuery(**query)) == []
+    assert await journal.outdated_runs(RunQuery(**query)) == []
     return await journal.traffic(RunQuery(**query))
 
 
@@ -203,50 +203,53 @@ async def test_a_trail_is_extended_incrementally(journal: Journal) -> None:
     await run.go('start', '', 'a')
     await run.go('failed', 'a', 'b.x')
     await survey(journal)
-    kept = await journal.trail(run.info.id)
+    kept = await journal.path_stats(run.info.id)
     assert kept is not None and kept.seq == 2 and kept.rest
     await run.go('always', 'b.x', 'bad', raised=True, after=4.0, status=Status.FAILED)
-    assert await journal.due(RunQuery()) == ['one']
+    assert await journal.outdated_runs(RunQuery()) == ['one']
     piecewise = await survey(journal)
-    (whole,) = [await journal.trail(run.info.id)]
+    (whole,) = [await journal.path_stats(run.info.id)]
     again = MemoryJournal()
     await again.create(replace(run.info, seq=0, epoch=0, status=Status.RUNNING), SHAPE)
     await again.append(replace(run.info, epoch=0), run.steps)
     assert replace(await survey(again), unread={}) == piecewise
-    assert whole == await again.trail(run.info.id)
+    assert whole == await again.path_stats(run.info.id)
     assert whole is not None and not whole.rest  # no step follows the end
 
 
 async def test_only_runs_with_new_steps_are_due(journal: Journal) -> None:
     first, second = await run_loop(journal, 'first'), await History.begin(journal, 'second', created=2.0)
-    assert await journal.due(RunQuery()) == ['first']  # the second has no step yet
+    assert await journal.outdated_runs(RunQuery()) == ['first']  # the second has no step yet
     await second.go('start', '', 'a')
-    assert await journal.due(RunQuery()) == ['second', 'first']
-    assert await journal.due(RunQuery(status=(Status.DONE,))) == ['first']
-    assert await journal.due(RunQuery(offset=1, limit=1, edges=('x>y',), state='z')) == ['second', 'first']
+    assert await journal.outdated_runs(RunQuery()) == ['second', 'first']
+    assert await journal.outdated_runs(RunQuery(status=(Status.DONE,))) == ['first']
+    assert await journal.outdated_runs(RunQuery(offset=1, limit=1, edges=('x>y',), state='z')) == [
+        'second',
+        'first',
+    ]
     await refresh_paths(journal, RunQuery(status=(Status.DONE,)))
-    assert await journal.due(RunQuery()) == ['second']
-    assert await journal.trail(second.info.id) is None
-    assert await journal.trail(first.info.id) is not None
+    assert await journal.outdated_runs(RunQuery()) == ['second']
+    assert await journal.path_stats(second.info.id) is None
+    assert await journal.path_stats(first.info.id) is not None
 
 
 async def test_trails_from_older_rules_are_recomputed(journal: Journal) -> None:
     run = await run_loop(journal, 'one')
     old = PathStats(seq=9, edges={(StatePath('no'), 'more'): 1}, rules=RULES - 1)
-    await journal.keep_trails({run.info.id: old})
-    assert await journal.trail(run.info.id) is None
-    assert await journal.due(RunQuery()) == ['one']
+    await journal.store_path_stats({run.info.id: old})
+    assert await journal.path_stats(run.info.id) is None
+    assert await journal.outdated_runs(RunQuery()) == ['one']
     assert 'no>more' not in edges(await survey(journal))
 
 
 async def test_a_trail_is_never_shortened_or_stored_without_its_run(journal: Journal) -> None:
     run = await run_loop(journal, 'one')
     await survey(journal)
-    kept = await journal.trail(run.info.id)
-    await journal.keep_trails({run.info.id: PathStats(seq=1), RunId('nobody'): PathStats(seq=1)})
-    assert await journal.trail(run.info.id) == kept
+    kept = await journal.path_stats(run.info.id)
+    await journal.store_path_stats({run.info.id: PathStats(seq=1), RunId('nobody'): PathStats(seq=1)})
+    assert await journal.path_stats(run.info.id) == kept
     with pytest.raises(UnknownRun):
-        await journal.trail(RunId('nobody'))
+        await journal.path_stats(RunId('nobody'))
 
 
 async def test_a_deleted_run_takes_its_trail_with_it(journal: Journal) -> None:
@@ -256,7 +259,7 @@ async def test_a_deleted_run_takes_its_trail_with_it(journal: Journal) -> None:
     assert (await journal.traffic(RunQuery())).runs == 1
     assert edges(await journal.traffic(RunQuery()))['a>end'] == (1, 1)
     await run_loop(journal, 'one', rounds=2)
-    assert await journal.due(RunQuery()) == ['one']
+    assert await journal.outdated_runs(RunQuery()) == ['one']
 
 
 async def test_a_survey_reports_progress_and_keeps_its_results(journal: Journal) -> None:
@@ -276,7 +279,7 @@ async def test_a_survey_reports_progress_and_keeps_its_results(journal: Journal)
     with pytest.raises(Enough):
         await refresh_paths(journal, RunQuery(), tell)
     assert told == [(0, 45), (20, 45), (40, 45)]
-    assert len(await journal.due(RunQuery())) == 5
+    assert len(await journal.outdated_runs(RunQuery())) == 5
     await refresh_paths(journal, RunQuery(), lambda done, of: told.append((done, of)))
     assert told[3:] == [(0, 5), (5, 5)]
 

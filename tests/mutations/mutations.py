@@ -56,10 +56,10 @@ MUTATIONS = (
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
             self._host.feed.publish(step)
-        stopped = [] if self._muted else self._work.apply(steps)
+        stopped = [] if self._is_fully_replayed else self._work.apply(steps)
 """,
         after="""\
-        stopped = [] if self._muted else self._work.apply(steps)
+        stopped = [] if self._is_fully_replayed else self._work.apply(steps)
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
             self._host.feed.publish(step)
@@ -91,7 +91,7 @@ MUTATIONS = (
     Mutation(
         name='go on with a run whose journal failed',
         module='engine.runtime.run',
-        before='            await self._lose(error)\n',
+        before='            await self._lose_ownership(error)\n',
         after='',
         guards=(f'{RECOVER}::test_a_journal_that_fails_for_good_stops_the_run_before_it_acts',),
     ),
@@ -176,8 +176,8 @@ MUTATIONS = (
     Mutation(
         name='start work in a paused run',
         module='engine.runtime.activity_runner',
-        before='if self.held_back or self._projection.pauses.holds(path):',
-        after='if self.held_back:',
+        before='if self.withheld or self._projection.pauses.holds(path):',
+        after='if self.withheld:',
         guards=(f'{RUN}::test_a_pause_lets_current_work_end_and_starts_nothing_new',),
     ),
     Mutation(

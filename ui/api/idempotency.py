@@ -78,9 +78,9 @@ class Once:
             except EngineError as error:
                 # A journal that failed may have stored the run: the next try must use the same id.
                 if not isinstance(error, JournalError):
-                    await journal.settle(self.key, None)
+                    await journal.finish_reservation(self.key, None)
                 raise
-            await journal.settle(self.key, f'{made.status_code} {bytes(made.body).decode()}')
+            await journal.finish_reservation(self.key, f'{made.status_code} {bytes(made.body).decode()}')
             return made
 
     async def store(

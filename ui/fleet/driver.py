@@ -90,7 +90,7 @@ class Driver:
             except asyncio.CancelledError:
                 # Temporal has assigned the run to another worker, or to a later attempt in this process.
                 if self._driven.get(run) is seat and self._runs.runs.get(run) is live:
-                    await asyncio.shield(self._runs.hand_over(live))
+                    await asyncio.shield(self._runs.release_run(live))
                 raise
 
     @contextlib.asynccontextmanager
@@ -109,7 +109,7 @@ class Driver:
     async def _take(self, run: RunId, timers: Sequence[dict[str, Any]]) -> Run | None:
         """Return the run, claimed and restored, or the live one of an earlier attempt in this process."""
         live = self._runs.runs.get(run)
-        if live is not None and not (live.lost or live.over.is_set()):
+        if live is not None and not (live.lost or live.detached.is_set()):
             return live
         try:
             taken = await self._runs.take_over(run, [_timer(one) for one in timers])
@@ -124,17 +124,17 @@ class Driver:
     async def _follow(self, live: Run) -> Rest:
         """Wait until the run ends, rests, or has to move."""
         clock, rested = self._runs.services.clock, 0.0
-        while not live.over.is_set():
+        while not live.detached.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(live.over.wait(), LOOK)
-            if live.over.is_set():
+                await asyncio.wait_for(live.detached.wait(), LOOK)
+            if live.detached.is_set():
                 break
             if self._leaving:
                 return Rest(why='moves', timers=await self._hand_over(live))
-            rested = (rested or clock.now()) if live.rests else 0.0
+            rested = (rested or clock.now()) if live.is_resting else 0.0
             if rested and clock.now() - rested >= LINGER:
                 until = live.deadline
-                kept = await self._runs.hand_over(live)
+                kept = await self._runs.release_run(live)
                 return Rest(why='rests', until=until, timers=[asdict(timer) for timer in kept])
         if live.projection.status.ended:
             return Rest(why='ended')
@@ -148,7 +148,7 @@ class Driver:
             while not (drained.done() or self._cut) and self._runs.services.clock.now() < until:
                 await asyncio.wait({drained}, timeout=LOOK)
             drained.cancel()
-        return [asdict(timer) for timer in await self._runs.hand_over(live)]
+        return [asdict(timer) for timer in await self._runs.release_run(live)]
 
 
 def _timer(kept: dict[str, Any]) -> KeptTimer:

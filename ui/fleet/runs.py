@@ -36,7 +36,7 @@ class WorkerRuns(LiveRuns):
         live = self.runs.get(run)
         if live is None:
             return
-        gone = asyncio.ensure_future(live.over.wait())
+        gone = asyncio.ensure_future(live.detached.wait())
         async with aclosing(super().watch(run, after=after)) as items:
             coming = asyncio.ensure_future(anext(items, None))
             try:

@@ -209,7 +209,7 @@ class FleetRuns(LiveRuns):
     async def _pass_on(self, info: RunInfo) -> None:
         """Release a run claimed here, and have a worker continue it."""
         if live := self.runs.get(info.id):
-            await self.hand_over(live)
+            await self.release_run(live)
         self._place(info)
 
     def _place(self, info: RunInfo) -> None:

@@ -43,7 +43,7 @@ def verdict_sentence(found: Comparison) -> str:
     if found.a.info.id == found.b.info.id:
         return f'The same run twice: {count(found.a.view.seq, "step")}, all identical.'
     sentence = ''
-    if found.same_way:
+    if found.same_path:
         same_length = found.a.view.seq == found.b.view.seq  # retries, say, may differ on the same path
         steps = f', all {count(found.a.view.seq, "step")}' if same_length else ''
         sentence = f'The runs took the same path{steps}.'

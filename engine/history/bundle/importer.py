@@ -130,7 +130,7 @@ async def _settle(
             await store.workspaces.upload(name)
             await store.recordings.publish(name)
         if wholes:
-            await store.reader.journal.put(wholes)
+            await store.reader.journal.import_runs(wholes)
     except BaseException:
         await asyncio.to_thread(staging.take_back)
         raise

@@ -72,7 +72,7 @@ class Comparison:
     """Number of trailing steps of each run beyond `MAX_STEPS`, which were not aligned."""
 
     @property
-    def same_way(self) -> bool:
+    def same_path(self) -> bool:
         """Whether both took the same path from beginning to end."""
         over = self.a.view.status.ended and self.b.view.status.ended
         if self.divergence is not None or any(self.beyond):

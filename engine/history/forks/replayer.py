@@ -12,7 +12,7 @@ from engine.history.forks.replay_policy import ReplayPolicy
 from engine.journal.projection import RunProjection
 from engine.records import ANSWER, Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
 from engine.records.state_path import is_active, parent_of, within
-from engine.runtime.replay_source import Way
+from engine.runtime.replay_source import Treatment
 from engine.statechart.run_state import AgentState, RunState
 from engine.workspace.workspaces import Workspaces
 
@@ -45,7 +45,7 @@ class Replayer:
         self.strict = plays.strict
         self.held = False
         """Whether a person has paused the replay."""
-        self._one = False
+        self._single_step = False
         """Whether to replay one event despite the pause, because a person stepped in."""
         self._debugged = False
         """Whether a person has set breakpoints, or stepped over or out, so that the replay halts there."""
@@ -53,11 +53,11 @@ class Replayer:
         """Why it cannot continue until a person decides, or ''."""
         self.released = False
         """Whether a person has resumed it since, so that unrecorded work runs live."""
-        self.parted = False
+        self.diverged = False
         """Whether the run has diverged from its parent."""
         self._given_up: set[tuple[str, int]] = set()
         """Visits (state and number) whose work has no recorded result."""
-        self._behind: dict[str, str] = {}
+        self._unrestored: dict[str, str] = {}
         """Folders not yet restored to the state after the replayed events, with the snapshots to restore."""
         self._lock = asyncio.Lock()
         self.time = 0.0
@@ -74,28 +74,28 @@ class Replayer:
             if step.raised:
                 continue
             if event.played:
-                self._take(event, steps[-1].active)
+                self._consume(event, steps[-1].active)
             elif event.name == 'breakpoints':
                 self._debugged = True
             elif event.name in ('pause', 'resume', 'step', 'recover'):
                 self._follow_steering(event)
             elif self.strict:
-                self.parted = True
+                self.diverged = True
 
     def skip(self, event: Event) -> None:
         """Drop a replayed event that the run did not accept."""
-        self._take(event, ())
+        self._consume(event, ())
 
-    def _take(self, event: Event, active: tuple[StatePath, ...]) -> None:
+    def _consume(self, event: Event, active: tuple[StatePath, ...]) -> None:
         found = next((item for item in self._items if item.step == event.played), None)
         if found is None:
             return
         self._items.remove(found)
-        self.parted = self.parted or found.active != active
+        self.diverged = self.diverged or found.active != active
         snapshots = event.data.get('snapshots') if event.name in ('done', 'asked') else None
         if isinstance(snapshots, Mapping):
             files = self._projection.files
-            self._behind |= {name: files[name] for name in snapshots if name in files}
+            self._unrestored |= {name: files[name] for name in snapshots if name in files}
 
     def _follow_steering(self, event: Event) -> None:
         if event.name == 'recover':
@@ -105,7 +105,7 @@ class Replayer:
             return
         how = event.data.get('how') if event.name == 'step' else ''
         self._debugged = self._debugged or how in ('over', 'out')
-        self._one = how == 'in'
+        self._single_step = how == 'in'
         self.released = self.released or (event.name == 'resume' and bool(self.stopped))
         self.held = event.name == 'pause' or how == 'in'
         reason = str(event.data.get('reason', '')) if event.name == 'pause' else ''
@@ -114,12 +114,12 @@ class Replayer:
     # The next event
 
     @property
-    def waits(self) -> bool:
+    def is_waiting(self) -> bool:
         """Whether a person has paused the replay and has not stepped to the next event."""
-        return self.strict and self.held and not self._one
+        return self.strict and self.held and not self._single_step
 
     @property
-    def overlooks(self) -> bool:
+    def ignores_breakpoints(self) -> bool:
         """Whether breakpoints are ignored, because the recorded pauses are replayed anyway."""
         return self.strict and not self._debugged
 
@@ -133,13 +133,13 @@ class Replayer:
             at_work: the states whose work is running live.
             state: the run's data.
         """
-        item = self._next(started, at_work, state)
+        item = self._find_next(started, at_work, state)
         return self._event(item) if item else None
 
-    def _next(
+    def _find_next(
         self, started: Collection[StatePath], at_work: Collection[StatePath], state: RunState
     ) -> RecordedEvent | None:
-        if self.strict and not self.parted:
+        if self.strict and not self.diverged:
             return self._items[0] if self._items else None
         over: list[RecordedEvent] = []
         for item in list(self._items):
@@ -168,7 +168,7 @@ class Replayer:
     def _event(self, item: RecordedEvent) -> Event:
         """Convert a recorded event to the one the run receives."""
         self._current, self.time, event = item, item.time, item.event
-        self._one = False
+        self._single_step = False
         since = self._projection.entered.get(event.at, (0,))[0] if event.since else 0
         return replace(event, since=since, played=item.step)
 
@@ -177,7 +177,7 @@ class Replayer:
         """The active states whose work would be running if it were not replayed."""
         return tuple(path for path in self._invoking if path in self._projection.entered)
 
-    def treatment(self, path: StatePath, state: RunState) -> Way:
+    def choose_treatment(self, path: StatePath, state: RunState) -> Treatment:
         """Decide how to treat work that is about to start in a state."""
         visit, attempt = self._visits[path], self._projection.attempts.get(path, 1)
         item = next((item for item in self._items if self._matches(item, path, visit, attempt)), None)
@@ -189,7 +189,7 @@ class Replayer:
                 return 'keep'
         return play if play != 'recorded' else 'live' if self.released else self.plays.beyond
 
-    def unnotified(self, agents: Collection[str]) -> set[StatePath]:
+    def find_unnotified(self, agents: Collection[str]) -> set[StatePath]:
         """Return the states of agents that were busy when the current event told all others of the budget."""
         informed = self._current.informed if self._current else frozenset()
         return {StatePath(f'{path}.thinking') for path in agents if path not in informed}
@@ -199,7 +199,7 @@ class Replayer:
         found = self._items[0] if self.strict and self._items else None
         return self._event(found) if found and found.event.name == 'start' else None
 
-    def leave(self) -> None:
+    def go_live(self) -> None:
         """Leave strict mode: from now on, work runs live."""
         self.strict = False
 
@@ -207,16 +207,20 @@ class Replayer:
         """Mark these states' current work as having no recorded result."""
         self._given_up |= {(path, self._visits[path]) for path in paths}
 
-    def cast(self, info: RunInfo, path: StatePath, state: RunState) -> RunInfo:
+    def adapt_info(self, info: RunInfo, path: StatePath, state: RunState) -> RunInfo:
         """Return the run's summary for the work of a state, with the scripted model if it is simulated."""
-        return replace(info, models={'': 'scripted'}) if self.treatment(path, state) == 'simulated' else info
+        return (
+            replace(info, models={'': 'scripted'})
+            if self.choose_treatment(path, state) == 'simulated'
+            else info
+        )
 
-    def last_word(
+    def final_event(
         self, started: Collection[StatePath], state: RunState, budget: Budget | None
     ) -> Event | None:
         """Return the event for when nothing is left to replay: the run pauses or goes live."""
         self.give_up(started)
-        stuck = [path for path in started if self.treatment(path, state) == 'stop']
+        stuck = [path for path in started if self.choose_treatment(path, state) == 'stop']
         what = f'of how {", ".join(stuck or started)} ended' if started else 'any more'
         if stuck:
             return Event(name='pause', data={'reason': f'{UNRECORDED} {what}; resume to go on live'})
@@ -228,10 +232,10 @@ class Replayer:
     async def files(self, workspaces: Workspaces, run: RunId) -> None:
         """Restore the agents' folders to their state after the replayed events."""
         async with self._lock:
-            while self._behind:
-                folder, snapshot = next(iter(self._behind.items()))
+            while self._unrestored:
+                folder, snapshot = next(iter(self._unrestored.items()))
                 await workspaces.of(run, folder).restore(snapshot)
-                del self._behind[folder]
+                del self._unrestored[folder]
 
     def _matches(self, item: RecordedEvent, path: str, visit: int, attempt: int) -> bool:
         return item.ending and (item.event.at, item.visit, item.attempt) == (path, visit, attempt)
@@ -250,7 +254,7 @@ class Replayer:
             path in started
             and item.visit == self._visits[path]
             and item.attempt == self._projection.attempts.get(path, 1)
-            and self.treatment(path, state) == 'keep'
+            and self.choose_treatment(path, state) == 'keep'
         )
 
     def _is_playable(self, item: RecordedEvent, state: RunState) -> bool:

@@ -11,15 +11,15 @@ from engine.journal.projection import Fold, RunProjection, snapshot_of
 from engine.records import RunId, RunInfo, Shape, Snapshot, StatePath, Status, Transition
 from engine.records.path_stats import Dwell, Ends, PathStats
 
-FRESH: Mapping[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
+EMPTY_DOCUMENT: Mapping[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
 """An empty document for projection snapshots, since memory is not folded here."""
 
 
 class PathTally:
     """The path statistics of one run, built step by step."""
 
-    def __init__(self, info: RunInfo, shape: Shape, trail: PathStats | None = None) -> None:
-        """Start at the run's first step, or continue from `trail`."""
+    def __init__(self, info: RunInfo, shape: Shape, stats: PathStats | None = None) -> None:
+        """Start at the run's first step, or continue from `stats`."""
         self._run: RunId = info.id
         self._own = info.parent_at if info.parent else 0
         """The last step inherited from its parent; inherited steps are counted only there."""
@@ -28,12 +28,12 @@ class PathTally:
         self._stays: defaultdict[StatePath, Dwell] = defaultdict(Dwell)
         self._turn: dict[StatePath, None] = {}
         """The states left in the current turn (a step and all steps it raised)."""
-        if trail and trail.rest:
-            state = {**trail.rest}
+        if stats and stats.rest:
+            state = {**stats.rest}
             self._turn = dict.fromkeys(state.pop('turn'))
-            self._projection = Fold.load(Snapshot(run=info.id, seq=trail.seq, state=state), shape).projection
-            self._edges.update(trail.edges)
-            self._stays.update(trail.stays)
+            self._projection = Fold.load(Snapshot(run=info.id, seq=stats.seq, state=state), shape).projection
+            self._edges.update(stats.edges)
+            self._stays.update(stats.stays)
 
     @property
     def seq(self) -> int:
@@ -43,10 +43,10 @@ class PathTally:
     def apply_all(self, steps: Iterable[Transition]) -> Self:
         """Count these steps."""
         for step in steps:
-            self._take(step)
+            self._count_step(step)
         return self
 
-    def _take(self, step: Transition) -> None:
+    def _count_step(self, step: Transition) -> None:
         projection, inside = self._projection, tuple(self._projection.entered)
         before = projection.ran
         projection.apply(step)
@@ -74,10 +74,12 @@ class PathTally:
                 self._stays[path] = replace(self._stays[path], fell=1)
 
     @property
-    def trail(self) -> PathStats:
+    def stats(self) -> PathStats:
         """Everything counted so far."""
         projection = self._projection
-        rest = {} if projection.status.ended else dict(snapshot_of(self._run, projection, FRESH).state)
+        rest = (
+            {} if projection.status.ended else dict(snapshot_of(self._run, projection, EMPTY_DOCUMENT).state)
+        )
         return PathStats(
             seq=projection.seq,
             edges=dict(self._edges),

@@ -11,9 +11,9 @@ from engine.journal.protocol import Journal
 from engine.records import RunId, RunQuery
 from engine.records.path_stats import PathStats
 
-TOGETHER = 20
+RUNS_PER_WRITE = 20
 """Runs saved per transaction; an interruption repeats the work of at most this many."""
-AT_ONCE = 2_000
+STEPS_PER_READ = 2_000
 """Steps read and folded at a time."""
 
 Progress = Callable[[int, int], object]
@@ -31,20 +31,20 @@ async def refresh_paths(
     Raises:
         JournalError: the journal itself cannot be read or written.
     """
-    due = await journal.due(query)
+    due = await journal.outdated_runs(query)
     unread: dict[str, str] = {}
-    for start in range(0, len(due), TOGETHER):
+    for start in range(0, len(due), RUNS_PER_WRITE):
         if progress:
             progress(start, len(due))
         found: dict[RunId, PathStats] = {}
-        for run in due[start : start + TOGETHER]:
+        for run in due[start : start + RUNS_PER_WRITE]:
             try:
                 found[run] = await _continue_tally(journal, run)
             except UnknownRun:
                 continue  # deleted meanwhile
             except JournalDamaged as error:
                 unread[run] = str(error)
-        await journal.keep_trails(found)
+        await journal.store_path_stats(found)
     if progress and due:
         progress(len(due), len(due))
     return unread
@@ -52,8 +52,8 @@ async def refresh_paths(
 
 async def _continue_tally(journal: Journal, run: RunId) -> PathStats:
     info = await journal.info(run)
-    tally = PathTally(info, await journal.shape(run), await journal.trail(run))
+    tally = PathTally(info, await journal.shape(run), await journal.path_stats(run))
     while tally.seq < info.seq:
-        steps = await journal.transitions(run, after=tally.seq, until=info.seq, limit=AT_ONCE)
+        steps = await journal.transitions(run, after=tally.seq, until=info.seq, limit=STEPS_PER_READ)
         await asyncio.to_thread(tally.apply_all, steps)
-    return tally.trail
+    return tally.stats

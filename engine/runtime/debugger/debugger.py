@@ -43,7 +43,7 @@ class Debugger:
         self._held: set[tuple[str, str]] = set()
         """Conditions true at the last check, with their breakpoints' numbers; these do not stop it again."""
 
-    def due(self, steps: Sequence[Transition]) -> list[Event]:
+    def due_events(self, steps: Sequence[Transition]) -> list[Event]:
         """Return the control events a turn requires, to be journaled with it."""
         pauses = self._projection.pauses
         if not steps or self._projection.status.ended or not (pauses.breakpoints or pauses.pending_steps):

@@ -75,7 +75,7 @@ def compare(  # noqa: PLR0913  (its arguments are the command's)
         _print(found, steps=steps)
     if found.divergence is not None:
         raise typer.Exit(ExitCode.FAILED)
-    if not found.same_way:
+    if not found.same_path:
         raise typer.Exit(ExitCode.UNFINISHED)
 
 
@@ -95,7 +95,7 @@ def as_document(found: Comparison) -> dict[str, Any]:
     return {
         'a': _side(found.a),
         'b': _side(found.b),
-        'same_way': found.same_way,
+        'same_way': found.same_path,
         'said': verdict_sentence(found),
         'divergence': None if parted is None else asdict(parted),
         'shared': found.shared,

@@ -308,7 +308,7 @@ async def test_a_journal_that_refuses_leaves_nothing(
         raise OSError(28, 'No space left on device')
 
     with monkeypatch.context() as patch:
-        patch.setattr(target.journal, 'put', fail)
+        patch.setattr(target.journal, 'import_runs', fail)
         with pytest.raises(BundleError, match='No space left'):
             await target.import_bundle(io.BytesIO(made))
     await nothing_in(target)
@@ -371,7 +371,7 @@ async def test_files_of_a_run_that_another_database_knows_are_not_replaced(
 async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without_a_run(
     here: Conductor, target: Conductor, kept: bool, monkeypatch: Any
 ) -> None:
-    run, root, put = await run_pair(here), target.workspaces.root, target.journal.put
+    run, root, put = await run_pair(here), target.workspaces.root, target.journal.import_runs
     made = await whole(here, run)
 
     async def die(runs: Any) -> None:
@@ -380,7 +380,7 @@ async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without
         raise OSError('killed')
 
     with monkeypatch.context() as patch:
-        patch.setattr(target.journal, 'put', die)
+        patch.setattr(target.journal, 'import_runs', die)
         patch.setattr(Staging, 'take_back', lambda staging: None)
         patch.setattr(Staging, 'close', lambda staging: os.close(staging._lock))
         with pytest.raises(BundleError):

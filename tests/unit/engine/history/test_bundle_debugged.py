@@ -154,7 +154,7 @@ async def test_stars_and_pins_are_not_exported(here: Conductor, there: Conductor
     await same(here, there, run)
     came = await there.info(run)
     assert (came.deleted, came.owner, came.epoch) == (0.0, '', 0)  # listed, without an owner
-    assert await there.journal.trail(run) is None  # is counted again on request
+    assert await there.journal.path_stats(run) is None  # is counted again on request
 
 
 async def test_a_fork_is_imported_before_its_parent(

@@ -118,7 +118,7 @@ def list_pairs(found: Comparison) -> list[tuple[int | None, int | None, str]]:
 @given(ways())
 def test_a_run_took_the_same_path_as_itself(way):
     found = compare_steps(steps(*way[0]), steps(*way[0]))
-    assert found.same_way
+    assert found.same_path
     assert sorted((row.a, row.b) for row in found.rows) == [(seq, seq) for seq in range(1, len(way[0]) + 1)]
     assert all(row.facets == () for row in found.rows)
 
@@ -126,7 +126,7 @@ def test_a_run_took_the_same_path_as_itself(way):
 @settings(max_examples=30)
 @given(ways(count=2))
 def test_the_order_of_regions_makes_no_difference(pair):
-    assert compare_steps(*(steps(*way) for way in pair)).same_way
+    assert compare_steps(*(steps(*way) for way in pair)).same_path
 
 
 @settings(max_examples=30)
@@ -213,7 +213,7 @@ def test_one_region_diverges_and_the_other_does_not():
 def test_an_unfinished_run_may_yet_do_the_same():
     behind = compare_steps(steps(ENTER, *inside('l', [('done', 'u>v')]), LEAVE), steps(ENTER))
     assert behind.divergence is None
-    assert not behind.same_way
+    assert not behind.same_path
     assert [row.pending for row in behind.rows] == [False, True, True]
 
 
@@ -250,7 +250,7 @@ def test_steps_that_only_record_something_are_not_part_of_the_path():
     a, b = steps(ENTER, LEAVE), steps(ENTER, LEAVE)
     paused = [a[0], pause, replace(a[1], seq=3)]
     found = compare_steps(paused, b)
-    assert found.same_way and verdict_sentence(found) == 'The runs took the same path.'
+    assert found.same_path and verdict_sentence(found) == 'The runs took the same path.'
     twice = compare(side(paused), side(paused), paused, paused)
     assert verdict_sentence(twice) == 'The same run twice: 3 steps, all identical.'
 

@@ -60,7 +60,7 @@ async def test_a_damaged_history_is_left_out_and_named(tmp_path: Path) -> None:
 
 
 async def test_a_cancelled_survey_resumes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refresh, 'TOGETHER', 2)
+    monkeypatch.setattr(refresh, 'RUNS_PER_WRITE', 2)
     async with conductor() as made:
         for _ in range(3):
             await run_pipeline(made)

@@ -197,7 +197,7 @@ async def test_an_imported_trace_is_audited_compared_exported_and_recognized(
 ) -> None:
     info = await import_recording(here, name)
     assert await here.audit(info.id) == info.seq
-    assert (await here.compare(info.id, info.id)).same_way
+    assert (await here.compare(info.id, info.id)).same_path
     assert not await here.accepts(info.id)
     steps = await here.transitions(info.id)
     assert [step.time for step in steps] == sorted(step.time for step in steps)

@@ -263,7 +263,7 @@ async def test_a_command_is_carried_out_once_although_its_worker_left_while_it_w
     sent = asyncio.ensure_future(command(web, run))
     await until(lambda: fleet.journal.held)
     fleet.journal.holds.set()
-    await worker.hand_over(worker.runs[run])  # Nobody waits for the append any more; it is made.
+    await worker.release_run(worker.runs[run])  # Nobody waits for the append any more; it is made.
     await sent
     assert (await events(fleet, run))[event] == 1
 

@@ -225,8 +225,8 @@ MUTATIONS = (
     Mutation(
         name='keep a snapshot of the step before',
         module='engine.runtime.recorder',
-        before='snapshot_of(info.id, projection, *dump(self._kept))',
-        after='replace(snapshot_of(info.id, projection, *dump(self._kept)), seq=projection.seq - 1)',
+        before='snapshot_of(info.id, projection, *dump(self._unchanged))',
+        after='replace(snapshot_of(info.id, projection, *dump(self._unchanged)), seq=projection.seq - 1)',
         guards=(f'{RECORDER}::test_snapshots_equal_the_folded_steps',),
     ),
     Mutation(

@@ -40,7 +40,7 @@ MUTATIONS = (
         module='engine.runtime.run',
         before='        if event.key in projection.keys:\n',
         after='        if False:\n',
-        guards=(f'{CONTROL}::test_a_repeated_event_is_known_by_its_key_after_a_restart',),
+        guards=(f'{CONTROL}::test_a_repeated_event_is_recognized_by_its_key_after_a_restart',),
     ),
     Mutation(
         name='send a command to a worker without a key',
@@ -86,7 +86,7 @@ MUTATIONS = (
         module='engine.runtime.run',
         before='if event.since and self.projection.entered.get(event.at, (0,))[0] != event.since:',
         after='if False:',
-        guards=(f'{LAW}::test_a_late_ending_of_a_visit_is_dropped_while_its_successor_is_being_journaled',),
+        guards=(f'{LAW}::test_a_late_result_of_a_visit_is_dropped_while_its_successor_is_being_journaled',),
     ),
     Mutation(
         name='go on with a run whose journal failed',
@@ -143,7 +143,7 @@ MUTATIONS = (
         module='engine.runtime.activity_runner',
         before='        if self._since(path) != since:\n            return',
         after='        if False:\n            return',
-        guards=(f'{LAW}::test_a_retry_due_while_its_visit_is_being_left_is_not_made',),
+        guards=(f'{LAW}::test_a_retry_due_while_its_visit_is_ending_is_not_made',),
     ),
     Mutation(
         name='let work that was cancelled end the next visit',
@@ -262,7 +262,7 @@ MUTATIONS = (
         module='engine.runtime.feed',
         before='                and live == is_live()\n',
         after='',
-        guards=(f'{WATCH}::test_the_end_of_a_run_is_reported_at_once',),
+        guards=(f'{WATCH}::test_the_end_of_a_run_is_reported_immediately',),
     ),
     Mutation(
         name='commit a transaction later',

@@ -186,7 +186,7 @@ async def test_a_second_invalid_answer_fails_and_says_why() -> None:
 
 
 class CutOff(FakeModel):
-    """Its first answers are cut off at the length limit."""
+    """A model whose first answers are cut off at the length limit."""
 
     def __init__(self, answers: int, reply: Any) -> None:
         super().__init__(reply)
@@ -226,7 +226,7 @@ async def test_turns_are_limited() -> None:
 
 
 class Waiting:
-    """A run that waits for approval of two calls."""
+    """A run that wait_for_approval for approval of two calls."""
 
     def __init__(self, *asked: Any) -> None:
         self.model = FakeModel(in_turn(calls(*asked), calls(('danger', {'text': 'more'})), 'the end'))
@@ -236,14 +236,14 @@ class Waiting:
     async def begin(self) -> None:
         self.conductor = self.make_conductor()
         self.run = (await self.conductor.start('one')).id
-        await self.waits()
+        await self.wait_for_approval()
 
     def make_conductor(self) -> Conductor:
         return Conductor(
             self.journal, catalog=catalog(self.model, lone(), tools=(good, bad, danger)), owner='me'
         )
 
-    async def waits(self) -> None:
+    async def wait_for_approval(self) -> None:
         await wait_for_state(self.conductor, self.run, 'working.approving')
 
     async def send(self, name: str, **data: Any) -> None:
@@ -265,7 +265,7 @@ async def test_a_call_that_needs_approval_waits(waiting: Waiting) -> None:
     info = await waiting.conductor.info(waiting.run)
     assert (info.status, info.waiting, SEEN) == (Status.WAITING, 'approval', [])
     await waiting.send('approve')
-    await waiting.waits()  # The next call asks again.
+    await waiting.wait_for_approval()  # The next call asks again.
     assert [text for _, text in SEEN] == ['one', 'two']
 
 
@@ -277,7 +277,7 @@ async def test_always_approve_lasts_for_the_rest_of_the_run(waiting: Waiting) ->
 
 async def test_a_denial_is_returned_with_its_reason(waiting: Waiting) -> None:
     await waiting.send('deny', reason='too dear')
-    await waiting.waits()
+    await waiting.wait_for_approval()
     state = (await waiting.conductor.view(waiting.run)).agents['working']
     assert SEEN == [] and results(state) == [(False, 'A person did not allow this: too dear')] * 2
 
@@ -296,7 +296,7 @@ async def test_arguments_can_be_changed_on_approval(waiting: Waiting, edited: An
 async def test_arguments_for_calls_that_do_not_wait_are_refused(waiting: Waiting, arguments: Any) -> None:
     with pytest.raises(EventRefused):
         await waiting.send('approve', arguments=arguments)
-    await waiting.waits()
+    await waiting.wait_for_approval()
 
 
 async def test_a_pending_approval_survives_recovery(waiting: Waiting) -> None:
@@ -310,7 +310,7 @@ async def test_a_pending_approval_survives_recovery(waiting: Waiting) -> None:
 
 
 class Stopped(lone()):  # type: ignore[misc]
-    """The agent is stopped with unanswered calls, and starts again."""
+    """A pattern whose agent can be restarted while its calls are unanswered."""
 
     name = 'stopped'
     transitions = [*lone().transitions, ['again', 'working', 'working']]

@@ -23,7 +23,7 @@ def conductor(journal: MemoryJournal, reply: Any) -> Conductor:
 @pytest.mark.parametrize(
     ('approvals', 'waiting'), [('all', ['danger', 'good']), ('marked', ['danger']), ('none', [])]
 )
-async def test_a_run_says_which_tools_wait(approvals: Any, waiting: list[str]) -> None:
+async def test_a_run_names_the_tools_that_wait_for_approval(approvals: Any, waiting: list[str]) -> None:
     journal = MemoryJournal()
     async with conductor(journal, in_turn(ASKED, 'the end')) as running:
         run = (await running.start('one', approvals=approvals)).id

@@ -64,7 +64,7 @@ TOOLS = (part, long, look, drop, smuggle, think_up)
 
 
 class Maker(Pattern):
-    """One agent with tools that make things."""
+    """One agent with tools that make artifacts."""
 
     Memory = Memory
     initial = 'working'
@@ -174,6 +174,6 @@ async def test_a_failing_model_is_retried_and_then_reported_to_the_agent() -> No
     assert view.usage.calls == 6, 'attempts that failed are counted too'
 
 
-async def test_a_tool_says_that_it_has_no_model_or_folder() -> None:
+async def test_a_tool_without_a_model_or_folder_reports_it() -> None:
     with pytest.raises(ToolError, match='there is no model to ask here'):
         await think_up.run(json.dumps({'about': 'x'}), ToolContext(key='x'))

@@ -1,4 +1,4 @@
-"""Completion criteria: the signal, what is missing, and how an agent that stops early is treated."""
+"""Completion criteria: the signal, missing parts, and agents that stop early."""
 
 from __future__ import annotations
 
@@ -101,15 +101,15 @@ async def run(*replies: Any) -> tuple[Outcome, Any, list[Any]]:
         return outcome, (await conductor.view(run_id)).agents['working'], steps
 
 
-def holding(state: Any) -> dict[str, bool]:
+def list_criteria(state: Any) -> dict[str, bool]:
     return {item['name']: item['holds'] for item in state['criteria']}
 
 
-async def test_work_is_complete_when_all_hold() -> None:
+async def test_work_is_complete_when_all_criteria_are_met() -> None:
     outcome, state, steps = await run(calls(('write', {'text': LONG})), 'There it is.\nDONE_NOW')
     assert outcome.status is Status.DONE
     assert state['artifacts']['content'] == {'value': LONG, 'by': 'write', 'size': len(LONG), 'kept': ''}
-    assert holding(state) == {
+    assert list_criteria(state) == {
         'has_content': True,
         'content_is_long_enough': True,
         'says_done_now': True,
@@ -157,7 +157,7 @@ async def test_an_agent_fails_after_its_maximum_of_turns() -> None:
     outcome, state, _ = await run(calls(('write', {'text': 'short'})))
     assert outcome.status is Status.FAILED and state['turns'] == 6
     assert outcome.error.startswith('it used all its 6 turns, and there is still missing: a content of 500')
-    assert holding(state)['turns_left'] is False
+    assert list_criteria(state)['turns_left'] is False
 
 
 async def test_a_closing_remark_does_not_replace_the_content() -> None:

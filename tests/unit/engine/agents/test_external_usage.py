@@ -1,4 +1,4 @@
-"""Usage reported by external agents, and which of their messages belong together."""
+"""Usage reported by external agents, and the grouping of their messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_turn_is_estimated_until_its_usage_is_reported() -> None:
 
 
 def test_estimates_hold_when_the_report_covers_less_than_the_turn() -> None:
-    """OpenCode reports its last call only."""
+    """OpenCode reports only its last call."""
     for turn, tokens in ((TurnUsage(), 90), (TurnUsage(reports=True), 4)):
         turn.count(40, 40, None, ended=False)
         rest, settles = turn.count(0, 8, Usage(input=tokens, output=tokens, calls=1), ended=True)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Live(FakeModel):
-    """A provider's model: streams some text first if told to, and reports usage and cost."""
+    """A provider's model that reports usage and cost, and streams `first` before any failure."""
 
     def __init__(self, reply: Callable[[ModelRequest], Any] | Any = 'ok', *, first: str = '') -> None:
         super().__init__(reply, simulated=False)
@@ -65,7 +65,7 @@ def test_fallback_models_are_separated_by_commas() -> None:
     assert candidate_models({}, 'other') == ('scripted',)
 
 
-async def test_a_reply_says_what_it_cost() -> None:
+async def test_a_reply_has_its_cost() -> None:
     _, steps = await play({'one': Live()}, 'one')
     (done,) = list_events(steps, 'done')
     assert (done['model'], done['source'], done['cost']) == ('one', 'live', 0.25)
@@ -137,7 +137,7 @@ async def test_a_roles_effort_is_limited_by_its_model() -> None:
         assert [request.effort for request in one.requests] == ['low']
 
 
-async def test_a_call_that_waits_for_its_endpoint_says_why() -> None:
+async def test_a_call_waiting_for_its_endpoint_reports_why() -> None:
     class Busy(Live):
         async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
             yield Waiting(reason='3 requests a minute', seconds=11.6)
@@ -218,7 +218,7 @@ async def test_each_fallback_must_exist() -> None:
 
 
 class Dead(Live):
-    """A model whose endpoint is down, and remembered as down if told so."""
+    """A model whose endpoint is down, and that remembers it once marked."""
 
     down = False
 

@@ -57,12 +57,12 @@ async def test_no_run_is_touched(conductor: Conductor, scratch: Scratch) -> None
     assert not list(conductor.workspaces.root.rglob('mine.txt'))
 
 
-async def test_a_call_that_is_cancelled_ends() -> None:
+async def test_a_cancelled_call_ends() -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
 
     @tool()
     async def endless(context: ToolContext) -> str:
-        """Never ends by itself."""
+        """Run until cancelled."""
         begun.set()
         try:
             await asyncio.Event().wait()

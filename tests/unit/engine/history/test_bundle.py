@@ -1,4 +1,4 @@
-"""Bundles: exported and imported without loss, and what an import rejects."""
+"""Bundles: export and import without loss, redaction of secrets, and crashes during an import."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def run_pair(conductor: Conductor) -> RunId:
 
 
 def seal(lines: list[dict[str, Any]]) -> bytes:
-    """Lines as a file with a valid checksum."""
+    """Return lines as a file with a valid checksum."""
     text = b''.join(json.dumps(line).encode() + b'\n' for line in lines if line.get('kind') != 'end')
     digest = hashlib.sha256(text).hexdigest()
     end = {'kind': 'end', 'lines': text.count(b'\n'), 'sha256': digest, 'hidden': 0}
@@ -113,7 +113,7 @@ async def nothing_in(conductor: Conductor) -> None:
 
 
 async def same(here: Conductor, there: Conductor, run: RunId, copy: RunId | None = None) -> None:
-    """Info, shape, steps, views at every step, files and recordings of both are equal."""
+    """Compare the info, shape, steps, views at every step, files and recordings of both runs."""
     other = copy or run
     before, after = await here.info(run), await there.info(other)
     assert after == replace(before, id=other, parent=after.parent, owner='', epoch=0, bytes=after.bytes)
@@ -193,7 +193,7 @@ async def test_a_family_keeps_its_links(here: Conductor, there: Conductor) -> No
     for one in runs:
         await same(here, there, one)
     assert (await there.info(grandchild)).parent == fork
-    # Alone, it names a parent that need not be there.
+    # Imported alone, it names a parent that need not exist.
     async with place(there.workspaces.root.parent / 'third') as third:
         await third.import_bundle(io.BytesIO(await whole(here, grandchild)))
         assert (await third.info(grandchild)).parent == fork
@@ -210,7 +210,7 @@ async def test_forks_follow_a_renamed_parent(here: Conductor, there: Conductor) 
     assert (await there.info(fork)).parent == found[0].run != taken
 
 
-async def test_an_imported_unfinished_run_is_at_rest_and_can_be_forked(
+async def test_an_imported_unfinished_run_is_closed_and_can_be_forked(
     here: Conductor, there: Conductor
 ) -> None:
     run = (await here.start('pipeline', {'task': 'Which database?'})).id
@@ -231,7 +231,7 @@ async def test_an_imported_unfinished_run_is_at_rest_and_can_be_forked(
     assert (await to_the_end(there, fork)).status is Status.DONE
 
 
-async def test_states_claimed_by_a_file_are_recomputed(here: Conductor, there: Conductor) -> None:
+async def test_statuses_claimed_by_a_file_are_recomputed(here: Conductor, there: Conductor) -> None:
     run = await pipeline(here)
     lines = lines_of(await whole(here, run))
     lines[1]['info'] |= {'status': 'running', 'waiting': 'your password', 'error': 'x'}
@@ -292,14 +292,14 @@ def test_secrets_of_this_process_are_redacted() -> None:
 @pytest.mark.parametrize(
     'text', ['task-management-for-everybody-in-town', 'a' * 64, 'sk-short', 'risk-' + 'a' * 30]
 )
-def test_text_that_only_resembles_a_key_stays(text: str) -> None:
+def test_text_that_only_resembles_a_key_is_not_redacted(text: str) -> None:
     assert Redaction().text(text) == text
 
 
 # Crashes
 
 
-async def test_a_journal_that_refuses_leaves_nothing(
+async def test_an_import_refused_by_the_journal_leaves_nothing(
     here: Conductor, target: Conductor, monkeypatch: Any
 ) -> None:
     made = await whole(here, await run_pair(here))
@@ -319,7 +319,7 @@ async def test_leftovers_of_a_dead_process_are_removed(here: Conductor, target: 
     run = await run_pair(here)
     root = target.workspaces.root
     await asyncio.to_thread((root / f'{STAGING_PREFIX}dead' / '0').mkdir, parents=True)
-    (root / run / 'objects').mkdir(parents=True)  # stored, and then the power failed
+    (root / run / 'objects').mkdir(parents=True)  # files stored before a power failure
     living = Staging(root)
     await target.import_bundle(io.BytesIO(await whole(here, run)))
     await same(here, target, run)
@@ -396,7 +396,7 @@ async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without
     await same(here, target, run)
 
 
-async def test_imported_runs_wait_for_nobody(here: Conductor, target: Conductor) -> None:
+async def test_a_cancelled_import_leaves_nothing(here: Conductor, target: Conductor) -> None:
     made = await whole(here, await run_pair(here))
     importing = asyncio.ensure_future(target.import_bundle(io.BytesIO(made)))
     await asyncio.sleep(0)

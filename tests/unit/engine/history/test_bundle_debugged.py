@@ -117,7 +117,7 @@ async def test_a_debugged_family_is_imported_completely(
     assert won.options['play']['plays'] == {'analyzer': 'recorded'}
     assert (await there.runs(RunQuery(text='thought'))).total == 2
     assert len((await there.view(debugged.root)).breakpoints) == 2
-    # It can be used there as it could be here.
+    # The imported family can be used like the original.
     await there.mark_winner(debugged.kept)
     assert WINNER not in (await there.info(debugged.won)).tags
     again = await there.fork(debugged.won, 4, variation=ForkOverrides(after='recorded'))
@@ -154,7 +154,7 @@ async def test_stars_and_pins_are_not_exported(here: Conductor, there: Conductor
     await same(here, there, run)
     came = await there.info(run)
     assert (came.deleted, came.owner, came.epoch) == (0.0, '', 0)  # listed, without an owner
-    assert await there.journal.path_stats(run) is None  # is counted again on request
+    assert await there.journal.path_stats(run) is None  # recomputed on request
 
 
 async def test_a_fork_is_imported_before_its_parent(
@@ -205,7 +205,7 @@ async def test_a_truncated_file_names_the_line(here: Conductor, third: Conductor
     for cut in (3, len(lines) // 2, len(lines) - 1):
         for part in (b'', lines[cut][: len(lines[cut]) // 2]):
             broken = b''.join(lines[:cut]) + part
-            if compressed:  # like an interrupted download: without the end of the compressed stream
+            if compressed:  # like an interrupted download, without the end of the compressed stream
                 packed = gzip.compress(broken, mtime=0)[:-8]
                 error = await expect_refusal(third, packed)
                 assert cut - 1 <= error.line <= cut + 1

@@ -114,7 +114,7 @@ def change_line(made: bytes, which: str, **fields: Any) -> bytes:
         ('object', {'kind': 'novelty'}, 'novelty', ''),
     ],
 )
-async def test_what_is_wrong_is_named(
+async def test_the_problem_is_named(
     target: Conductor, good: bytes, kind: str, fields: dict[str, Any], match: str, field: str
 ) -> None:
     error = await expect_refusal(target, change_line(good, kind, **fields), match)
@@ -212,7 +212,7 @@ async def test_mutated_bundles_are_imported_completely_or_not_at_all(
 
 
 def replace_value(lines: list[dict[str, Any]], at: int, value: Any) -> bytes:
-    """One value in a line is replaced; the checksum is valid."""
+    """Return the file with one value replaced and a valid checksum."""
     line = lines[at % len(lines)]
     here: Any = line
     for turn in range(at % 5):

@@ -1,4 +1,4 @@
-"""Comparing two runs: aligned by the states they passed through, region by region."""
+"""Comparisons of two runs: aligned by the states they passed through, region by region."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ Word = tuple[str, str]
 
 
 def steps(*words: Word, run: str = 'a') -> list[Transition]:
-    """Steps that take these edges; one to `beside` enters it."""
+    """Return steps that take these edges; an edge to `beside` also enters its regions."""
     found = []
     for seq, (event, edge) in enumerate(words, start=1):
         source, _, dest = edge.partition('>')
@@ -55,20 +55,20 @@ def steps(*words: Word, run: str = 'a') -> list[Transition]:
 
 
 def leaves(dest: str) -> tuple[StatePath, ...]:
-    """The active leaves where one region is at `dest`; where both have just begun; or the one state."""
+    """Return the active leaves once a step reaches `dest`; other regions are in their first state."""
     if not dest.startswith('beside'):
         return (StatePath(dest),)
     region = dest.split('.')[1:2]
     return tuple(StatePath(dest if [one] == region else f'beside.{one}.u') for one in 'lr')
 
 
-def side(history: Sequence[Transition], *, run: str = 'a', **facts: object) -> RunStats:
+def make_stats(history: Sequence[Transition], *, run: str = 'a', **facts: object) -> RunStats:
     info = RunInfo(id=RunId(run), pattern='p', title=run, **facts)
     return count_run(info, SHAPE, Fold(info.id, SHAPE).apply_all(history).view, history)
 
 
 def compare_steps(a: Sequence[Transition], b: Sequence[Transition]) -> Comparison:
-    return compare(side(a), side(b, run='b'), a, b)
+    return compare(make_stats(a), make_stats(b, run='b'), a, b)
 
 
 ENTER, LEAVE = ('done', 'first>beside'), ('done', 'beside>last')
@@ -84,8 +84,8 @@ def inside(region: str, words: Sequence[Word]) -> list[Word]:
     return [(event, '>'.join(f'beside.{region}.{end}' for end in edge.split('>'))) for event, edge in words]
 
 
-def woven(draw: st.DrawFn, left: Sequence[Word], right: Sequence[Word]) -> list[Word]:
-    """Two ways to interleave the regions."""
+def interleave(draw: st.DrawFn, left: Sequence[Word], right: Sequence[Word]) -> list[Word]:
+    """Interleave the steps of the two regions at random."""
     queues, found = [inside('l', left), inside('r', right)], []
     while any(queues):
         full = [queue for queue in queues if queue]
@@ -94,14 +94,14 @@ def woven(draw: st.DrawFn, left: Sequence[Word], right: Sequence[Word]) -> list[
 
 
 @st.composite
-def ways(draw: st.DrawFn, count: int = 1) -> list[list[Word]]:
-    """`count` runs with the same steps per region, interleaved at random."""
+def draw_runs(draw: st.DrawFn, count: int = 1) -> list[list[Word]]:
+    """Return `count` runs with the same steps per region, interleaved at random."""
     visits = draw(st.lists(VISIT, max_size=3))
     runs = []
     for _ in range(count):
         run = [ENTER]
         for number, visit in enumerate(visits):
-            run += ([BACK] if number else []) + woven(draw, *visit)
+            run += ([BACK] if number else []) + interleave(draw, *visit)
         runs.append([*run, LEAVE])
     return runs
 
@@ -115,7 +115,7 @@ def list_pairs(found: Comparison) -> list[tuple[int | None, int | None, str]]:
 
 
 @settings(max_examples=30)
-@given(ways())
+@given(draw_runs())
 def test_a_run_took_the_same_path_as_itself(way):
     found = compare_steps(steps(*way[0]), steps(*way[0]))
     assert found.same_path
@@ -124,13 +124,13 @@ def test_a_run_took_the_same_path_as_itself(way):
 
 
 @settings(max_examples=30)
-@given(ways(count=2))
+@given(draw_runs(count=2))
 def test_the_order_of_regions_makes_no_difference(pair):
     assert compare_steps(*(steps(*way) for way in pair)).same_path
 
 
 @settings(max_examples=30)
-@given(ways(), ways())
+@given(draw_runs(), draw_runs())
 def test_comparing_is_symmetric(one, other):
     forth = compare_steps(steps(*one[0]), steps(*other[0]))
     back = compare_steps(steps(*other[0]), steps(*one[0]))
@@ -140,7 +140,7 @@ def test_comparing_is_symmetric(one, other):
 
 
 @settings(max_examples=30)
-@given(ways(), ways())
+@given(draw_runs(), draw_runs())
 def test_every_step_of_both_is_in_one_row(one, other):
     found = compare_steps(steps(*one[0]), steps(*other[0]))
     assert sorted(row.a for row in found.rows if row.a) == list(range(1, len(one[0]) + 1))
@@ -234,7 +234,7 @@ def test_after_a_divergence_nothing_is_pending():
 
 def test_a_run_that_ends_earlier_diverges_there():
     def over(history, **facts):
-        made = side(history, **facts)
+        made = make_stats(history, **facts)
         return replace(made, view=replace(made.view, status=Status.CANCELLED))
 
     a, b = steps(ENTER, LEAVE), steps(ENTER)
@@ -251,7 +251,7 @@ def test_steps_that_only_record_something_are_not_part_of_the_path():
     paused = [a[0], pause, replace(a[1], seq=3)]
     found = compare_steps(paused, b)
     assert found.same_path and verdict_sentence(found) == 'The runs took the same path.'
-    twice = compare(side(paused), side(paused), paused, paused)
+    twice = compare(make_stats(paused), make_stats(paused), paused, paused)
     assert verdict_sentence(twice) == 'The same run twice: 3 steps, all identical.'
 
 
@@ -281,16 +281,16 @@ def test_call_ids_make_no_difference():
 
 def test_forks_and_siblings_share_the_steps_before_the_fork():
     a, b = steps(ENTER, LEAVE), steps(ENTER, LEAVE)
-    child = side(b, run='b', parent=RunId('a'), parent_at=1)
-    sibling = side(b, run='c', parent=RunId('a'), parent_at=2)
-    assert compare(side(a), child, a, b).shared == 1
-    assert compare(child, side(a), b, a).shared == 1
+    child = make_stats(b, run='b', parent=RunId('a'), parent_at=1)
+    sibling = make_stats(b, run='c', parent=RunId('a'), parent_at=2)
+    assert compare(make_stats(a), child, a, b).shared == 1
+    assert compare(child, make_stats(a), b, a).shared == 1
     assert compare(sibling, child, a, b).shared == 1
     assert compare_steps(a, b).shared == 0
 
 
 def test_ten_thousand_steps_are_aligned_exactly():
-    """The algorithm bounds the cost: no cut-off for any input."""
+    """The algorithm bounds the cost, so there is no cut-off for any input."""
     a = ['u', 'v', 'w'] * 3_333
     b = ['u', 'w', 'v'] * 3_333
     pairs = [(x, y) for x, y in align(a, b) if x is not None and y is not None]

@@ -32,7 +32,7 @@ class Counting(Lone):
 
 
 class Two:
-    """A model that costs something, and a scripted one."""
+    """A conductor with a paid model and a scripted one."""
 
     def __init__(self) -> None:
         self.real, self.playing = FakeModel(working, simulated=False), FakeModel(working)
@@ -56,7 +56,7 @@ PLAYS = ({'right': 'live'}, {'both.left': 'simulated'}, {'closing': 'recorded'},
 
 
 def mixes() -> list[Any]:
-    """All modes before and after, each with two of the exceptions."""
+    """Return all combinations of modes before and after, each with two of the exceptions."""
     pairs = list(itertools.product(WAYS, WAYS))
     return [(*pair, PLAYS[(n + more) % 5]) for n, pair in enumerate(pairs) for more in (0, 2)]
 
@@ -84,7 +84,7 @@ async def test_a_forecast_counts_model_calls(before: Any, after: Any, plays: Any
 
 
 async def part_of(conductor: Conductor, run: RunId, count: int) -> RunId:
-    """A run of which only the first steps of another are recorded."""
+    """Create a run that has only the first steps of another."""
     info = replace(
         await conductor.info(run), id=RunId(f'part{count}'), parent=run, parent_at=count, seq=count
     )
@@ -93,7 +93,7 @@ async def part_of(conductor: Conductor, run: RunId, count: int) -> RunId:
 
 
 @pytest.mark.parametrize('count', range(3, 13))
-async def test_beyond_the_recording_the_fork_does_as_configured(count: int) -> None:
+async def test_a_fork_continues_as_configured_beyond_the_recording(count: int) -> None:
     two = Two()
     async with two.conductor as conductor:
         run = await two.run_pair()
@@ -148,7 +148,7 @@ async def test_edits_in_a_parallel_state_are_seen_by_both_regions(
             outcome = await conductor.result(fork)
             assert outcome.status is Status.DONE and outcome.answer.startswith(f'edited at {at};')
             done = (await conductor.view(run, at)).memory['said']
-            for side in ('left', 'right'):  # The earlier text was edited away.
+            for side in ('left', 'right'):  # The edit replaced the earlier text.
                 assert (f';{side}.thinking: {side} heard' in outcome.answer) is (side not in done), at
             left = sum('usage' in step.event.data for step in original[at:])
             assert two.take_counts() == (0 if after == 'recorded' else left, 0)
@@ -163,7 +163,7 @@ async def test_edits_in_a_parallel_state_are_seen_by_both_regions(
 
 
 def flaky(request: ModelRequest) -> Any:
-    """Like the pair, but every second reply needs two attempts."""
+    """Reply like `working`, but every second reply needs two attempts."""
     down = request.hints.turn == 1 and request.hints.attempt == 1
     return ModelError('it is down', kind='server', retryable=True) if down else working(request)
 

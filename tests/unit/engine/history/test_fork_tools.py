@@ -1,4 +1,4 @@
-"""Tools with side effects in forks: recorded ones do nothing again, live ones use the fork's folder."""
+"""Tools with side effects in forks: recorded calls are not repeated, live ones use the fork's folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.unit.engine.tools.test_notion import Stand
 pytestmark = pytest.mark.anyio
 
 SENT: Counter[str] = Counter()
-"""What went out, by its key: nothing takes it back."""
+"""Number of irrevocable sends by key."""
 
 
 @tool(side_effects=True)
@@ -43,7 +43,7 @@ async def send(context: ToolContext, text: str) -> str:
 
 
 class Post(Pattern):
-    """One writes three letters, and another adds one of its own in the same folder."""
+    """One agent writes three letters, and another adds one of its own in the same folder."""
 
     initial = 'writing'
     states = [
@@ -86,7 +86,7 @@ def on_disk(conductor: Conductor, run: RunId) -> str:
 
 
 async def read_snapshot(conductor: Conductor, run: RunId, at: int | None = None) -> str:
-    """The file's content at a step, from its snapshot."""
+    """Return the file's content at a step, from its snapshot."""
     files = (await conductor.view(run, at)).files
     if 'work' not in files:
         return ''
@@ -95,7 +95,7 @@ async def read_snapshot(conductor: Conductor, run: RunId, at: int | None = None)
 
 
 async def batches(conductor: Conductor, run: RunId) -> list[int]:
-    """The steps after tool calls."""
+    """Return the numbers of the steps with tool results."""
     return [step.seq for step in await conductor.transitions(run) if 'results' in step.event.data]
 
 
@@ -177,7 +177,7 @@ async def test_a_fork_going_live_has_the_replayed_files(
         run = await run_post(conductor)
         third = (await batches(conductor, run))[2]
         part = await conductor.fork(run, third, paused=True)
-        await conductor._live.runs[part].release()  # as if its process had died
+        await conductor._live.runs[part].release()  # as if the process had died
         fork = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded'))
         assert (await conductor.result(fork)).status is Status.DONE
         assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
@@ -239,7 +239,7 @@ async def test_a_fork_whose_files_cannot_be_copied_leaves_neither_a_run_nor_file
 
 
 @pytest.mark.parametrize('place', ['workspaces.fork', 'journal.claim', 'workspaces.restore'])
-async def test_a_fork_that_cannot_begin_is_removed_files_first(
+async def test_a_fork_that_cannot_start_is_removed_files_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     async with here(FakeModel(letters), tmp_path) as conductor:

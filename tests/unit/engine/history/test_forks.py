@@ -21,7 +21,7 @@ def here(model: FakeModel, *patterns: Any) -> Conductor:
 
 
 async def run_pipeline(conductor: Conductor) -> tuple[Any, int]:
-    """A finished pipeline, and the step of its draft."""
+    """Run a pipeline; return it and the step of its draft."""
     run = (await conductor.start('pipeline', {'task': 'Count the bees'}, tags=('bees',))).id
     await conductor.result(run)
     steps = await conductor.transitions(run)

@@ -27,7 +27,7 @@ async def run_pipeline(made: Conductor, tags: tuple[str, ...] = ()) -> RunId:
     return run
 
 
-async def test_the_loop_of_the_pipeline_is_seen_over_many_runs() -> None:
+async def test_the_loop_of_the_pipeline_is_counted_over_many_runs() -> None:
     async with conductor() as made:
         for _ in range(3):
             await run_pipeline(made)

@@ -1,4 +1,4 @@
-"""Forks that replay the journal: exact without edits, live where asked, stopped at its end."""
+"""Forks that replay the journal: exact without edits, live where requested, stopped at its end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def here(model: FakeModel, journal: MemoryJournal | None = None, *patterns: type
 
 
 async def run_pipeline(conductor: Conductor) -> tuple[RunId, int]:
-    """A finished pipeline, and the step at which its first review starts."""
+    """Run a pipeline; return it and the step at which its first review starts."""
     run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
     await conductor.result(run)
     steps = await conductor.transitions(run)
@@ -83,7 +83,7 @@ async def test_one_step_is_live_and_later_ones_are_replayed() -> None:
         assert roles(model) == ['reviewer']
 
 
-async def test_a_diverging_edit_replays_what_fits_and_then_goes_live() -> None:
+async def test_a_diverging_edit_replays_matching_steps_and_then_goes_live() -> None:
     model = FakeModel(pipeline_reply)
     async with here(model) as conductor:
         run, _ = await run_pipeline(conductor)
@@ -141,8 +141,8 @@ async def test_an_interrupted_replay_continues() -> None:
         assert normalize(steps) == wanted and len(model.requests) == asked
 
 
-async def waiting(conductor: Conductor, fork: RunId) -> list[Transition]:
-    """The steps of a fork once its replay has stopped."""
+async def steps_when_stopped(conductor: Conductor, fork: RunId) -> list[Transition]:
+    """Wait until a fork's replay stops, and return its steps."""
     for _ in range(200):
         await asyncio.sleep(0)
     return await conductor.transitions(fork)
@@ -152,7 +152,7 @@ async def test_a_replaying_fork_can_be_paused() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
         run, _ = await run_pipeline(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
-        await waiting(conductor, fork)
+        await steps_when_stopped(conductor, fork)
         info = await conductor.info(fork)
         assert (info.seq, info.status) == (info.parent_at + 1, Status.PAUSED)
         await conductor.resume(fork)
@@ -165,11 +165,11 @@ async def test_a_replaying_fork_can_be_stepped() -> None:
         run, _ = await run_pipeline(conductor)
         asked, wanted = len(model.requests), await conductor.transitions(run)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
-        known = len(await waiting(conductor, fork))
+        known = len(await steps_when_stopped(conductor, fork))
         while not (await conductor.info(fork)).status.ended:
             assert (await conductor.info(fork)).status is Status.PAUSED
             await conductor.step(fork)
-            steps = await waiting(conductor, fork)
+            steps = await steps_when_stopped(conductor, fork)
             stepped, *played = [step.event for step in steps[known:] if not step.raised]
             assert stepped.name == 'step' and len(played) == 1
             known = len(steps)
@@ -182,12 +182,12 @@ async def test_a_step_over_replays_until_the_workflow_moves() -> None:
         run, _ = await run_pipeline(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
         await conductor.step(fork, 'over')
-        steps = await waiting(conductor, fork)
+        steps = await steps_when_stopped(conductor, fork)
         view = await conductor.view(fork)
         assert (view.status, view.stopped) == (Status.PAUSED, f'stepped over at step {steps[-1].seq - 1}')
         assert 'analyzing' in steps[-2].entered and 'analyzing' not in steps[-3].active
         await conductor.step(fork, 'out')
-        await waiting(conductor, fork)
+        await steps_when_stopped(conductor, fork)
         assert 'reviewing.thinking' in (await conductor.view(fork)).active
         await conductor.resume(fork)
         assert (await conductor.result(fork)).status is Status.DONE
@@ -199,7 +199,7 @@ async def test_a_breakpoint_halts_a_replay() -> None:
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
         await conductor.set_breakpoints(fork, [Breakpoint(enter='reviewing')])
         await conductor.resume(fork)
-        await waiting(conductor, fork)
+        await steps_when_stopped(conductor, fork)
         view = await conductor.view(fork)
         assert view.status is Status.PAUSED and 'reviewing.thinking' in view.active
         assert 'breakpoint' in view.stopped

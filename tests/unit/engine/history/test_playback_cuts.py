@@ -1,4 +1,4 @@
-"""Forks that are killed, disturbed, paused or stopped still reach the end in their parent's journal."""
+"""Forks that are killed, disturbed, paused or stopped still reach the end of their parent's journal."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def here(model: FakeModel, journal: Any = None, *patterns: type[Pattern]) -> Con
     return Conductor(journal or MemoryJournal(), catalog=catalog(model, *patterns), clock=IdleClock())
 
 
-async def first_of(journal: MemoryJournal, parent: RunId, run: RunId, count: int) -> MemoryJournal:
-    """A journal that holds a run whole, and the first `count` steps of a fork of it."""
+async def copy_first_steps(journal: MemoryJournal, parent: RunId, run: RunId, count: int) -> MemoryJournal:
+    """Return a journal with a whole run, and the first `count` steps of a fork of it."""
     kept = MemoryJournal()
     for known, steps in ((parent, None), (run, count)):
         info, history = await journal.info(known), await journal.transitions(known, until=steps)
@@ -48,7 +48,7 @@ async def first_of(journal: MemoryJournal, parent: RunId, run: RunId, count: int
 
 
 async def warn_of_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
-    """A pair that was warned of its budget while one agent was busy, which is told later."""
+    """Run a pair that is warned of its budget while one agent is busy and gets the notice later."""
     going = asyncio.Event()
     model._reply = lambda request: going if request.hints.role == 'right' else working(request)
     async with here(model, journal, Pair) as conductor:
@@ -62,7 +62,7 @@ async def warn_of_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
 
 
 async def spend_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
-    """A pipeline whose budget was spent."""
+    """Run a pipeline until its budget is spent."""
     async with here(model, journal) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'}, budget=Budget(tokens=50))).id
         await to_the_end(conductor, run)
@@ -71,7 +71,7 @@ async def spend_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
 
 
 async def approve_call(model: FakeModel, journal: MemoryJournal) -> RunId:
-    """A run with a failed attempt and an approved tool call."""
+    """Run an agent with a failed attempt and an approved tool call."""
     replies: list[Any] = [
         ModelError('it is down', kind='server', retryable=True),
         calls(('calculator', {'expression': '1+1'})),
@@ -91,7 +91,7 @@ async def wait_for_step(conductor: Conductor, run: RunId, seen: int) -> None:
 
 
 async def extend_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
-    """A pair whose budget was raised after a warning, but too little to lift it."""
+    """Run a pair whose budget is raised after a warning, but too little to withdraw it."""
     model._reply = working
     async with here(model, journal, Pair) as conductor:
         run = (await conductor.start('pair', budget=Budget(tokens=200, warn=0.1), paused=True)).id
@@ -115,8 +115,10 @@ async def test_a_fork_interrupted_at_any_step_reaches_the_same_end(begun: Any, a
         wanted, original = normalize(await conductor.transitions(run)), await conductor.transitions(run)
     begin, asked = (await journal.info(fork)).parent_at, len(model.requests)
     steps = await journal.transitions(fork, after=begin)
-    for count in (step.seq - 1 for step in steps if not step.raised):  # a turn is written as a whole
-        kept = await first_of(journal, run, fork, count)
+    for count in (
+        step.seq - 1 for step in steps if not step.raised
+    ):  # the steps of a turn are written together
+        kept = await copy_first_steps(journal, run, fork, count)
         async with here(model, kept, Counting, Pair) as heir:
             assert await heir.recover() == [fork]
             outcome = await heir.result(fork)
@@ -243,7 +245,7 @@ async def test_a_fork_interrupted_before_its_first_step_starts_as_requested(afte
         fork = await conductor.fork(run, 4, variation=way, paused=True, budget=Budget(tokens=500))
         first = (await conductor.transitions(fork))[4]
         assert first.changes == (change,)
-        kept = await first_of(journal, run, fork, 4)
+        kept = await copy_first_steps(journal, run, fork, 4)
     async with here(model, kept, Pair) as heir:
         assert await heir.recover() == [fork]
         found = (await heir.transitions(fork))[4]

@@ -1,4 +1,4 @@
-"""Trace files: those that are rejected or damaged, and the limits of an import."""
+"""Trace files: rejected and damaged ones, and the limits of an import."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ REJECTED: list[tuple[bytes, str]] = [
 
 
 @pytest.mark.parametrize(('file', 'problem'), REJECTED)
-async def test_a_rejected_file_says_where_and_why(place: Conductor, file: bytes, problem: str) -> None:
+async def test_the_rejection_of_a_file_says_where_and_why(
+    place: Conductor, file: bytes, problem: str
+) -> None:
     with pytest.raises(BundleError, match=problem):
         await place.import_bundle(io.BytesIO(file))
     assert (await place.runs()).total == 0

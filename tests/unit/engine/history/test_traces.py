@@ -1,4 +1,4 @@
-"""Traces of other frameworks as runs: their charts, texts and counts, and what an import rejects."""
+"""Traces of other frameworks as runs: their charts, texts and counts, and refused actions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Conductor]:
 
 
 def span(id: str, parent: str, during: tuple[float, float], error: str = '', **about: Any) -> dict[str, Any]:
-    """A span as OTLP/JSON; its times are in seconds."""
+    """Return a span as OTLP/JSON; times are in seconds."""
     return {
         'traceId': 'ab' * 16,
         'spanId': id,
@@ -227,7 +227,7 @@ async def test_an_altered_history_does_not_pass_the_audit(place: Conductor) -> N
             audit_walk(info.id, shape, altered)
 
 
-async def test_what_needs_a_pattern_is_refused_in_words(place: Conductor) -> None:
+async def test_actions_that_need_a_pattern_are_refused_with_the_reason(place: Conductor) -> None:
     info = await import_recording(place, 'openai_agents')
     for action in (
         place.fork(info.id, 3),
@@ -462,7 +462,7 @@ SPANS = st.lists(
 
 @given(SPANS)
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
-async def test_any_tree_of_spans_is_drawn_audited_and_seen_at_each_step(spans: list[Any]) -> None:
+async def test_any_tree_of_spans_is_drawn_audited_and_viewed_at_each_step(spans: list[Any]) -> None:
     made = [
         span(
             str(number), str(parent) if parent >= 0 else '', (start, start + length), error,

@@ -1,4 +1,4 @@
-"""Many steps are folded in place; values returned or recorded before stay unchanged."""
+"""Folding many steps happens in place, but values returned or recorded before stay unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEPS = [
 ]
 
 
-def test_folding_many_steps_equals_folding_each() -> None:
+def test_folding_many_steps_at_once_equals_folding_each() -> None:
     alone, recorded = Fold(RUN, SHAPE), deepcopy(STEPS)
     for until, one in enumerate(STEPS, start=1):
         alone.apply(one)

@@ -1,4 +1,4 @@
-"""The retention policy: old, many or large runs, and those that are always kept."""
+"""The retention policy: limits on age, number and size, and runs that are always kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOW = 1_700_000_000.0
 
 
 def run(name: str, days: float = 0, **given: Any) -> RunInfo:
-    """A run that ended this many days ago."""
+    """Return a run that ended this many days ago."""
     at = NOW - days * DAY
     plain = {'pattern': 'p', 'title': name, 'status': Status.DONE, 'created': at - 60, 'updated': at}
     return RunInfo(id=RunId(name), **(plain | given))
@@ -38,7 +38,7 @@ def test_age_counts_from_the_end() -> None:
     assert (found.reason, found.bytes) == ('ended more than 30 days ago', 7)
 
 
-def test_the_newest_of_each_pattern_stay() -> None:
+def test_the_newest_of_each_pattern_are_kept() -> None:
     runs = [run('a', 5), run('b', 4), run('c', 3), run('x', 9, pattern='q'), run('y', 8, pattern='q')]
     assert takes(Retention(runs=2), *runs) == 'a'
     assert takes(Retention(runs=1), *runs) == 'xab'  # the oldest first

@@ -1,4 +1,4 @@
-"""What the time of a run is: pauses and restarts do not count, and a fork has its own."""
+"""The running time of a run: pauses and restarts do not count, and a fork knows its inherited part."""
 
 import pytest
 
@@ -37,11 +37,11 @@ def test_a_paused_run_has_the_time_at_which_it_was_paused(steps):
     assert times(Fold.load(fold.snapshot(), SHAPE).view) == (27.0, 127.0)
 
 
-def test_a_resumed_run_goes_on_from_there():
+def test_the_time_of_a_resumed_run_continues_from_the_pause():
     assert times(read(*RECOVERED, ('resume', 1000.0, {}), ('done', 1003.0, {})).view) == (30.0, 0.0)
 
 
-def test_a_fork_knows_what_it_has_from_its_parent():
+def test_a_fork_knows_the_time_inherited_from_its_parent():
     fold = read(('start', 100.0, {}), ('done', 130.0, {}), ('recover', 700.0, {'forked': 'r@2'}))
     assert (fold.view.ran, fold.view.inherited_ran) == (30.0, 30.0)
     assert Fold.load(fold.snapshot(), SHAPE).view.inherited_ran == 30.0

@@ -45,7 +45,7 @@ async def record_steps() -> list[Transition]:
 
 
 def without_caveat(step: Transition) -> Transition:
-    """The step as it was recorded before there was the field."""
+    """Return the step as recorded before the field existed."""
     data = dict(step.event.data)
     if 'memory' in data:
         data['memory'] = {'steps': 0}
@@ -53,12 +53,12 @@ def without_caveat(step: Transition) -> Transition:
     return replace(step, event=replace(step.event, data=data), changes=changes)
 
 
-async def test_a_field_that_memory_has_gained_since_does_not_contradict_the_record() -> None:
+async def test_a_memory_field_added_later_passes_the_audit() -> None:
     steps = list(map(without_caveat, await record_steps()))
     assert audit(steps[0].run, Counter(), steps) == len(steps)
 
 
-async def test_a_change_of_a_field_that_was_there_does() -> None:
+async def test_a_missing_change_of_an_existing_field_fails_the_audit() -> None:
     steps = await record_steps()
     changed = [
         replace(step, changes=tuple(c for c in step.changes if c.path != '/memory/caveat')) for step in steps
@@ -68,7 +68,7 @@ async def test_a_change_of_a_field_that_was_there_does() -> None:
 
 
 class Guarded(Counter):
-    """The pattern has a new edge with a guard that blocks it."""
+    """The pattern with a new edge that its guard blocks."""
 
     states = (
         {'name': 'begin'},
@@ -78,26 +78,26 @@ class Guarded(Counter):
     transitions = (['always', 'begin', 'late', 'is_late'], ['always', 'begin', 'over'])
 
     def is_late(self, memory: Counted, event: Event) -> bool:
-        """False unless a test sets it."""
+        """Block the edge."""
         return False
 
 
 class Late(Guarded):
-    """The new edge is taken."""
+    """The pattern with a new edge that is taken."""
 
     def is_late(self, memory: Counted, event: Event) -> bool:
-        """Always."""
+        """Allow the edge."""
         return True
 
 
-async def test_a_guard_that_was_added_contradicts_the_record_only_if_its_edge_is_taken() -> None:
+async def test_an_added_guard_fails_the_audit_only_if_its_edge_is_taken() -> None:
     steps = await record_steps()
     assert audit(steps[0].run, Guarded(), steps) == len(steps)
     with pytest.raises(Diverged, match='late'):
         audit(steps[0].run, Late(), steps)
 
 
-async def test_a_guard_that_was_removed_does() -> None:
+async def test_a_removed_guard_fails_the_audit() -> None:
     async with Conductor(catalog=catalog(FakeModel(), Guarded)) as conductor:
         run = (await conductor.start('guarded')).id
         await conductor.result(run)

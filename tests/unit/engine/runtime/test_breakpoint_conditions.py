@@ -1,4 +1,4 @@
-"""Breakpoint conditions: what they can say, what they reject, and that they have no side effects."""
+"""Breakpoint conditions: what they can express and reject, and that they have no side effects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Item(BaseModel):
 
 
 class At:
-    """A moment with names set by the test."""
+    """A moment whose names have values set by the test."""
 
     def __init__(self, **values: Any) -> None:
         self.values = values

@@ -71,7 +71,7 @@ async def conductor() -> AsyncIterator[Conductor]:
         yield made
 
 
-async def stops(conductor: Conductor, run: RunId) -> Fold:
+async def wait_until_at_rest(conductor: Conductor, run: RunId) -> Fold:
     """Wait until the run is at rest: paused or ended, with no work in progress."""
     live = conductor._live.runs.get(run)
     await until(
@@ -86,10 +86,10 @@ async def stops(conductor: Conductor, run: RunId) -> Fold:
 async def start(conductor: Conductor, pattern: str, *breakpoints: Breakpoint) -> tuple[RunId, Fold]:
     parameters = QUESTION if pattern == 'pipeline' else {}
     run = (await conductor.start(pattern, parameters, breakpoints=breakpoints)).id
-    return run, await stops(conductor, run)
+    return run, await wait_until_at_rest(conductor, run)
 
 
-async def pauses(conductor: Conductor, run: RunId) -> list[Transition]:
+async def list_pauses(conductor: Conductor, run: RunId) -> list[Transition]:
     return [step for step in await conductor.transitions(run) if step.event.name == 'pause']
 
 
@@ -134,19 +134,19 @@ async def test_a_breakpoint_is_hit_again_only_on_return(conductor: Conductor) ->
     run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
     first = found.view.seq
     await conductor.resume(run)
-    again = await stops(conductor, run)
+    again = await wait_until_at_rest(conductor, run)
     assert again.view.active == ('analyzing.thinking',) and again.view.seq > first + 5
     assert again.view.breakpoints[0].hits == 2
     await conductor.resume(run)
     assert (await conductor.result(run)).status is Status.DONE
-    assert len(await pauses(conductor, run)) == 2
+    assert len(await list_pauses(conductor, run)) == 2
 
 
 async def test_a_lasting_condition_stops_once_when_it_becomes_true(conductor: Conductor) -> None:
     run, _ = await start(conductor, 'pipeline', Breakpoint(when='tokens > 20'))
     await conductor.resume(run)
     assert (await conductor.result(run)).status is Status.DONE
-    assert len(await pauses(conductor, run)) == 1
+    assert len(await list_pauses(conductor, run)) == 1
 
 
 async def test_a_condition_that_is_already_true_stops_at_once(conductor: Conductor) -> None:
@@ -169,7 +169,7 @@ async def test_two_breakpoints_at_once_are_one_stop(conductor: Conductor) -> Non
     run, found = await start(
         conductor, 'pipeline', Breakpoint(enter='analyzing'), Breakpoint(leave='researching', stop='region')
     )
-    (pause,) = await pauses(conductor, run)
+    (pause,) = await list_pauses(conductor, run)
     assert (pause.event.at, pause.event.data['breakpoints']) == ('', ['1', '2'])
     seq = found.view.seq - 1
     reasons = [
@@ -181,7 +181,7 @@ async def test_two_breakpoints_at_once_are_one_stop(conductor: Conductor) -> Non
 
 async def test_a_disabled_breakpoint_stops_nothing(conductor: Conductor) -> None:
     run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', enabled=False))
-    assert found.view.status is Status.DONE and not await pauses(conductor, run)
+    assert found.view.status is Status.DONE and not await list_pauses(conductor, run)
 
 
 async def test_a_breakpoint_can_hold_one_region(conductor: Conductor) -> None:
@@ -207,7 +207,7 @@ async def test_raised_steps_are_checked_too(conductor: Conductor) -> None:
     run, _ = await start(
         conductor, 'twins', Breakpoint(enter='checking.a'), Breakpoint(edge='checking.a>checking.b')
     )
-    (pause,) = await pauses(conductor, run)
+    (pause,) = await list_pauses(conductor, run)
     assert pause.event.data['breakpoints'] == ['1', '2']
     steps = [step for step in await conductor.transitions(run) if step.raised]
     assert pause.event.data['reason'].startswith(f'breakpoint 1 at step {steps[0].seq}: ')
@@ -221,7 +221,7 @@ async def test_self_transitions_of_a_child_and_its_parent_are_distinguished(cond
     for number, event in (('1', 'add'), ('2', 'stay')):
         await conductor.resume(run)
         await conductor.send(run, event)
-        assert (await pauses(conductor, run))[-1].event.data['breakpoints'] == [number]
+        assert (await list_pauses(conductor, run))[-1].event.data['breakpoints'] == [number]
 
 
 async def test_a_hit_ends_a_step_over_in_progress(conductor: Conductor) -> None:
@@ -231,7 +231,7 @@ async def test_a_hit_ends_a_step_over_in_progress(conductor: Conductor) -> None:
         )
     ).id
     await conductor.step(run, 'over')
-    found = await stops(conductor, run)
+    found = await wait_until_at_rest(conductor, run)
     assert found.view.active == ('researching.using_tools',)
     assert found.view.stopped.startswith('breakpoint 1') and found.projection.pauses.pending_steps == {}
     await conductor.resume(run)
@@ -243,14 +243,14 @@ async def test_a_step_and_a_breakpoint_at_one_place_are_both_named(conductor: Co
         await conductor.start('pipeline', QUESTION, paused=True, breakpoints=[Breakpoint(enter='analyzing')])
     ).id
     await conductor.step(run, 'over')
-    found = await stops(conductor, run)
+    found = await wait_until_at_rest(conductor, run)
     seq = found.view.seq - 1
     assert found.view.stopped == f'stepped over at step {seq}; breakpoint 1 at step {seq}: enter analyzing'
 
 
 async def test_an_ended_run_is_not_stopped(conductor: Conductor) -> None:
     run, found = await start(conductor, 'pipeline', Breakpoint(enter='complete'))
-    assert found.view.status is Status.DONE and not await pauses(conductor, run)
+    assert found.view.status is Status.DONE and not await list_pauses(conductor, run)
 
 
 async def test_a_failing_condition_is_false_and_reported_once(conductor: Conductor) -> None:
@@ -329,7 +329,7 @@ async def test_breakpoints_survive_restarts_but_are_not_forked(conductor: Conduc
     async with Conductor(conductor.journal, catalog=conductor.catalog) as again:
         await again.recover()
         await again.resume(run)
-        found = await stops(again, run)
+        found = await wait_until_at_rest(again, run)
         assert [item.hits for item in found.view.breakpoints] == [1, 1], 'what held before did not stop it'
         assert found.view.active == ('analyzing.thinking',)
         fork = await again.fork(run, found.view.seq)
@@ -343,7 +343,7 @@ async def test_recovery_at_any_step_hits_the_same_breakpoints(conductor: Conduct
     run, _ = await start(conductor, 'pipeline', *items)
     while run in conductor._live.runs:
         await conductor.resume(run)
-        await stops(conductor, run)
+        await wait_until_at_rest(conductor, run)
     steps = await conductor.transitions(run)
     whole = [step.seq for step, after in pairwise(steps) if not after.raised and after.event.name != 'pause']
     assert len(whole) > 8
@@ -351,12 +351,12 @@ async def test_recovery_at_any_step_hits_the_same_breakpoints(conductor: Conduct
         kept = await first_steps(conductor.journal, run, count)
         async with Conductor(kept, catalog=conductor.catalog) as heir:
             await heir.recover()
-            await stops(heir, run)
+            await wait_until_at_rest(heir, run)
             held = steps[count - 1].event.name == 'pause'
             by_itself = {step.event.name for step in await heir.transitions(run, after=count)}
             assert (by_itself <= {'recover'}) is held, count
             while run in heir._live.runs:
-                if (await stops(heir, run)).view.paused:
+                if (await wait_until_at_rest(heir, run)).view.paused:
                     await heir.resume(run)
             assert [item.hits for item in (await heir.view(run)).breakpoints] == [2, 1], count
             assert await heir.audit(run)
@@ -380,7 +380,7 @@ def say(speaker: str, verdict: str, best: str = '', debate: int = 1, **more: Any
 
 
 class Arguing(Pattern):
-    """People's statements are recorded."""
+    """Records people's statements."""
 
     Memory = DebateMemory
     panels = {'debate': 'transcript'}
@@ -414,5 +414,5 @@ async def test_disagreement_is_read_from_the_latest_positions(transcript: Any, d
         run = (await conductor.start('arguing', breakpoints=[Breakpoint(when='disagree')])).id
         data = {'said': [item.model_dump(mode='json') for item in transcript]}
         await conductor.send(run, 'say', data=data)
-        assert bool(await pauses(conductor, run)) is differ
+        assert bool(await list_pauses(conductor, run)) is differ
         await conductor.cancel(run)

@@ -29,8 +29,8 @@ from tests.support.harness import FakeModel, HastyClock, Lone, calls, catalog, f
 
 pytestmark = pytest.mark.anyio
 
-A_CALL = 15
-"""Tokens of each of the fake model's calls."""
+TOKENS_PER_CALL = 15
+"""Tokens that each call of the fake model uses."""
 
 
 class Rounds(Pattern):
@@ -49,7 +49,7 @@ class Rounds(Pattern):
 
 
 class Reporting(Rounds):
-    """Shuts down by itself: an agent writes a report."""
+    """Handles its own shutdown: an agent writes a report."""
 
     class Memory(Memory):
         report: str = ''
@@ -71,7 +71,7 @@ class Reporting(Rounds):
 
 
 class Side(Pattern):
-    """Three parallel agents, repeatedly."""
+    """Three parallel agents that are called repeatedly."""
 
     initial = 'all'
     states = [
@@ -147,7 +147,7 @@ async def test_a_run_is_warned_asked_to_wrap_up_and_ended(journal: Journal) -> N
         assert await here.audit(run) == info.seq
 
 
-async def test_every_step_can_be_read_with_the_budget_as_it_was_then() -> None:
+async def test_each_step_is_read_with_its_budget_at_the_time() -> None:
     async with conductor(FakeModel()) as here:
         run = (await here.start('rounds', budget=Budget(tokens=100))).id
         await here.result(run)
@@ -160,7 +160,7 @@ async def test_every_step_can_be_read_with_the_budget_as_it_was_then() -> None:
     assert views[3].budget['tokens'].lasts and views[0].budget['tokens'].lasts is None
 
 
-async def test_an_agent_that_uses_tools_is_told_after_their_results() -> None:
+async def test_an_agent_that_uses_tools_is_warned_after_their_results() -> None:
     model = FakeModel(calls(('notes', {'action': 'write', 'title': 'a', 'text': 'b'})))
     async with conductor(model) as here:
         run = (await here.start('rounds', budget=Budget(tokens=60, warn=0.5))).id
@@ -227,7 +227,7 @@ async def test_work_beyond_the_grace_is_cut_off() -> None:
         assert (await here.result(run)).status is Status.FAILED and model.running == 0
 
 
-async def test_a_pattern_can_shut_down_by_itself() -> None:
+async def test_a_pattern_can_handle_its_own_shutdown() -> None:
     model = FakeModel(lambda request: 'all is told' if request.hints.state == 'reporting' else 'ok')
     async with conductor(model) as here:
         run = (await here.start('reporting', budget=Budget(tokens=40))).id
@@ -257,7 +257,7 @@ async def test_a_shutdown_is_limited_by_the_grace() -> None:
 # Time and money
 
 
-async def test_time_counts_while_it_runs_and_not_while_it_is_paused() -> None:
+async def test_time_counts_while_a_run_is_active_and_not_while_it_is_paused() -> None:
     clock, gate = SimulatedClock(), asyncio.Event()
     async with conductor(FakeModel(gate), clock=clock) as here:
         run = (await here.start('lone', budget=Budget(seconds=100, grace=5))).id
@@ -281,7 +281,7 @@ async def test_time_counts_while_it_runs_and_not_while_it_is_paused() -> None:
 
 
 @pytest.mark.parametrize('away', [10_000, -3_600], ids=['later', 'by a clock that was set back'])
-async def test_used_time_survives_recovery_without_downtime(away: int) -> None:
+async def test_used_time_survives_recovery_and_excludes_downtime(away: int) -> None:
     clock, journal = SimulatedClock(), MemoryJournal()
     async with conductor(FakeModel(asyncio.Event()), journal, clock) as gone:
         run = (await gone.start('lone', budget=Budget(seconds=100))).id
@@ -309,7 +309,7 @@ async def test_known_costs_are_counted() -> None:
 
 
 @pytest.mark.parametrize(('model', 'calls'), [(Quoted(None), 0), (Live(None), 1)], ids=['before', 'after'])
-async def test_an_unknown_price_is_reported_at_once(model: Live, calls: int) -> None:
+async def test_an_unknown_price_is_reported_immediately(model: Live, calls: int) -> None:
     model.requests.clear()
     async with conductor(model) as here:
         run = (await here.start('rounds', budget=Budget(cost=1.0, tokens=100))).id
@@ -325,7 +325,7 @@ async def test_an_unknown_price_is_reported_at_once(model: Live, calls: int) -> 
 
 
 @pytest.mark.parametrize('pattern', ['rounds', 'reporting'])
-async def test_a_crash_at_each_step_ends_as_it_would_have(pattern: str) -> None:
+async def test_a_crash_at_any_step_does_not_change_the_outcome(pattern: str) -> None:
     budget = Budget(tokens=40, warn=0.5)
     async with conductor(FakeModel()) as here:
         run = (await here.start(pattern, budget=budget)).id
@@ -342,7 +342,7 @@ async def test_a_crash_at_each_step_ends_as_it_would_have(pattern: str) -> None:
                 outcome = await heir.result(run)
                 assert (outcome.status, outcome.answer) == (whole.status, whole.answer), steps
                 spent = (await heir.view(run)).budget['tokens'].used
-                assert spent <= 45 + (A_CALL if pattern == 'reporting' else 0), steps
+                assert spent <= 45 + (TOKENS_PER_CALL if pattern == 'reporting' else 0), steps
                 texts = notices(await heir.view(run))
                 assert len(texts) == 1, (steps, texts)
                 assert (await heir.info(run)).budget == budget
@@ -356,9 +356,7 @@ async def test_a_crash_at_each_step_ends_as_it_would_have(pattern: str) -> None:
     limit=st.integers(1, 300),
     warn=st.floats(0.05, 1),
 )
-def test_usage_exceeds_the_limit_by_calls_in_progress_at_most(
-    sizes: list[int], limit: int, warn: float
-) -> None:
+def test_usage_exceeds_the_limit_only_by_calls_in_progress(sizes: list[int], limit: int, warn: float) -> None:
     class Sized(FakeModel):
         async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
             self.requests.append(request)

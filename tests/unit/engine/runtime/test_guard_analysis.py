@@ -22,7 +22,7 @@ class Task(BaseModel):
 
     @property
     def tired(self) -> bool:
-        """Whether it was tried often."""
+        """Whether it has been tried often."""
         return self.tries > ENOUGH
 
 

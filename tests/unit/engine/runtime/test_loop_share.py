@@ -1,4 +1,4 @@
-"""Sharing the event loop: however many runs are active, other tasks get their turn soon."""
+"""Sharing the event loop: other tasks get a turn soon, however many runs are active."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WorkClock(SimulatedClock):
 
 
 class Watcher:
-    """Another task of the loop: its longest wait for a turn."""
+    """Measures the longest wait of another task on the loop."""
 
     def __init__(self, clock: WorkClock) -> None:
         self._clock, self.longest = clock, 0.0
@@ -37,7 +37,7 @@ class Watcher:
     'works',
     [
         [True] * 300,
-        # In between, rounds are short, and ever more tasks get a turn in each.
+        # The tasks in the middle take no time, so each round admits ever more of them.
         [True] * 6 + [False] * 495 + [True] * 99,
     ],
     ids=['alike', 'becomes longer'],

@@ -1,4 +1,4 @@
-"""Decide, journal, act: nothing happens outside before its step is stored, however slowly."""
+"""Decide, journal, act: no side effect happens before its step is stored, however slow the journal."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def conductor(held: HeldJournal, clock: SimulatedClock) -> AsyncIterator[C
 
 @pytest.fixture
 async def run(conductor: Conductor, held: HeldJournal) -> RunId:
-    """A run in its first visit, whose work has started."""
+    """A run in its first visit, with its work started."""
     starting = asyncio.ensure_future(conductor.start('visits'))
     await held.next()
     held.release()
@@ -105,7 +105,7 @@ async def run(conductor: Conductor, held: HeldJournal) -> RunId:
     return found
 
 
-def sinces() -> list[int]:
+def list_visits() -> list[int]:
     return [activity.since for activity in Visits.begun]
 
 
@@ -153,13 +153,13 @@ async def test_no_work_starts_before_its_step_is_journaled(conductor: Conductor,
     assert Visits.begun == [] and not starting.done()
     held.release()
     run = (await starting).id
-    await until(lambda: sinces() == [1])
+    await until(lambda: list_visits() == [1])
     asking = asyncio.ensure_future(conductor.send(run, 'again'))
     assert names(await held.next()) == ['again']
-    assert sinces() == [1] and not asking.done()
+    assert list_visits() == [1] and not asking.done()
     held.release()
     await asking
-    await until(lambda: sinces() == [1, 2])
+    await until(lambda: list_visits() == [1, 2])
     assert Visits.ends[1].cancelled() and not Visits.ends[2].cancelled()
 
 
@@ -220,7 +220,7 @@ async def test_a_queued_event_is_refused_when_the_run_ends(
         await asking
 
 
-async def test_a_late_ending_of_a_visit_is_dropped_while_its_successor_is_being_journaled(
+async def test_a_late_result_of_a_visit_is_dropped_while_its_successor_is_being_journaled(
     conductor: Conductor, held: HeldJournal, run: RunId
 ) -> None:
     asking = asyncio.ensure_future(conductor.send(run, 'again'))
@@ -229,7 +229,7 @@ async def test_a_late_ending_of_a_visit_is_dropped_while_its_successor_is_being_
     await settle()
     held.release()
     await asking
-    await until(lambda: sinces() == [1, 2])
+    await until(lambda: list_visits() == [1, 2])
     Visits.ends[2].set_result('from the second')
     assert names(await held.next()) == ['done']
     held.release()
@@ -244,7 +244,7 @@ async def test_a_late_timeout_of_a_visit_is_dropped_while_its_successor_is_being
     await clock.advance(31)
     held.release()
     await asking
-    await until(lambda: sinces() == [1, 2])
+    await until(lambda: list_visits() == [1, 2])
     await clock.advance(29)
     assert not held.waiting and (await conductor.view(run)).active == ('one',)
     await clock.advance(2)
@@ -264,14 +264,14 @@ async def test_work_belongs_to_its_visit_even_if_the_next_is_already_decided(
     held.release()
     # The second event was already queued: it is decided before the first visit's work gets a turn.
     assert names(await held.next()) == ['again']
-    assert set(sinces()) <= {1} and set(Visits.seen) <= {1}
+    assert set(list_visits()) <= {1} and set(Visits.seen) <= {1}
     if 1 in Visits.ends:
         Visits.ends[1].set_result('from the first visit')
     await clock.advance(31)
     held.release()
     await asyncio.gather(starting, asking)
-    await until(lambda: 2 in sinces())
-    assert sinces().count(2) == 1 and not held.waiting
+    await until(lambda: 2 in list_visits())
+    assert list_visits().count(2) == 1 and not held.waiting
     Visits.ends[2].set_result('from the second')
     assert names(await held.next()) == ['done']
     held.release()
@@ -279,7 +279,7 @@ async def test_work_belongs_to_its_visit_even_if_the_next_is_already_decided(
 
 
 @pytest.mark.parametrize('event', ['again', 'skip'])
-async def test_a_retry_due_while_its_visit_is_being_left_is_not_made(
+async def test_a_retry_due_while_its_visit_is_ending_is_not_made(
     conductor: Conductor, held: HeldJournal, clock: SimulatedClock, run: RunId, event: str
 ) -> None:
     Visits.ends.pop(1).set_exception(ModelError('busy', retryable=True))
@@ -289,8 +289,8 @@ async def test_a_retry_due_while_its_visit_is_being_left_is_not_made(
     asking = asyncio.ensure_future(conductor.send(run, event))
     assert names(await held.next()) == [event]
     await clock.advance(2)
-    assert sinces() == [1]
+    assert list_visits() == [1]
     held.release()
     await asking
     await settle()
-    assert sinces() == ([1, 3] if event == 'again' else [1])
+    assert list_visits() == ([1, 3] if event == 'again' else [1])

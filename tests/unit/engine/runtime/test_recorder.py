@@ -63,7 +63,7 @@ async def test_a_cancel_during_an_outage_is_journaled_later(full: Any) -> None:
     journal.full = False
     await clock.advance(60)
     await asyncio.wait([cancelling])
-    # The reply was already decided, and ends this run; a longer one would be cancelled.
+    # The reply was already decided and ends this run; a longer run would be cancelled.
     assert isinstance(cancelling.exception(), EventRefused | None)
     assert (await conductor.info(run)).status.ended
 
@@ -102,7 +102,7 @@ async def test_snapshots_equal_the_folded_steps(monkeypatch: pytest.MonkeyPatch)
         taken = [item.seq for item in journal._snapshots[run]]
         assert len(taken) >= 2
         steps, shape = await conductor.transitions(run), await conductor.shape(run)
-        for at in [*range(len(steps) + 1), *taken]:  # Twice: to read a snapshot must not change it.
+        for at in [*range(len(steps) + 1), *taken]:  # Twice, since reading a snapshot must not change it.
             assert await conductor.view(run, at) == fold(run, shape, steps[:at]), at
 
 

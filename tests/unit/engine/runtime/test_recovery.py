@@ -1,4 +1,4 @@
-"""Recovery, ownership and forks: what a dead process leaves behind continues elsewhere, once."""
+"""Recovery, ownership and forks: runs of a dead process continue elsewhere, exactly once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_re
 
 
 class Two(Pattern):
-    """Two agents in a row."""
+    """Two agents in sequence."""
 
     initial = 'first'
     states = [agent('first', prompt='ask'), agent('second', prompt='ask'), {'name': 'end', 'final': True}]
@@ -41,7 +41,7 @@ def hanging() -> FakeModel:
 
 
 async def leave_behind(journal: MemoryJournal, pattern: str = 'two', **options: Any) -> RunId:
-    """A run whose process died during its first model call."""
+    """Start a run whose process closes during its first model call."""
     async with conductor(journal, hanging(), **options) as gone:
         run = (await gone.start(pattern)).id
         await wait_for_state(gone, run, 'first.thinking' if pattern == 'two' else 'working.thinking')
@@ -61,7 +61,7 @@ async def test_an_unfinished_run_continues_where_it_was() -> None:
 
 
 class Crowded(MemoryJournal):
-    """Counts the maximum of concurrently claimed runs."""
+    """Records the maximum number of concurrent claims."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class Crowded(MemoryJournal):
         return await super().claim(run, owner)
 
 
-async def test_runs_are_recovered_some_at_a_time() -> None:
+async def test_recovery_claims_a_limited_number_of_runs_at_a_time() -> None:
     journal = Crowded()
     async with conductor(journal, hanging()) as gone:
         left = [(await gone.start('two')).id for _ in range(AT_ONCE + 4)]
@@ -84,7 +84,7 @@ async def test_runs_are_recovered_some_at_a_time() -> None:
     assert journal.most == AT_ONCE
 
 
-async def test_a_paid_call_may_end_before_its_process_closes() -> None:
+async def test_closing_waits_for_a_paid_call() -> None:
     journal, answer = MemoryJournal(), asyncio.Event()
     model, grace = FakeModel(lambda request: answer, simulated=False), asyncio.Future[None]()
     gone = conductor(journal, model)
@@ -104,7 +104,7 @@ async def test_a_paid_call_may_end_before_its_process_closes() -> None:
 
 
 @pytest.mark.parametrize('simulated', [False, True])
-async def test_a_call_is_cut_off_after_the_grace_or_if_it_is_free(simulated: bool) -> None:
+async def test_closing_cuts_off_a_call_after_the_grace_or_if_it_is_free(simulated: bool) -> None:
     journal, grace = MemoryJournal(), asyncio.Future[None]()
     model = FakeModel(lambda request: asyncio.Event(), simulated=simulated)
     gone = conductor(journal, model)
@@ -222,7 +222,7 @@ async def test_a_stranded_run_does_not_block_the_others() -> None:
             await heir.delete(fine)
 
 
-async def test_a_conductor_that_lost_a_run_writes_nothing_more() -> None:
+async def test_a_conductor_that_lost_a_run_stops_writing() -> None:
     journal, model = MemoryJournal(), hanging()
     async with conductor(journal, model) as old, conductor(journal, owner='b') as new:
         run = (await old.start('two')).id
@@ -241,7 +241,7 @@ async def test_a_conductor_that_lost_a_run_writes_nothing_more() -> None:
         assert model.running == 0 and old._live.runs == {}
         assert len(await journal.transitions(run)) >= before
         assert (await new.result(run)).status is Status.DONE
-        await following  # The old one's readers follow the new one through the journal.
+        await following  # Its readers follow the new conductor through the journal.
         assert [item.seq for item in items if isinstance(item, Transition)] == list(
             range(1, (await new.info(run)).seq + 1)
         )
@@ -293,7 +293,7 @@ async def test_a_run_stopped_by_a_journal_bug_continues_from_its_last_step(
     async with conductor(journal, model) as here:
         run = (await here.start('two')).id
         await wait_for_state(here, run, 'second.thinking')
-        items = asyncio.ensure_future(_all(here, run))
+        items = asyncio.ensure_future(_watch_all(here, run))
         await until(lambda: here.feed._readers)
         monkeypatch.setattr(*place, fail)
         with pytest.raises(RuntimeError, match='bug in counting'):
@@ -323,7 +323,7 @@ async def test_releasing_answers_waiters_and_ends_watchers() -> None:
     journal = MemoryJournal()
     here = conductor(journal, hanging())
     run = (await here.start('two')).id
-    watching = asyncio.ensure_future(_all(here, run))
+    watching = asyncio.ensure_future(_watch_all(here, run))
     waiting = asyncio.ensure_future(here.result(run))
     await until(lambda: here.feed._readers)
     await here.close()
@@ -335,7 +335,7 @@ async def test_releasing_answers_waiters_and_ends_watchers() -> None:
     assert here.feed._readers == {}
 
 
-async def _all(here: Conductor, run: RunId) -> list[Any]:
+async def _watch_all(here: Conductor, run: RunId) -> list[Any]:
     return [item async for item in here.watch(run)]
 
 

@@ -129,7 +129,7 @@ async def test_step_starts_one_piece_of_work_and_no_more(conductor: Conductor, g
 
 
 class Slow(MemoryJournal):
-    """Other tasks run while it writes."""
+    """Lets other tasks run while it writes."""
 
     async def append(self, info: Any, transitions: Any, snapshot: Any = None) -> int:
         for _ in range(20):
@@ -138,7 +138,7 @@ class Slow(MemoryJournal):
 
 
 class Bare(Chain):
-    """Accepts no events: without running work, it is at a dead end."""
+    """Accepts no events, so without running work it is at a dead end."""
 
     transitions = [edge for edge in Chain.transitions if 'done' in edge]
 

@@ -1,4 +1,4 @@
-"""What people can change and send: edits of memory, outside events and their repetitions, starts."""
+"""Actions of people: edits of memory, external events and their repetitions, starts."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ async def test_an_agent_cannot_be_removed(conductor: Conductor) -> None:
         await conductor.send(run, 'edit', data={'changes': [change('remove', '/agents/working')]})
 
 
-async def test_data_of_an_event_is_json_or_refused(conductor: Conductor) -> None:
+async def test_event_data_that_is_not_json_is_refused(conductor: Conductor) -> None:
     run = (await conductor.start('counting')).id
     with pytest.raises(InvalidInput) as refused:
         await conductor.send(run, 'add', data={'by': object()})
@@ -208,11 +208,11 @@ async def test_a_misspelt_field_of_an_event_is_refused(conductor: Conductor) -> 
     assert (await run.view()).memory['words'] == ['yes']
 
 
-async def counted(conductor: Conductor, run: RunId) -> int:
+async def read_count(conductor: Conductor, run: RunId) -> int:
     return int((await conductor.view(run)).memory['count'])
 
 
-async def test_a_repeated_event_is_known_by_its_key_after_a_restart() -> None:
+async def test_a_repeated_event_is_recognized_by_its_key_after_a_restart() -> None:
     journal = MemoryJournal()
     async with Conductor(journal, catalog=catalog(FakeModel(), Counting)) as before:
         run = await start_run(before, 'counting')
@@ -220,10 +220,10 @@ async def test_a_repeated_event_is_known_by_its_key_after_a_restart() -> None:
     async with Conductor(journal, catalog=catalog(FakeModel(), Counting)) as after:
         await after.recover()
         await after.send(run, 'add', key='a')
-        assert await counted(after, run) == 1
+        assert await read_count(after, run) == 1
 
 
-async def test_a_repeated_event_is_known_from_a_snapshot(conductor: Conductor) -> None:
+async def test_a_repeated_event_is_recognized_from_a_snapshot(conductor: Conductor) -> None:
     run = await start_run(conductor, 'counting')
     await conductor.send(run, 'add', key='a')
     fold = await conductor.fold(run)
@@ -231,27 +231,27 @@ async def test_a_repeated_event_is_known_from_a_snapshot(conductor: Conductor) -
     assert Fold.load(fold.snapshot(), fold.shape).projection.keys == keys
 
 
-async def test_a_run_knows_its_latest_keys(conductor: Conductor) -> None:
+async def test_a_run_remembers_its_latest_keys(conductor: Conductor) -> None:
     run = await start_run(conductor, 'counting')
     for number in range(MAX_KEYS + 1):
         await conductor.send(run, 'add', key=f'{number}')
     for number in (MAX_KEYS, 1):
         await conductor.send(run, 'add', key=f'{number}')
-    assert await counted(conductor, run) == MAX_KEYS + 1
+    assert await read_count(conductor, run) == MAX_KEYS + 1
     await conductor.send(run, 'add', key='0')
-    assert await counted(conductor, run) == MAX_KEYS + 2
+    assert await read_count(conductor, run) == MAX_KEYS + 2
 
 
-async def test_the_same_key_of_another_person_run_or_event_is_another(conductor: Conductor) -> None:
+async def test_a_key_belongs_to_one_person_run_and_event(conductor: Conductor) -> None:
     run = await start_run(conductor, 'counting')
     await conductor.send(run, 'add', key='a')
     await conductor.send(run, 'add', data={'by': 10}, key='a')
     with acting_as('ada'):
         await conductor.send(run, 'add', key='a')
-    assert await counted(conductor, run) == 12
+    assert await read_count(conductor, run) == 12
     fork = await conductor.fork(run, (await conductor.info(run)).seq)
     await conductor.send(fork, 'add', key='a')
-    assert await counted(conductor, fork) == 13
+    assert await read_count(conductor, fork) == 13
 
 
 async def test_a_refused_event_may_be_sent_again_with_its_key(conductor: Conductor) -> None:

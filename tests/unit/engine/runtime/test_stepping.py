@@ -121,8 +121,8 @@ class Crews:
     def at_work(self) -> set[str]:
         return set(self.live._work._tasks)
 
-    async def answers(self, state: str) -> None:
-        """The agent or the work in a state ends."""
+    async def let_end(self, state: str) -> None:
+        """Let the agent or the work in a state end."""
         gate = FINISHED.setdefault(state, asyncio.Event())
         await until(lambda: self.at_work & {state, f'{state}.thinking'})
         before = self.live.projection.seq
@@ -131,7 +131,7 @@ class Crews:
         await until(lambda: self.run not in self.conductor._live.runs or not self.live._mailbox._task)
         gate.clear()
 
-    async def begins(self, *states: str) -> None:
+    async def wait_for_work(self, *states: str) -> None:
         await until(lambda: self.at_work == set(states))
 
     async def names(self) -> list[str]:
@@ -163,12 +163,12 @@ async def crew() -> AsyncIterator[Crews]:
 
 
 async def both(crew: Crews, **options: Any) -> RunId:
-    """A run whose two regions are at work."""
+    """Start a run and wait until both regions are at work."""
     run = await crew.start(**options)
     for _ in range(2):
-        await crew.begins('planning.thinking')
-        await crew.answers('planning')
-    await crew.begins('both.left.ann.thinking', f'{UP}.thinking', SLOW)
+        await crew.wait_for_work('planning.thinking')
+        await crew.let_end('planning')
+    await crew.wait_for_work('both.left.ann.thinking', f'{UP}.thinking', SLOW)
     return run
 
 
@@ -179,19 +179,19 @@ async def test_a_run_that_starts_paused_enters_its_first_state_and_starts_nothin
     assert (view.stopped, view.held) == ('', {})
     assert crew.at_work == set() and crew.model.requests == []
     await crew.conductor.resume(run)
-    await crew.begins('planning.thinking')
+    await crew.wait_for_work('planning.thinking')
     assert await crew.conductor.audit(run) == 2
 
 
 async def test_a_step_in_goes_into_agents_and_a_step_over_does_not(crew: Crews) -> None:
     run = await crew.start(paused=True)
     await crew.conductor.step(run)
-    await crew.answers('planning')
+    await crew.let_end('planning')
     assert crew.active == ('planning.using_tools',) and crew.at_work == set()
     await crew.conductor.step(run, 'over')
-    await crew.begins('planning.thinking')
+    await crew.wait_for_work('planning.thinking')
     assert (await crew.conductor.info(run)).status is Status.RUNNING
-    await crew.answers('planning')
+    await crew.let_end('planning')
     view = await crew.conductor.view(run)
     assert view.active == ('both.left.ann.thinking', f'{UP}.thinking', SLOW)
     assert view.status is Status.PAUSED and crew.at_work == set()
@@ -202,11 +202,11 @@ async def test_a_step_in_goes_into_agents_and_a_step_over_does_not(crew: Crews) 
 async def test_a_step_out_runs_until_the_agent_ends(crew: Crews) -> None:
     run = await crew.start(paused=True)
     await crew.conductor.step(run, 'out')
-    await crew.begins('planning.thinking')
-    await crew.answers('planning')
-    await crew.begins('planning.thinking')
+    await crew.wait_for_work('planning.thinking')
+    await crew.let_end('planning')
+    await crew.wait_for_work('planning.thinking')
     assert not crew.live.projection.paused
-    await crew.answers('planning')
+    await crew.let_end('planning')
     assert crew.live.projection.paused and 'both.left.ann.thinking' in crew.active
     assert crew.live.projection.pauses.stopped.startswith('stepped out of planning at step ')
 
@@ -215,14 +215,14 @@ async def test_a_step_out_of_a_parallel_state_runs_until_all_of_it_ends(crew: Cr
     run = await both(crew)
     await crew.conductor.step(run, 'out')
     for state in ('both.left.ann', 'both.left.ann', 'both.left.ben', UP):
-        await crew.answers(state)
+        await crew.let_end(state)
         await until(lambda: crew.live.projection.status is Status.RUNNING)
-    await crew.answers(SLOW)
+    await crew.let_end(SLOW)
     assert crew.active == ('judging',) and crew.live.projection.paused and crew.at_work == set()
     with pytest.raises(EventRefused, match='nothing around judging to step out of'):
         await crew.conductor.step(run, 'out')
     await crew.conductor.step(run)
-    await crew.answers('judging')
+    await crew.let_end('judging')
     assert (await crew.conductor.result(run)).status is Status.DONE
     assert await crew.conductor.audit(run)
 
@@ -230,22 +230,22 @@ async def test_a_step_out_of_a_parallel_state_runs_until_all_of_it_ends(crew: Cr
 async def test_a_held_region_waits_and_the_others_continue(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.pause(run, at='both.left.ann')
-    await crew.answers('both.left.ann')
+    await crew.let_end('both.left.ann')
     assert 'both.left.ann.using_tools' in crew.active, 'work in progress ended and is journaled'
     assert crew.at_work == {f'{UP}.thinking', SLOW}, 'its tools wait'
     view = await crew.conductor.view(run)
     assert (view.status, dict(view.held), view.paused) == (Status.RUNNING, {'both.left': ''}, False)
-    await crew.answers(UP)
+    await crew.let_end(UP)
     assert f'{UP}.done' in crew.active
     with pytest.raises(EventRefused, match='it is already paused'):
         await crew.conductor.pause(run, at='both.left')
-    await crew.answers(SLOW)
+    await crew.let_end(SLOW)
     view = await crew.conductor.view(run)
     assert view.status is Status.PAUSED and view.paused, (
         'the other region has ended: all that is left is held'
     )
     await crew.conductor.resume(run, at='both.left')
-    await crew.begins('both.left.ann.thinking')
+    await crew.wait_for_work('both.left.ann.thinking')
     assert (await crew.conductor.view(run)).held == {}
     with pytest.raises(EventRefused, match='it is not paused'):
         await crew.conductor.resume(run, at='both.left')
@@ -293,14 +293,14 @@ async def test_one_region_of_a_paused_run_continues_alone(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.pause(run)
     await crew.conductor.resume(run, at='both.left')
-    await crew.answers(UP)
-    await crew.answers('both.left.ann')
-    await crew.begins('both.left.ann.thinking', SLOW)
-    await crew.answers('both.left.ann')
-    await crew.begins('both.left.ben.thinking', SLOW)
+    await crew.let_end(UP)
+    await crew.let_end('both.left.ann')
+    await crew.wait_for_work('both.left.ann.thinking', SLOW)
+    await crew.let_end('both.left.ann')
+    await crew.wait_for_work('both.left.ben.thinking', SLOW)
     assert (await crew.conductor.info(run)).status is Status.RUNNING
-    await crew.answers('both.left.ben')
-    await crew.answers(SLOW)
+    await crew.let_end('both.left.ben')
+    await crew.let_end(SLOW)
     assert crew.active == ('judging',) and crew.at_work == set(), 'outside the region everything is paused'
     assert (await crew.conductor.info(run)).status is Status.PAUSED
 
@@ -308,16 +308,16 @@ async def test_one_region_of_a_paused_run_continues_alone(crew: Crews) -> None:
 async def test_a_step_over_in_one_region_while_the_others_continue(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.step(run, 'over', at='both.left.ann.thinking')
-    await crew.answers(UP)
-    await crew.answers(SLOW)
+    await crew.let_end(UP)
+    await crew.let_end(SLOW)
     assert crew.live.projection.status is Status.RUNNING, 'other regions end no step of this one'
-    await crew.answers('both.left.ann')
-    await crew.answers('both.left.ann')
+    await crew.let_end('both.left.ann')
+    await crew.let_end('both.left.ann')
     view = await crew.conductor.view(run)
     assert 'both.left.ben.thinking' in view.active and set(view.held) == {'both.left'}
     assert view.status is Status.PAUSED and crew.at_work == set()
     await crew.conductor.step(run, 'out', at='both.left')
-    await crew.answers('both.left.ben')
+    await crew.let_end('both.left.ben')
     assert crew.active == ('judging',) and (await crew.conductor.info(run)).status is Status.PAUSED
     assert await crew.conductor.audit(run)
 
@@ -325,10 +325,10 @@ async def test_a_step_over_in_one_region_while_the_others_continue(crew: Crews) 
 async def test_a_step_out_of_an_agent_in_a_region_holds_the_region_when_it_ends(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.step(run, 'out', at='both.left.ann')
-    await crew.answers('both.left.ann')
-    await crew.answers(UP)
-    await crew.begins('both.left.ann.thinking', SLOW)
-    await crew.answers('both.left.ann')
+    await crew.let_end('both.left.ann')
+    await crew.let_end(UP)
+    await crew.wait_for_work('both.left.ann.thinking', SLOW)
+    await crew.let_end('both.left.ann')
     view = await crew.conductor.view(run)
     assert crew.at_work == {SLOW} and view.status is Status.RUNNING
     assert view.held['both.left'].startswith('stepped out of both.left.ann at step ')
@@ -340,7 +340,7 @@ async def test_a_pause_ends_a_step_in_progress(crew: Crews) -> None:
     await crew.conductor.pause(run)
     assert crew.live.projection.pauses.pending_steps == {}
     await crew.conductor.resume(run)
-    await crew.answers(UP)
+    await crew.let_end(UP)
     assert crew.live.projection.status is Status.RUNNING
 
 
@@ -350,7 +350,7 @@ async def test_a_step_over_in_a_nested_region_of_a_paused_run(crew: Crews) -> No
     await crew.conductor.step(run, 'over', at=UP)
     assert set((await crew.conductor.view(run)).held) == set()
     assert crew.live.projection.pauses.holds('both.left.ann') and not crew.live.projection.pauses.holds(UP)
-    await crew.answers(UP)
+    await crew.let_end(UP)
     view = await crew.conductor.view(run)
     assert view.status is Status.PAUSED and set(view.held) == {UP}, 'the agent ended: that is its last step'
     assert view.held[UP].startswith('stepped over at step ')
@@ -359,16 +359,16 @@ async def test_a_step_over_in_a_nested_region_of_a_paused_run(crew: Crews) -> No
 async def test_a_step_in_of_one_region_starts_only_its_next_work(crew: Crews) -> None:
     run = await crew.start()
     for _ in range(2):
-        await crew.begins('planning.thinking')
+        await crew.wait_for_work('planning.thinking')
         if _:
             await crew.conductor.pause(run)
-        await crew.answers('planning')
+        await crew.let_end('planning')
     assert crew.at_work == set()
     await crew.conductor.step(run, at='both.right.inner.down')
     assert crew.at_work == {SLOW}
     await crew.conductor.step(run, at='both.left')
     assert crew.at_work == {SLOW, 'both.left.ann.thinking'}
-    await crew.answers('both.left.ann')
+    await crew.let_end('both.left.ann')
     assert crew.at_work == {SLOW} and 'both.left.ann.using_tools' in crew.active
 
 
@@ -417,8 +417,8 @@ async def test_held_regions_and_steps_in_progress_survive_a_restart(crew: Crews)
         assert await again.recover() == [run]
         crew.conductor = again
         assert dict((await again.view(run)).held) == dict(before.held) == {'both.left': ''}
-        await crew.begins(f'{UP}.thinking', SLOW)
-        await crew.answers(UP)
+        await crew.wait_for_work(f'{UP}.thinking', SLOW)
+        await crew.let_end(UP)
         assert set((await again.view(run)).held) == {'both.left', UP}
         assert await again.audit(run)
 

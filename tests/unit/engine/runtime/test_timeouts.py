@@ -1,4 +1,4 @@
-"""Timeouts that follow memory, the time guards see, and outside events that are records."""
+"""Timeouts that depend on memory, the time that callbacks see, and typed external events."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FOR_EVER = 1e6
 
 
 class More(BaseModel):
-    """More time."""
+    """A grant of more time."""
 
     seconds: float = Field(gt=0)
 
 
 class Bounded(Memory):
-    """The memory of the run below."""
+    """The memory of the pattern below."""
 
     ends: float = 10.0
     times: list[float] = Field(default_factory=list)
@@ -30,7 +30,7 @@ class Bounded(Memory):
 
 
 class Timely(Pattern):
-    """Works until its time is over, and notes when things happen."""
+    """Works until its timeout, and records when events happen."""
 
     Memory = Bounded
     initial = 'working'
@@ -70,7 +70,7 @@ async def test_a_timeout_follows_memory_and_excludes_pauses() -> None:
         run = (await here.start('timely')).id
         await clock.advance(6)
         await here.send(run, 'add', data={'seconds': 5})
-        await clock.advance(6)  # 12 of 15
+        await clock.advance(6)  # 12 of 15 s are used
         await here.pause(run)
         await clock.advance(100)
         await here.resume(run)

@@ -32,7 +32,7 @@ def delta(text: str, path: str = 'a', kind: Any = 'text') -> Delta:
 
 
 @pytest.mark.parametrize('after', [0, 1])
-async def test_every_step_comes_once_in_order_until_the_end(after: int) -> None:
+async def test_every_step_arrives_once_and_in_order_until_the_end(after: int) -> None:
     async with make_conductor() as conductor:
         run = (await conductor.start('pipeline', {'task': 'six?'})).id
         watchers = [asyncio.ensure_future(_steps(conductor, run, after)) for _ in range(5)]
@@ -70,7 +70,7 @@ async def test_a_slow_reader_catches_up_from_the_journal(monkeypatch: pytest.Mon
         assert seen == list(range(1, (await conductor.info(run)).seq + 1))
 
 
-async def test_an_overrun_reader_gets_current_texts_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_overrun_reader_gets_current_texts_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_module, 'MAX_WAITING', 3)
     feed = Feed()
     with feed.subscribe(RUN) as reader:
@@ -151,8 +151,8 @@ async def test_a_run_of_another_process_is_followed_through_the_journal(
         assert await watching == [1, 2, 3]
 
 
-class Looks:
-    """A journal each of whose reads waits until the test lets it through."""
+class GatedReads:
+    """A journal in which reads of one kind wait for the test's permission."""
 
     def __init__(self, journal: MemoryJournal, name: str) -> None:
         self.journal, self.name = journal, name
@@ -171,12 +171,12 @@ class Looks:
         return late
 
 
-async def test_a_step_written_while_the_journal_is_read_comes_once() -> None:
+async def test_a_step_written_while_the_journal_is_read_arrives_once() -> None:
     replies = in_turn(asyncio.Event(), 'ok')
     async with make_conductor(replies) as conductor:
         run = (await conductor.start('lone')).id
-        looks = Looks(conductor.journal, 'transitions')  # type: ignore[arg-type]
-        items = watch_module.watch(looks, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
+        gated = GatedReads(conductor.journal, 'transitions')  # type: ignore[arg-type]
+        items = watch_module.watch(gated, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
         seen: list[int] = []
 
         async def look() -> None:
@@ -185,42 +185,42 @@ async def test_a_step_written_while_the_journal_is_read_comes_once() -> None:
                     seen.append(item.seq)
 
         looking = asyncio.ensure_future(look())
-        await looks.asked.wait()
-        await conductor.pause(run)  # Both readers of it, the journal's and the feed's, have it now.
-        looks.gate.set()
+        await gated.asked.wait()
+        await conductor.pause(run)  # Now both the journal and the feed have the step.
+        gated.gate.set()
         await until(lambda: len(seen) >= 2)
         await conductor.cancel(run)
         await looking
         assert seen == [1, 2, 3]
 
 
-async def test_a_step_written_while_the_summary_is_read_comes_too() -> None:
+async def test_a_step_written_while_the_summary_is_read_arrives() -> None:
     async with make_conductor(lambda request: asyncio.Event()) as conductor:
         run = (await conductor.start('lone')).id
-        looks = Looks(conductor.journal, 'info')  # type: ignore[arg-type]
-        looks.gate.set()
+        gated = GatedReads(conductor.journal, 'info')  # type: ignore[arg-type]
+        gated.gate.set()
         seen: list[int] = []
 
         async def look() -> None:
-            items = watch_module.watch(looks, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
+            items = watch_module.watch(gated, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
             async for item in items:
                 if not isinstance(item, Transition):
                     continue
                 seen.append(item.seq)
                 if item.seq == 1:
-                    looks.asked.clear()
-                    looks.gate.clear()
+                    gated.asked.clear()
+                    gated.gate.clear()
 
         looking = asyncio.ensure_future(look())
         await until(lambda: seen)
-        await looks.asked.wait()
+        await gated.asked.wait()
         await conductor.cancel(run)
-        looks.gate.set()
+        gated.gate.set()
         await looking
         assert seen == [1, 2]
 
 
-async def test_steps_of_another_process_come_before_the_first_of_this_one(
+async def test_steps_of_another_process_arrive_before_the_first_of_this_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 1_000.0)
@@ -291,7 +291,7 @@ async def test_a_dropped_step_is_read_from_the_journal(monkeypatch: pytest.Monke
         await looking
 
 
-async def test_the_end_of_a_run_is_reported_at_once(
+async def test_the_end_of_a_run_is_reported_immediately(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 1_000.0)
@@ -302,15 +302,15 @@ async def test_the_end_of_a_run_is_reported_at_once(
                 pass
 
 
-class Leaving(MemoryJournal):
+class Unreadable(MemoryJournal):
     """A journal that cannot be read for a while."""
 
-    away = 0
-    """How many more reads fail."""
+    failures = 0
+    """Number of reads that still fail."""
 
     async def transitions(self, *given: Any, **options: Any) -> list[Transition]:
-        if self.away:
-            self.away -= 1
+        if self.failures:
+            self.failures -= 1
             raise JournalUnavailable('the server is starting')
         return await super().transitions(*given, **options)
 
@@ -319,12 +319,12 @@ class Leaving(MemoryJournal):
 async def test_a_reader_waits_for_an_unavailable_journal(monkeypatch: pytest.MonkeyPatch, read: int) -> None:
     monkeypatch.setattr(feed_module, 'LOOK_AGAIN', 0.01)
     monkeypatch.setattr(feed_module, 'PAGE', 1)
-    journal = Leaving()
+    journal = Unreadable()
     async with make_conductor(journal=journal) as conductor:
         run = await conductor.start('pipeline', {'task': 'six?'})
         await run.result()
         if not read:
-            journal.away = 2
+            journal.failures = 2
         seen: list[int] = []
         troubles: list[str] = []
         async for item in conductor.watch(run.id):
@@ -333,7 +333,7 @@ async def test_a_reader_waits_for_an_unavailable_journal(monkeypatch: pytest.Mon
             elif isinstance(item, Transition):
                 seen.append(item.seq)
                 if item.seq == read:
-                    journal.away = 2
+                    journal.failures = 2
         assert seen == list(range(1, (await conductor.info(run.id)).seq + 1))
         assert troubles == ['the server is starting', 'the server is starting', '']
 

@@ -20,7 +20,7 @@ class FileChanges:
     def __init__(self) -> None:
         self._turn, self._picked = 0, ''
         self._entries: dict[str, FileChange] = {}
-        self._summary = Text('p', '', 'files-said muted small', role='status')
+        self._summary = Text('p', '', 'files-summary muted small', role='status')
         with ui.element('div').classes('files-body') as self._body:
             self._tree = FileTree(self._pick, label='Files that differ')
             with ui.element('div').classes('file'):
@@ -28,7 +28,7 @@ class FileChanges:
                     self._name = Text('b', '', 'mono')
                 self._code = Code()
                 self._why = Text('p', '', 'file-why muted')
-        self._trouble = ui.element('div').classes('files-trouble')
+        self._trouble = ui.element('div').classes('files-problem')
 
     async def show(self, reading: Awaitable[list[FileChange]]) -> None:
         """Read and show; of several concurrent reads only the newest counts."""

@@ -75,7 +75,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
         title=html.escape(content['title'] or info.pattern),
         mark=MARK,
         chart=_bare(chart) or '<p class="empty">No diagram: Graphviz was not installed.</p>',
-        said=html.escape(text),
+        about=html.escape(text),
         style=style,
         script=script,
         data=data,

@@ -9,7 +9,7 @@ export default {
     <div class="rail" ref="rail" role="slider" tabindex="0" aria-label="Step" aria-valuemin="0" @pointerdown="startDrag" @pointermove="drag" @pointerup="endDrag" @pointercancel="endDrag">
       <div class="rail-line"><div class="rail-done" ref="done"></div></div><div class="thumb" ref="thumb"></div>
     </div>
-    <div class="player-said"><span class="num player-count"><span ref="count"></span><span class="player-time" ref="time"></span></span><slot></slot></div>
+    <div class="player-position"><span class="num player-count"><span ref="count"></span><span class="player-time" ref="time"></span></span><slot></slot></div>
   </div>`,
   props: { kinds: Array, at: Number, head: Number, said: String, link: String, marks: Object },
   emits: ["slide", "pick", "grab"],

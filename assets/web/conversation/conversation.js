@@ -74,7 +74,7 @@ export default {
     showUnread(pane) { // a button over the text, since the pane stays where a person has scrolled it
       if (this.unread) return;
       this.unread = pane.appendChild(document.createElement("div"));
-      this.unread.className = "talk-unread";
+      this.unread.className = "unread-text";
       const button = this.unread.appendChild(document.createElement("button"));
       button.type = "button";
       button.className = "btn small";

@@ -8,13 +8,13 @@ const BUDGET = 8; // milliseconds of rendering per frame
 const guessHeight = (text) => 46 + 21 * text.split("\n").reduce((lines, line) => lines + 1 + Math.floor(line.length / 70), 0);
 
 export default {
-  template: `<div class="speech">
-    <div class="speech-bar" role="search">
+  template: `<div class="transcript-list">
+    <div class="transcript-search" role="search">
       <input type="search" v-model="filter" @input="onFilter" @keydown.stop @keyup.stop placeholder="Find a message"
         aria-label="Find messages that contain this text" autocomplete="off" spellcheck="false">
       <span class="muted small num" role="status">{{ summary }}</span>
     </div>
-    <div class="speech-list" ref="list" role="feed" :aria-label="label" :aria-busy="busy" @scroll.passive="onScroll" @keydown="onKey">
+    <div class="transcript-feed" ref="list" role="feed" :aria-label="label" :aria-busy="busy" @scroll.passive="onScroll" @keydown="onKey">
       <div ref="inner" class="talk"></div>
     </div></div>`,
   props: { label: String },
@@ -54,7 +54,7 @@ export default {
     },
     makeGroup(members) {
       const element = document.createElement("div");
-      element.className = "speech-group";
+      element.className = "transcript-group";
       element.members = [];
       this.addToGroup(element, members);
       return element;

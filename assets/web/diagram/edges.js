@@ -22,11 +22,11 @@ export function prepareEdges(root) {
 // Only edges that the step evaluated are Tab stops; `.` and `,` reach the others.
 export function updateTabStops(root) {
   const all = [...root.querySelectorAll(EDGES)];
-  const evaluated = all.filter((edge) => edge.matches(".taken, .barred"));
+  const evaluated = all.filter((edge) => edge.matches(".taken, .not-taken"));
   const set = (edge, name, value) => { if (edge.getAttribute(name) !== value) edge.setAttribute(name, value); };
   for (const edge of all) {
     set(edge, "tabindex", evaluated.includes(edge) || (!evaluated.length && edge === all[0]) ? "0" : "-1");
-    const [from, to] = edge.id.slice(2).split(">"), how = edge.matches(".taken") ? ", taken at this step" : edge.matches(".barred") ? ", considered and not taken" : "";
+    const [from, to] = edge.id.slice(2).split(">"), how = edge.matches(".taken") ? ", taken at this step" : edge.matches(".not-taken") ? ", considered and not taken" : "";
     set(edge, "aria-label", `Edge from ${spell(from)} to ${spell(to)}${how}`);
   }
 }

@@ -34,7 +34,7 @@ export const minimapMethods = {
       this.stateBoxes.push(Object.assign([...box], { region: state.classList.contains("cluster") }));
       this.minimapStates.set(state, one);
     }
-    this.frameMark = make("sight", this.minimap);
+    this.frameMark = make("visible-area", this.minimap);
     const go = (event) => {
       const place = this.minimap.getBoundingClientRect(), [, , width, height] = this.viewBox();
       this.moveByHand([x + ((event.clientX - place.left) / place.width) * w - width / 2, y + ((event.clientY - place.top) / place.height) * h - height / 2, width, height]);

@@ -49,36 +49,36 @@ function merge(marks, find) {
 function badge(layer, root, place, text, classes, title, centred) {
   const width = [...text].reduce((sum, sign) => sum + (sign > "~" ? 13 : 7), 10); // arrows and dots are wider
   const left = centred ? place[0] - width / 2 : place[0] - width;
-  const made = make("g", { class: `spot spot-${layer} ${classes}` }, root);
+  const made = make("g", { class: `overlay-badge overlay-badge-${layer} ${classes}` }, root);
   make("rect", { x: left, y: place[1] - 8, width, height: 16, rx: 8 }, made);
   make("text", { x: left + width / 2, y: place[1] + 4.2, "text-anchor": "middle" }, made, text);
   if (title) make("title", {}, made, title);
   place[0] = centred ? place[0] + width + 2 : left - 2; // where the next layer's badge goes
 }
 
-// Replaces all overlays with these layers; `find` and `edge` return the element of a state or an edge.
-export function drawOverlays(root, layers, find, edge) {
-  for (const old of root.querySelectorAll(".spot, .spotted > title")) old.remove();
-  for (const old of root.querySelectorAll(".spotted")) {
-    old.classList.remove("spotted", ...(old.dataset.spots || "").split(" ").filter(Boolean));
+// Replaces all overlays with these layers; `findState` and `findEdge` return the element of a state or an edge.
+export function drawOverlays(root, layers, findState, findEdge) {
+  for (const old of root.querySelectorAll(".overlay-badge, .decorated > title")) old.remove();
+  for (const old of root.querySelectorAll(".decorated")) {
+    old.classList.remove("decorated", ...(old.dataset.decorations || "").split(" ").filter(Boolean));
     old.style.removeProperty("--weight");
-    delete old.dataset.spots;
+    delete old.dataset.decorations;
   }
   const places = new Map(), top = root.querySelector(".graph") || root;
   for (const [layer, marks] of Object.entries(layers || {}))
-    for (const [kind, drawn, spot] of [["states", find, topRight], ["edges", edge, midpoint]])
-      for (const [at, { classes, badges, titles, weight }] of merge(marks[kind], drawn)) {
-        const title = [...titles].join("\n"), known = (at.dataset.spots || "").split(" ").filter(Boolean);
+    for (const [kind, find, anchor] of [["states", findState, topRight], ["edges", findEdge, midpoint]])
+      for (const [at, { classes, badges, titles, weight }] of merge(marks[kind], find)) {
+        const title = [...titles].join("\n"), known = (at.dataset.decorations || "").split(" ").filter(Boolean);
         const added = [...classes].filter((one) => known.includes(one) || !at.classList.contains(one));
-        at.dataset.spots = [...new Set([...known, ...added])].join(" ");
-        at.classList.add("spotted", ...classes);
+        at.dataset.decorations = [...new Set([...known, ...added])].join(" ");
+        at.classList.add("decorated", ...classes);
         if (weight !== null) at.style.setProperty("--weight", weight);
         if (title) {
-          const said = at.querySelector(":scope > title") || make("title", {}, at);
-          said.textContent = [said.textContent, title].filter(Boolean).join("\n");
+          const element = at.querySelector(":scope > title") || make("title", {}, at);
+          element.textContent = [element.textContent, title].filter(Boolean).join("\n");
         }
         if (!badges.size) continue;
-        if (!places.has(at)) places.set(at, spot(at));
+        if (!places.has(at)) places.set(at, anchor(at));
         const place = places.get(at);
         if (place) badge(layer, top, place, [...badges].join(" "), [...classes].join(" "), title, kind === "edges");
       }

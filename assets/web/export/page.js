@@ -254,7 +254,7 @@ function stepPane(at) {
   if (step.ways) {
     box.append(make("h3", "step-section", "Why this transition"));
     for (const way of step.ways) {
-      const row = make("div", `way ${way.taken ? "taken" : ""}`);
+      const row = make("div", `edge-outcome ${way.taken ? "taken" : ""}`);
       row.append(make("b", "", `${way.taken ? "●" : way.guards.some(([, met]) => !met) ? "⊘" : "○"} to ${way.to}`), make("span", "muted small", ` ${way.reason}`));
       for (const [text, ok] of way.guards) row.append(make("div", `guard ${ok ? "ok" : "no"}`, text));
       box.append(row);

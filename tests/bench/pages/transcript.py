@@ -17,7 +17,7 @@ OPENING, LONG = 1_000.0, 100.0
 OPEN = """() => new Promise((seen) => {
   const begun = performance.now();
   const look = () => {
-    const list = document.querySelector('.speech-list'), box = list?.getBoundingClientRect();
+    const list = document.querySelector('.transcript-feed'), box = list?.getBoundingClientRect();
     const there = box && [...list.querySelectorAll('.prose:not(.raw)')].some((one) => {
       const { top, height } = one.getBoundingClientRect();
       return height && top < box.bottom && top + height > box.top;
@@ -30,7 +30,7 @@ OPEN = """() => new Promise((seen) => {
 })"""
 """From the click on the tab to the frame after the first message stands there as Markdown: milliseconds."""
 SCROLL = """(frames) => new Promise((done) => {
-  const box = document.querySelector('.speech-list') ?? document.scrollingElement;
+  const box = document.querySelector('.transcript-feed') ?? document.scrollingElement;
   const times = [];
   box.scrollTop = 0;
   const step = box.scrollHeight / frames;
@@ -60,11 +60,13 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             await page.wait_for_timeout(1_000)
             await probe.begin()
             opening = await page.evaluate(OPEN)
-            whole = f'document.querySelectorAll(".speech .block[aria-setsize=\\"{messages}\\"]").length'
+            whole = (
+                f'document.querySelectorAll(".transcript-list .block[aria-setsize=\\"{messages}\\"]").length'
+            )
             await page.wait_for_function(f'{whole} === {messages}')
             filling = await probe.longest()
             ours = await _scroll(probe, frames)
-            said: str = await page.inner_text('.speech-group:last-child .block:last-child')
+            said: str = await page.inner_text('.transcript-group:last-child .block:last-child')
             if f'Message {messages}.' not in said:
                 raise RuntimeError(f'the last message is another one: {said[:80]!r}')
         async with chromium() as probe:

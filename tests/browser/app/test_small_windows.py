@@ -41,7 +41,7 @@ def test_the_header_and_the_timeline_leave_room_for_agents(open_page, server, wi
     assert player['y'] - tabs['y'] - tabs['height'] >= least
     step = page.locator('.run-switch').get_by_role('button', name='Step')
     assert step.bounding_box()['x'] + step.bounding_box()['width'] <= width
-    expect(page.locator('.nobody')).to_be_in_viewport(ratio=0.3)
+    expect(page.locator('.no-agents')).to_be_in_viewport(ratio=0.3)
 
 
 def test_finished_tasks_take_one_line_and_leave_the_reply_in_view(open_page, run):
@@ -89,7 +89,7 @@ SHOW_TEXT = """(pane, [part, text]) => {
 LATE_TEXTS = {
     'silent': ('.agent-facts > .quiet', 'silent 12:34'),
     'retried': ('.agent-facts > .wait:not(.quiet)', 'attempt 12'),
-    'in trouble': ('.agent-trouble', 'Retrying in 45 s (attempt 2): the provider has broken off. ' * 4),
+    'in trouble': ('.agent-problem', 'Retrying in 45 s (attempt 2): the provider has broken off. ' * 4),
 }
 """What a pane shows for an agent that has been silent for 15 seconds or whose call failed."""
 

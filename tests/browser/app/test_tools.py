@@ -25,7 +25,7 @@ def test_a_tool_is_opened_from_the_list_and_tried(page, server):
     page.wait_for_url('**/tools/calculator')
     use(page, Expression='2 ** 10')
     expect(page.get_by_label('Output')).to_contain_text('1024')
-    expect(page.locator('.tried .pill')).to_have_text('Done')
+    expect(page.locator('.try-result .pill')).to_have_text('Done')
 
 
 def test_bad_arguments_are_reported_at_their_fields_and_failures_as_results(page, server):
@@ -34,7 +34,7 @@ def test_bad_arguments_are_reported_at_their_fields_and_failures_as_results(page
     expect(page.get_by_text('Must be 1 or more.')).to_be_visible()
     expect(page.get_by_label('Count')).to_be_focused()
     use(page, Count='5')
-    expect(page.locator('.tried .pill')).to_have_text('Failed')
+    expect(page.locator('.try-result .pill')).to_have_text('Failed')
     expect(page.get_by_label('Output')).to_contain_text('none.txt')
 
 
@@ -59,7 +59,7 @@ def test_a_call_is_stopped(page, server):
     page.keyboard.press('Control+Enter')
     expect(page.get_by_role('button', name='Run tool')).to_be_disabled()
     page.get_by_role('button', name='Stop').click()
-    expect(page.locator('.tried .pill')).to_have_text('Stopped')
+    expect(page.locator('.try-result .pill')).to_have_text('Stopped')
     expect(page.get_by_role('button', name='Run tool')).to_be_enabled()
 
 
@@ -80,6 +80,6 @@ def test_a_tool_that_needs_a_model_is_tried_with_one(page, server, axe):
     expect(page.get_by_text('Unknown model “nothing/large”.')).to_be_visible()
     use(page, Model='scripted')
     expect(page.get_by_label('Output')).to_contain_text('"title": "Bees on city roofs"')
-    expect(page.locator('.tried .pill')).to_have_text('Done')
-    expect(page.locator('.tried-head')).to_contain_text('tokens')
+    expect(page.locator('.try-result .pill')).to_have_text('Done')
+    expect(page.locator('.try-result-head')).to_contain_text('tokens')
     axe(page)

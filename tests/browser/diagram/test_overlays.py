@@ -24,9 +24,9 @@ DRAW = """async ([svg, layers]) => {
   const width = (node) => Number(node.querySelector('rect').getAttribute('width'));
   const room = (node) => width(node) - node.querySelector('text').getComputedTextLength();
   const found = {
-    spotted: Object.fromEntries([...box.querySelectorAll('.spotted')].map((node) => [node.id, seen(node)])),
-    badges: [...box.querySelectorAll('.spot')].map(badge),
-    room: [...box.querySelectorAll('.spot')].map(room),
+    spotted: Object.fromEntries([...box.querySelectorAll('.decorated')].map((node) => [node.id, seen(node)])),
+    badges: [...box.querySelectorAll('.overlay-badge')].map(badge),
+    room: [...box.querySelectorAll('.overlay-badge')].map(room),
   };
   box.remove();
   return found;

@@ -28,7 +28,7 @@ def test_picking_an_edge_lists_its_runs(page, counted, axe):
     reviewing = page.locator('[id="s:reviewing"]')
     expect(reviewing).to_have_class(re.compile('heat-often'))
     assert float(reviewing.evaluate('node => node.style.getPropertyValue("--weight")')) > 0
-    expect(page.locator('.spot').first).to_be_visible()
+    expect(page.locator('.overlay-badge').first).to_be_visible()
     axe(page)
     page.get_by_role('tab', name='Edges').click()
     page.get_by_role('button', name='reviewing → analyzing').click()

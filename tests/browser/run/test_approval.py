@@ -13,7 +13,7 @@ from tests.browser.hotel_pattern import hotel
 from tests.browser.server import Server
 
 COVERED = """() => {
-    const box = (one) => one.getBoundingClientRect(), bar = box(document.querySelector('.needs'));
+    const box = (one) => one.getBoundingClientRect(), bar = box(document.querySelector('.approval-bar'));
     const over = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
     const all = (names) => [...document.querySelectorAll(names)];
     const head = '.topbar :is(nav a, .attention), .run-head :is(h1, .pill), .run-controls .btn';
@@ -121,7 +121,7 @@ def test_the_header_shows_the_usage_of_each_agent_and_model(page, crew_server, a
     page.keyboard.press('Escape')
     expect(table).to_be_hidden()
     page.get_by_role('tab', name='Usage').click()
-    expect(page.locator('.inspector .spending')).to_contain_text('Total')
+    expect(page.locator('.inspector .usage-table')).to_contain_text('Total')
     expect(page.get_by_role('region', name='Deployer').get_by_text('Simulated')).to_be_visible()
 
 

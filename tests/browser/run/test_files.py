@@ -38,7 +38,7 @@ def test_a_version_is_shown_and_links_to_its_step(page, waiting, axe):
     open_files(page, waiting)
     content = page.locator('.code')
     expect(content).to_have_text(SECOND)
-    expect(page.locator('.files-said')).to_contain_text('2 files')
+    expect(page.locator('.files-summary')).to_contain_text('2 files')
     page.get_by_role('button', name='part_1.py').click()
     expect(content).to_contain_text('def add(a, b):')
     axe(page)
@@ -56,13 +56,13 @@ def test_two_versions_and_two_agents_are_compared(page, waiting, axe):
     open_files(page, waiting)
     expect(page.locator('.code')).to_have_text(SECOND)
     page.get_by_role('button', name='Compare').click()
-    expect(page.locator('.files-said')).to_have_text('1 file differs: +1 -1 lines')
+    expect(page.locator('.files-summary')).to_have_text('1 file differs: +1 -1 lines')
     expect(page.locator('.code .removed')).to_contain_text(FIRST)
     expect(page.locator('.code .added')).to_contain_text(SECOND)
     axe(page)
     other = page.get_by_label('Compare to')
     other.select_option(label=other.locator('option').last.inner_text())
-    expect(page.locator('.files-said')).to_contain_text('3 files differ')
+    expect(page.locator('.files-summary')).to_contain_text('3 files differ')
     expect(page.get_by_role('button', name='part_3.py')).to_contain_text('added')
 
 
@@ -107,7 +107,7 @@ def test_a_changed_project_opens_on_its_diff(page, server):
     page.get_by_role('button', name='Run', exact=True).click()
     expect(page.get_by_text('all 7 tests pass').first).to_be_visible(timeout=30_000)
     page.get_by_role('tab', name='Files').click()
-    expect(page.locator('.files-said')).to_have_text('1 file differs: +1 -1 lines')
+    expect(page.locator('.files-summary')).to_have_text('1 file differs: +1 -1 lines')
     expect(page.locator('.code .added')).to_contain_text('max(merged[-1][1], end)')
     with page.expect_download() as found:
         page.get_by_role('link', name='Patch').click()

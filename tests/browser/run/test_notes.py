@@ -53,7 +53,7 @@ def test_a_run_is_renamed_starred_and_restored_on_its_page(page, new_server, axe
     title.press_sequentially('A <i>better</i> name')  # replaces the old title, which is selected
     page.keyboard.press('Enter')
     expect(rename).to_be_focused()
-    expect(page.locator('.run-naming h1')).to_have_text('A <i>better</i> name')
+    expect(page.locator('.run-title-bar h1')).to_have_text('A <i>better</i> name')
     star = page.get_by_role('button', name='Star', exact=True)
     star.click()
     expect(star).to_have_attribute('aria-pressed', 'true')

@@ -98,7 +98,7 @@ def test_one_agent_is_stopped_and_the_others_are_joined(page, crew_server):
     page.get_by_role('button', name='Stop agent').click()
     expect(page.locator('.run-facts .pill')).not_to_have_text('Running', timeout=30_000)
     page.get_by_role('button', name='Working: done').click()
-    expect(page.locator('.stage-said')).to_contain_text('of 3 answered · 1 failed')
+    expect(page.locator('.stage-caption')).to_contain_text('of 3 answered · 1 failed')
     expect(third).to_have_class(re.compile('failed'))
     expect(page.locator('.mark.error').last).to_have_attribute(
         'aria-label', re.compile('a person stopped it')
@@ -108,7 +108,7 @@ def test_one_agent_is_stopped_and_the_others_are_joined(page, crew_server):
 def test_a_retry_counts_down(page, crew_server):
     launch(page, crew_server, 2)
     second = page.get_by_role('region', name='worker 2')
-    trouble = second.locator('.agent-trouble')
+    trouble = second.locator('.agent-problem')
     expect(trouble).to_have_text(re.compile(r'Retrying in \d s \(attempt 2\): .*too many requests'))
     expect(second.get_by_text('attempt 2', exact=True)).to_be_visible()
     talk = second.locator('.panel-body')

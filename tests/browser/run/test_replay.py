@@ -170,11 +170,11 @@ def test_the_diagram_follows_the_slider_without_delay(page, finished):
     page.locator('.diagram').first.evaluate('(box) => getElement(Number(box.id.slice(1))).draw()')
     expect(drawing).to_have_attribute('data-step', step)  # even if the layout changes meanwhile
     assert page.evaluate(LIT) == quick
-    barred = page.locator('.diagram .barred')
-    expect(barred).to_have_count(0)  # reasons are shown once the slider is released
+    not_taken = page.locator('.diagram .not-taken')
+    expect(not_taken).to_have_count(0)  # reasons are shown once the slider is released
     page.mouse.up()
     at(page, int(step))
-    expect(barred).not_to_have_count(0)
+    expect(not_taken).not_to_have_count(0)
     open_run(page, finished, int(step))
     page.wait_for_function('document.querySelectorAll(".diagram .active").length')
     assert page.evaluate(LIT) == quick
@@ -231,7 +231,7 @@ def test_changes_of_a_memory_field_are_followed_from_the_tree(page, finished):
 
 def test_an_edge_explains_itself_to_the_mouse(page, finished):
     open_run(page, finished)
-    expect(page.locator(BACK)).to_have_class(re.compile('barred'))
+    expect(page.locator(BACK)).to_have_class(re.compile('not-taken'))
     page.locator(f'{BACK} .hit').dispatch_event('pointerover', {'bubbles': True, 'pointerType': 'mouse'})
     why = page.get_by_role('dialog', name='Transition from reviewing to analyzing')
     expect(why).to_contain_text(f'At step {STEPS} (done): not evaluated; an earlier transition matched.')

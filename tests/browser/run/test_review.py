@@ -60,7 +60,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     cards.nth(1).get_by_text('Failures (4)').click()
     expect(cards.nth(1)).to_contain_text('test_vectors::test_valid')
     difference = page.get_by_role('region', name='Differences')
-    expect(difference.locator('.files-said')).to_contain_text('2 files differ')
+    expect(difference.locator('.files-summary')).to_contain_text('2 files differ')
     difference.get_by_label('Differences from').select_option(label='coder3, version 1')
     difference.get_by_role('button', name='test_own.py').click()
     expect(difference.locator('.file-head')).to_have_text('test_own.py')
@@ -76,7 +76,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(table.get_by_role('columnheader')).to_have_text(
         ['Reviewer', 'First review', 'Round 1', 'Round 2', 'Round 3']
     )
-    expect(table.locator('.accord b')).to_have_text(['Start', 'No closer', 'Closer', 'Agreed'])
+    expect(table.locator('.agreement b')).to_have_text(['Start', 'No closer', 'Closer', 'Agreed'])
     expect(board.locator('.verdict')).to_contain_text('Agreed by Reviewer 1 and Reviewer 2 in round 3')
     expect(board.locator('.verdict-tests li')).to_have_text(
         [re.compile('coder1 v1.*63 passed'), re.compile('coder2 v1.*4 failed'), re.compile('coder3 v1.*15')]
@@ -130,15 +130,15 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     # The list of versions: what the second one answers, what changed, and a link to its step.
     page.get_by_role('tab', name='Candidates').click()
     expect(cards.nth(0)).to_contain_text('Picked: by a person')
-    rung = page.locator('.rung').nth(1)
+    rung = page.locator('.version-entry').nth(1)
     expect(rung).to_contain_text('Version 2')
     expect(rung).to_contain_text('Test each rule on its own, with round trips for both checksums.')
     rung.get_by_role('button', name='Changes').click()
-    expect(difference.locator('.files-said')).to_contain_text('2 files differ')
+    expect(difference.locator('.files-summary')).to_contain_text('2 files differ')
     expect(difference.get_by_label('Differences to')).to_contain_text('coder1, version 2')
 
     # At a step before the revision: no second version and no final review.
-    page.locator('.rung').nth(0).get_by_role('button', name=re.compile('Step')).click()
+    page.locator('.version-entry').nth(0).get_by_role('button', name=re.compile('Step')).click()
     expect(page.get_by_role('listitem').filter(has_text='Version 2')).to_have_count(0)
     page.get_by_role('tab', name='Debate').click()
     expect(board.get_by_text('No reviews yet.')).to_be_visible()

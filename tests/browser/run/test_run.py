@@ -94,8 +94,8 @@ def test_playback_replays_the_journal_and_calls_no_model(page, finished):
 
 def test_the_inspector_explains_the_transition_and_its_changes(page, finished):
     open_run(page, finished, STEPS)
-    expect(page.locator('.way.taken')).to_contain_text('to complete')
-    expect(page.locator('.way', has_text='to analyzing')).to_contain_text('not evaluated')
+    expect(page.locator('.edge-outcome.taken')).to_contain_text('to complete')
+    expect(page.locator('.edge-outcome', has_text='to analyzing')).to_contain_text('not evaluated')
     change = page.locator('.change', has_text=re.compile('memory . status'))
     expect(change.locator('.before')).to_have_text('reviewing')
     expect(change.locator('.after')).to_have_text('complete')

@@ -59,7 +59,7 @@ def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crew_serv
     page.locator('[id="s:working.worker_2.using_tools"]').click(button='right')
     menu = page.get_by_role('menu', name='State working')
     menu.get_by_role('menuitem', name='Break when it is entered').click()
-    spot = page.locator('.diagram .spot-breakpoints')
+    spot = page.locator('.diagram .overlay-badge-breakpoints')
     expect(spot).to_contain_text('→●')
     row = breakpoints(page)
     expect(row).to_contain_text('worker 2')
@@ -193,7 +193,7 @@ def test_the_diagram_menu_opens_by_keyboard_and_by_a_long_press(open_page, quick
     expect(menu).to_be_visible()
     touch.send('Input.dispatchTouchEvent', {'type': 'touchEnd', 'touchPoints': []})
     menu.get_by_role('menuitem', name='Break when it is entered').click()
-    expect(page.locator('.diagram .spot-breakpoints')).to_be_visible()
+    expect(page.locator('.diagram .overlay-badge-breakpoints')).to_be_visible()
     assert page.evaluate(OVERFLOW) <= 0
 
 

@@ -139,6 +139,6 @@ def test_drafts_and_the_end_of_a_run_shift_nothing(open_page, server, width):
     before = page.evaluate(PLACES)
     wait_while_it_runs(page, '.run-head .pill.done')
     expect(page.locator('.run-progress')).to_contain_text('Revision')
-    expect(page.locator('.strip-acts')).to_be_hidden()  # no buttons that text could push
+    expect(page.locator('.strip-actions')).to_be_hidden()  # no buttons that text could push
     expect(page.get_by_role('button', name='Cancel', exact=True)).to_be_hidden()
     assert page.evaluate(PLACES) == before

@@ -215,7 +215,7 @@ UNREAD = """async (blocks) => {
   pane.append(made.$el);
   talk.mounted.call(made);
   const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  const offered = () => pane.querySelector('.talk-unread')?.textContent ?? '';
+  const offered = () => pane.querySelector('.unread-text')?.textContent ?? '';
   const found = [];
   const append = async () => {
     made.append('text', 'More.\\n\\n'.repeat(20));
@@ -227,7 +227,7 @@ UNREAD = """async (blocks) => {
   await drawn();
   await append();
   const height = pane.scrollHeight;
-  pane.querySelector('.talk-unread button').click();
+  pane.querySelector('.unread-text button').click();
   await drawn();
   const left = pane.scrollHeight - pane.scrollTop - pane.clientHeight;
   found.push([left, offered(), document.activeElement === pane, pane.scrollHeight === height]);

@@ -37,7 +37,7 @@ class Monologue(Pattern):
     def count(self, memory, event):
         memory.said += 1
 '''
-SAID = """() => [...document.querySelectorAll('.speech .block .body')]
+SAID = """() => [...document.querySelectorAll('.transcript-list .block .body')]
   .map((body) => Number(/Number (\\d+)/.exec(body.textContent)[1]))"""
 
 
@@ -59,7 +59,7 @@ def talk(page, run):
     """A page with the complete transcript of the run."""
     page.goto(run)
     page.get_by_role('tab', name='Transcript').click()
-    expect(page.locator('.speech-bar')).to_contain_text(f'{MESSAGES} messages', timeout=30_000)
+    expect(page.locator('.transcript-search')).to_contain_text(f'{MESSAGES} messages', timeout=30_000)
     expect(page.get_by_role('feed')).to_have_attribute('aria-busy', 'false', timeout=30_000)
     return page
 
@@ -69,7 +69,7 @@ def test_a_long_transcript_is_complete_and_only_its_end_is_drawn(talk, axe):
     assert page.evaluate(SAID) == list(range(1, MESSAGES + 1))
     expect(feed.locator('.prose:not(.raw) strong').last).to_have_text(f'Number {MESSAGES}')
     expect(feed.locator('article').last).to_be_in_viewport()
-    assert page.locator('.speech .raw').count() > MESSAGES / 2
+    assert page.locator('.transcript-list .raw').count() > MESSAGES / 2
     expect(feed.locator('article').nth(41)).to_have_attribute('aria-posinset', '42')
     expect(feed.locator('article').nth(41)).to_have_attribute('aria-setsize', str(MESSAGES))
     feed.evaluate('(list) => { list.scrollTop = 0; }')
@@ -83,13 +83,13 @@ def test_it_is_filtered_by_text(talk):
     page = talk
     field = page.get_by_label('Find messages that contain this text')
     field.fill('number 59')
-    expect(page.locator('.speech-bar')).to_contain_text(f'11 of {MESSAGES} messages')
+    expect(page.locator('.transcript-search')).to_contain_text(f'11 of {MESSAGES} messages')
     assert page.evaluate(SAID) == [59, *range(590, 600)]
-    expect(page.locator('.speech .block:visible').last).to_have_attribute('aria-setsize', '11')
+    expect(page.locator('.transcript-list .block:visible').last).to_have_attribute('aria-setsize', '11')
     field.fill('nothing like it')
-    expect(page.locator('.speech-bar')).to_contain_text(f'0 of {MESSAGES} messages')
+    expect(page.locator('.transcript-search')).to_contain_text(f'0 of {MESSAGES} messages')
     field.fill('')
-    expect(page.locator('.speech-bar')).to_have_text(f'{MESSAGES} messages')
+    expect(page.locator('.transcript-search')).to_have_text(f'{MESSAGES} messages')
     assert page.evaluate(SAID) == list(range(1, MESSAGES + 1))
 
 
@@ -109,7 +109,7 @@ def test_keys_move_from_message_to_message(talk):
 def test_the_transcript_ends_at_the_shown_step(page, run):
     page.goto(f'{run}?at=500')
     page.get_by_role('tab', name='Transcript').click()
-    note = page.locator('.speech .block:visible header span').last
+    note = page.locator('.transcript-list .block:visible header span').last
     expect(note).to_have_text(re.compile(r'step 500$|step 499$'))
     expect(page.get_by_role('feed')).to_have_attribute('aria-busy', 'false', timeout=30_000)
     before = page.evaluate(SAID)
@@ -117,5 +117,5 @@ def test_the_transcript_ends_at_the_shown_step(page, run):
     page.get_by_role('tab', name='Agents').click()
     page.get_by_role('slider', name='Step').press('End')
     page.get_by_role('tab', name='Transcript').click()
-    expect(page.locator('.speech-bar')).to_contain_text(f'{MESSAGES} messages', timeout=30_000)
+    expect(page.locator('.transcript-search')).to_contain_text(f'{MESSAGES} messages', timeout=30_000)
     assert page.evaluate(SAID) == list(range(1, MESSAGES + 1))

@@ -165,7 +165,7 @@ def draw_breakpoint(
         else:
             change = actions.change
             box.on_value_change(lambda event: change(replace(item, enabled=bool(event.value))))
-        with ui.element('div').classes('breakpoint-said'):
+        with ui.element('div').classes('breakpoint-text'):
             with ui.element('div').classes('breakpoint-where'):
                 Text('span', number, 'num muted')
                 Text('b', location_text(item))

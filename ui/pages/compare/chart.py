@@ -98,7 +98,7 @@ class _Chart:
 
     def cover(self, found: Comparison) -> None:
         self._found = found
-        self._drawing.overlay('ways', path_layer(found, self._folds.folded, self._sides))
+        self._drawing.overlay('paths', path_layer(found, self._folds.folded, self._sides))
 
     def show_step(self, steps: tuple[Transition | None, Transition | None]) -> None:
         self._steps = steps

@@ -44,5 +44,5 @@ def choose() -> None:
             'Select two runs in the list and press Compare, or choose “Compare with…” from a run’s menu.',
             'muted',
         )
-        with ui.element('div').classes('ways'), link('/runs', 'btn primary'):
+        with ui.element('div').classes('error-actions'), link('/runs', 'btn primary'):
             Text('span', 'All runs')

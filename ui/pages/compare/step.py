@@ -98,7 +98,7 @@ def _head(side: Side, seq: int) -> None:
     with ui.element('div').classes('compare-side-head'):
         Text('span', side.name, f'side-mark side-{side.name.lower()}')
         if seq:
-            with link(f'/runs/{side.run}?at={seq}', 'both-link'):
+            with link(f'/runs/{side.run}?at={seq}', 'compare-step-link'):
                 Text('span', f'Step {seq}')
 
 

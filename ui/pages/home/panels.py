@@ -133,7 +133,7 @@ def agents_card(backend: Backend) -> None:
     with ui.element('section').classes('card home-card').props('aria-labelledby="home-agents"'):
         Text('h2', 'Coding agents', id='home-agents')
         Text('p', f'Claude, Codex, Gemini, OpenCode and others can take any role. {summary}', 'muted')
-        with ui.element('div').classes('home-ways'):
+        with ui.element('div').classes('home-actions'):
             for name, made in here.patterns.items():
                 for sample in samples(made):
                     if sample.models:
@@ -166,7 +166,7 @@ def new_run_card(backend: Backend) -> ui.element:
         titles = {name: made.title for name, made in sorted(patterns.items(), key=lambda item: item[1].title)}
         chosen = NativeSelect(titles, value=FIRST if FIRST in titles else next(iter(titles), ''))
         chosen.props('aria-label="Pattern"')
-        with ui.element('div').classes('home-ways'):
+        with ui.element('div').classes('home-actions'):
             button('Configure…', kind='small').on('click', lambda: ui.navigate.to(f'/launch/{chosen.value}'))
             run = button('Run a sample', icon='play_arrow', kind='small primary', requires='start')
 

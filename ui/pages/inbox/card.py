@@ -50,13 +50,13 @@ class QuestionCard:
         with ui.element('article').classes('card ask') as self.root:
             set_attributes(self.root, aria_label=f'{ask.text} ({item.title})', data_ask=ask.id)
             with ui.element('div').classes('ask-head'):
-                with ui.element('div').classes('ask-what'):
+                with ui.element('div').classes('ask-summary'):
                     if alone:
                         Text('h1', ask.text)
                     else:
                         with Text('h2', ''), link(question_path(ask.id)):
                             Text('span', ask.text)
-                    with ui.element('p').classes('ask-where muted'):
+                    with ui.element('p').classes('ask-context muted'):
                         with link(f'/runs/{ask.run}'):
                             Text('span', item.title)
                         Text('span', item.pattern, 'chip')
@@ -66,7 +66,7 @@ class QuestionCard:
             if ask.said:
                 with ui.element('details').classes('more-text').props('open' if alone else ''):
                     Text('summary', 'Agent’s message')
-                    Text('p', clip(ask.said, MAX_MESSAGE), 'ask-said')
+                    Text('p', clip(ask.said, MAX_MESSAGE), 'ask-message')
             self._draw_answers()
 
     def tick(self, now: float) -> None:
@@ -79,7 +79,7 @@ class QuestionCard:
             if self._item.assignee:
                 Text('span', f'Assigned to {self._item.assignee}', 'muted')
             return
-        with ui.element('div').classes('ask-deciding'):
+        with ui.element('div').classes('ask-decision'):
             who = text_input(
                 self._item.assignee, placeholder='Assign to…', aria_label='Assigned to', maxlength='200'
             )

@@ -87,7 +87,9 @@ class Questions:
             if may('destinations.list'):
                 with link('/notifications', 'btn small'):
                     Text('span', 'Notifications')
-        self._list = ui.element('section').classes('asks-list').props('aria-label="Questions" data-redrawn')
+        self._list = (
+            ui.element('section').classes('question-list').props('aria-label="Questions" data-redrawn')
+        )
         self._none = ui.element('div').classes('ghost')
 
     async def look(self) -> None:

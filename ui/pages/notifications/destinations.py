@@ -103,7 +103,7 @@ class DestinationList:
                         self._draw(one)
 
     def _draw(self, one: Destination) -> None:
-        with ui.element('div').classes('row-what'):
+        with ui.element('div').classes('row-summary'):
             Text('b', one.name)
             Text('span', f'{CHANNELS[one.channel]}: {one.address}', 'muted small')
             with ui.element('span').classes('chips'):
@@ -116,7 +116,7 @@ class DestinationList:
                         Text('span', f'{name} {value}', 'chip')
             if one.problem:
                 Text('span', as_sentence(one.problem), 'problem')
-        with ui.element('div').classes('row-acts'):
+        with ui.element('div').classes('row-actions'):
             pause = 'Resume' if one.paused else 'Pause'
             for text, act in (
                 ('Send test', lambda: self._test(one)),

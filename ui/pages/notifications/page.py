@@ -80,7 +80,7 @@ class MessageLog:
         word, kind = PILLS[message.state]
         Text('span', word, f'pill {kind}')
         now = self._backend().clock.now()
-        with ui.element('div').classes('row-what'):
+        with ui.element('div').classes('row-summary'):
             if message.run:
                 with link(f'/runs/{message.run}?at={message.step}'):
                     Text('b', message.text)
@@ -92,7 +92,7 @@ class MessageLog:
                 later = f'; next try at {exact(message.at)}' if message.state == 'due' else ''
                 Text('span', f'{count(len(tries), "attempt")}, the last: {tries[-1].error}{later}', 'problem')
         Text('span', ago(message.created, now), 'muted small', title=exact(message.created))
-        with ui.element('div').classes('row-acts'):
+        with ui.element('div').classes('row-actions'):
             again = button('Send again', kind='small').on('click', lambda: self._resend(message))
             set_attributes(again, aria_label=f'Send again: {message.text} ({message.title})')
 

@@ -26,7 +26,7 @@ class SpendingTable:
         """
         self._named, self._saving = named, saving
         self._drawn: object = None
-        self.root = ui.element('div').classes('spending')
+        self.root = ui.element('div').classes('usage-table')
 
     def show(self, view: View) -> None:
         """Show the numbers at this step."""
@@ -52,7 +52,7 @@ class SpendingTable:
     def _group(self, title: str, rows: list[list[str]], width: int) -> None:
         with ui.element('tbody'):
             with ui.element('tr'):
-                Text('th', title, 'spending-title', colspan=str(width), scope='colgroup')
+                Text('th', title, 'usage-title', colspan=str(width), scope='colgroup')
             for name, *cells in rows:
                 with ui.element('tr'):
                     Text('th', name, scope='row')

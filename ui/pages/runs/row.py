@@ -61,11 +61,11 @@ class RunRow:
             with _cell(), link(f'/runs/{info.id}', 'run-link') as self._link:
                 with ui.element('span').classes('run-status'):
                     self._pill = Text('span', '', 'pill')
-                with ui.element('span').classes('run-what'):
+                with ui.element('span').classes('run-summary'):
                     self._title = Text('span', '', 'run-title')
                     with ui.element('span').classes('run-notes') as self._notes:
                         Text('span', pattern, 'run-pattern')
-                        self._told = ui.element('span').classes('run-told')
+                        self._told = ui.element('span').classes('run-details')
                     self._trouble = Text('span', '')
                 self._bytes = Text('span', '', 'run-bytes num', title='Size: history, files and recording')
                 self._steps = Text('span', '', 'run-steps num')

@@ -26,7 +26,7 @@ class Undo:
             return
         self._place.clear()
         with self._place, ui.element('div').classes('toast') as toast:
-            Text('span', done, 'toast-said')
+            Text('span', done, 'toast-text')
             back = button('Undo', icon='undo', kind='small')
             set_attributes(back, aria_keyshortcuts='Control+Z', title='Undo (Ctrl+Z)')
             close = button('', icon='close', kind='quiet small', label='Close')

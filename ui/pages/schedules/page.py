@@ -138,7 +138,7 @@ class StarterList(ABC, Generic[T]):
                 empty_state('lock', f'{why}.')
 
     def _draw(self, one: T, ticks: Sequence[Tick]) -> None:
-        with ui.element('div').classes('row-what'):
+        with ui.element('div').classes('row-summary'):
             with ui.element('span').classes('chips'):
                 Text('b', one.name)
                 Text('span', one.action.pattern, 'chip')
@@ -160,7 +160,7 @@ class StarterList(ABC, Generic[T]):
                 Text('span', as_sentence(ticks[0].reason), 'muted small')
         if not may(f'{self.PART}.change'):
             return
-        with ui.element('div').classes('row-acts'):
+        with ui.element('div').classes('row-actions'):
             offered: dict[str, Act] = {'Edit': lambda: self._edit(one), **self.actions(one)}
             for text, act in offered.items():
                 self._offer(text, one, act)

@@ -55,7 +55,7 @@ class TestCard(Generic[T]):
                     with ui.element('div'):
                         Text('dt', fact)
                         Text('dd', text or 'none')
-            self._status = Text('p', 'Not tested yet.', 'endpoint-said muted', role='status')
+            self._status = Text('p', 'Not tested yet.', 'endpoint-status muted', role='status')
             with ui.element('details').classes('more-text'):
                 self._count = Text('summary', '')
                 self._listed = ui.element('ul').classes('models').props('tabindex="0"')

@@ -62,7 +62,7 @@ class CommandSandbox:
                 Text('h3', 'Sandbox')
                 self._pill = Text('span', 'Checking', 'pill')
             self._status = Text(
-                'p', 'Checking whether bubblewrap works here…', 'endpoint-said', role='status'
+                'p', 'Checking whether bubblewrap works here…', 'endpoint-status', role='status'
             )
             self._loud = ui.element('div').classes('ghost')
             with ui.element('dl').classes('facts wide'):

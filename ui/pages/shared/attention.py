@@ -146,7 +146,7 @@ class RequestList:
     def _draw(self, request: Request) -> ui.element:
         with ui.element('li').classes('request') as made:
             set_attributes(made, data_ask=request.id)
-            with link(f'/runs/{request.run}', 'request-what'):
+            with link(f'/runs/{request.run}', 'request-summary'):
                 Text('b', request.text)
                 Text('span', request.title, 'muted')
                 if request.calls:

@@ -68,7 +68,7 @@ def unknown_pattern(backend: Backend, name: str) -> None:
     with frame('Unknown pattern'), _body('explore_off', f'There is no pattern “{clip(name, MAX_NAMED)}”'):
         patterns = backend().catalog.patterns
         Text('p', 'Available patterns:' if patterns else 'No pattern could be loaded.', 'muted')
-        with ui.element('div').classes('ways'):
+        with ui.element('div').classes('error-actions'):
             for made in patterns.values():
                 with link(f'/launch/{made.name}', 'btn'):
                     Text('span', made.title)
@@ -80,7 +80,7 @@ def unknown_tool(backend: Backend, name: str) -> None:
     ui.context.client.status_code = 404
     with frame('Unknown tool'), _body('explore_off', f'There is no tool “{clip(name, MAX_NAMED)}”'):
         Text('p', 'Available tools:' if backend().catalog.tools else 'No tool could be loaded.', 'muted')
-        with ui.element('div').classes('ways'):
+        with ui.element('div').classes('error-actions'):
             for tool in sorted(backend().catalog.tools):
                 with link(tool_path(tool), 'btn'):
                     Text('span', tool)
@@ -118,7 +118,7 @@ def unknown_step(info: RunInfo, error: UnknownStep) -> None:
     ui.context.client.status_code = 404
     with frame('Unknown step'), _body('explore_off', 'Unknown step'):
         Text('p', f'{clip(info.title or info.id, MAX_NAMED)}: {clip(str(error), MAX_NAMED)}.', 'muted')
-        with ui.element('div').classes('ways'):
+        with ui.element('div').classes('error-actions'):
             with link(f'/runs/{info.id}', 'btn primary'):
                 Text('span', 'Open the run')
             if error.last:
@@ -138,7 +138,7 @@ def _show_damaged(error: JournalDamaged) -> None:
         )
         if isinstance(error, StepDamaged) and error.step > 1:
             with (
-                ui.element('div').classes('ways'),
+                ui.element('div').classes('error-actions'),
                 link(f'/runs/{error.run}?at={error.step - 1}', 'btn primary'),
             ):
                 Text('span', f'Show the run up to step {error.step - 1}')
@@ -149,7 +149,7 @@ def _show_unavailable(problem: str) -> None:
     ui.context.client.status_code = 503
     with frame('Not readable'), _body('cloud_off', 'Temporarily unavailable'):
         Text('p', as_sentence(problem), 'muted')
-        with ui.element('div').classes('ways'), link('', 'btn primary'):
+        with ui.element('div').classes('error-actions'), link('', 'btn primary'):
             Text('span', 'Try again')
 
 
@@ -162,7 +162,7 @@ def _body(icon: str, title: str) -> Iterator[None]:
 
 
 def _ways() -> None:
-    with ui.element('div').classes('ways'):
+    with ui.element('div').classes('error-actions'):
         with link('/', 'btn primary'):
             Text('span', 'Home')
         with link('/runs', 'btn'):

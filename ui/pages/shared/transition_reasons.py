@@ -61,10 +61,10 @@ def draw_outcome(way: EdgeOutcome, shape: Shape, reasons: GuardReasons) -> None:
     blocked = any(guard.value is not guard.wanted for guard in way.guards)
     kind = 'taken' if way.taken else 'blocked' if blocked else ''
     icon = {'taken': 'arrow_circle_right', 'blocked': 'block', '': 'radio_button_unchecked'}[kind]
-    with ui.element('div').classes(f'way {kind} {"failing" if failing else ""}'):
+    with ui.element('div').classes(f'edge-outcome {kind} {"failing" if failing else ""}'):
         ui.icon(icon).props('size="16px" aria-hidden="true"')
         with ui.element('div'):
-            ui.label(f'to {path_text(way.edge.dest) or "itself"}').classes('way-dest')
+            ui.label(f'to {path_text(way.edge.dest) or "itself"}').classes('edge-outcome-target')
             ui.label(way.reason).classes('muted small')
             for guard in way.guards:
                 reasons.draw(way.edge, guard.name, wanted=guard.wanted, value=guard.value)

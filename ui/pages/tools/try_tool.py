@@ -47,7 +47,7 @@ class TryTool:
         """Draw the form; `off` is why the tool cannot be used here, or ''."""
         self._tool, self._task, self._registry = tool, None, backend().catalog.registry
         self._scratch: Scratch = backend.scratch(str(app.storage.browser['id']))
-        with ui.element('div').classes('card trying') as box:
+        with ui.element('div').classes('card try-form') as box:
             Text('h2', 'Try it')
             if off:
                 with notice('wait', 'block'):
@@ -60,7 +60,7 @@ class TryTool:
                 self._stop = button('Stop', icon='stop').props('disabled')
                 self._clock = Text('span', '', 'muted small num')
                 set_attributes(self._clock, aria_live='off')
-            with ui.element('section').classes('tried').props('aria-label="Result"') as self._result:
+            with ui.element('section').classes('try-result').props('aria-label="Result"') as self._result:
                 Text('p', 'The result appears here.', 'muted')
             with ui.element('div').classes('scratch'):
                 self._files = ui.element('div').classes('ghost')
@@ -155,7 +155,7 @@ class TryTool:
 
     def _show(self, tried: ToolTrial | None) -> None:
         self._result.clear()
-        with self._result, ui.element('div').props('role="status"').classes('tried-head'):
+        with self._result, ui.element('div').props('role="status"').classes('try-result-head'):
             if tried is None:
                 Text('span', 'Stopped', 'pill cancelled')
                 return

@@ -41,7 +41,11 @@ def _is_wide(edge: EdgeHeat, mode: Mode) -> bool:
 
 def _state_spot(state: StateHeat, mode: Mode, hottest: float) -> Decoration:
     if not state.runs:
-        return {'classes': 'heat heat-dead', 'badge': '0', 'title': f'{path_text(state.path)}: never reached'}
+        return {
+            'classes': 'heat heat-unreached',
+            'badge': '0',
+            'title': f'{path_text(state.path)}: never reached',
+        }
     value = VALUES[mode](state)
     spot: Decoration = {'classes': f'heat heat-{mode}', 'title': describe_state(state)}
     spot['weight'] = round(value / hottest, 3) if hottest else 0.0
@@ -57,7 +61,7 @@ def _state_spot(state: StateHeat, mode: Mode, hottest: float) -> Decoration:
 def _edge_spot(edge: EdgeHeat, mode: Mode, widest: int) -> Decoration:
     spot: Decoration = {'classes': f'heat heat-{mode}', 'title': describe_edge(edge), 'weight': 0.0}
     if not edge.times:
-        spot['classes'] = 'heat heat-dead'
+        spot['classes'] = 'heat heat-unreached'
     elif _is_wide(edge, mode):
         spot['weight'] = round(edge.times / widest, 3)
         mark = '⚠ ' if mode == 'fails' else ''

@@ -30,7 +30,7 @@ class TrafficLoader:
         self.stopped = False
         """Whether a person has stopped loading."""
         with ui.element('div').classes('ghost') as self._place:
-            with ui.element('div').classes('card survey').props('role="status"') as self._box:
+            with ui.element('div').classes('card traffic-progress').props('role="status"') as self._box:
                 self._words = Text('p', '')
                 self._bar = ui.element('progress')
                 self._stop = button('Stop', kind='small')

@@ -41,7 +41,7 @@ class Wall:
         self._closed = False
         self._row = ui.element('div').classes('wall-runs')
         self._row.props('role="group" aria-label="Runs shown" data-redrawn')
-        self._status = Text('p', '', 'muted small wall-said', role='status')
+        self._status = Text('p', '', 'muted small wall-status', role='status')
         self._grid = ui.element('ul').classes('wall')
         with ui.element('div') as self._none:
             empty_state('hourglass_empty', 'No agents are working. Start a run to see its agents here.')

@@ -44,11 +44,11 @@ def test_a_class_is_styled_in_one_sheet_only():
 
 
 def test_transitions_not_taken_do_not_look_like_errors():
-    of_ways = re.compile(r'\.barred|\.way\.blocked|\.spot-why')
+    of_outcomes = re.compile(r'\.not-taken|\.edge-outcome\.blocked|\.overlay-badge-why')
     found = []
     for sheet in STYLES.rglob('*.css'):
         text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
-        found += [rule for rule in re.findall(r'([^{}]+)\{([^{}]*)\}', text) if of_ways.search(rule[0])]
+        found += [rule for rule in re.findall(r'([^{}]+)\{([^{}]*)\}', text) if of_outcomes.search(rule[0])]
     assert found and not [rule for rule in found if '--fail' in rule[1]]
 
 

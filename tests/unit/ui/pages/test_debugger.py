@@ -134,11 +134,11 @@ def test_the_shape_of_a_mark_shows_the_kind_of_breakpoint():
         hit={'4'},
     )
     assert {path: (spot['badge'], spot['classes']) for path, spot in found['states'].items()} == {
-        'a': ('→● ○→', 'halt'),
-        'b': ('→○?', 'halt-off'),
+        'a': ('→● ○→', 'breakpoint'),
+        'b': ('→○?', 'breakpoint-off'),
     }
     assert found['edges']['a>b']['badge'] == '◉'
-    assert 'halt-hit' in found['edges']['a>b']['classes']
+    assert 'breakpoint-hit' in found['edges']['a>b']['classes']
     assert found['edges']['a>b']['title'] == 'Breakpoint 4: Taking a → b (paused here)'
     assert 'off' in found['states']['b']['title']
 

@@ -86,7 +86,7 @@ def test_the_share_is_relative_to_all_exits_taken() -> None:
 @pytest.mark.parametrize('mode', MODES)
 def test_unreached_states_have_their_own_badge_in_each_mode(mode: str) -> None:
     found = heat_layer(heat(), mode)['states']['never']  # type: ignore[arg-type]
-    assert found == {'classes': 'heat heat-dead', 'badge': '0', 'title': 'never: never reached'}
+    assert found == {'classes': 'heat heat-unreached', 'badge': '0', 'title': 'never: never reached'}
 
 
 def test_each_mode_has_its_badges_and_scale() -> None:

@@ -86,7 +86,7 @@ class AgentPane:
             self._region.draw_bar()
             with ui.element('div').classes('panel-body').props('tabindex="0"'):
                 self.talk = Conversation([], label=f'Conversation of {self.name}')
-            self._trouble = Text('div', '', 'agent-trouble', role='status')
+            self._trouble = Text('div', '', 'agent-problem', role='status')
             self._approval = Approval(context.send, context.conductor.catalog.tools)
             self._question = QuestionForm(
                 lambda at, data: context.conductor.send(context.run, 'answer', at=at, data=data)

@@ -70,7 +70,7 @@ class AgentPanes:
                     if state.role:
                         self._panes[state.path] = pane = AgentPane(state, context, self._enlarge)
                         pane.root.set_visibility(False)  # until it is known whether any agent has started
-                with ui.element('div').classes('panel nobody') as self._nobody:
+                with ui.element('div').classes('panel no-agents') as self._nobody:
                     empty_state('hourglass_empty', 'No agent has started yet.')
             self._follow = button('', kind='follow')
             self._follow_text = Text('span', '')

@@ -153,7 +153,7 @@ class StageRow:
                 for stage in stages:
                     self._chip(stage.key, stage.title, pick)
                 self._chip(RESULT, 'Result', pick)
-            self._caption = Text('span', '', 'stage-said muted small num')
+            self._caption = Text('span', '', 'stage-caption muted small num')
         self._shown: tuple[object, ...] = ()
 
     def _chip(self, key: str, title: str, pick: Callable[[str], None]) -> None:

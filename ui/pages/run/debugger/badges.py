@@ -36,7 +36,7 @@ def _spot(several: Sequence[Breakpoint], hit: Container[str]) -> Decoration:
     live = any(item.enabled for item in several)
     struck = any(item.id in hit for item in several)
     return {
-        'classes': 'halt halt-hit' if struck else 'halt' if live else 'halt-off',
+        'classes': 'breakpoint breakpoint-hit' if struck else 'breakpoint' if live else 'breakpoint-off',
         'badge': ' '.join(dict.fromkeys(_badge(item, hit) for item in several)),
         'title': '\n'.join(_title(item, hit) for item in several),
     }

@@ -116,7 +116,7 @@ class EdgeExplanation:
         for edge, way in self._ways.items():
             if edge.dest and not way.taken:
                 blocked = any(guard.value is not guard.wanted for guard in way.guards)
-                classes = 'barred' if blocked else 'barred unasked'
+                classes = 'not-taken' if blocked else 'not-taken not-evaluated'
                 found[edge_id(edge)] = {'classes': classes, 'badge': '✗' if blocked else '–'}
         for edge, way in self._ways.items():
             if way.taken:
@@ -217,7 +217,7 @@ class EdgeExplanation:
 
 
 def _draw_entries(entries: Sequence[MenuEntry]) -> Element:
-    with ui.element('div').classes('why-acts') as part:
+    with ui.element('div').classes('why-actions') as part:
         for entry in entries:
             button(entry.text, icon=entry.icon, kind='small').on('click', entry.act)
     return part

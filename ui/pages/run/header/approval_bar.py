@@ -20,9 +20,13 @@ class ApprovalBar:
         """Draw it, hidden; `reveal` gets the agent whose question the person wants to answer, in its pane."""
         self._context = context
         self._leaf = ''
-        with ui.element('div').classes('needs').props('role="region" aria-label="Needs you"') as self._root:
+        with (
+            ui.element('div')
+            .classes('approval-bar')
+            .props('role="region" aria-label="Needs you"') as self._root
+        ):
             ui.icon('front_hand').props('size="18px" aria-hidden="true"')
-            self._what = Text('span', '', 'needs-what')
+            self._what = Text('span', '', 'approval-bar-text')
             self._allow = button('Allow', kind='primary small', label='Allow once')
             self._deny = button('Deny', kind='small danger', label='Deny')
             self._reply = button('Answer', kind='primary small', requires='send')

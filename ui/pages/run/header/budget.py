@@ -36,7 +36,7 @@ class BudgetBars:
             self._row = ui.element('div').classes('budget-row')
             self._add = button('Add budget', icon='add', kind='small')
             self._add.on('click', self._ask)
-            self._warning = Text('span', '', 'budget-said', role='status')
+            self._warning = Text('span', '', 'budget-warning', role='status')
         self.root.set_visibility(False)
 
     def show(self, view: View, *, mine: bool) -> None:

@@ -139,7 +139,7 @@ class StatusStrip:
         with ui.element('div').classes('run-strip') as self._root:
             self._phases = Phases(shape)
             self._drafts = Text('span', '', 'run-progress num')
-            with ui.element('div').classes('strip-acts') as acts:
+            with ui.element('div').classes('strip-actions') as acts:
                 with link(f'/runs/{info.id}/report', 'btn small') as self._report:
                     ui.icon('description')
                     Text('span', 'Read report')

@@ -24,7 +24,7 @@ class RunTitle:
     def __init__(self, conductor: Conductor, info: RunInfo) -> None:
         """Draw it."""
         self._conductor, self._info = conductor, info
-        with ui.element('div').classes('run-naming'):
+        with ui.element('div').classes('run-title-bar'):
             self._heading = ui.element('h1')
             with self._heading:
                 self._name = ui.label(info.title).props('dir=auto')

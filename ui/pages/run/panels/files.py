@@ -65,7 +65,7 @@ class Files:
             self._versions.props('role="group" aria-label="Versions of this folder"')
             with ui.element('div').classes('files-pair') as self._pair:
                 self._before, self._after = (self._side(name) for name in ('From', 'To'))
-            self._summary = Text('p', '', 'files-said muted small', role='status')
+            self._summary = Text('p', '', 'files-summary muted small', role='status')
             with ui.element('div').classes('files-body') as self._body:
                 self._tree = FileTree(self._pick, label='Files')
                 with ui.element('div').classes('file'):
@@ -80,7 +80,7 @@ class Files:
                     self._why = Text('p', '', 'file-why muted')
         with ui.element('div') as self._none:
             empty_state('folder_open', 'No files up to this step.')
-        self._trouble = ui.element('div').classes('files-trouble')
+        self._trouble = ui.element('div').classes('files-problem')
 
     def show(self, view: View) -> None:
         """Show the files at another step, once the tab is visible."""

@@ -125,7 +125,7 @@ class Supervision(LazyPanel):
                     )
 
     def _fold(self, key: str, title: str) -> ui.element:
-        return disclosure(self._unfolded, key, title, 'oversight-fold', 'oversight-said')
+        return disclosure(self._unfolded, key, title, 'oversight-fold', 'oversight-text')
 
     def _link(self, seq: int) -> None:
         if seq:

@@ -204,7 +204,7 @@ class Player:
             ):
                 set_attributes(popover, aria_label='Marks and jumps')
                 self._jumps = JumpMenu(self._follower.index, lambda: self._from, self._leap, self._say)
-                with ui.element('div').classes('jump-ways'):
+                with ui.element('div').classes('jump-options'):
                     self._folded = ui.checkbox('Skip idle time', value=True)
                     self._again = ui.checkbox('Loop')
             popover.on('show', self._offer)

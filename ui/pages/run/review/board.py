@@ -46,7 +46,9 @@ class Board(Panel):
             self._seats = Seats(setup.context)
             self._place = ui.element('div').classes('board-debates')
             words = (
-                ui.element('section').classes('board-words').props('aria-label="Transcript of the debate"')
+                ui.element('section')
+                .classes('board-transcript')
+                .props('aria-label="Transcript of the debate"')
             )
             with words:
                 Text('h2', 'Transcript')
@@ -54,7 +56,7 @@ class Board(Panel):
             self._words = words
             with ui.element('div') as self._none:
                 empty_state('forum', 'No reviews yet.')
-                self._free = ui.element('div').classes('board-free')
+                self._free = ui.element('div').classes('board-free-seats')
 
     def asks(self, view: View) -> str:
         """Return a note while it is a person's turn to speak."""

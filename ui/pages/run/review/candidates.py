@@ -59,7 +59,7 @@ class Candidates(Panel):
             self._cards = ui.element('div').classes('candidate-cards')
             self._difference = VersionDiff(setup.context)
             self._comments = LineComments(setup.context)
-            self._ladder = ui.element('section').classes('ladder').props('aria-label="Versions"')
+            self._ladder = ui.element('section').classes('version-history').props('aria-label="Versions"')
         with ui.element('div') as self._none:
             empty_state('compare', 'No candidates yet.')
 
@@ -170,13 +170,13 @@ class Candidates(Panel):
 
     def _versions(self, entrant: Candidate) -> None:
         Text('h3', entrant.name)
-        with ui.element('ol').classes('rungs'):
+        with ui.element('ol').classes('version-entries'):
             for before, made in zip((None, *entrant.versions), entrant.versions, strict=False):
                 self._rung(before, made)
 
     def _rung(self, before: Version | None, made: Version) -> None:
-        with ui.element('li').classes('rung'):
-            with ui.element('div').classes('rung-head'):
+        with ui.element('li').classes('version-entry'):
+            with ui.element('div').classes('version-entry-head'):
                 Text('b', f'Version {made.number}')
                 draw_test_result(made.required)
                 Text('span', f'own: {made.own.line}', 'muted small num')

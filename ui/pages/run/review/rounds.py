@@ -99,7 +99,7 @@ class DebateTable:
                 with ui.element('thead'), ui.element('tr') as self._heads:
                     Text('th', 'Reviewer', scope='col')
                 with ui.element('tbody'):
-                    with ui.element('tr').classes('accords') as agreement:
+                    with ui.element('tr').classes('agreement-row') as agreement:
                         Text('th', 'Agreement', scope='row')
                     self._lines = {'': agreement}
                     for name in rows:
@@ -136,7 +136,7 @@ class DebateTable:
         for turn in turns:
             draw_turn(turn, self._link, points)
         if by_person is not None:
-            with ui.element('p').classes('board-now'):
+            with ui.element('p').classes('board-speaker'):
                 ui.icon('front_hand' if by_person else 'more_horiz').props('size="18px" aria-hidden="true"')
                 Text('span', 'A person is speaking' if by_person else 'Speaking')
 
@@ -273,11 +273,11 @@ def draw_agreement(found: Agreement | None) -> None:
         Text('span', 'unknown yet', 'muted small')
         return
     icon, word = TRENDS[found.trend]
-    with ui.element('div').classes(f'accord {found.trend or "first"}'):
-        with ui.element('div').classes('accord-head'):
+    with ui.element('div').classes(f'agreement {found.trend or "first"}'):
+        with ui.element('div').classes('agreement-head'):
             ui.icon(icon).props('size="18px" aria-hidden="true"')
             Text('b', word)
-            with ui.element('div').classes('accord-bar').props('aria-hidden="true"'):
+            with ui.element('div').classes('agreement-bar').props('aria-hidden="true"'):
                 ui.element('div').style(f'width: {found.share:.0%}')
         facts = [
             'same verdict' if found.verdict else 'different verdicts',

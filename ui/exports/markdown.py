@@ -19,7 +19,7 @@ from ui.formatting.steps import duration, path_text, role_title
 from ui.formatting.usage import usage_headline
 from ui.formatting.values import SIMULATED, is_simulated, status_text
 from ui.replay.conversation import json_to_markdown
-from ui.replay.marks import by_person, mark_of
+from ui.replay.marks import is_by_person, mark_of
 
 T = TypeVar('T', RunInfo, View, Event, Note)
 TEXT_FIELDS = frozenset(
@@ -152,7 +152,7 @@ class _Writer:
             yield from _results(data['results'], at)
         mark = mark_of(step, self._visits)
         if mark:
-            who = 'A person' if by_person(step, mark) else mark.kind.capitalize()
+            who = 'A person' if is_by_person(step, mark) else mark.kind.capitalize()
             yield f'**{who}** ({at}): {escape_markdown(mark.text)}\n'
         for path in step.entered:
             if '.' not in path:

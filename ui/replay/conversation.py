@@ -13,7 +13,7 @@ from engine.tools import bullet
 from ui.formatting.changes import constant_text
 from ui.formatting.steps import role_title
 from ui.formatting.tool_calls import Block, CallContext, call_block
-from ui.replay.marks import by_person, mark_of
+from ui.replay.marks import is_by_person, mark_of
 
 BLOCK = re.compile(r'\s*([-*+] |\d+[.)] |#|>|```|\|)')
 """Matches Markdown text that does not begin with a paragraph."""
@@ -115,7 +115,7 @@ def transcript_entry(transition: Transition, shape: Shape) -> Block | None:
     mark = mark_of(transition, {})
     if mark is None or mark.kind == 'revision':
         return None
-    kind = 'human' if by_person(transition, mark) else 'event'
+    kind = 'human' if is_by_person(transition, mark) else 'event'
     return {
         'kind': kind,
         'title': 'You' if kind == 'human' else '',

@@ -57,7 +57,7 @@ class Visit:
     until: float
 
 
-Noted = TypeVar('Noted', Reply, Retry, FolderVersion, Visit)
+Indexed = TypeVar('Indexed', Reply, Retry, FolderVersion, Visit)
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class History:
     replies: dict[str, list[Reply]] = field(default_factory=dict)
     retries: dict[str, list[Retry]] = field(default_factory=dict)
     versions: dict[str, list[FolderVersion]] = field(default_factory=dict)
-    took: dict[str, dict[str, BatchTime]] = field(default_factory=dict)
+    batch_times: dict[str, dict[str, BatchTime]] = field(default_factory=dict)
     stays: dict[str, list[Visit]] = field(default_factory=dict)
     """By state that was left; `seq` is the step that left it."""
     appended: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
@@ -84,17 +84,17 @@ class History:
                 case 'done' if 'message' in event.data:
                     self.replies.setdefault(home, []).append(_reply(step))
                 case 'done' if 'results' in event.data:
-                    self._batch(step, home)
+                    self._add_batch_times(step, home)
                 case 'retry':
                     self.retries.setdefault(home, []).append(_retry(step))
-            self._snapshots(step)
+            self._add_versions(step)
         for change in step.changes:
             owner, _, place = change.path.rpartition('/')
             if change.op == 'add' and place == '-':
                 self.appended.setdefault(owner, []).append((step.seq, step.time))
             elif change.op == 'add' and place.isdecimal() and owner in self.appended:
                 self.appended[owner].insert(int(place), (step.seq, step.time))
-        self._note_finished(step)
+        self._add_finished(step)
         for path in step.left:
             since = self._since.pop(path, step.time)
             stay = Visit(seq=step.seq, since=since, until=step.time)
@@ -102,21 +102,21 @@ class History:
         for path in step.entered:
             self._since[path] = step.time
 
-    def _note_finished(self, step: Transition) -> None:
+    def _add_finished(self, step: Transition) -> None:
         for change in step.changes:
             entry, place = change.value, change.path.rpartition('/')[2]
             if isinstance(entry, Mapping) and entry.get('state') in ENDED and place.isdecimal():
                 self.finished.setdefault(str(entry.get('id', '')), step.seq)
 
-    def _batch(self, step: Transition, agent: str) -> None:
+    def _add_batch_times(self, step: Transition, agent: str) -> None:
         results = step.event.data['results']
         if not isinstance(results, Sequence) or step.event.at not in self._since:
             return
         took = BatchTime(seconds=step.time - self._since[step.event.at], calls=len(results))
-        known = self.took.setdefault(agent, {})
+        known = self.batch_times.setdefault(agent, {})
         known |= {str(result['id']): took for result in results if isinstance(result, Mapping)}
 
-    def _snapshots(self, step: Transition) -> None:
+    def _add_versions(self, step: Transition) -> None:
         found = step.event.data.get('snapshots') if step.event.name in ('done', 'asked') else None
         for agent, snapshot in found.items() if isinstance(found, Mapping) else ():
             known = self.versions.setdefault(str(agent), [])
@@ -132,9 +132,9 @@ class History:
         return known[0].snapshot if known and known[0].given else ''
 
 
-def latest(noted: Mapping[str, Sequence[Noted]], path: str, seq: int) -> Noted | None:
+def latest(entries_by_path: Mapping[str, Sequence[Indexed]], path: str, seq: int) -> Indexed | None:
     """Return the last entry for `path` up to step `seq`, if any."""
-    entries = noted.get(path, ())
+    entries = entries_by_path.get(path, ())
     index = bisect_right(entries, seq, key=lambda entry: entry.seq)
     return entries[index - 1] if index else None
 

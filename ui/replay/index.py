@@ -12,7 +12,7 @@ from engine.records import RunId, Shape
 from ui.replay.history import AppendIndex, History
 from ui.replay.marks import KINDS, Kind, Mark, marks_of
 
-KEPT = 8
+MAX_CACHED = 8
 """Runs whose index is cached for the next page that shows them."""
 
 
@@ -24,19 +24,19 @@ class Index:
         """The time of each step; step n is at n - 1."""
         self.marks: list[Mark] = []
         """In step order; at most one of each kind per step."""
-        self.moments: dict[Kind, list[int]] = {kind: [] for kind in KINDS}
+        self.mark_steps: dict[Kind, list[int]] = {kind: [] for kind in KINDS}
         """By kind of mark: the steps."""
         self.visits: dict[str, list[int]] = {}
         """By state: the steps that entered it."""
-        self.walked: dict[str, list[int]] = {}
+        self.edge_steps: dict[str, list[int]] = {}
         """By edge (`source>dest`): the steps that took it."""
         self.changes: dict[str, list[int]] = {}
         """By pointer into the run's data: the steps that wrote there; an append counts for the list."""
         self.active: list[Sequence[str]] = []
         """By step: the active states after it; step n is at n - 1."""
-        self.taken: list[Sequence[str]] = []
+        self.edges: list[Sequence[str]] = []
         """By step: the edges (`source>dest`) that it took."""
-        self.grown = AppendIndex.of(shape)
+        self.appended = AppendIndex.of(shape)
         self.history = History()
 
     @property
@@ -50,14 +50,14 @@ class Index:
             return
         for mark in marks_of(step, self.visits):
             self.marks.append(mark)
-            self.moments[mark.kind].append(step.seq)
+            self.mark_steps[mark.kind].append(step.seq)
         for path in step.entered:
             self.visits.setdefault(path, []).append(step.seq)
         taken = [f'{edge.source}>{edge.dest or edge.source}' for edge in step.edges]
         for edge in taken:
-            self.walked.setdefault(edge, []).append(step.seq)
+            self.edge_steps.setdefault(edge, []).append(step.seq)
         self.active.append(step.active)
-        self.taken.append(taken)
+        self.edges.append(taken)
         if step.event.name == 'start':
             self.changes['/memory'] = [step.seq]
         for change in step.changes:
@@ -65,7 +65,7 @@ class Index:
             if not steps or steps[-1] != step.seq:
                 steps.append(step.seq)
         self.history.add(step)
-        self.grown.add(step)
+        self.appended.add(step)
         self.times.append(step.time)
 
     def changes_of(self, pointer: str) -> list[int]:
@@ -94,14 +94,14 @@ def previous_step(steps: Sequence[int], at: int) -> int | None:
     return steps[bisect_left(steps, at) - 1] if steps else None
 
 
-_known: WeakKeyDictionary[Conductor, OrderedDict[RunId, Index]] = WeakKeyDictionary()
+_indexes: WeakKeyDictionary[Conductor, OrderedDict[RunId, Index]] = WeakKeyDictionary()
 
 
 def shared_index(conductor: Conductor, run: RunId, shape: Shape) -> Index:
     """Return the index of a run, shared by all pages. Histories only grow, so it stays valid."""
-    runs = _known.setdefault(conductor, OrderedDict())
+    runs = _indexes.setdefault(conductor, OrderedDict())
     index = runs.pop(run, None) or Index(shape)
     runs[run] = index
-    while len(runs) > KEPT:
+    while len(runs) > MAX_CACHED:
         runs.popitem(last=False)
     return index

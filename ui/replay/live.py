@@ -1,4 +1,4 @@
-"""Follows one run for one page: keeps a fold at the head, and collects updates between looks."""
+"""Follows one run for one page: keeps a fold at the head, and collects updates between refreshes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ui.replay.index import shared_index
 from ui.replay.pace import Pace
 from ui.replay.reader import RunAt
 
-BREATH = 50
+YIELD_EVERY = 50
 """Steps of a history that are scanned before other tasks get a turn."""
 
 
 @dataclass(slots=True)
 class Updates:
-    """What is new since the last look."""
+    """What is new since the last call."""
 
     steps: list[Transition] = field(default_factory=list)
-    read: bool = False
+    indexed: bool = False
     """Whether more of the history is known: visits, edges and marks."""
     text: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     """By agent path: kinds and pieces in order, adjacent pieces of a kind joined; `reset` discards."""
-    trouble: str | None = None
+    outage: str | None = None
 
 
 class Follower:
@@ -55,7 +55,7 @@ class Follower:
         """Why following stopped before the end, if it did."""
         self._news = Updates()
         self.pace = pace or Pace()
-        """Determines when to look for updates."""
+        """Determines when to collect updates."""
 
     @property
     def head(self) -> int:
@@ -76,30 +76,30 @@ class Follower:
         """Follow the run until it ends."""
         try:
             self.fold = await self._conductor.fold(self._run)
-            self._news.read = True  # by other pages, perhaps
-            self.pace.hear(step=True)
+            self._news.indexed = True  # by other pages, perhaps
+            self.pace.notify(step=True)
             begin = min(self.index.seq, self.fold.projection.seq)
             async for item in self._conductor.watch(self._run, after=begin):
                 if isinstance(item, Transition):
                     self.index.add(item)
-                    self._news.read = True
+                    self._news.indexed = True
                     is_new = item.seq > self.fold.projection.seq
-                    self.pace.hear(step=is_new)
+                    self.pace.notify(step=is_new)
                     if is_new:
-                        self._take(item)
-                    elif item.seq % BREATH == 0:
+                        self._apply(item)
+                    elif item.seq % YIELD_EVERY == 0:
                         await asyncio.sleep(0)  # A long history must not block other pages.
                 elif isinstance(item, Delta):
-                    self._gather(item)
-                    self.pace.hear()
+                    self._add_text(item)
+                    self.pace.notify()
                 elif isinstance(item, JournalOutage):
-                    self._news.trouble = item.problem
-                    self.pace.hear()
+                    self._news.outage = item.problem
+                    self.pace.notify()
         except EngineError as error:
             self.problem = str(error)
             if isinstance(error, StepDamaged):
                 await self._index_until(error.step)
-            self.pace.hear()
+            self.pace.notify()
 
     async def _index_until(self, damaged: int) -> None:
         """Index the steps before one that is damaged."""
@@ -107,18 +107,18 @@ class Follower:
             steps = await self._conductor.transitions(self._run, after=self.index.seq, until=damaged - 1)
             for step in steps:
                 self.index.add(step)
-            self._news.read = True
+            self._news.indexed = True
 
-    def look(self) -> Updates | None:
-        """Return what is new since the last look, if anything."""
+    def collect_updates(self) -> Updates | None:
+        """Return what is new since the last call, if anything."""
         news = self._news
-        found = bool(news.steps or news.text or news.read or news.trouble is not None)
+        found = bool(news.steps or news.text or news.indexed or news.outage is not None)
         if not found:
             return None
         self._news = Updates()
         return news
 
-    def _take(self, step: Transition) -> None:
+    def _apply(self, step: Transition) -> None:
         self.last, self._before = step, self.fold.document
         self.fold.apply(step)
         self._news.steps.append(step)
@@ -126,7 +126,7 @@ class Follower:
             self._news.text.pop(left, None)
             self._news.text.pop(parent_of(left), None)
 
-    def _gather(self, delta: Delta) -> None:
+    def _add_text(self, delta: Delta) -> None:
         if delta.kind == 'reset':
             self._news.text[delta.path] = [('reset', '')]
             return

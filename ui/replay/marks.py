@@ -102,10 +102,10 @@ def _event_mark(transition: Transition) -> tuple[Kind, str] | None:
         return 'restart', _describe_recovery(data)
     if name == 'warn':
         return 'budget', str(data.get('reason') or 'the budget runs low')
-    return ('error', _mishap(transition)) if name in MISHAPS else None
+    return ('error', _describe_mishap(transition)) if name in MISHAPS else None
 
 
-def by_person(transition: Transition, mark: Mark) -> bool:
+def is_by_person(transition: Transition, mark: Mark) -> bool:
     """Whether a person did it, rather than the engine at a breakpoint or at the end of a script."""
     field = {'pause': 'reason', 'breakpoints': 'problems'}.get(transition.event.name, '')
     return mark.kind in ('human', 'pause') and field not in transition.event.data
@@ -139,7 +139,7 @@ def _describe_action(transition: Transition) -> str:
     return (PAUSES | HUMAN).get(event.name, own) + (f': {words}' if words else '')
 
 
-def _mishap(transition: Transition) -> str:
+def _describe_mishap(transition: Transition) -> str:
     event, data = transition.event, transition.event.data
     if event.name == 'retry':
         return f'{data.get("error")}; attempt {event.attempt} in {data.get("delay", 0):.1f} s'

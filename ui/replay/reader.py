@@ -13,13 +13,13 @@ from engine.errors import StepDamaged, UnknownStep
 from engine.journal import Fold
 from engine.records import RunId, Shape, Snapshot
 
-STRETCH = 200
+STRETCH_STEPS = 200
 """Steps read at once after a snapshot, since the slider mostly moves to neighbouring steps."""
-EVERY = 25
+FOLD_EVERY = 25
 """Steps between the folds cached in a stretch; these share whatever did not change between them."""
 MAX_CACHED = 4_000
 """Maximum number of cached steps."""
-AT_ONCE = 500
+MAX_INLINE_STEPS = 500
 """Steps folded on the event loop; more go to a thread."""
 
 
@@ -48,9 +48,9 @@ class _Stretch:
     def fold(self, fold: Fold, until: int) -> Fold:
         """Advance a fold to a step."""
         while (seq := fold.projection.seq) < until:
-            stop = min(until, seq - seq % EVERY + EVERY)
+            stop = min(until, seq - seq % FOLD_EVERY + FOLD_EVERY)
             fold.apply_all(self.steps[seq - self.begin : stop - self.begin])
-            if stop % EVERY == 0 and stop not in self.known:
+            if stop % FOLD_EVERY == 0 and stop not in self.known:
                 self.known[stop] = fold.snapshot()
         return fold
 
@@ -68,18 +68,18 @@ class HistoryReader:
         """Return the run at step `seq`, reusing what earlier calls have read. Raises `UnknownRun`."""
         if not seq:
             return RunAt(Fold(self._run, self._shape), None, {})
-        stretch = self._with(seq) or await self._load_stretch(seq)
+        stretch = self._find_stretch(seq) or await self._load_stretch(seq)
         if seq > stretch.end:
             raise UnknownStep(self._run, seq, stretch.end)
         fold, before = self._nearest(stretch, seq), seq - 1
-        if before - fold.projection.seq > AT_ONCE:
+        if before - fold.projection.seq > MAX_INLINE_STEPS:
             await asyncio.to_thread(stretch.fold, fold, before)
         else:
             stretch.fold(fold, before)
         step = stretch.steps[before - stretch.begin]
-        without = fold.document  # it stays unchanged
+        document = fold.document  # it stays unchanged
         self._shown = stretch.fold(fold, seq)
-        return RunAt(fold, step, without)
+        return RunAt(fold, step, document)
 
     def _nearest(self, stretch: _Stretch, seq: int) -> Fold:
         """Return the latest fold before step `seq`: the current one, or one from a snapshot."""
@@ -92,7 +92,7 @@ class HistoryReader:
     def _fold(self, snapshot: Snapshot | None) -> Fold:
         return Fold.load(snapshot, self._shape) if snapshot else Fold(self._run, self._shape)
 
-    def _with(self, seq: int) -> _Stretch | None:
+    def _find_stretch(self, seq: int) -> _Stretch | None:
         """Return a stretch that contains step `seq`."""
         for begin in sorted(self._stretches, reverse=True):
             if begin < seq <= self._stretches[begin].end:
@@ -114,7 +114,7 @@ class HistoryReader:
 
     async def _read(self, begin: int, seq: int) -> list[Transition]:
         """Read the steps after `begin`: at least to `seq`, and at most to one that is damaged."""
-        until = max(seq, begin + STRETCH)
+        until = max(seq, begin + STRETCH_STEPS)
         try:
             return await self._conductor.transitions(self._run, after=begin, until=until)
         except StepDamaged as error:
@@ -124,4 +124,4 @@ class HistoryReader:
 
 
 def _weight(stretch: _Stretch) -> int:
-    return len(stretch.steps) + EVERY
+    return len(stretch.steps) + FOLD_EVERY

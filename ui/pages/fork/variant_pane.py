@@ -74,7 +74,7 @@ class VariantPane:
 
     def look(self) -> bool:
         """Show news since the last call; return whether there was any."""
-        news = self._follower.look()
+        news = self._follower.collect_updates()
         if news is not None:
             self._append([step for step in news.steps if step.seq > self._last])
             for pieces in news.text.values():

@@ -105,7 +105,7 @@ class VariantBoard:
 
     async def _look_when_due(self) -> None:
         await self._pace.wait()
-        self._pace.record_look(found=any([lane.look() for lane in self._lanes]))
+        self._pace.record_refresh(found=any([lane.look() for lane in self._lanes]))
 
     async def _win(self, info: RunInfo) -> None:
         marked = await notify_errors(self._mark(info))

@@ -264,14 +264,14 @@ class Screen:
 
     async def _look(self) -> None:
         self._player.viewers.tick()
-        news = self.follower.look()
-        self.follower.pace.record_look(found=news is not None)
+        news = self.follower.collect_updates()
+        self.follower.pace.record_refresh(found=news is not None)
         if self.follower.problem:
             self._trouble.warn(self.follower.problem, mine=self._mine)
         if news is None:
             return
-        if news.trouble is not None:
-            self._trouble.warn(news.trouble, mine=self._mine)
+        if news.outage is not None:
+            self._trouble.warn(news.outage, mine=self._mine)
         if self._watched and not self._live:
             self._watched = False
             self._trouble.end()
@@ -290,7 +290,7 @@ class Screen:
             await self._show_newest()
         elif self.follower.head != self._view.seq:
             await self._show_recorded(self.follower.head, None)  # it continued while the page was drawn
-        elif news.read:
+        elif news.indexed:
             self._on_history_read(self._view)
         self._agents.stream(news.text)
 

@@ -136,7 +136,7 @@ class WallRun:
 
     def take(self, room: int) -> bool:
         """Show news since the last call, with at most `room` more panes; return whether there was any."""
-        news = self.follower.look()
+        news = self.follower.collect_updates()
         view = self.view
         unseen = room > 0 and self.missing() > 0
         if view is None or (news is None and not self._due and not unseen):

@@ -14,7 +14,7 @@ from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import count
 from ui.pages.wall.run import REDRAWN_EVERY, WallPane, WallRun
 from ui.replay.live import Follower
-from ui.replay.pace import TOGETHER, Pace
+from ui.replay.pace import BATCH_SECONDS, Pace
 
 MAX_PANES = 12
 """Maximum number of panes."""
@@ -105,7 +105,7 @@ class Wall:
         named = ','.join(sorted(self._picked - {''}))
         ui.run_javascript(f'history.replaceState(null, "", "/wall?runs={named}")')
         await self._look()
-        self._pace.hear()
+        self._pace.notify()
 
     async def _update_when_due(self) -> None:
         await self._pace.wait()
@@ -118,7 +118,9 @@ class Wall:
                 found |= run.take(MAX_PANES - sum(len(other.panes) for other in self._runs.values()))
             more = any(run.missing() for run in self._runs.values()) and self._make_room()
         outdated = any(run.outdated for run in self._runs.values())
-        self._pace.record_look(found=found, again=TOGETHER if more else REDRAWN_EVERY if outdated else EVERY)
+        self._pace.record_refresh(
+            found=found, within=BATCH_SECONDS if more else REDRAWN_EVERY if outdated else EVERY
+        )
         if self._large is not None and self._large.root.is_deleted:
             self._enlarge(self._large)
         panes = sum(len(run.panes) for run in self._runs.values())

@@ -112,7 +112,7 @@ def test_the_history_has_replies_retries_times_and_versions():
     assert said is not None
     assert (said.model, said.failed) == ('m', ('n: down',))
     assert latest(history.replies, 'a', 1) is None
-    assert history.took['a']['c1'] == BatchTime(seconds=2.0, calls=1)
+    assert history.batch_times['a']['c1'] == BatchTime(seconds=2.0, calls=1)
     assert [(version.seq, version.number) for version in history.versions['a']] == [(3, 1), (6, 2)]
     assert [(stay.since, stay.until) for stay in history.stays['a.using_tools']] == [(11.0, 13.0)]
 

@@ -4,7 +4,7 @@ import pytest
 
 from engine import Conductor, Event, Transition
 from engine.records import Change, Edge, RunId, Shape, StatePath
-from ui.replay.index import KEPT, Index, next_step, previous_step, shared_index
+from ui.replay.index import MAX_CACHED, Index, next_step, previous_step, shared_index
 from ui.replay.marks import KINDS, UNDRAWN, marks_of
 
 PATH = StatePath
@@ -102,7 +102,7 @@ def test_steps_are_indexed_once_and_in_order():
     edge = (Edge(source=PATH('a'), dest='b'),)
     for seq in (1, 1, 3, 2):
         index.add(step('done', seq, edges=edge))
-    assert (index.seq, index.walked) == (2, {'a>b': [1, 2]})
+    assert (index.seq, index.edge_steps) == (2, {'a>b': [1, 2]})
 
 
 async def test_pages_share_an_index_and_old_ones_are_evicted():
@@ -110,6 +110,6 @@ async def test_pages_share_an_index_and_old_ones_are_evicted():
         first = shared_index(conductor, RunId('r0'), SHAPE)
         assert shared_index(conductor, RunId('r0'), SHAPE) is first
         assert shared_index(other, RunId('r0'), SHAPE) is not first
-        for number in range(1, KEPT + 1):
+        for number in range(1, MAX_CACHED + 1):
             shared_index(conductor, RunId(f'r{number}'), SHAPE)
         assert shared_index(conductor, RunId('r0'), SHAPE) is not first

@@ -9,6 +9,6 @@ async def test_no_streamed_piece_comes_after_the_step_that_has_the_reply():
         run = (await conductor.start('pipeline', {'task': 'Tea or coffee?'})).id
         follower = Follower(conductor, await conductor.info(run), await conductor.shape(run))
         await follower.follow()
-        news = follower.look()
+        news = follower.collect_updates()
     assert news is not None and news.steps
     assert news.text == {}  # all replies have ended, and are in the steps

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ui.replay.pace import LOOKS_A_SECOND, PERIOD, TOGETHER, Pace
+from ui.replay.pace import BATCH_SECONDS, PERIOD, REFRESHES_PER_SECOND, Pace
 
 STEP, TEXT = True, False
 
@@ -34,9 +34,9 @@ def run_on_simulated_time(work: Callable[[Callable[[], float]], Coroutine[Any, A
         loop.close()
 
 
-def looks_of(heard: list[tuple[float, bool]], *, until: float) -> list[float]:
+def refreshes_of(heard: list[tuple[float, bool]], *, until: float) -> list[float]:
     """The times at which a page that gets these signals finds something."""
-    looks: list[float] = []
+    refreshes: list[float] = []
 
     async def work(now: Callable[[], float]) -> None:
         pace, found = Pace(), list[bool]()
@@ -44,46 +44,46 @@ def looks_of(heard: list[tuple[float, bool]], *, until: float) -> list[float]:
 
         def hear(step: bool) -> None:
             found.append(step)
-            pace.hear(step=step)
+            pace.notify(step=step)
 
         for at, step in heard:
             loop.call_at(at, hear, step)
         while now() < until:
             await pace.wait()
             if found:
-                looks.append(now())
-            pace.record_look(found=bool(found))
+                refreshes.append(now())
+            pace.record_refresh(found=bool(found))
             found.clear()
 
     run_on_simulated_time(work)
-    return looks
+    return refreshes
 
 
 @pytest.mark.parametrize('kind', [STEP, TEXT])
 def test_the_first_update_after_a_pause_is_shown_at_once(kind: bool) -> None:
-    assert looks_of([(1.03, kind)], until=2.0) == pytest.approx([1.03 + TOGETHER], abs=1e-6)
+    assert refreshes_of([(1.03, kind)], until=2.0) == pytest.approx([1.03 + BATCH_SECONDS], abs=1e-6)
 
 
 @pytest.mark.parametrize('kind', [STEP, TEXT])
 def test_frequent_updates_are_throttled(kind: bool) -> None:
     flood = [(1.0 + number / 500, kind) for number in range(500)]
-    looks = looks_of(flood, until=3.0)
-    assert len(looks) == pytest.approx(LOOKS_A_SECOND, abs=2)
-    assert looks[-1] >= flood[-1][0]  # and nothing of it is left
+    refreshes = refreshes_of(flood, until=3.0)
+    assert len(refreshes) == pytest.approx(REFRESHES_PER_SECOND, abs=2)
+    assert refreshes[-1] >= flood[-1][0]  # and nothing of it is left
 
 
 def test_a_step_does_not_wait_behind_streamed_text() -> None:
     text = [(number / 200, TEXT) for number in range(1, 400)]
     steps = [(0.511 + number / 10, STEP) for number in range(10)]
-    looks = looks_of(sorted([*text, *steps]), until=2.0)
+    refreshes = refreshes_of(sorted([*text, *steps]), until=2.0)
     for step, _ in steps:
-        assert any(step <= at <= step + TOGETHER + 1e-6 for at in looks)
-    assert len(looks) <= 2 * LOOKS_A_SECOND + 1  # as many as without steps
+        assert any(step <= at <= step + BATCH_SECONDS + 1e-6 for at in refreshes)
+    assert len(refreshes) <= 2 * REFRESHES_PER_SECOND + 1  # as many as without steps
 
 
 def test_steps_in_quick_succession_are_shown_together() -> None:
-    looks = looks_of([(1.03, STEP), (1.03 + TOGETHER / 2, STEP)], until=2.0)
-    assert looks == pytest.approx([1.03 + TOGETHER], abs=1e-6)
+    refreshes = refreshes_of([(1.03, STEP), (1.03 + BATCH_SECONDS / 2, STEP)], until=2.0)
+    assert refreshes == pytest.approx([1.03 + BATCH_SECONDS], abs=1e-6)
 
 
 def test_a_page_polls_occasionally() -> None:
@@ -99,12 +99,12 @@ def test_a_page_polls_occasionally() -> None:
 
 def test_a_page_with_many_runs_polls_rarely_and_reacts_at_once() -> None:
     async def work(now: Callable[[], float]) -> None:
-        pace, looks = Pace(idle=2.0), list[float]()
-        asyncio.get_running_loop().call_at(5.0, pace.hear)
+        pace, refreshes = Pace(idle=2.0), list[float]()
+        asyncio.get_running_loop().call_at(5.0, pace.notify)
         while now() < 6.0:
             await pace.wait()
-            looks.append(now())
-            pace.record_look(found=now() > 5.0)
-        assert looks == pytest.approx([0.0, 2.0, 4.0, 5.0 + TOGETHER, 7.0 + TOGETHER], abs=1e-6)
+            refreshes.append(now())
+            pace.record_refresh(found=now() > 5.0)
+        assert refreshes == pytest.approx([0.0, 2.0, 4.0, 5.0 + BATCH_SECONDS, 7.0 + BATCH_SECONDS], abs=1e-6)
 
     run_on_simulated_time(work)

@@ -9,7 +9,7 @@ from engine.errors import UnknownStep
 from engine.journal import fold
 from engine.records import RunId
 from ui.formatting.steps import previous_values
-from ui.replay.reader import EVERY, MAX_CACHED, STRETCH, HistoryReader
+from ui.replay.reader import FOLD_EVERY, MAX_CACHED, STRETCH_STEPS, HistoryReader
 
 STEPS = 500
 
@@ -79,7 +79,7 @@ async def test_neighbours_are_read_at_once(walked):
     await past.at(150)
     read = conductor.journal.transitions
     conductor.journal.transitions = None  # calling it now fails
-    for at in (149, 20, 151, EVERY, STRETCH, 1):
+    for at in (149, 20, 151, FOLD_EVERY, STRETCH_STEPS, 1):
         assert (await past.at(at)).fold.projection.seq == at
     conductor.journal.transitions = read
     assert MAX_CACHED >= STEPS

@@ -248,7 +248,7 @@ class AgentPane:
     def _calls(self, seq: int, leaf: str) -> CallContext:
         path, history = self.state.path, self._context.history
         stage = STAGES.get(leaf.rpartition('.')[2], 'asked' if leaf else 'dropped')
-        tools, took = self._context.conductor.catalog.tools, history.took.get(path, {})
+        tools, took = self._context.conductor.catalog.tools, history.batch_times.get(path, {})
         return CallContext(stage=stage, tools=tools, took=took, kept=self._context.kept)
 
     def _say_numbers(

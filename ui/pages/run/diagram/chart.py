@@ -122,7 +122,7 @@ class ChartPane:
         self._step = view.seq
         index = self._follower.index
         seen = [path for path, steps in index.visits.items() if steps[0] <= view.seq]
-        taken = [edge for edge, steps in index.walked.items() if steps[0] <= view.seq]
+        taken = [edge for edge, steps in index.edge_steps.items() if steps[0] <= view.seq]
         self._drawing.light(
             highlight(self._shape, view, self._reasons.step, seen=seen or list(view.entered), walked=taken)
         )
@@ -137,9 +137,9 @@ class ChartPane:
         self._drawing.preload(
             {
                 'visits': {path: steps[0] for path, steps in index.visits.items()},
-                'walked': {edge: steps[0] for edge, steps in index.walked.items()},
+                'walked': {edge: steps[0] for edge, steps in index.edge_steps.items()},
                 'waits': [state.path for state in self._shape.states if state.waits],
-                'steps': [list(map(list, both)) for both in zip(index.active, index.taken, strict=True)],
+                'steps': [list(map(list, both)) for both in zip(index.active, index.edges, strict=True)],
             }
         )
 

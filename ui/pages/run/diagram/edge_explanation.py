@@ -177,7 +177,7 @@ class EdgeExplanation:
 
     def _times(self, edges: Sequence[EdgeShape]) -> tuple[str, list[int], list[int]]:
         """Return how often they were taken, in words, and the nearest steps before and after this one."""
-        taken = sorted({seq for edge in edges for seq in self._index.walked.get(edge_id(edge), ())})
+        taken = sorted({seq for edge in edges for seq in self._index.edge_steps.get(edge_id(edge), ())})
         here = self._reasons.step.seq if self._reasons.step else 0
         many = bisect_right(taken, here)
         last = f', last at step {taken[many - 1]}' if many else ''

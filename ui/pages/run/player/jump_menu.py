@@ -90,7 +90,7 @@ class JumpMenu:
         await self._go(step)
 
     def _steps(self, kind: Kind) -> list[int]:
-        return self._notes if kind == 'note' else self._index.moments[kind]
+        return self._notes if kind == 'note' else self._index.mark_steps[kind]
 
     def _own(self, known: Mapping[str, Any]) -> dict[str, str]:
         return {self.place: pointer_text(self.place)} if self.place and self.place not in known else {}

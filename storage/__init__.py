@@ -4,13 +4,13 @@ from storage.bulk.database_copy import CopyInfo, copy_database
 from storage.journal import SqlJournal, open_journal
 from storage.settings import Settings
 from storage.sqlite.backup import BackupInfo, incomplete_runs, inspect_database, read_backup, write_backup
-from storage.sqlite.locks import Claims, Served
+from storage.sqlite.locks import AlreadyServed, FileLocks
 
 __all__ = [
+    'AlreadyServed',
     'BackupInfo',
-    'Claims',
     'CopyInfo',
-    'Served',
+    'FileLocks',
     'Settings',
     'SqlJournal',
     'copy_database',

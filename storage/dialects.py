@@ -59,7 +59,7 @@ def _labels_as_array(element: Labels, compiler: SQLCompiler, **options: Any) -> 
     return 'ARRAY(SELECT label FROM tag WHERE tag.run = run.number ORDER BY position)'
 
 
-class _Beginnings(TypeDecorator[Sequence[str]]):
+class _Prefixes(TypeDecorator[Sequence[str]]):
     """Words as a search expression. They consist of letters and digits, so none can act as an operator."""
 
     impl = Text
@@ -79,7 +79,7 @@ class HasWords(FunctionElement[bool]):
     inherit_cache = True
 
     def __init__(self, words: Sequence[str]) -> None:
-        super().__init__(bindparam('words', tuple(words), type_=_Beginnings(), unique=True))
+        super().__init__(bindparam('words', tuple(words), type_=_Prefixes(), unique=True))
 
 
 @compiles(HasWords, 'sqlite')

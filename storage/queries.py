@@ -31,13 +31,25 @@ from engine.records import (
 from engine.records.document import join_tails
 from storage.codec import read_snapshot, read_transition
 from storage.path_stats import EDGE, PATH, STATE, path_filters, read_path_stats
-from storage.rows import LAUNCH, NOTE, RUN, SHAPE, STEP, STORED, TAG, infos, list_info, read_info, read_shape
-from storage.search import matching
+from storage.rows import (
+    LAUNCH,
+    NOTE,
+    RUN,
+    SHAPE,
+    STEP,
+    STORED,
+    TAG,
+    list_info,
+    read_info,
+    read_shape,
+    select_infos,
+)
+from storage.search import text_filters
 
 
 def info(connection: Connection, run: RunId) -> RunInfo:
     """The run's summary. Raises `UnknownRun`."""
-    row = connection.execute(infos().where(RUN.c.id == run)).one_or_none()
+    row = connection.execute(select_infos().where(RUN.c.id == run)).one_or_none()
     if row is None:
         raise UnknownRun(run)
     return read_info(row)
@@ -117,7 +129,7 @@ def runs(connection: Connection, query: RunQuery) -> RunPage:
     wanted = and_(True, *filters(query))
     total = connection.execute(select(func.count()).select_from(RUN).where(wanted)).scalar_one()
     rows = connection.execute(
-        infos()
+        select_infos()
         .where(wanted, *_beyond(query))
         .order_by(*_order(query))
         .limit(query.limit)
@@ -137,7 +149,7 @@ def family(connection: Connection, run: RunId) -> list[RunInfo]:
     """Return the run, its ancestors and all their forks, oldest first. Raises `UnknownRun`."""
     info(connection, run)
     ids = [id for (id,) in connection.execute(FAMILY, {'run': run})]
-    rows = connection.execute(infos().where(RUN.c.id.in_(ids)).order_by(RUN.c.created, RUN.c.id))
+    rows = connection.execute(select_infos().where(RUN.c.id.in_(ids)).order_by(RUN.c.created, RUN.c.id))
     return [list_info(row) for row in rows]
 
 
@@ -159,7 +171,7 @@ def unfinished(connection: Connection) -> list[RunInfo]:
     """Every run outside the trash that has not ended, oldest first."""
     going = [status.value for status in Status if not status.ended]
     wanted = and_(RUN.c.deleted == 0, RUN.c.status.in_(going))
-    rows = connection.execute(infos().where(wanted).order_by(RUN.c.created, RUN.c.id))
+    rows = connection.execute(select_infos().where(wanted).order_by(RUN.c.created, RUN.c.id))
     return [list_info(row) for row in rows]
 
 
@@ -219,7 +231,7 @@ PLACES = {'list': RUN.c.deleted == 0, 'trash': RUN.c.deleted > 0, 'purging': RUN
 
 def filters(query: RunQuery) -> list[ColumnElement[bool]]:
     """The conditions on rows of `run` for a query."""
-    found = [PLACES[query.place], *path_filters(query), *matching(query.text)]
+    found = [PLACES[query.place], *path_filters(query), *text_filters(query.text)]
     if query.starred:
         found.append(RUN.c.starred)
     if query.pinned:

@@ -36,22 +36,22 @@ SHAPE_WRITER = TypeAdapter(Shape)
 BUDGET = TypeAdapter(Budget)
 USAGE = tuple(field.name for field in fields(Usage))
 """Columns of `run`, named like the record's fields."""
-used_by = attrgetter(*USAGE)
+usage_values = attrgetter(*USAGE)
 """Get their values, in this order."""
-times_of = attrgetter('created', 'updated', 'deleted')
-numbers_of = attrgetter('seq', 'parent_at', 'epoch', 'bytes', *(name for name in USAGE if name != 'source'))
-texts_of = attrgetter('id', 'pattern', 'title', 'error', 'waiting', 'note', 'source', 'owner', 'author')
+get_times = attrgetter('created', 'updated', 'deleted')
+get_numbers = attrgetter('seq', 'parent_at', 'epoch', 'bytes', *(name for name in USAGE if name != 'source'))
+get_texts = attrgetter('id', 'pattern', 'title', 'error', 'waiting', 'note', 'source', 'owner', 'author')
 YEAR_10000 = 253_402_300_800.0
 
 
-def infos() -> Select[Any]:
+def select_infos() -> Select[Any]:
     """Return the query for summaries; `read_info` reads its rows."""
     launch = (LAUNCH.c.parameters, LAUNCH.c.models, LAUNCH.c.seed, LAUNCH.c.options)
     return select(RUN, *launch, Labels().label('tags')).join(LAUNCH, LAUNCH.c.run == RUN.c.number)
 
 
 def read_info(row: Row[Any]) -> RunInfo:
-    """Read the summary in a row of `infos`. Raises `JournalDamaged`."""
+    """Read the summary in a row of `select_infos`. Raises `JournalDamaged`."""
     try:
         return _info(row)
     except (ValueError, TypeError, RecursionError) as error:
@@ -84,8 +84,8 @@ def list_info(row: Row[Any]) -> RunInfo:
 
 def _info(row: Row[Any]) -> RunInfo:
     # SQLite accepts any value in any column. Fail here, before a bad one breaks a calculation over all runs.
-    sum(numbers_of(row)), ''.join(texts_of(row))
-    if not PURGING <= min(times_of(row)) <= max(times_of(row)) < YEAR_10000:
+    sum(get_numbers(row)), ''.join(get_texts(row))
+    if not PURGING <= min(get_times(row)) <= max(get_times(row)) < YEAR_10000:
         raise ValueError('one of its times is out of range')
     return RunInfo(
         id=RunId(row.id),
@@ -150,7 +150,7 @@ def run_row(info: RunInfo) -> dict[str, Any]:
 
 def usage_row(usage: Usage) -> dict[str, Any]:
     """Return the usage columns."""
-    return dict(zip(USAGE, used_by(usage), strict=True))
+    return dict(zip(USAGE, usage_values(usage), strict=True))
 
 
 def budget_text(budget: Budget | None) -> str:

@@ -21,7 +21,7 @@ WORD = re.compile(r'[^\W_]+')
 """Letters and digits, split like FTS5's own tokenizer."""
 
 
-def matching(text: str) -> list[ColumnElement[bool]]:
+def text_filters(text: str) -> list[ColumnElement[bool]]:
     """Return the condition for typed text: each of its words must be a prefix of a word of the run.
 
     No character can act as an operator. Text without a letter or digit matches every run.
@@ -38,18 +38,18 @@ def index(connection: Connection, number: int) -> None:
     tags = connection.execute(select(TAG.c.label).where(TAG.c.run == number)).scalars()
     notes = connection.execute(select(NOTE.c.text).where(NOTE.c.run == number)).scalars()
     forget_words(connection, number)
-    fields = _Said(row.title, '\n'.join((row.note, *notes)), row.parameters, tuple(tags), row.pattern)
+    fields = _SearchTexts(row.title, '\n'.join((row.note, *notes)), row.parameters, tuple(tags), row.pattern)
     index_words(connection, number, fields.columns(), WORD.findall)
 
 
 def index_new(connection: Connection, number: int, info: RunInfo, parameters: str) -> None:
     """Index a run that was just inserted, without reading it back; `parameters` as they are stored."""
-    fields = _Said(info.title, info.note, parameters, info.tags, info.pattern)
+    fields = _SearchTexts(info.title, info.note, parameters, info.tags, info.pattern)
     index_words(connection, number, fields.columns(), WORD.findall)
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _SearchTexts:
     """The texts that people wrote about a run."""
 
     title: str

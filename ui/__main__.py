@@ -41,10 +41,10 @@ class Stores:
             from storage.postgres.locks import PostgresLocks
 
             return PostgresLocks(Database(database=settings.database))
-        from storage import Claims
+        from storage import FileLocks
 
         file = named.resolve()
-        return Claims(file.with_name(f'{file.name}.locks'))
+        return FileLocks(file.with_name(f'{file.name}.locks'))
 
     def files(self, settings: Settings) -> S3Files | None:
         """The bucket of the agents' files; None if they lie in this machine's folder alone."""

@@ -111,13 +111,13 @@ class Locks(Protocol):
     def is_alive(self, owner: str) -> bool:
         """Whether the process with this name is alive."""
 
-    def alive(self) -> list[str]:
+    def live_owners(self) -> list[str]:
         """The names of the processes that are alive."""
 
-    def dead(self) -> list[str]:
+    def dead_owners(self) -> list[str]:
         """The names of processes that died without releasing their lock."""
 
-    def bury(self, owner: str) -> None:
+    def forget(self, owner: str) -> None:
         """Forget a dead process."""
 
     def begin_adoption(self) -> None:

@@ -67,7 +67,7 @@ def copy_database(source: Settings, target: Settings, progress: Callable[[int, i
                 search.index(writing, number)
                 progress(done := done + 1, total)
             if target.on_postgres:
-                _go_on_counting(writing)
+                _advance_sequences(writing)
             if (arrived := _count(writing)) != before:
                 raise JournalDamaged(
                     f'{target.name}: only {arrived} of {before} arrived; the copy was discarded'
@@ -82,7 +82,7 @@ def copy_database(source: Settings, target: Settings, progress: Callable[[int, i
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _Counts:
     """Counts that identify a database's contents."""
 
     rows: dict[str, int]
@@ -91,7 +91,7 @@ class _Counted:
     """Sums that grow with each step, claim and change to an entry."""
 
 
-def _count(connection: Connection) -> _Counted:
+def _count(connection: Connection) -> _Counts:
     rows = {
         table.name: connection.execute(
             select(func.count()).select_from(table).where(_rows_to_copy(table))
@@ -100,7 +100,7 @@ def _count(connection: Connection) -> _Counted:
     }
     runs = connection.execute(select(func.sum(RUN.c.seq), func.sum(RUN.c.epoch))).one()
     entries = connection.execute(select(func.sum(ENTRY.c.version)).where(_rows_to_copy(ENTRY))).one()
-    return _Counted(rows, tuple(int(value or 0) for value in (*runs, *entries)))
+    return _Counts(rows, tuple(int(value or 0) for value in (*runs, *entries)))
 
 
 def _rows_to_copy(table: Table) -> ColumnElement[bool]:
@@ -144,13 +144,13 @@ def _open_sqlite(settings: Settings, write: bool) -> Iterator[Connection]:
 
     file.prepare(settings)
     with closing(file.connect(settings, reader=not write)) as raw:
-        raw.text_factory = partial(_strictly, settings.name)
+        raw.text_factory = partial(_decode_strictly, settings.name)
         with alchemy(raw) as connection:
             raw.execute('BEGIN IMMEDIATE' if write else 'BEGIN')
             yield connection
 
 
-def _strictly(name: str, text: bytes) -> str:
+def _decode_strictly(name: str, text: bytes) -> str:
     """Decode a text strictly; when runs are shown, damaged text is silently repaired instead."""
     try:
         return text.decode()
@@ -206,7 +206,7 @@ OTHERS = text(
 )
 
 
-def _go_on_counting(connection: Connection) -> None:
+def _advance_sequences(connection: Connection) -> None:
     """Advance PostgreSQL's key sequences past the copied keys."""
     for table, column in (('run', 'number'), ('note', 'id')):
         connection.execute(

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.records import RunInfo, Snapshot, Transition
 from storage.codec import Codec
-from storage.rows import USAGE, budget_text, used_by
+from storage.rows import USAGE, budget_text, usage_values
 
 APPEND = f"""
 WITH moved AS (
@@ -21,9 +21,9 @@ WITH moved AS (
     INSERT INTO transition (run, seq, time, name, at, body)
     SELECT number, step.* FROM moved,
         unnest(%s::bigint[], %s::float[], %s::text[], %s::text[], %b::bytea[]) AS step
-), pictures AS (
+), snapshots AS (
     INSERT INTO snapshot (run, seq, body)
-    SELECT number, picture.* FROM moved, unnest(%s::bigint[], %b::bytea[]) AS picture
+    SELECT number, snapshot_row.* FROM moved, unnest(%s::bigint[], %b::bytea[]) AS snapshot_row
     ON CONFLICT (run, seq) DO UPDATE SET body = excluded.body
 )
 SELECT number FROM moved
@@ -38,11 +38,11 @@ WHERE run.id = %s AND run.seq = %s AND step.seq > %s ORDER BY step.seq
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class EncodedAppend:
     """An encoded append."""
 
     steps: list[tuple[int, float, str, str, bytes]]
-    pictures: list[tuple[int, bytes]]
+    snapshots: list[tuple[int, bytes]]
     before: int
     """The run's last step before this append."""
 
@@ -54,13 +54,19 @@ class Rows:
     @property
     def size(self) -> int:
         """The total bytes of the bodies."""
-        return sum(len(row[-1]) for row in self.steps) + sum(len(row[-1]) for row in self.pictures)
+        return sum(len(row[-1]) for row in self.steps) + sum(len(row[-1]) for row in self.snapshots)
 
     def values(self, info: RunInfo) -> tuple[Any, ...]:
         """Return the parameters of `APPEND`."""
         steps = list(map(list, zip(*self.steps, strict=True))) or [[], [], [], [], []]
-        pictures = list(map(list, zip(*self.pictures, strict=True))) or [[], []]
-        run = (info.status.value, info.error, info.waiting, budget_text(info.budget), *used_by(info.usage))
+        snapshots = list(map(list, zip(*self.snapshots, strict=True))) or [[], []]
+        run = (
+            info.status.value,
+            info.error,
+            info.waiting,
+            budget_text(info.budget),
+            *usage_values(info.usage),
+        )
         return (
             info.updated,
             self.after,
@@ -70,17 +76,19 @@ class Rows:
             info.epoch,
             self.before,
             *steps,
-            *pictures,
+            *snapshots,
         )
 
 
-def encode(codec: Codec, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None) -> Rows:
+def encode(
+    codec: Codec, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
+) -> EncodedAppend:
     """Encode an append. Raises `JournalError` for a value that is not JSON."""
-    return Rows(
+    return EncodedAppend(
         steps=[
             (step.seq, float(step.time), step.event.name, step.event.at, codec.transition(step))
             for step in transitions
         ],
-        pictures=[(snapshot.seq, codec.snapshot(snapshot))] if snapshot else [],
+        snapshots=[(snapshot.seq, codec.snapshot(snapshot))] if snapshot else [],
         before=transitions[0].seq - 1 if transitions else info.seq,
     )

@@ -106,10 +106,10 @@ def translate_errors(name: str) -> Iterator[None]:
     try:
         yield
     except (psycopg.Error, DBAPIError, UnicodeEncodeError) as error:
-        raise explain(error, name) from error
+        raise to_journal_error(error, name) from error
 
 
-def explain(error: Exception, name: str) -> Exception:
+def to_journal_error(error: Exception, name: str) -> Exception:
     """Return the journal error for a PostgreSQL error; other errors are returned unchanged.
 
     Args:
@@ -117,7 +117,7 @@ def explain(error: Exception, name: str) -> Exception:
         name: the name of the database, for display.
     """
     if isinstance(error, DBAPIError) and isinstance(error.orig, Exception):
-        return explain(error.orig, name)
+        return to_journal_error(error.orig, name)
     message = without_password(' '.join(str(error).split()))
     if isinstance(error, UnicodeEncodeError):
         return JournalError(

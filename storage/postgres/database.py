@@ -16,14 +16,14 @@ from sqlalchemy.exc import DBAPIError
 from engine.errors import EngineError, JournalConflict, JournalUnavailable, StaleOwner, UnknownRun
 from engine.records import RunId, RunInfo, Snapshot, Transition
 from storage.codec import Codec
-from storage.postgres.append import APPEND, EPOCH, STORED, Rows, encode
+from storage.postgres.append import APPEND, EPOCH, STORED, EncodedAppend, encode
 from storage.postgres.connections import (
     ADAPTERS,
     conninfo,
     engine,
-    explain,
     is_lost,
     is_race,
+    to_journal_error,
     translate_errors,
 )
 from storage.postgres.migrations import migrate
@@ -36,11 +36,11 @@ T = TypeVar('T')
 
 APPENDERS = 8
 """Maximum connections for appends; more would only wait for the server's disk together."""
-LONG = 100
+MAX_INLINE_STEPS = 100
 """Appends with more steps than this, or with a snapshot, are encoded in a thread."""
 PAUSE = 0.1
 """Seconds between attempts to reach the server."""
-TRIES = 5
+MAX_ATTEMPTS = 5
 """Attempts at work that loses to concurrent transactions."""
 
 
@@ -77,11 +77,11 @@ class PostgresDatabase:
             reconnect_timeout=PAUSE,
             open=False,
         )
-        self._turns = GilYielder()
+        self._yielder = GilYielder()
         self._codec = Codec()
-        self._doubtful: dict[tuple[RunId, int], Rows] = {}
+        self._unconfirmed: dict[tuple[RunId, int], EncodedAppend] = {}
         """Appends that may or may not have been committed, by run and epoch."""
-        self._going: set[asyncio.Task[Any]] = set()
+        self._pending: set[asyncio.Task[Any]] = set()
         self._closed = False
 
     async def begin(self) -> None:
@@ -111,45 +111,45 @@ class PostgresDatabase:
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
     ) -> int:
         """Store a run's next steps if the epoch and the step number match."""
-        if snapshot or len(transitions) > LONG:
+        if snapshot or len(transitions) > MAX_INLINE_STEPS:
             rows = await self._finish(self._in_thread(lambda: encode(Codec(), info, transitions, snapshot)))
         else:
             rows = encode(self._codec, info, transitions, snapshot)
         for number, row in enumerate(rows.steps, start=rows.before + 1):
             if row[0] != number:
-                raise await self._refusal(info, row[0])
+                raise await self._rejection(info, row[0])
         return await self._finish(self._append(info, rows))
 
     async def close(self) -> None:
         """Finish pending work, then close all connections."""
         self._closed = True
-        while self._going:
-            await asyncio.wait(self._going)
+        while self._pending:
+            await asyncio.wait(self._pending)
         await self._pool.close()
         await asyncio.to_thread(self._threads.shutdown)
         self._engine.dispose()
 
-    async def _append(self, info: RunInfo, rows: Rows) -> int:
-        doubted = self._doubtful.pop((info.id, info.epoch), None)
+    async def _append(self, info: RunInfo, rows: EncodedAppend) -> int:
+        unconfirmed = self._unconfirmed.pop((info.id, info.epoch), None)
         try:
             with translate_errors(self._name):
                 found = await self._fetch(APPEND, rows.values(info))
-                if not found and doubted and await self._is_stored(info, rows):
+                if not found and unconfirmed and await self._is_stored(info, rows):
                     return rows.size
         except JournalUnavailable:
-            self._doubtful[info.id, info.epoch] = rows
+            self._unconfirmed[info.id, info.epoch] = rows
             raise
         if not found:
-            raise await self._refusal(info, rows.before + 1)
+            raise await self._rejection(info, rows.before + 1)
         return rows.size
 
-    async def _is_stored(self, info: RunInfo, rows: Rows) -> bool:
+    async def _is_stored(self, info: RunInfo, rows: EncodedAppend) -> bool:
         """Whether this append was committed although its response was lost."""
         [(epoch,)] = await self._fetch(EPOCH, (info.id,)) or [(None,)]
         stored = await self._fetch(STORED, (info.id, rows.after, rows.before))
         return epoch == info.epoch and stored == rows.steps
 
-    async def _refusal(self, info: RunInfo, seq: int) -> EngineError:
+    async def _rejection(self, info: RunInfo, seq: int) -> EngineError:
         """Return the reason why step `seq` was rejected; nothing was written."""
         with translate_errors(self._name):
             found = await self._fetch(EPOCH, (info.id,))
@@ -170,12 +170,12 @@ class PostgresDatabase:
             work.close()
             raise JournalUnavailable('the journal is closed')
         task = asyncio.ensure_future(work)
-        self._going.add(task)
-        task.add_done_callback(self._going.discard)
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
         return await asyncio.shield(task)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await self._turns.wait(asyncio.get_running_loop().run_in_executor(self._threads, work))
+        return await self._yielder.wait(asyncio.get_running_loop().run_in_executor(self._threads, work))
 
     def _transact(self, work: Work[T]) -> T:
         """Do work in a transaction. Retry after a lost race, or after a disconnect before the commit."""
@@ -191,7 +191,7 @@ class PostgresDatabase:
             except (DBAPIError, psycopg.Error, UnicodeEncodeError) as error:
                 tries += 1
                 lost = is_lost(error) and not committing and time.monotonic() < until
-                if not lost and not (is_race(error) and tries < TRIES):
-                    raise explain(error, self._name) from error
+                if not lost and not (is_race(error) and tries < MAX_ATTEMPTS):
+                    raise to_journal_error(error, self._name) from error
             if lost:
                 time.sleep(PAUSE)

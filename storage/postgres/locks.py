@@ -20,19 +20,19 @@ from storage.settings import Settings
 
 KIND = 'process'
 """The kind of the entries that name the processes."""
-BEAT = 0.5
+POLL_SECONDS = 0.5
 """Seconds between polls of the locks; each poll also checks that our own session still works."""
-SETTLE = 2.0
+DEAD_AFTER = 2.0
 """Seconds for which a lock must be missing before its process counts as dead: after a disconnect or a restart
 of the server, a live process re-acquires its lock within a beat or two."""
 PATIENCE, PAUSE = 15.0, 0.1
 """Seconds to wait while another process adopts runs, and between attempts."""
-FORGOTTEN = 60.0
+FORGET_AFTER = 60.0
 """Seconds until a dead process is forgotten; until then, each server tries to continue its runs."""
 KEEPALIVE = 'SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3'
 """The server detects within 11 s that a machine is unreachable, and frees the locks of its processes."""
 
-LOOK = """
+SELECT_LOCKS = """
 SELECT
     ARRAY(
         SELECT classid::bigint << 32 | objid::bigint FROM pg_locks
@@ -42,11 +42,11 @@ SELECT
     ARRAY(SELECT ARRAY[key, about, body] FROM entry WHERE kind = %s ORDER BY rank),
     extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float
 """
-PUT = """
+UPSERT_OWNER = """
 INSERT INTO entry (kind, key, version, state, rank, about, body) VALUES (%s, %s, 1, '', %s, %s, %s)
 ON CONFLICT (kind, key) DO UPDATE SET rank = excluded.rank, about = excluded.about, body = excluded.body
 """
-FORGET = 'DELETE FROM entry WHERE kind = %s AND key = ANY(%s)'
+DELETE_OWNERS = 'DELETE FROM entry WHERE kind = %s AND key = ANY(%s)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,45 +96,45 @@ class PostgresLocks:
                 return
             session = self._session or self._connect()
             self._session = session
-            if not self._hold(session, owner):
+            if not self._acquire_lock(session, owner):
                 raise JournalUnavailable(
                     f'another process is already running as {owner!r}; start this one under another name'
                 )
             self._own.append(owner)
-            self._look(session)
+            self._poll(session)
             if self._keeper is None:
-                self._keeper = threading.Thread(target=self._keep, name='locks', daemon=True)
+                self._keeper = threading.Thread(target=self._maintain_locks, name='locks', daemon=True)
                 self._keeper.start()
 
     def is_alive(self, owner: str) -> bool:
         """Whether a process, possibly this one, holds the lock of `owner`; True if that is unknown."""
         if owner in self._own:
             return True
-        seen = self._latest()
+        seen = self._latest_snapshot()
         if seen is None or seen.holds(owner):
             return True
-        return owner in seen.owners and seen.up < SETTLE
+        return owner in seen.owners and seen.up < DEAD_AFTER
 
-    def alive(self) -> list[str]:
+    def live_owners(self) -> list[str]:
         """The owners whose lock is held."""
-        seen = self._latest()
+        seen = self._latest_snapshot()
         return [owner for owner in seen.owners if seen.holds(owner)] if seen else []
 
-    def dead(self) -> list[str]:
+    def dead_owners(self) -> list[str]:
         """The owners that died holding their lock; an orderly exit forgets them."""
         if self._keeper is None:
-            seen = self._latest()
+            seen = self._latest_snapshot()
             return [owner for owner in seen.owners if not seen.holds(owner)] if seen else []
         now = time.monotonic()
-        return [owner for owner, since in dict(self._missing).items() if now - since >= SETTLE]
+        return [owner for owner, since in dict(self._missing).items() if now - since >= DEAD_AFTER]
 
-    def bury(self, owner: str) -> None:
+    def forget(self, owner: str) -> None:
         """Forget a dead owner, once every server has had time to continue its runs."""
         with self._mutex:
             since = self._missing.get(owner)
-            if self._session and since is not None and time.monotonic() - since >= FORGOTTEN:
+            if self._session and since is not None and time.monotonic() - since >= FORGET_AFTER:
                 with suppress(psycopg.Error):
-                    self._session.execute(FORGET, (KIND, [owner]))
+                    self._session.execute(DELETE_OWNERS, (KIND, [owner]))
 
     def begin_adoption(self) -> None:
         """Keep other servers from adopting runs. Waits at most `PATIENCE`, as the epoch protects the runs."""
@@ -143,8 +143,8 @@ class PostgresLocks:
             with self._mutex, suppress(psycopg.Error):
                 if self._session is None:
                     return
-                if _try(self._session, ADOPTION):
-                    self._look(self._session)  # A run adopted by another server has a live owner.
+                if _try_lock(self._session, ADOPTION):
+                    self._poll(self._session)  # A run adopted by another server has a live owner.
                     return
             self._stopped.wait(PAUSE)
 
@@ -159,11 +159,11 @@ class PostgresLocks:
         with self._mutex, translate_errors(self._settings.name):
             self._holder = holder
             for owner in self._own if self._session else ():
-                self._put(self._session, owner)
+                self._publish(self._session, owner)
 
     def servers(self) -> list[str]:
         """Return the descriptions that servers on this machine published, oldest first."""
-        seen, here = self._latest(), socket.gethostname()
+        seen, here = self._latest_snapshot(), socket.gethostname()
         if seen is None:
             return []
         return [
@@ -180,48 +180,48 @@ class PostgresLocks:
         with self._mutex:
             if self._session:
                 with suppress(psycopg.Error):  # On failure, other servers will find these owners dead.
-                    self._session.execute(FORGET, (KIND, self._own))
+                    self._session.execute(DELETE_OWNERS, (KIND, self._own))
                 self._session.close()
             self._session, self._own = None, []
 
-    def _keep(self) -> None:
+    def _maintain_locks(self) -> None:
         """Re-acquire the locks after the session was lost, and poll those of other processes."""
-        while not self._stopped.wait(BEAT):
+        while not self._stopped.wait(POLL_SECONDS):
             with self._mutex:
                 try:
                     if self._session is None:
                         self._session = self._connect()
                         for owner in self._own:
-                            self._hold(self._session, owner)
-                    self._look(self._session)
+                            self._acquire_lock(self._session, owner)
+                    self._poll(self._session)
                 except psycopg.Error:
-                    self._lose()
+                    self._drop_session()
 
-    def _lose(self) -> None:
+    def _drop_session(self) -> None:
         """Close the session and forget what it saw."""
         if self._session:
             self._session.close()
         self._session, self._seen = None, None
         self._missing.clear()
 
-    def _latest(self) -> LockSnapshot | None:
+    def _latest_snapshot(self) -> LockSnapshot | None:
         """Return the latest snapshot; if the database is unreachable, None (raise if no lock is held)."""
         seen = self._seen
-        if seen and time.monotonic() - seen.at < 3 * BEAT:
+        if seen and time.monotonic() - seen.at < 3 * POLL_SECONDS:
             return seen
         if self._keeper:
             return None
         with translate_errors(self._settings.name):
             session = self._connect()
             try:
-                return self._look(session)
+                return self._poll(session)
             except psycopg.errors.UndefinedTable:  # Nobody has used it yet.
                 return None
             finally:
                 session.close()
 
-    def _look(self, session: psycopg.Connection[tuple[Any, ...]]) -> LockSnapshot:
-        row = session.execute(LOOK, (KIND,)).fetchone()
+    def _poll(self, session: psycopg.Connection[tuple[Any, ...]]) -> LockSnapshot:
+        row = session.execute(SELECT_LOCKS, (KIND,)).fetchone()
         assert row is not None
         held, found, up = row
         owners = {owner: (about, str(json.loads(body).get('serves', ''))) for owner, about, body in found}
@@ -234,16 +234,16 @@ class PostgresLocks:
             self._missing.setdefault(owner, now)
         return seen
 
-    def _hold(self, session: psycopg.Connection[tuple[Any, ...]], owner: str) -> bool:
-        if not _try(session, number_of(owner)):
+    def _acquire_lock(self, session: psycopg.Connection[tuple[Any, ...]], owner: str) -> bool:
+        if not _try_lock(session, number_of(owner)):
             return False
-        self._put(session, owner)
+        self._publish(session, owner)
         return True
 
-    def _put(self, session: psycopg.Connection[tuple[Any, ...]] | None, owner: str) -> None:
+    def _publish(self, session: psycopg.Connection[tuple[Any, ...]] | None, owner: str) -> None:
         if session:
             body = json.dumps({'serves': self._holder})
-            session.execute(PUT, (KIND, owner, time.time(), socket.gethostname(), body))
+            session.execute(UPSERT_OWNER, (KIND, owner, time.time(), socket.gethostname(), body))
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         session = psycopg.connect(conninfo(self._settings), autocommit=True, context=ADAPTERS)
@@ -259,6 +259,6 @@ def number_of(name: str) -> int:
 ADOPTION = number_of(' adoption')
 
 
-def _try(session: psycopg.Connection[tuple[Any, ...]], number: int) -> bool:
+def _try_lock(session: psycopg.Connection[tuple[Any, ...]], number: int) -> bool:
     rows: Sequence[tuple[Any, ...]] = session.execute('SELECT pg_try_advisory_lock(%s)', (number,)).fetchall()
     return bool(rows[0][0])

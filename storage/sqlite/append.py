@@ -9,8 +9,15 @@ from typing import NamedTuple
 from engine.errors import EngineError, JournalConflict, JournalError, StaleOwner, UnknownRun
 from engine.records import RunInfo, Snapshot, Transition
 from storage.codec import Codec, Text
-from storage.rows import budget_text, used_by
-from storage.sqlite.statements import ADVANCE, ADVANCE_KNOWN, EPOCH, INSERT_SNAPSHOT, INSERT_STEP, TURN
+from storage.rows import budget_text, usage_values
+from storage.sqlite.statements import (
+    ADVANCE,
+    ADVANCE_KNOWN,
+    EPOCH,
+    INSERT_SNAPSHOT,
+    INSERT_STEP,
+    UPDATE_STATUS,
+)
 
 SHORT = 32_768
 """Bytes of JSON that are compressed and written in well under a millisecond."""
@@ -21,7 +28,7 @@ class CachedRow(NamedTuple):
 
     epoch: int
     number: int
-    turn: list[str]
+    status_values: list[str]
     """The columns that only some appends change."""
 
 
@@ -37,15 +44,15 @@ class Append:
         info: RunInfo,
         transitions: Sequence[Transition],
         snapshot: Snapshot | None,
-        kept: CachedRow | None = None,
+        cached: CachedRow | None = None,
     ) -> None:
         self._codec, self._info, self._transitions, self._snapshot = codec, info, transitions, snapshot
         self._texts: list[Text] | None = None
-        self._before = kept
-        self.kept = kept
+        self._before = cached
+        self.cached = cached
         """The row's values once this is committed."""
 
-    def short(self) -> bool:
+    def is_short(self) -> bool:
         """Whether doing this work takes no longer than passing it to another thread."""
         if self._snapshot:
             return False
@@ -65,7 +72,7 @@ class Append:
         before = self._transitions[0].seq - 1 if self._transitions else info.seq
         for number, step in enumerate(self._transitions, start=before + 1):
             if step.seq != number:
-                raise self._refusal(connection, step.seq)
+                raise self._rejection(connection, step.seq)
         seq = before + len(self._transitions)
         number, turn = self._advance(connection, seq, size, before)
         rows = [
@@ -77,25 +84,25 @@ class Append:
             connection.execute(INSERT_SNAPSHOT, (number, snapshot.seq, picture))
         now = [info.status.value, info.error, info.waiting, budget_text(info.budget)]
         if turn != now:
-            connection.execute(TURN, (*now, number))
-        self.kept = CachedRow(info.epoch, number, now)
+            connection.execute(UPDATE_STATUS, (*now, number))
+        self.cached = CachedRow(info.epoch, number, now)
         return size
 
     def _advance(
         self, connection: sqlite3.Connection, seq: int, size: int, before: int
     ) -> tuple[int, list[str]]:
         """Write the run's summary; return its number and the columns that only some appends change."""
-        info, kept = self._info, self._before
-        values = (info.updated, seq, *used_by(info.usage), size, info.id, info.epoch, before)
-        if kept and kept.epoch == info.epoch:
-            if connection.execute(ADVANCE_KNOWN, (*values, kept.number)).rowcount:
-                return kept.number, kept.turn
+        info, cached = self._info, self._before
+        values = (info.updated, seq, *usage_values(info.usage), size, info.id, info.epoch, before)
+        if cached and cached.epoch == info.epoch:
+            if connection.execute(ADVANCE_KNOWN, (*values, cached.number)).rowcount:
+                return cached.number, cached.status_values
         elif found := connection.execute(ADVANCE, values).fetchall():
             number, *turn = found[0]
             return number, turn
-        raise self._refusal(connection, before + 1)
+        raise self._rejection(connection, before + 1)
 
-    def _refusal(self, connection: sqlite3.Connection, seq: int) -> EngineError:
+    def _rejection(self, connection: sqlite3.Connection, seq: int) -> EngineError:
         """Return the reason why step `seq` was rejected; nothing was written."""
         info = self._info
         found = connection.execute(EPOCH, (info.id,)).fetchone()

@@ -232,7 +232,7 @@ def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
         if member.islnk():  # A fork shares the objects of its parent.
             archive.addfile(member)
         else:
-            archive.addfile(member, _Exactly(file, member.size))
+            archive.addfile(member, _ExactReader(file, member.size))
 
 
 def _add_bytes(archive: tarfile.TarFile, name: str, content: bytes) -> None:
@@ -241,7 +241,7 @@ def _add_bytes(archive: tarfile.TarFile, name: str, content: bytes) -> None:
     archive.addfile(member, io.BytesIO(content))
 
 
-class _Exactly(io.RawIOBase):
+class _ExactReader(io.RawIOBase):
     """Reads exactly the announced number of bytes, even if the file has been truncated since."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:

@@ -46,12 +46,12 @@ class SqliteDatabase:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._codec = Codec()
-        self._turns = GilYielder()
-        self._writer = Writer(settings, self._turns)
-        self._engine = file.reading(settings)
+        self._yielder = GilYielder()
+        self._writer = Writer(settings, self._yielder)
+        self._engine = file.read_only_engine(settings)
         self._readers = ThreadPoolExecutor(settings.readers, thread_name_prefix='journal-reader')
         self._closed = False
-        self._kept: dict[RunId, CachedRow] = {}
+        self._cached_rows: dict[RunId, CachedRow] = {}
         """Cached rows of runs written here: appends address them by number without reading them first."""
 
     async def read(
@@ -65,7 +65,7 @@ class SqliteDatabase:
             with translate_errors(self._settings.path), self._engine.connect() as connection:
                 return query(connection, *args, **kwargs)
 
-        return await self._turns.wait(asyncio.get_running_loop().run_in_executor(self._readers, work))
+        return await self._yielder.wait(asyncio.get_running_loop().run_in_executor(self._readers, work))
 
     async def defer(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -90,13 +90,13 @@ class SqliteDatabase:
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
     ) -> int:
         """Store a run's next steps."""
-        work = Append(self._codec, info, transitions, snapshot, self._kept.pop(info.id, None))
-        size = await self._writer.do(work, short=work.short)
+        work = Append(self._codec, info, transitions, snapshot, self._cached_rows.pop(info.id, None))
+        size = await self._writer.do(work, is_short=work.is_short)
         # Cached only after the commit: after a rollback or cancellation, the next append reads the row.
-        if work.kept and not info.status.ended:
-            if len(self._kept) >= MAX_CACHED:
-                self._kept.clear()
-            self._kept[info.id] = work.kept
+        if work.cached and not info.status.ended:
+            if len(self._cached_rows) >= MAX_CACHED:
+                self._cached_rows.clear()
+            self._cached_rows[info.id] = work.cached
         return size
 
     async def close(self) -> None:

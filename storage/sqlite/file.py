@@ -74,7 +74,7 @@ def is_read_only(path: Path) -> bool:
     return path.exists() and not os.access(path.parent, os.W_OK)
 
 
-def identify(path: Path) -> tuple[int, int] | None:
+def file_identity(path: Path) -> tuple[int, int] | None:
     """Return the identity of the file at a path; None if there is none."""
     try:
         found = path.stat()
@@ -117,7 +117,7 @@ def connect(settings: Settings, *, reader: bool = False) -> sqlite3.Connection:
     if reader:
         connection.execute('PRAGMA query_only = ON')
     elif settings.quota is not None:
-        limit(connection, settings.quota)
+        limit_size(connection, settings.quota)
     return connection
 
 
@@ -129,14 +129,14 @@ def _address(path: Path) -> str:
     return f'{address}?{"mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"}'
 
 
-def limit(connection: sqlite3.Connection, quota: int | None) -> None:
+def limit_size(connection: sqlite3.Connection, quota: int | None) -> None:
     """Let the file grow to `quota` bytes, or to SQLite's own limit."""
     (size,) = connection.execute('PRAGMA page_size').fetchone()
     pages = 2**30 if quota is None else max(1, quota // size)
     connection.execute(f'PRAGMA max_page_count = {pages}')
 
 
-def reading(settings: Settings) -> Engine:
+def read_only_engine(settings: Settings) -> Engine:
     """Return an SQLAlchemy engine whose connections can only read."""
     return create_engine(
         'sqlite://',
@@ -154,13 +154,13 @@ def translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, DBAPIError) as error:
-        raise explain(error, path) from error
+        raise to_journal_error(error, path) from error
 
 
-def explain(error: Exception, path: Path) -> BaseException:
+def to_journal_error(error: Exception, path: Path) -> BaseException:
     """Return the journal error for an SQLite error; other errors are returned unchanged."""
     if isinstance(error, DBAPIError):
-        return explain(error.orig, path) if isinstance(error.orig, sqlite3.Error) else error
+        return to_journal_error(error.orig, path) if isinstance(error.orig, sqlite3.Error) else error
     code = getattr(error, 'sqlite_errorcode', 0) & 0xFF  # the upper bits only give more detail
     if code in DAMAGED:
         return JournalDamaged(

@@ -15,9 +15,9 @@ from typing import TypeVar
 
 T = TypeVar('T')
 
-PERIOD = 0.002
+YIELD_INTERVAL = 0.002
 """Seconds between two yields. Most waits end before the first."""
-TURN = 0.0001
+YIELD_SECONDS = 0.0001
 """Seconds the loop sleeps: enough for a thread to wake up and acquire the GIL."""
 
 
@@ -33,19 +33,19 @@ class GilYielder:
         """Await a future that a thread resolves."""
         self._begun += 1
         if self._timer is None:
-            self._again()
+            self._schedule()
         try:
             return await future
         finally:
             self._ended += 1
 
-    def _again(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(PERIOD, self._turn, self._ended)
+    def _schedule(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(YIELD_INTERVAL, self._yield, self._ended)
 
-    def _turn(self, ended: int) -> None:
+    def _yield(self, ended: int) -> None:
         self._timer = None
         if self._ended == self._begun:
             return
         if self._ended == ended:
-            time.sleep(TURN)
-        self._again()
+            time.sleep(YIELD_SECONDS)
+        self._schedule()

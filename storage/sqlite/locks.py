@@ -14,11 +14,11 @@ from engine.errors import JournalUnavailable
 TRIES, PAUSE = 20, 0.005
 """Probing a lock holds it for an instant; an attempt to take it therefore retries for 100 ms."""
 
-YOUNG = 60.0
+STARTUP_SECONDS = 60.0
 """Seconds during which a starting process may have created its file without holding the lock yet."""
 
 
-class Served(JournalUnavailable):
+class AlreadyServed(JournalUnavailable):
     """Another server already serves this database. `holder` is its own description (pid, address)."""
 
     def __init__(self, holder: str) -> None:
@@ -29,7 +29,7 @@ class Served(JournalUnavailable):
         )
 
 
-class Claims:
+class FileLocks:
     """Locks of the processes that use one database.
 
     Args:
@@ -47,7 +47,7 @@ class Claims:
         Raises:
             JournalUnavailable: another process holds it.
         """
-        if not self._hold(self._owner(owner), owner):
+        if not self._acquire_lock(self._owner(owner), owner):
             raise JournalUnavailable(
                 f'another process is already running as {owner!r}; start this one under another name'
             )
@@ -56,19 +56,19 @@ class Claims:
         """Whether a process, possibly this one, holds the lock of `owner`."""
         return _is_held(self._owner(owner))
 
-    def alive(self) -> list[str]:
+    def live_owners(self) -> list[str]:
         """The owners whose lock is held."""
         return self._owners(held=True)
 
-    def dead(self) -> list[str]:
+    def dead_owners(self) -> list[str]:
         """The owners that died holding their lock; an orderly exit removes the file."""
         return self._owners(held=False)
 
-    def bury(self, owner: str) -> None:
+    def forget(self, owner: str) -> None:
         """Remove the file of a dead owner, unless it is so new that its process may be about to lock it."""
         path = self._owner(owner)
         with suppress(FileNotFoundError):
-            if abs(time.time() - path.stat().st_mtime) > YOUNG and not _is_held(path):
+            if abs(time.time() - path.stat().st_mtime) > STARTUP_SECONDS and not _is_held(path):
                 path.unlink()
 
     def begin_adoption(self) -> None:
@@ -81,11 +81,11 @@ class Claims:
         """Become the database's only server; `holder` describes it to others (pid and address).
 
         Raises:
-            Served: there already is one; carries its description.
+            AlreadyServed: there already is one; carries its description.
         """
         path = self._directory / 'serve.lock'
-        if not self._hold(path, holder):
-            raise Served(path.read_text(errors='replace'))
+        if not self._acquire_lock(path, holder):
+            raise AlreadyServed(path.read_text(errors='replace'))
 
     def servers(self) -> list[str]:
         """Return the current server's description, if there is one."""
@@ -107,7 +107,7 @@ class Claims:
     def _owner(self, owner: str) -> Path:
         return self._directory / f'owner-{quote(owner, safe="")}.lock'
 
-    def _hold(self, path: Path, text: str) -> bool:
+    def _acquire_lock(self, path: Path, text: str) -> bool:
         if path in self._held:
             return True
         path.parent.mkdir(parents=True, exist_ok=True)

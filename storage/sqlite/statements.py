@@ -32,7 +32,7 @@ ADVANCE = _text(_ADVANCE.returning(RUN.c.number, RUN.c.status, RUN.c.error, RUN.
 """Updates columns that every append changes, none of them indexed. No row if epoch or step mismatch."""
 ADVANCE_KNOWN = _text(_ADVANCE.where(RUN.c.number == bindparam('known')))
 """The same for a known number: finds the row by it, and returns nothing."""
-TURN = _text(
+UPDATE_STATUS = _text(
     update(RUN)
     .where(RUN.c.number == bindparam('key'))
     .values({name: bindparam(name) for name in ('status', 'error', 'waiting', 'budget')})

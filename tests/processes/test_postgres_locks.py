@@ -23,8 +23,8 @@ from tests.support.journals.postgres import PostgresServer
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, 'BEAT', 0.05)
-    monkeypatch.setattr(locks, 'SETTLE', 0.5)
+    monkeypatch.setattr(locks, 'POLL_SECONDS', 0.05)
+    monkeypatch.setattr(locks, 'DEAD_AFTER', 0.5)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def cut(database: str) -> None:
 
 def test_without_tables_no_owner_is_alive(postgres: PostgresServer) -> None:
     with locks_of(postgres.create()) as found:
-        assert found.servers() == found.alive() == found.dead() == []
+        assert found.servers() == found.live_owners() == found.dead_owners() == []
 
 
 def test_an_owner_is_alive_until_its_process_is_killed(database: str) -> None:
@@ -74,14 +74,14 @@ def test_an_owner_is_alive_until_its_process_is_killed(database: str) -> None:
         assert asked.is_alive('asker')
         with process(database, 'worker ☂') as child:
             until(lambda: asked.is_alive('worker ☂'), 'it is seen')
-            assert sorted(other.alive()) == ['asker', 'worker ☂']
+            assert sorted(other.live_owners()) == ['asker', 'worker ☂']
             assert other.servers() == ['http://here']
             with pytest.raises(JournalUnavailable, match='worker'):
                 other.acquire('worker ☂')
-            assert asked.dead() == []
+            assert asked.dead_owners() == []
             child.send_signal(signal.SIGKILL)
             child.wait()
-            until(lambda: asked.dead() == ['worker ☂'], 'its death is seen')
+            until(lambda: asked.dead_owners() == ['worker ☂'], 'its death is seen')
         assert not asked.is_alive('worker ☂')
         assert not asked.is_alive('nobody')
         assert other.servers() == []
@@ -94,7 +94,7 @@ def test_an_owner_that_releases_its_lock_is_not_dead(database: str) -> None:
             other.acquire('leaver')
             until(lambda: asked.is_alive('leaver'), 'it is seen')
         until(lambda: not asked.is_alive('leaver'), 'it has left')
-        assert asked.dead() == []
+        assert asked.dead_owners() == []
 
 
 def test_a_server_elsewhere_is_not_offered(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,14 +114,17 @@ def test_a_lost_lock_is_acquired_again(database: str) -> None:
         cut(database)
         assert one.is_alive('one')
         until(lambda: one.is_alive('two') and two.is_alive('one'), 'both are back')
-        until(lambda: sorted(one.alive()) == sorted(two.alive()) == ['one', 'two'], 'both hold their locks')
-        assert one.dead() == two.dead() == []
+        until(
+            lambda: sorted(one.live_owners()) == sorted(two.live_owners()) == ['one', 'two'],
+            'both hold their locks',
+        )
+        assert one.dead_owners() == two.dead_owners() == []
 
 
 def test_no_owner_is_dead_during_an_outage_and_shortly_after(
     database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locks, 'SETTLE', 2.0)
+    monkeypatch.setattr(locks, 'DEAD_AFTER', 2.0)
     with locks_of(database) as asked, process(database, 'other') as other:
         asked.acquire('asker')
         until(lambda: asked.is_alive('other'), 'it is seen')
@@ -129,14 +132,14 @@ def test_no_owner_is_dead_during_an_outage_and_shortly_after(
         try:
             other.kill()
             until(lambda: asked._seen is None, 'the server is missed')
-            assert asked.dead() == []
+            assert asked.dead_owners() == []
             assert asked.is_alive('other') and asked.is_alive('whoever')
-            assert asked.alive() == asked.servers() == []
+            assert asked.live_owners() == asked.servers() == []
         finally:
             postgres.start()
         with locks_of(database) as fresh:
             assert fresh.is_alive('other')  # It may need another moment.
-        until(lambda: asked.dead() == ['other'], 'its death is seen')
+        until(lambda: asked.dead_owners() == ['other'], 'its death is seen')
 
 
 def test_one_server_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,11 +164,11 @@ def test_dead_owners_are_forgotten_after_a_while(database: str, monkeypatch: pyt
     with locks_of(database) as asked, process(database, 'worker') as child:
         asked.acquire('asker')
         child.kill()
-        until(lambda: asked.dead() == ['worker'], 'its death is seen')
-        asked.bury('worker')
+        until(lambda: asked.dead_owners() == ['worker'], 'its death is seen')
+        asked.forget('worker')
         with locks_of(database) as other:
-            assert other.dead() == ['worker']
-            monkeypatch.setattr(locks, 'FORGOTTEN', 0.0)
-            asked.bury('worker')
+            assert other.dead_owners() == ['worker']
+            monkeypatch.setattr(locks, 'FORGET_AFTER', 0.0)
+            asked.forget('worker')
         with locks_of(database) as other:
-            assert other.dead() == []
+            assert other.dead_owners() == []

@@ -1,4 +1,4 @@
-"""Claims: which owners are alive, across processes and however they die."""
+"""FileLocks: which owners are alive, across processes and however they die."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import JournalUnavailable
-from storage import Claims, Served
-from storage.sqlite.locks import YOUNG
+from storage import AlreadyServed, FileLocks
+from storage.sqlite.locks import STARTUP_SECONDS
 from tests import tree
 
 ROOT = tree.ROOT
@@ -41,12 +41,12 @@ def holding(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 def process(directory: Path, call: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """A process that holds something until it is killed."""
-    code = f'import sys\nfrom storage.sqlite.locks import Claims\nclaims = Claims(sys.argv[1])\n{call}'
+    code = f'import sys\nfrom storage.sqlite.locks import FileLocks\nclaims = FileLocks(sys.argv[1])\n{call}'
     return holding(code, str(directory))
 
 
 def test_an_owner_is_alive_until_its_process_is_killed(tmp_path: Path) -> None:
-    claims = Claims(tmp_path)
+    claims = FileLocks(tmp_path)
     assert not claims.is_alive('worker')
     with process(tmp_path, "claims.acquire('worker')") as child:
         assert claims.is_alive('worker')
@@ -61,26 +61,28 @@ def test_an_owner_is_alive_until_its_process_is_killed(tmp_path: Path) -> None:
     claims.release()
 
 
-@pytest.mark.parametrize('clock', [2 * YOUNG, -2 * YOUNG], ids=['later', 'set back since'])
+@pytest.mark.parametrize(
+    'clock', [2 * STARTUP_SECONDS, -2 * STARTUP_SECONDS], ids=['later', 'set back since']
+)
 def test_the_lock_of_a_dead_process_goes_but_not_a_young_or_held_one(tmp_path: Path, clock: float) -> None:
-    claims, now = Claims(tmp_path), time.time()
+    claims, now = FileLocks(tmp_path), time.time()
     with process(tmp_path, "claims.acquire('worker')") as child:
         [lock] = tmp_path.iterdir()
         os.utime(lock, (now - clock, now - clock))
-        claims.bury('worker')
-        assert claims.alive() == ['worker'], 'it is held'
+        claims.forget('worker')
+        assert claims.live_owners() == ['worker'], 'it is held'
         child.kill()
         child.wait()
     os.utime(lock)
-    claims.bury('worker')
-    assert claims.dead() == ['worker'], 'a starting process may be about to lock it'
+    claims.forget('worker')
+    assert claims.dead_owners() == ['worker'], 'a starting process may be about to lock it'
     os.utime(lock, (now - clock, now - clock))
-    claims.bury('worker')
+    claims.forget('worker')
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_owner_is_alive_to_itself_until_released(tmp_path: Path) -> None:
-    claims, other = Claims(tmp_path / 'made'), Claims(tmp_path / 'made')
+    claims, other = FileLocks(tmp_path / 'made'), FileLocks(tmp_path / 'made')
     claims.acquire('a/b ☂')
     claims.acquire('a/b ☂')
     assert claims.is_alive('a/b ☂') and other.is_alive('a/b ☂')
@@ -90,17 +92,17 @@ def test_an_owner_is_alive_to_itself_until_released(tmp_path: Path) -> None:
 
 
 def test_a_second_server_learns_of_the_first(tmp_path: Path) -> None:
-    claims = Claims(tmp_path)
+    claims = FileLocks(tmp_path)
     assert claims.servers() == []
     with process(tmp_path, "claims.serve('pid 77 at http://localhost:8080')") as child:
         assert claims.servers() == ['pid 77 at http://localhost:8080']
-        with pytest.raises(Served, match='pid 77 at http://localhost:8080') as caught:
+        with pytest.raises(AlreadyServed, match='pid 77 at http://localhost:8080') as caught:
             claims.serve(f'pid {os.getpid()}')
         assert caught.value.holder == 'pid 77 at http://localhost:8080'
         child.kill()
         child.wait()
         assert claims.servers() == []
         claims.serve('second')
-        assert Claims(tmp_path).servers() == ['second']
+        assert FileLocks(tmp_path).servers() == ['second']
     claims.release()
     assert claims.servers() == []

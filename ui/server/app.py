@@ -262,11 +262,11 @@ async def adopt_runs(conductor: Conductor, locks: Locks) -> None:
     while True:
         await conductor.clock.sleep(LOOK_SECONDS)
         try:
-            if dead := await asyncio.to_thread(locks.dead):
+            if dead := await asyncio.to_thread(locks.dead_owners):
                 async with adoption_lock(locks):
                     await _adopt(conductor, frozenset(dead))
                 for owner in dead:
-                    await asyncio.to_thread(locks.bury, owner)
+                    await asyncio.to_thread(locks.forget, owner)
         except Exception:
             log.exception('the runs of a process that was killed could not be adopted')
 

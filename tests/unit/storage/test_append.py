@@ -14,7 +14,7 @@ from engine.errors import JournalUnavailable, StaleOwner, UnknownRun
 from engine.records import Event, RunId, RunInfo, Shape, StatePath, Status, Transition
 from storage import SqlJournal, open_journal
 from storage.sqlite.database import SqliteDatabase
-from storage.sqlite.file import limit
+from storage.sqlite.file import limit_size
 
 pytestmark = pytest.mark.anyio
 
@@ -39,12 +39,12 @@ async def test_a_rolled_back_append_is_not_considered_stored(journal: SqlJournal
     database = journal.database
     assert isinstance(database, SqliteDatabase)
     await journal.append(info, [step(1)])
-    await database._writer.do(lambda connection: limit(connection, 1))
+    await database._writer.do(lambda connection: limit_size(connection, 1))
     waiting = replace(info, status=Status.WAITING, waiting='approval')
     with pytest.raises(JournalUnavailable):
         await journal.append(waiting, [step(2, Random(0).randbytes(60_000).hex())])
     assert (await journal.info(RUN)).status is Status.RUNNING
-    await database._writer.do(lambda connection: limit(connection, None))
+    await database._writer.do(lambda connection: limit_size(connection, None))
     await journal.append(waiting, [step(2)])
     found = await journal.info(RUN)
     assert (found.status, found.waiting, found.seq) == (Status.WAITING, 'approval', 2)

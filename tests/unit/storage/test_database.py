@@ -32,7 +32,7 @@ from storage.queries import FAMILY
 from storage.rows import SHAPE_WRITER
 from storage.sqlite.alchemy import alchemy
 from storage.sqlite.database import SqliteDatabase
-from storage.sqlite.file import connect, limit, prepare
+from storage.sqlite.file import connect, limit_size, prepare
 from storage.sqlite.migrations import APPLICATION, FIRST, MIGRATIONS
 
 pytestmark = pytest.mark.anyio
@@ -367,7 +367,7 @@ async def test_a_full_disk_loses_nothing(file: Path) -> None:
     assert [step.seq for step in await journal.transitions(info.id)] == list(range(1, written + 1))
     assert (await journal.info(info.id)).seq == written
     assert isinstance(journal.database, SqliteDatabase)
-    await journal.database._writer.do(lambda connection: limit(connection, None))
+    await journal.database._writer.do(lambda connection: limit_size(connection, None))
     await journal.append(info, [step(written + 1, 'x' * 400)])
     assert len(await journal.transitions(info.id)) == written + 1
     await journal.close()

@@ -18,7 +18,7 @@ from storage import Settings
 from storage.sqlite import writer as writer_module
 from storage.sqlite.file import prepare
 from storage.sqlite.gil_yield import GilYielder
-from storage.sqlite.writer import ALONE, CHECKPOINT, Writer
+from storage.sqlite.writer import CHECKPOINT, THREAD_COMMIT_INTERVAL, Writer
 from tests.support.harness import until
 
 pytestmark = pytest.mark.anyio
@@ -53,15 +53,15 @@ def open_writer(folder: Path, **settings: Any) -> Writer:
 
 
 async def test_a_short_single_append_is_committed_on_the_loop(writer: Writer) -> None:
-    assert await writer.do(where, short=short) == threading.current_thread().name
+    assert await writer.do(where, is_short=short) == threading.current_thread().name
     assert await writer.do(where) == 'journal-writer'
-    assert await writer.do(where, short=lambda: False) == 'journal-writer'
-    assert await writer.do(where, short=short) == threading.current_thread().name
+    assert await writer.do(where, is_short=lambda: False) == 'journal-writer'
+    assert await writer.do(where, is_short=short) == threading.current_thread().name
     assert await writer.do(lambda c: c.execute('SELECT count(*) FROM tag').fetchone()) == (4,)
 
 
 async def test_concurrent_appends_are_committed_by_the_thread(writer: Writer) -> None:
-    many = await asyncio.gather(*(writer.do(where, short=short) for _ in range(9)))
+    many = await asyncio.gather(*(writer.do(where, is_short=short) for _ in range(9)))
     assert set(many) == {'journal-writer'}
     begun, free = threading.Event(), threading.Event()
 
@@ -71,7 +71,7 @@ async def test_concurrent_appends_are_committed_by_the_thread(writer: Writer) ->
 
     slow = asyncio.ensure_future(writer.do(slowly))
     await until(begun.is_set)
-    behind = asyncio.ensure_future(writer.do(where, short=short))
+    behind = asyncio.ensure_future(writer.do(where, is_short=short))
     await settle()
     assert not behind.done()
     free.set()
@@ -81,16 +81,16 @@ async def test_concurrent_appends_are_committed_by_the_thread(writer: Writer) ->
 
 async def test_synced_commits_are_made_by_the_thread(tmp_path: Path) -> None:
     writer = open_writer(tmp_path, synchronous='full')
-    assert await writer.do(where, short=short) == 'journal-writer'
+    assert await writer.do(where, is_short=short) == 'journal-writer'
     await writer.close()
 
 
 async def test_the_thread_waits_for_another_processes_lock(writer: Writer, tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / 'w.db', isolation_level=None)
-    await writer.do(where, short=short)
+    await writer.do(where, is_short=short)
     other.execute('BEGIN IMMEDIATE')
     begun = time.monotonic()
-    waiting = asyncio.ensure_future(writer.do(where, short=short))
+    waiting = asyncio.ensure_future(writer.do(where, is_short=short))
     await settle()
     assert time.monotonic() - begun < 5 and not waiting.done()  # The loop was not blocked.
     other.execute('COMMIT')
@@ -111,16 +111,16 @@ async def test_after_a_slow_commit_the_thread_takes_over_for_a_while(
         return threading.current_thread().name
 
     here = threading.current_thread().name
-    assert [await writer.do(slow, short=short), await writer.do(where, short=short)] == [here, here]
-    assert [await writer.do(slow, short=short) for _ in range(3)] == [here, here, 'journal-writer']
+    assert [await writer.do(slow, is_short=short), await writer.do(where, is_short=short)] == [here, here]
+    assert [await writer.do(slow, is_short=short) for _ in range(3)] == [here, here, 'journal-writer']
     now += 0.02 * writer_module.RESPITE - 0.1
-    assert await writer.do(where, short=short) == 'journal-writer'
+    assert await writer.do(where, is_short=short) == 'journal-writer'
     now += 0.2
-    assert await writer.do(where, short=short) == here
+    assert await writer.do(where, is_short=short) == here
 
 
 async def test_the_wal_is_still_checkpointed(writer: Writer, tmp_path: Path) -> None:
-    threads = [await writer.do(where, short=short) for _ in range(5 * ALONE)]
+    threads = [await writer.do(where, is_short=short) for _ in range(5 * THREAD_COMMIT_INTERVAL)]
     assert threads.count('journal-writer') >= 5
     pages = (tmp_path / 'w.db-wal').stat().st_size / 4096
     assert pages < 2 * CHECKPOINT
@@ -131,13 +131,13 @@ async def test_a_refusal_is_raised_and_nothing_is_written(writer: Writer) -> Non
         raise JournalError('no')
 
     with pytest.raises(JournalError, match='no'):
-        await writer.do(refuse, short=short)
-    assert await writer.do(where, short=short) == threading.current_thread().name
+        await writer.do(refuse, is_short=short)
+    assert await writer.do(where, is_short=short) == threading.current_thread().name
 
 
 async def test_closing_writes_the_last_appends(tmp_path: Path) -> None:
     writer = open_writer(tmp_path)
-    last = asyncio.ensure_future(writer.do(where, short=short))
+    last = asyncio.ensure_future(writer.do(where, is_short=short))
     await asyncio.sleep(0)
     await writer.close()
     assert await last in ('journal-writer', threading.current_thread().name)

@@ -19,8 +19,8 @@ from engine.errors import JournalConflict, JournalError, JournalUnavailable
 from engine.records import Change, Event, RunId, RunInfo, Shape, StatePath, Transition
 from storage import Settings, SqlJournal, open_journal
 from storage.sqlite.file import prepare
-from storage.sqlite.gil_yield import PERIOD, TURN, GilYielder
-from storage.sqlite.writer import ANSWERED, Job, Work, Writer
+from storage.sqlite.gil_yield import YIELD_INTERVAL, YIELD_SECONDS, GilYielder
+from storage.sqlite.writer import MAX_RESOLVED_A_ROUND, Job, Work, Writer
 
 pytestmark = pytest.mark.anyio
 
@@ -120,7 +120,7 @@ async def test_writes_committed_together_are_answered_in_several_loop_iterations
     assert await run_together(writer, *map(insert_and_count, range(100))) == list(range(100))
     counting.cancel()
     assert sum(rounds.values()) == 100
-    assert max(rounds.values()) <= ANSWERED
+    assert max(rounds.values()) <= MAX_RESOLVED_A_ROUND
 
 
 async def test_a_refusal_fails_alone(writer: Writer) -> None:
@@ -188,7 +188,7 @@ async def test_synced_writes_are_not_made_on_the_loop(tmp_path: Path, synchronou
     settings = Settings(database=tmp_path / 'synced.db', synchronous=synchronous)
     prepare(settings)
     writer = Writer(settings, GilYielder())
-    by = await writer.do(lambda connection: threading.current_thread(), short=lambda: True)
+    by = await writer.do(lambda connection: threading.current_thread(), is_short=lambda: True)
     assert (by is threading.current_thread()) == here
     await writer.close()
 
@@ -200,13 +200,13 @@ async def test_the_loop_yields_only_while_a_thread_waits(monkeypatch: pytest.Mon
 
     async def timers_pass() -> None:
         future = loop.create_future()
-        loop.call_later(5 * PERIOD, future.set_result, None)
+        loop.call_later(5 * YIELD_INTERVAL, future.set_result, None)
         await future
 
     stuck: asyncio.Future[int] = loop.create_future()
     waiting = asyncio.create_task(turns.wait(stuck))
     await timers_pass()
-    assert stood and set(stood) == {TURN}
+    assert stood and set(stood) == {YIELD_SECONDS}
     stuck.set_result(3)
     assert await waiting == 3
     await timers_pass()
@@ -266,7 +266,7 @@ async def test_nothing_is_written_to_a_file_that_was_moved_away(writer: Writer, 
     for _ in range(2):  # first with no file of that name, then with another one
         for short in (None, lambda: True):
             with pytest.raises(JournalUnavailable, match='was moved, removed or replaced'):
-                await writer.do(insert(1), short=short)
+                await writer.do(insert(1), is_short=short)
         path.touch()
     away.replace(path)
     assert await writer.do(insert(1)) == 1

@@ -44,7 +44,7 @@ def copy_database(
     places = settings_of(source, patterns=patterns), settings_of(target, patterns=patterns)
     for place in places:
         file = storage.file(place)
-        if (file is None or file.exists()) and (alive := storage.locks(place).alive()):
+        if (file is None or file.exists()) and (alive := storage.locks(place).live_owners()):
             using = f'{count(len(alive), "process", "processes")}, such as {alive[0]}'
             raise CommandError(f'{storage.name(place)} is in use by {using}: stop them, then try again')
     with typer.progressbar(length=1, label='Copying') as bar:

@@ -159,7 +159,7 @@ def _database(storage: Storage, settings: Settings) -> Iterator[Finding]:
     yield Finding(
         'ok', 'Server', f'at {", ".join(holders)}' if holders else 'no server is using this database'
     )
-    if dead := locks.dead():
+    if dead := locks.dead_owners():
         text = f'{count(len(dead), "process", "processes")} ended without releasing runs'
         yield Finding('warning', 'Interrupted runs', text, '`hemicycle serve` or `resume` continues them.')
 

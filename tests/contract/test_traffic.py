@@ -195,10 +195,10 @@ async def test_the_usual_chart_comes_first(journal: Journal) -> None:
     assert (await survey(journal)).shapes == ((SHAPE, 2), (OTHER, 1))
 
 
-# Trails
+# Path statistics
 
 
-async def test_a_trail_is_extended_incrementally(journal: Journal) -> None:
+async def test_path_statistics_are_extended_incrementally(journal: Journal) -> None:
     run = await History.begin(journal, 'one')
     await run.go('start', '', 'a')
     await run.go('failed', 'a', 'b.x')
@@ -233,7 +233,7 @@ async def test_only_runs_with_new_steps_are_due(journal: Journal) -> None:
     assert await journal.path_stats(first.info.id) is not None
 
 
-async def test_trails_from_older_rules_are_recomputed(journal: Journal) -> None:
+async def test_path_statistics_from_older_rules_are_recomputed(journal: Journal) -> None:
     run = await run_loop(journal, 'one')
     old = PathStats(seq=9, edges={(StatePath('no'), 'more'): 1}, rules=RULES - 1)
     await journal.store_path_stats({run.info.id: old})
@@ -242,7 +242,7 @@ async def test_trails_from_older_rules_are_recomputed(journal: Journal) -> None:
     assert 'no>more' not in edges(await survey(journal))
 
 
-async def test_a_trail_is_never_shortened_or_stored_without_its_run(journal: Journal) -> None:
+async def test_path_statistics_are_never_shortened_or_stored_without_their_run(journal: Journal) -> None:
     run = await run_loop(journal, 'one')
     await survey(journal)
     kept = await journal.path_stats(run.info.id)
@@ -252,7 +252,7 @@ async def test_a_trail_is_never_shortened_or_stored_without_its_run(journal: Jou
         await journal.path_stats(RunId('nobody'))
 
 
-async def test_a_deleted_run_takes_its_trail_with_it(journal: Journal) -> None:
+async def test_path_statistics_are_deleted_with_their_run(journal: Journal) -> None:
     run, _ = await run_loop(journal, 'one'), await run_loop(journal, 'other')
     await survey(journal)
     await journal.delete(run.info.id)

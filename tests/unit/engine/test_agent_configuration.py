@@ -1,4 +1,4 @@
-"""Configuring external agents: valid settings, errors, and what each agent may reach."""
+"""Configuring external agents: valid settings, errors, and the agents' catalog entries."""
 
 from __future__ import annotations
 

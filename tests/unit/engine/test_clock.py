@@ -1,4 +1,4 @@
-"""Changing the system clock while runs are active neither takes time from them nor adds any."""
+"""Changes of the system clock neither take time from active runs nor add any."""
 
 import time
 

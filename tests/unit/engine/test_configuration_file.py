@@ -41,7 +41,7 @@ def test_an_endpoint_is_added_and_removed_again(path: Path) -> None:
     assert read_section(path, 'endpoints', 'work')['at_once'] == 4
     remove_section(path, 'endpoints', 'groq')
     assert [*filter(None, path.read_text().split('\n'))] == [*filter(None, FILE.split('\n'))]
-    remove_section(path, 'endpoints', 'groq')  # it is gone already
+    remove_section(path, 'endpoints', 'groq')  # already removed
 
 
 MANY = """\
@@ -103,7 +103,7 @@ def test_sections_in_any_order_are_added_and_removed(path: Path) -> None:
     assert '# C\n[endpoints.b]' in path.read_text()
 
 
-def test_a_file_begins_with_its_first_endpoint_readable_by_its_owner_only(tmp_path: Path) -> None:
+def test_the_first_endpoint_creates_a_file_that_only_its_owner_can_read(tmp_path: Path) -> None:
     path = tmp_path / 'new' / 'endpoints.toml'
     write_section(path, 'endpoints', 'lab', {'provider': 'ollama', 'url': 'http://gpu.example:11434/v1'})
     assert path.read_text() == ('[endpoints.lab]\nprovider = "ollama"\nurl = "http://gpu.example:11434/v1"\n')
@@ -135,7 +135,9 @@ def test_a_file_that_cannot_be_read_is_not_overwritten(path: Path) -> None:
     assert path.read_text() == '[endpoints.work\n'
 
 
-async def test_a_connected_endpoint_is_in_use_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connected_endpoint_is_usable_immediately(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv('WORK_KEY', raising=False)
     monkeypatch.setenv('LAB_KEY', 'secret')
     catalog = Catalog.load(endpoints=path)

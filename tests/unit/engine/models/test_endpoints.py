@@ -133,20 +133,20 @@ speech = OpenAISpeech()
 ENDPOINT = Endpoint(name='here', url='http://here.example/v1', key=KEY)
 
 
-def registry_of(answer: Any, *endpoints: Endpoint, missing: dict[str, str] | None = None) -> ModelRegistry:
+def make_registry(answer: Any, *endpoints: Endpoint, missing: dict[str, str] | None = None) -> ModelRegistry:
     settings = Configuration(endpoints={item.name: item for item in endpoints}, missing=missing or {})
     return ModelRegistry(
         {'scripted': FakeModel()}, settings, transport=lambda endpoint: httpx.MockTransport(answer)
     )
 
 
-def listing(request: httpx.Request) -> httpx.Response:
+def list_models(request: httpx.Request) -> httpx.Response:
     return httpx.Response(200, json={'data': [{'id': 'b'}, {'id': 'a'}, {}]})
 
 
 @pytest.mark.anyio
 async def test_models_are_found_by_endpoint_and_name() -> None:
-    made = registry_of(listing, ENDPOINT)
+    made = make_registry(list_models, ENDPOINT)
     assert list(made) == ['scripted']
     assert (await made.test('here')).models == ('a', 'b')
     assert list(made) == ['scripted', 'here/a', 'here/b'] and len(made) == 3
@@ -177,7 +177,7 @@ async def test_a_test_says_what_is_wrong(response: Any, says: str) -> None:
             raise response
         return httpx.Response(response.status_code, content=response.content)
 
-    made = registry_of(answer, ENDPOINT, missing={'there': 'the environment variable X is not set'})
+    made = make_registry(answer, ENDPOINT, missing={'there': 'the environment variable X is not set'})
     first, second = await made.health()
     assert re.search(says, first.problem)
     assert KEY not in first.problem and first.models == ()
@@ -191,9 +191,9 @@ async def test_servers_on_this_machine_are_found() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.port != 11434:
             raise httpx.ConnectError('refused')
-        return listing(request)
+        return list_models(request)
 
-    made = registry_of(answer)
+    made = make_registry(answer)
     await made.discover()
     assert [endpoint.name for endpoint in made.endpoints] == ['ollama']
     assert list(made) == ['scripted', 'ollama/a', 'ollama/b']
@@ -212,7 +212,7 @@ async def test_loading_ca_certificates_does_not_block_the_loop(
         return httpx.create_ssl_context()
 
     monkeypatch.setattr('engine.models.http.tls._shared_context', read_certificates)
-    made = registry_of(listing)
+    made = make_registry(list_models)
     await made.discover()
     await made.close()
     assert len(readers) == 1 and readers[0] is not threading.main_thread()
@@ -244,7 +244,7 @@ def test_endpoint_infos_hold_no_secret(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_server_used_before_discovery_is_still_found() -> None:
-    made = registry_of(listing)
+    made = make_registry(list_models)
     assert made['ollama/a'].name == 'ollama/a' and made.endpoint_infos() == []
     await made.discover()
     assert 'ollama' in [offered.endpoint for offered in made.endpoint_infos()]
@@ -260,16 +260,18 @@ async def test_endpoints_are_queried_only_once_in_a_while() -> None:
         asked.append(str(request.url))
         if request.url.host != 'here.example':
             raise httpx.ConnectError('refused')
-        return listing(request)
+        return list_models(request)
 
     named = Endpoint(name='named', url='http://named.example/v1', models=('one',))
-    made = registry_of(answer, ENDPOINT, named)
+    made = make_registry(answer, ENDPOINT, named)
     await made.refresh()
     assert {item.endpoint: item.models for item in made.endpoint_infos()} == {
         'here': ('a', 'b'),
         'named': ('one',),
     }
-    assert len(asked) == 5 and not any('named' in url for url in asked)  # ours and four usual local addresses
+    assert len(asked) == 5 and not any(
+        'named' in url for url in asked
+    )  # the endpoint, and four servers on this machine
     await made.refresh()
     assert len(asked) == 5
     await made.close()
@@ -283,7 +285,7 @@ async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
         return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=body)
 
     made = catalog(FakeModel(), Lone)
-    made.registry = registry_of(answer, ENDPOINT)
+    made.registry = make_registry(answer, ENDPOINT)
     async with Conductor(catalog=made) as conductor:
         run = (await conductor.start('lone', models={'': 'here/m'})).id
         outcome = await conductor.result(run)
@@ -314,13 +316,13 @@ async def test_an_endpoint_without_a_list_of_models_is_tested_with_a_call(status
         body = OpenAISpeech.say('OK') + OpenAISpeech.stop + OpenAISpeech.end
         return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=body)
 
-    made = registry_of(answer, replace(ENDPOINT, models=('one', 'two')))
+    made = make_registry(answer, replace(ENDPOINT, models=('one', 'two')))
     health = await made.test(ENDPOINT.name)
     assert (health.problem, health.called, health.models) == ('', 'one', ('one', 'two'))
     asked.clear()
     await made.refresh()
     assert not any(path.endswith('completions') for path in asked), 'only a test calls'
-    unnamed = await registry_of(answer, ENDPOINT).test(ENDPOINT.name)
+    unnamed = await make_registry(answer, ENDPOINT).test(ENDPOINT.name)
     assert unnamed.problem and not unnamed.called
     assert ('name some in `models`' in unnamed.problem) == (status not in (401, 403, 500))
 
@@ -331,5 +333,5 @@ async def test_a_failed_call_is_reported() -> None:
             return httpx.Response(200, json={'data': [{'id': 'one'}]})
         return httpx.Response(401, json={'error': {'message': 'no such key'}})
 
-    health = await registry_of(answer, replace(ENDPOINT, models=('one',))).test(ENDPOINT.name)
+    health = await make_registry(answer, replace(ENDPOINT, models=('one',))).test(ENDPOINT.name)
     assert health.kind == 'auth' and 'one: ' in health.problem and 'no such key' in health.problem

@@ -307,7 +307,7 @@ def test_a_reviewer_runs_every_candidates_tests_and_uses_the_results() -> None:
 
 
 def append_result(asked: ModelRequest, tool: str, text: str) -> ModelRequest:
-    """The next request, after the result of a tool."""
+    """Return the next request, after a tool's result."""
     result = Message(role='tool', parts=(ToolResult(id='1', name=tool, text=text, ok=True),))
     hints = replace(asked.hints, turn=asked.hints.turn + 1)
     return replace(asked, messages=(*asked.messages, result), hints=hints)

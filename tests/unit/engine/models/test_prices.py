@@ -1,4 +1,4 @@
-"""The cost of a call: the user's own prices first, then the price list, otherwise unknown."""
+"""The cost of a call: from the user's own prices, else from the price list, else unknown."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ LOCAL = Endpoint(name='ollama', url='http://localhost:11434/v1')
 USED = Usage(input=1_000_000, output=1_000_000, cached=400_000, written=100_000)
 
 
-def test_own_prices_win_over_listed_ones() -> None:
+def test_own_prices_override_listed_ones() -> None:
     price = Price(input=10, output=20, cached=1, written=12)
     assert price.of(USED) == pytest.approx(0.5 * 10 + 0.4 + 1.2 + 20)
     assert Price(input=10, output=20).of(USED) == pytest.approx(30)

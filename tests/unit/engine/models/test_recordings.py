@@ -57,7 +57,7 @@ class Pair(Pattern):
 
 
 class Provider:
-    """Answers over HTTP: a tool call first, then the number of the answer; or fails."""
+    """Answers over HTTP: first a tool call, then the number of the request; or fails."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -94,7 +94,7 @@ def make_catalog(provider: Any) -> Catalog:
 
 
 class Place:
-    """A journal and a folder for several conductors in turn."""
+    """A journal and a folder that several conductors use in turn."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.journal, self.provider = folder, MemoryJournal(), Provider()
@@ -152,14 +152,14 @@ async def test_a_scripted_run_is_recorded_and_replayed_in_the_same_way(place: Pl
     async with place.open(found=found) as conductor:
         first = (await conductor.start('pipeline', task, record=True)).id
         told = await to_the_end(conductor, first)
-        found.models.clear()  # No scripted model improvises.
+        found.models.clear()  # Without models, only the recording can answer.
         again = (await conductor.start('pipeline', replay=first)).id
         assert (await to_the_end(conductor, again)).memory == told.memory
         assert (await conductor.info(again)).simulated
         assert sources(await conductor.transitions(again)) == {'replayed'}
 
 
-async def test_a_miss_says_what_differs_and_is_not_retried(place: Place) -> None:
+async def test_a_miss_names_the_difference_and_is_not_retried(place: Place) -> None:
     async with place.open() as conductor:
         first = (await conductor.start('lone', models={'': FAR}, record=True)).id
         await conductor.result(first)
@@ -167,7 +167,7 @@ async def test_a_miss_says_what_differs_and_is_not_retried(place: Place) -> None
             place.recording(first).read_text('utf-8').replace('do it', 'do that')
         )
         await conductor.result(again := (await conductor.start('lone', replay=first)).id)
-        # The key of the request is unchanged: only the body was edited for people.
+        # That replay succeeded: the edit changed only the readable body, not the request's key.
         place.recording(first).write_bytes(
             b''.join(
                 orjson.dumps({**orjson.loads(line), 'key': 'other'}) + b'\n'
@@ -235,7 +235,7 @@ async def test_a_fork_of_a_replay_goes_live(place: Place) -> None:
         assert sources((await conductor.transitions(fork))[1:]) == {'live'}
 
 
-async def test_a_recording_goes_with_its_run_and_a_replay_keeps_its_own(place: Place) -> None:
+async def test_a_recording_is_deleted_with_its_run_and_a_replay_keeps_its_own(place: Place) -> None:
     async with place.open() as conductor:
         first = (await conductor.start('lone', models={'': FAR}, record=True)).id
         await conductor.result(first)

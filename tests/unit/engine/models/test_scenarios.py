@@ -1,4 +1,4 @@
-"""Scenario files: good ones play to their stated end, bad ones are reported with file, line and field."""
+"""Scenario files: valid ones play to their stated end, others are reported with file, line and field."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +46,7 @@ def calls_of(scenario: Scenario) -> Iterator[Call]:
 
 
 def runs_tests(scenario: Scenario) -> bool:
-    """Whether it needs the sandbox: tests/processes plays those."""
+    """Whether it needs the sandbox; tests/processes plays those."""
     return 'tests' in scenario.parameters
 
 
@@ -72,7 +72,7 @@ async def test_every_shipped_scenario_plays_to_its_stated_end(scenario: Scenario
     assert {name: outcome.memory[name] for name in expect.memory} == expect.memory
     assert {name: len(outcome.memory[name]) for name in expect.counts} == expect.counts
     results = [result for step in steps for result in step.event.data.get('results', ())]
-    # A failing test is what some samples are about.
+    # Some samples are about a failing test.
     assert all(result['ok'] for result in results if result['name'] != 'run_tests')
     assert {call.gives for call in calls_of(scenario) if call.gives} <= {result['text'] for result in results}
     # A stated answer must match its schema at the first attempt.
@@ -94,7 +94,7 @@ async def test_event_sourcing_is_sent_back_twice_and_retried_once() -> None:
     assert outcome.answer == drafts[-1]
 
 
-def test_samples_are_what_a_form_needs() -> None:
+def test_samples_have_the_values_of_a_form() -> None:
     samples = scenarios('pipeline')
     assert {sample.name for sample in samples} >= {'event-sourcing', 'heat-pump'}
     for sample in samples:
@@ -163,13 +163,13 @@ def test_yaml_creates_no_python_objects(tmp_path: Path) -> None:
     assert fault.problem.startswith('not YAML')
 
 
-def test_the_model_shows_the_faults(tmp_path: Path) -> None:
+def test_the_model_reports_the_faults(tmp_path: Path) -> None:
     (tmp_path / 'bad.yaml').write_text('a: b', 'utf-8')
     assert [Path(fault.path).name for fault in Scripted(pace=0, folder=tmp_path).faults] == ['bad.yaml']
 
 
 async def play(scenario: Scenario) -> tuple[Outcome, list[Transition]]:
-    """Run a scenario's sample; its waits take simulated time."""
+    """Run a scenario's sample with simulated waits."""
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0)
     async with Conductor(MemoryJournal(), catalog=catalog, clock=IdleClock()) as conductor:

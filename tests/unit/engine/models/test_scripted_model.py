@@ -164,7 +164,7 @@ async def test_attempts_fail_after_some_text_and_then_succeed(model: Scripted) -
     assert (await reply(model, make_request('analyzer', attempt=3))).text == 'one two three four five six'
 
 
-async def test_a_failure_can_be_for_good(model: Scripted) -> None:
+async def test_a_failure_can_be_permanent(model: Scripted) -> None:
     for attempt in (1, 9):
         with pytest.raises(ModelError, match='no such key') as caught:
             await events(model, make_request('reviewer', attempt=attempt))
@@ -179,7 +179,7 @@ async def test_unknown_requests_are_improvised(model: Scripted, change: dict[str
     assert message.text != 'Then I speak.'
 
 
-async def test_without_a_pace_nothing_waits_but_others_get_a_turn(
+async def test_without_a_pace_other_tasks_get_a_turn_but_nothing_waits(
     model: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = record_waits(monkeypatch)
@@ -238,7 +238,7 @@ def test_an_invalid_pace_is_a_fault(monkeypatch: pytest.MonkeyPatch, said: str) 
 
 
 def record_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The requested waits, recorded instead of slept."""
+    """Record requested waits instead of sleeping."""
     waits: list[float] = []
     sleep = asyncio.sleep
 

@@ -55,7 +55,7 @@ def test_a_key_is_hidden_in_every_form(form: str) -> None:
 
 
 @pytest.mark.parametrize('text', ['sk-live is a prefix', 'the tail', '... and tailored', '10 ** 5 tail', ''])
-def test_other_texts_are_left_alone(text: str) -> None:
+def test_other_texts_are_unchanged(text: str) -> None:
     assert SecretFilter([KEY, 'short', '']).text(text) == text
 
 

@@ -36,7 +36,7 @@ def conductor(model: Any = None, **options: Any) -> Conductor:
     return Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock(), **options)
 
 
-async def test_short_requests_take_few_steps_and_long_ones_many() -> None:
+async def test_short_requests_take_few_turns_and_long_ones_many() -> None:
     async with conductor() as running:
         short = (await running.start('blog', {'request': 'Write a short post about why small tools last'})).id
         long = (await running.start('blog', NEWSLETTER)).id
@@ -155,7 +155,7 @@ async def test_the_agent_publishes_only_if_requested(publish: bool, monkeypatch:
     assert ('blog_notion' in outcome.memory['off']) != publish
 
 
-async def test_with_all_approvals_each_phase_waits() -> None:
+async def test_each_phase_waits_if_every_tool_needs_approval() -> None:
     async with conductor() as running:
         run = (await running.start('blog', {**NEWSLETTER, 'mode': 'fixed'}, approvals='all')).id
         await wait_for_state(running, run, 'working.approving')
@@ -171,7 +171,7 @@ async def test_a_refused_tool_ends_the_phases() -> None:
     assert outcome.error.startswith('analyze_prompt: the model gave analyze_prompt no valid answer')
 
 
-async def test_both_ways_run_side_by_side() -> None:
+async def test_the_dynamic_and_the_fixed_way_run_in_parallel() -> None:
     async with conductor() as running:
         run = (await running.start('blog', {**NEWSLETTER, 'mode': 'compare'})).id
         outcome = await running.result(run)
@@ -188,7 +188,7 @@ async def test_both_ways_run_side_by_side() -> None:
 
 
 @pytest.mark.parametrize('both', [True, False])
-async def test_if_one_side_fails_the_other_is_the_answer(both: bool) -> None:
+async def test_if_one_way_fails_the_other_gives_the_answer(both: bool) -> None:
     def reply(request: ModelRequest) -> Any:
         return 'no' if both or request.hints.role != 'blog' else f'{LONG}\nCONTENT_COMPLETE'
 

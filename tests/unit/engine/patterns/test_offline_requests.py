@@ -1,4 +1,4 @@
-"""Custom requests without a model: the scripted one improvises, says so, and meets the criteria."""
+"""Custom requests without a real model: the scripted one improvises, says so, and meets the criteria."""
 
 from __future__ import annotations
 

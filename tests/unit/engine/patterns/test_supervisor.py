@@ -32,8 +32,8 @@ async def run(
     return outcome, steps, model
 
 
-def ways(steps: list[Transition]) -> list[str]:
-    """The outermost edges taken after the start."""
+def list_edges(steps: list[Transition]) -> list[str]:
+    """Return the outermost edges taken after the start."""
     return [
         f'{edge.source}>{edge.dest}'
         for step in steps[1:]
@@ -58,7 +58,7 @@ async def test_each_task_is_one_visit_of_executing() -> None:
         team_reply([plan_task('a'), plan_task('b', 'analyst'), plan_task('c', 'writer')])
     )
     assert outcome.status is Status.DONE and outcome.answer.strip() == 'all in all'
-    assert ways(steps) == [
+    assert list_edges(steps) == [
         'planning>executing',
         'executing>executing',
         'executing>executing',
@@ -76,13 +76,13 @@ async def test_each_task_is_one_visit_of_executing() -> None:
 async def test_an_empty_plan_ends_at_once_with_an_empty_result() -> None:
     outcome, steps, model = await run(team_reply([]))
     assert outcome.status is Status.DONE and outcome.answer == ''
-    assert ways(steps) == ['planning>complete']
+    assert list_edges(steps) == ['planning>complete']
     assert len(model.requests) == 1 and results(outcome) == []
 
 
 async def test_one_task_leads_directly_to_the_synthesis() -> None:
     outcome, steps, _ = await run(team_reply([plan_task('a')]))
-    assert ways(steps) == ['planning>executing', 'executing>synthesizing', 'synthesizing>complete']
+    assert list_edges(steps) == ['planning>executing', 'executing>synthesizing', 'synthesizing>complete']
     assert results(outcome) == [('a', 'researcher', True)]
 
 
@@ -107,7 +107,7 @@ async def test_a_task_for_an_unknown_role_fails_and_the_run_continues() -> None:
     assert outcome.status is Status.DONE
     assert results(outcome) == [('a', 'plumber', False), ('b', 'writer', True)]
     assert outcome.memory['completed_results'][0]['output'] == "No worker has the role 'plumber'"
-    assert 'executing>executing' in ways(steps)
+    assert 'executing>executing' in list_edges(steps)
     assert [step['state'] for step in outcome.memory['steps']] == ['failed', 'completed']
     assert "Task a failed: No worker has the role 'plumber'" in model.requests[-1].messages[-1].text
 
@@ -173,11 +173,11 @@ async def test_an_invalid_plan_is_requested_once_more(tasks: list[Any], problem:
 async def test_a_plan_that_is_malformed_twice_ends_the_run_and_says_why() -> None:
     outcome, steps, model = await run(in_turn('a plan!', {'tasks': [plan_task('a', 'writer', 'z')]}))
     assert outcome.status is Status.FAILED and 'there is no such task' in outcome.error
-    assert ways(steps) == ['planning>failed'] and len(model.requests) == 2
+    assert list_edges(steps) == ['planning>failed'] and len(model.requests) == 2
     assert 'there is no such task' in notes(outcome, 'error')[0]
 
 
-async def test_ids_that_are_numbers_are_names() -> None:
+async def test_numeric_task_ids_are_read_as_text() -> None:
     plan = [{**plan_task('x'), 'task_id': 1}, {**plan_task('y', 'writer'), 'task_id': 2, 'depends_on': [1]}]
     outcome, _, _ = await run(team_reply(plan))
     assert [task for task, _, _ in results(outcome)] == ['1', '2']
@@ -191,7 +191,7 @@ async def test_a_failed_synthesis_ends_the_run() -> None:
 
     outcome, steps, _ = await run(reply)
     assert outcome.status is Status.FAILED and 'gone' in outcome.error
-    assert ways(steps)[-1] == 'synthesizing>failed' and len(outcome.memory['completed_results']) == 1
+    assert list_edges(steps)[-1] == 'synthesizing>failed' and len(outcome.memory['completed_results']) == 1
 
 
 async def test_each_task_is_a_separate_conversation_in_its_role() -> None:

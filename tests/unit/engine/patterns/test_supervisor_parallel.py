@@ -22,7 +22,7 @@ MANY = {'objective': 'a bridge', 'execution': 'side by side'}
 
 
 class Held:
-    """Workers whose answers wait until they are released, task by task."""
+    """Workers whose answers are held until the test releases them, task by task."""
 
     def __init__(self, tasks: list[Planned], **parameters: Any) -> None:
         self.parameters = {**MANY, **parameters}
@@ -37,7 +37,7 @@ class Held:
             return self.gates.setdefault(task, asyncio.Event())
         return succeed(request)
 
-    async def let_go(self, task: str) -> None:
+    async def release(self, task: str) -> None:
         self.gates[task].set()
 
 
@@ -52,12 +52,12 @@ async def test_independent_tasks_run_in_parallel_up_to_the_number_of_workers() -
         ]
         assert [step['state'] for step in view.memory['steps']] == ['in progress'] * 3 + ['pending']
         assert view.memory['under_way'] == {'worker_1': 'a', 'worker_2': 'b', 'worker_3': 'c'}
-        await held.let_go('b')
+        await held.release('b')
         await until(lambda: len(held.begun) == 4)
         view = await conductor.view(started)
         assert view.memory['under_way']['worker_2'] == 'd'
         for task in 'acd':
-            await held.let_go(task)
+            await held.release(task)
         outcome = await conductor.result(started)
         assert outcome.status is Status.DONE and len(outcome.memory['completed_results']) == 4
         assert await conductor.audit(started)
@@ -69,12 +69,12 @@ async def test_a_task_waits_for_its_dependencies_even_if_workers_are_idle() -> N
         started = (await conductor.start('supervisor', held.parameters)).id
         await until(lambda: held.begun == ['a', 'b'])
         assert (await conductor.view(started)).memory['steps'][2]['state'] == 'blocked'
-        await held.let_go('a')
+        await held.release('a')
         await until(lambda: held.model.running == 1)
         assert held.begun == ['a', 'b']
-        await held.let_go('b')
+        await held.release('b')
         await until(lambda: held.begun == ['a', 'b', 'c'])
-        await held.let_go('c')
+        await held.release('c')
         assert (await conductor.result(started)).status is Status.DONE
 
 
@@ -96,7 +96,7 @@ async def test_a_worker_that_fails_takes_the_next_task() -> None:
     assert ended == {'a': False, 'b': True, 'c': False, 'd': True}
 
 
-async def test_a_plan_of_unknown_roles_alone_fails_and_says_why() -> None:
+async def test_a_plan_with_only_unknown_roles_fails_and_says_why() -> None:
     model = FakeModel(team_reply([plan_task(f't{number}', 'plumber') for number in range(20)]))
     async with team(model) as conductor:
         outcome = await conductor.result(

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.anyio
 PLAN = {'approach': 'Prices first', 'tasks': ['researcher: Find prices', 'Writer: Write the note']}
 
 
-async def sit(here: Conductor, **parameters: Any) -> Any:
-    """A run with a person in the planner's seat."""
+async def start_seated(here: Conductor, **parameters: Any) -> Any:
+    """Start a run with a person in the planner's seat."""
     run = (await here.start('supervisor', {'objective': 'a bridge', **parameters}, paused=True)).id
     await here.send(run, 'take_seat', data={'seat': 'supervisor'})
     await here.resume(run)
@@ -30,7 +30,7 @@ async def sit(here: Conductor, **parameters: Any) -> Any:
 async def test_a_persons_plan_is_carried_out(execution: str) -> None:
     model = FakeModel(team_reply([]))
     async with team(model) as here:
-        run = await sit(here, execution=execution)
+        run = await start_seated(here, execution=execution)
         await here.send(run, 'plan', data=PLAN)
         outcome = await here.result(run)
         assert await here.audit(run) == len(await here.transitions(run))
@@ -45,9 +45,9 @@ async def test_a_persons_plan_is_carried_out(execution: str) -> None:
     assert 'supervisor' not in {request.hints.role for request in model.requests}
 
 
-async def test_a_plan_that_cannot_be_carried_out_is_refused_and_the_person_asked_again() -> None:
+async def test_an_impossible_plan_is_refused_and_the_person_asked_again() -> None:
     async with team(FakeModel(team_reply([]))) as here:
-        run = await sit(here)
+        run = await start_seated(here)
         for tasks in ([], ['Find prices'], ['researcher:']):
             with pytest.raises(InvalidInput, match='tasks'):
                 await here.send(run, 'plan', data={'tasks': tasks})

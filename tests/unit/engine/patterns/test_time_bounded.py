@@ -42,7 +42,7 @@ def kinds(memory: Any) -> list[str]:
 
 
 def first_bad(request: ModelRequest) -> Any:
-    """Wrong at first; right once told so."""
+    """Write wrong code at the first visit and correct code afterwards."""
     return write(request, BAD if request.hints.visit == 1 else 'def double(x):\n    return 2 * x\n')
 
 
@@ -51,7 +51,7 @@ async def test_a_good_team_reaches_the_goal_and_every_output_is_verified() -> No
     memory = outcome.memory
     assert (outcome.status, memory['status'], memory['verified']) == (Status.DONE, 'completed', True)
     assert kinds(memory)[-1] == 'GOAL_COMPLETE'
-    # Planner once, coder and tester for each of two steps, and the whole.
+    # The plan once, code and tests for each of two steps, and the goal.
     assert Counter(found['gate'] for found in memory['verifications']) == {
         'plan': 1,
         'code': 2,
@@ -153,7 +153,7 @@ async def test_a_blocked_step_gets_its_own_plan() -> None:
     assert memory['metrics']['completed_steps'] == 4 and memory['metrics']['total_steps'] == 4
 
 
-async def test_a_coder_may_ask_for_a_plan_at_once() -> None:
+async def test_a_coder_may_immediately_ask_for_a_plan() -> None:
     def coding(request: ModelRequest) -> Any:
         return (
             {'summary': 'Too large.', 'asks_for_plan': True} if request.hints.visit == 1 else write(request)
@@ -166,7 +166,7 @@ async def test_a_coder_may_ask_for_a_plan_at_once() -> None:
 
 async def test_plans_go_three_levels_deep_and_no_deeper() -> None:
     blocked = {'summary': '', 'blocked': 'no'}
-    # A coder that only asks, and gets scores too high to escalate.
+    # A coder that is always blocked, with scores too high to escalate.
     reply = team(coding=blocked, reviewing_code=verdict(90, addresses_step=True))
     outcome, _ = await play(reply, max_attempts=1, max_rounds=1, max_failed_steps=15)
     memory = outcome.memory
@@ -199,7 +199,7 @@ async def test_issues_in_a_row_escalate_to_the_end_of_the_session() -> None:
     assert memory['agents']['coder']['guidance'] and memory['agents']['planner']['guidance']
 
 
-async def test_guidance_reaches_the_agent_it_is_for() -> None:
+async def test_guidance_reaches_only_its_recipient() -> None:
     seen: list[str] = []
 
     def coding(request: ModelRequest) -> Any:
@@ -315,7 +315,7 @@ async def test_verification_of_the_goal_can_be_skipped(skip_at: str) -> None:
     assert 'The goal has not been verified.' in outcome.answer
 
 
-async def test_a_step_that_its_own_plan_finished_passes_the_step_gate_too() -> None:
+async def test_a_step_finished_by_its_own_plan_must_pass_the_step_gate_too() -> None:
     def coding(request: ModelRequest) -> Any:
         return (
             {'summary': 'Too large.', 'asks_for_plan': True} if request.hints.visit == 1 else write(request)
@@ -325,7 +325,7 @@ async def test_a_step_that_its_own_plan_finished_passes_the_step_gate_too() -> N
     first = outcome.memory['steps']['1']
     assert (first['status'], outcome.error) == ('completed', '')
     assert first['test_results']['passed'] and first['verification_result']['gate'] == 'step'
-    # Two steps of its own, itself, and the other one.
+    # Its two own steps, the step itself, and the other step.
     assert sum(found['gate'] == 'step' for found in outcome.memory['verifications']) == 4
 
 
@@ -376,7 +376,7 @@ async def test_steps_independent_of_failures_continue_by_default() -> None:
     assert 'STEP_BLOCKED' not in kinds(memory)
 
 
-async def test_refusals_are_counted_for_a_step_and_gate_though_other_gates_pass_between() -> None:
+async def test_refusals_are_counted_per_step_and_gate_even_if_other_gates_pass_in_between() -> None:
     reply = team(reviewing_step=verdict(20, evidence='', issues=['show it']))
     outcome, _ = await play(reply, max_attempts=3)
     memory = outcome.memory
@@ -393,7 +393,7 @@ async def test_refusals_are_counted_for_a_step_and_gate_though_other_gates_pass_
     assert not any(step['status'] in ('in_progress', 'blocked') for step in memory['steps'].values())
 
 
-async def test_a_session_that_several_gates_end_says_how_often_each_refused() -> None:
+async def test_a_session_ended_by_several_gates_counts_the_refusals_of_each() -> None:
     def reply(request: ModelRequest) -> Any:
         if leaf(request) == 'coding' and request.hints.visit < 4:
             return write(request, code=BAD)
@@ -411,7 +411,7 @@ async def test_a_session_that_several_gates_end_says_how_often_each_refused() ->
 
 
 @pytest.mark.parametrize(('issues', 'level'), [(1, 'REMIND'), (2, 'CORRECT'), (3, 'REFOCUS')])
-async def test_every_issue_of_a_refusal_counts_and_a_first_one_sends_a_correction(
+async def test_every_issue_of_a_refusal_counts_and_the_first_refusal_sends_a_correction(
     issues: int, level: str
 ) -> None:
     def code(request: ModelRequest) -> Any:
@@ -447,7 +447,7 @@ async def test_the_state_converts_to_a_dictionary() -> None:
         OrchestrationState.from_dict({'primary_goal': 3})
 
 
-async def test_answers_carry_what_was_answered_as_an_object() -> None:
+async def test_messages_carry_their_payload_as_an_object() -> None:
     def review(request: ModelRequest) -> Any:
         return verdict(40 if request.hints.visit == 2 else 90, **SUITED['reviewing_code'])
 

@@ -1,4 +1,4 @@
-"""Replanning within a round: who asks for it, and what becomes of the plan."""
+"""Replanning within a round: requests for it, and their effect on the plan."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def plan(*steps: tuple[str, Sequence[int]]) -> dict[str, Any]:
 
 
 STUCK = plan(('part 1', ()), ('part 2', ()), ('rests on 1', [1]), ('part 4', ()))
-"""When the first step fails, the third cannot begin."""
+"""A plan whose third step cannot begin if the first fails."""
 
 
 def bad_at_first(request: ModelRequest) -> Any:
@@ -109,7 +109,7 @@ async def test_a_person_may_replan_the_remaining_steps() -> None:
     assert 'Use a table instead.' in told[1]
 
 
-async def test_the_plan_stays_if_no_other_is_approved() -> None:
+async def test_the_plan_is_kept_if_no_other_is_approved() -> None:
     def review(request: ModelRequest) -> Any:
         return verdict(90 if request.hints.visit == 1 else 60, actionable=True, reasonable=True)
 

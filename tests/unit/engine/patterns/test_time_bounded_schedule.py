@@ -1,4 +1,4 @@
-"""The schedule under all conditions: shares of the whole, time never overspent, every run ends."""
+"""The schedule under all conditions: shares of the total, no time overspent, and every run ends."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_shares_never_exceed_the_whole(budget: float) -> None:
         st.tuples(st.sampled_from([*PHASES, 'round', 'add', 'step', 'call']), st.floats(0, 500)), max_size=40
     )
 )
-def test_no_bound_is_ever_later_than_the_end(events: list[tuple[str, float]]) -> None:
+def test_no_deadline_is_ever_later_than_the_end(events: list[tuple[str, float]]) -> None:
     clock, ran = PhaseBudget(limit=600, ends=600), 0.0
     clock.begin_round(ran)
     for name, seconds in events:
@@ -57,7 +57,7 @@ def test_no_bound_is_ever_later_than_the_end(events: list[tuple[str, float]]) ->
 
 
 @given(st.floats(0, 600), st.integers(0, 5), st.integers(1, 5))
-def test_a_forecast_is_never_below_what_is_used(ran: float, done: int, steps: int) -> None:
+def test_a_forecast_is_never_below_the_used_time(ran: float, done: int, steps: int) -> None:
     clock = PhaseBudget(limit=600, ends=600)
     clock.begin_round(0)
     clock.begin_phase('executing', 0, 1)
@@ -67,7 +67,7 @@ def test_a_forecast_is_never_below_what_is_used(ran: float, done: int, steps: in
 
 
 def fickle(seed: int) -> Any:
-    """A team with random behavior that depends only on the seed."""
+    """Return the replies of a team whose random behavior depends only on the seed."""
 
     def reply(request: ModelRequest) -> Any:
         hints = request.hints
@@ -87,7 +87,7 @@ def fickle(seed: int) -> Any:
     return reply
 
 
-whatever = given(
+any_conditions = given(
     seed=st.integers(0, 10**6),
     minutes=st.sampled_from([0.1, 0.5, 2, 10]),
     grace=st.sampled_from([0, 3, 20]),
@@ -96,23 +96,23 @@ whatever = given(
 
 
 @settings(max_examples=3, suppress_health_check=list(HealthCheck))
-@whatever
+@any_conditions
 async def test_a_run_ends_within_its_time_and_the_grace(
     seed: int, minutes: float, grace: int, longest: float
 ) -> None:
-    await ends_in_time(seed, minutes, grace, longest)
+    await check_end(seed, minutes, grace, longest)
 
 
-@pytest.mark.no_cover  # The same as above, which is measured.
+@pytest.mark.no_cover  # Coverage is already measured by the test above.
 @settings(max_examples=20, suppress_health_check=list(HealthCheck))
-@whatever
+@any_conditions
 async def test_many_runs_end_within_their_time_and_the_grace(
     seed: int, minutes: float, grace: int, longest: float
 ) -> None:
-    await ends_in_time(seed, minutes, grace, longest)
+    await check_end(seed, minutes, grace, longest)
 
 
-async def ends_in_time(seed: int, minutes: float, grace: int, longest: float) -> None:
+async def check_end(seed: int, minutes: float, grace: int, longest: float) -> None:
     clock = IdleClock()
     begun = clock.now()
     chance = random.Random(seed)

@@ -36,7 +36,7 @@ RESPONSES = {
 """Messages that only one role sends."""
 
 
-def test_there_are_eighteen_types_of_messages_and_each_has_its_sender_or_its_recipient() -> None:
+def test_each_of_eighteen_message_types_has_a_fixed_sender_or_recipient() -> None:
     assert len(MessageType) == 18
     assert set(REQUESTS) | set(RESPONSES) == set(MessageType)
     assert REQUESTS[MessageType.CODE_FIX_REQUEST] is Participant.CODER
@@ -58,7 +58,7 @@ def test_score_and_issues_decide_the_escalation_level(score: int, issues: int, l
     assert level_of(score, issues) is Level(level)
 
 
-def test_every_level_has_a_trigger_an_action_and_a_message_of_its_own() -> None:
+def test_every_level_has_its_own_trigger_action_and_message() -> None:
     assert set(TRIGGERS) == set(ACTIONS) == set(Level)
     said = [message_for(level, 'the code', ['write tests']) for level in Level]
     assert len(set(said)) == 6 and all('write tests' in text for text in said[1:])
@@ -173,7 +173,7 @@ def test_acceptable_failures_do_not_block_the_goal() -> None:
 
 
 @pytest.mark.parametrize('gate', ['plan', 'code', 'step', 'goal'])
-def test_without_the_supervisor_only_what_can_be_checked_passes(gate: str) -> None:
+def test_without_the_supervisor_only_checkable_gates_pass(gate: str) -> None:
     fine, bad = facts(70), facts(70, draft=None, changed=(), tests_pass=False)
     passes = all(holds for _, holds in evaluate_gate(gate, fine, fallback.verdict(gate, fine, 'gone')))
     assert passes is (gate != 'goal')

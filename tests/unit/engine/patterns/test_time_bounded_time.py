@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 
 
 class Slow(FakeModel):
-    """Each call takes some seconds of the clock's time, depending on the agent's state."""
+    """A model whose calls take seconds of the clock's time, computed from the request."""
 
     def __init__(self, reply: Any, clock: IdleClock, seconds: Callable[[ModelRequest], float]) -> None:
         super().__init__(reply)
@@ -53,7 +53,7 @@ def slow(seconds: float | Callable[[ModelRequest], float], reply: Any = good) ->
     return conductor(reply, clock=clock, model=Slow(reply, clock, each)), clock
 
 
-async def test_time_is_shared_out_and_accounted_for() -> None:
+async def test_time_is_divided_and_accounted_for() -> None:
     here, _ = slow(5)
     async with here:
         run = (await here.start('time-bounded', QUICK | {'minutes': 10})).id
@@ -73,7 +73,7 @@ async def test_expiry_stops_the_run_after_work_in_progress() -> None:
         outcome = await here.result(run)
         memory = outcome.memory
         assert (memory['status'], outcome.status) == ('time_expired', Status.FAILED)
-        # The coder's last turn began before the time of 300 s was over, and ended in the grace.
+        # The coder's last turn began before the time of 300 s was over and ended within the grace.
         assert 300 < memory['clock']['stopped'] < 330
         assert memory['agents']['coder']['metrics']['answers'] == 2
         steps = await here.transitions(run)
@@ -98,7 +98,7 @@ async def test_a_step_gets_its_share_and_saved_time() -> None:
         parameters = {'minutes': 2, 'agent_seconds': 3600, 'max_failed_steps': 15, 'max_rounds': 1}
         outcome = await here.result((await here.start('time-bounded', QUICK | parameters)).id)
     steps = outcome.memory['steps']
-    # 2 s of planning; 12 of 120 s are kept for verification, so each of two steps has a half of 106 s.
+    # Planning took 2 s, and 12 of 120 s are reserved for verification: each of two steps gets half of 106 s.
     assert 'its time of 53 seconds is over' in steps['1']['fail_reason']
     assert steps['2']['status'] == 'completed'
 
@@ -205,7 +205,9 @@ async def test_finish_now_lets_the_current_call_finish() -> None:
 @pytest.mark.parametrize(
     ('name', 'data'), [('add_time', {'seconds': 60}), ('take_seat', {'seat': 'planner'})]
 )
-async def test_actions_after_finish_now_cut_nothing_off(name: str, data: dict[str, Any]) -> None:
+async def test_actions_after_finish_now_do_not_cut_off_the_current_call(
+    name: str, data: dict[str, Any]
+) -> None:
     hold = asyncio.Event()
 
     def reply(request: ModelRequest) -> Any:
@@ -223,11 +225,11 @@ async def test_actions_after_finish_now_cut_nothing_off(name: str, data: dict[st
         hold.set()
         outcome = await here.result(run)
         assert await here.audit(run)
-    # Time takes the wish to finish back.
+    # Added time revokes the request to finish.
     assert outcome.memory['verified'] is (name == 'add_time')
 
 
-async def test_finish_now_a_second_time_stops_at_once() -> None:
+async def test_a_second_finish_now_stops_immediately() -> None:
     here, _ = slow(lambda request: 1e9 if leaf(request) == 'coding' else 1)
     async with here:
         run = (await here.start('time-bounded', QUICK | {'minutes': 600, 'agent_seconds': 3600})).id
@@ -277,14 +279,14 @@ async def test_added_time_extends_the_step_and_the_call() -> None:
         await here.send(run, 'add_time', data={'seconds': 1000})
         after = (await here.view(run)).memory['clock']
         outcome = await here.result(run)
-    # 900 of 1,000 seconds are for two steps; the rest is kept for verification.
+    # 900 of 1,000 seconds are for two steps; the rest is reserved for verification.
     for name in ('step_budget', 'step_ends', 'call_ends'):
         assert after[name] - before[name] == pytest.approx(450)
     assert (outcome.memory['status'], outcome.error) == ('completed', '')
 
 
 @pytest.mark.parametrize('seconds', [1, 20])
-async def test_the_report_and_the_clock_agree_on_what_was_used(seconds: float) -> None:
+async def test_the_report_and_the_clock_agree_on_the_used_time(seconds: float) -> None:
     here, _ = slow(seconds)
     async with here:
         run = (await here.start('time-bounded', QUICK | {'minutes': 10})).id
@@ -294,7 +296,7 @@ async def test_the_report_and_the_clock_agree_on_what_was_used(seconds: float) -
     assert f'{used:.0f} of 600 seconds' in outcome.memory['report']
 
 
-async def test_a_run_without_time_for_another_round_says_so_and_its_wait_uses_none() -> None:
+async def test_a_run_without_time_for_another_round_says_so_and_uses_none_while_waiting() -> None:
     def miss_goal(request: ModelRequest) -> Any:
         if leaf(request) == 'judging' and request.hints.visit == 1:
             return verdict(20, goal_met=False, evidence='', issues=['be quick'])
@@ -324,7 +326,9 @@ async def test_a_run_without_time_for_another_round_says_so_and_its_wait_uses_no
 
 
 @pytest.mark.parametrize('where', ['stopped', 'coding'])
-async def test_the_report_of_a_cancelled_run_asks_for_no_time_and_has_nothing_under_way(where: str) -> None:
+async def test_the_report_of_a_cancelled_run_asks_for_no_time_and_shows_nothing_in_progress(
+    where: str,
+) -> None:
     clock = IdleClock(longest=100)
     model = Slow(good, clock, lambda request: 4e3 if leaf(request) == 'coding' else 1)
     async with conductor(good, clock=clock, model=model) as here:
@@ -368,7 +372,7 @@ async def test_an_expired_run_continues_where_it_was(where: str) -> None:
         parameters = {'minutes': 5, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 1e5}
         run = (await here.start('time-bounded', QUICK | parameters)).id
         await reaches(here, run, where)
-        # As if its own share did not end before the total.
+        # As if the shares ended only after the total.
         names = ('phase_ends', 'step_ends', 'call_ends')
         edits = [{'op': 'replace', 'path': f'/memory/clock/{name}', 'value': late} for name in names]
         await here.send(run, 'edit', data={'changes': edits})
@@ -379,7 +383,7 @@ async def test_an_expired_run_continues_where_it_was(where: str) -> None:
         memory = dict(view.memory)
         assert memory['status'] == 'time_expired' and 'Add time' in memory['report']
         kept = {name: step['status'] for name, step in memory['steps'].items()}
-        await clock.advance(500)  # The clock stopped a second before.
+        await clock.advance(500)  # The clock had stopped a second earlier.
         await here.send(run, 'add_time', data={'seconds': 3000})
         outcome = await here.result(run)
         assert await here.audit(run) == len(await here.transitions(run))
@@ -456,7 +460,7 @@ async def test_a_spent_token_budget_ends_with_a_report() -> None:
     assert 'tokens' in outcome.memory['reason'] and outcome.memory['reason'] in outcome.memory['report']
 
 
-def test_added_time_begins_with_some_minutes_and_takes_seconds_alone() -> None:
+def test_added_time_defaults_to_five_minutes_and_may_be_given_in_seconds() -> None:
     assert AddTime.model_validate({}).seconds == 300
     assert AddTime.model_validate({'seconds': 20}).seconds == 20
     assert AddTime.model_validate({'minutes': 1, 'seconds': 20}).seconds == 80
@@ -465,7 +469,7 @@ def test_added_time_begins_with_some_minutes_and_takes_seconds_alone() -> None:
 
 
 class LongSuite(QuickSandbox):
-    """Its tests take the clock's time."""
+    """A sandbox whose tests take the clock's time."""
 
     def __init__(self, clock: IdleClock, seconds: float) -> None:
         super().__init__()
@@ -482,7 +486,9 @@ class LongSuite(QuickSandbox):
     ('takes', 'allowed', 'status'),
     [(400, 600, 'completed'), (1_500, 1_800, 'completed'), (400, 120, 'failed')],
 )
-async def test_a_suite_may_take_as_long_as_the_form_says(takes: float, allowed: float, status: str) -> None:
+async def test_a_test_suite_may_take_as_long_as_its_limit_allows(
+    takes: float, allowed: float, status: str
+) -> None:
     clock = IdleClock()
     made = Catalog.load()
     made.models['scripted'] = FakeModel(good)  # type: ignore[assignment]

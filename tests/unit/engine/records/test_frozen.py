@@ -1,4 +1,4 @@
-"""Records that are made quickly are as frozen, as equal and as strict as those of `dataclass`."""
+"""Fast-constructed records are as frozen, comparable and strict as those of `dataclass`."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def region(name: str, *, outcome: str = 'done') -> dict[str, Any]:
 
 
 class Bench:
-    """A chart at some active states."""
+    """A chart with its current active states."""
 
     def __init__(self, pattern: type[Pattern]) -> None:
         self.pattern = pattern()
@@ -222,7 +222,7 @@ def note_place(by: int, context: CallbackContext, event: Event) -> None:
 
 
 class WithFunctions(Pattern):
-    """Its guards and actions are plain functions."""
+    """A pattern whose guards and actions are plain functions."""
 
     Memory = Counter
     initial = 'box'
@@ -247,7 +247,7 @@ class WithFunctions(Pattern):
     ]
 
 
-def test_a_plain_function_is_called_like_a_method_or_with_its_place_in_the_chart() -> None:
+def test_a_plain_function_is_called_like_a_method_or_with_its_context_in_the_chart() -> None:
     bench = Bench(WithFunctions)
     assert bench.fire('stop') == []
     bench.fire('go')
@@ -295,5 +295,5 @@ def test_a_failing_guard_is_named_and_changes_nothing(data: dict[str, Any], says
     with pytest.raises(PatternError, match=f"'faulty'.*'go'.*'in.a'.*guard 'guard'.*{says}"):
         bench.fire('go', **data)
     assert bench.state.log.drain() == ()
-    bench.fire('go', ok=True)  # The chart, which other runs share, is as before.
+    bench.fire('go', ok=True)  # The chart, which runs share, is unchanged.
     assert bench.active == ('in.b',)

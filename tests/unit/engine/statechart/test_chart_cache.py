@@ -17,7 +17,7 @@ TASKS = ('Sort a list of names by age', 'Read a number from a line of text')
 
 
 class Wanted(BaseModel):
-    """Of the patterns below."""
+    """Parameters of the patterns below."""
 
     task: str = ''
     many: bool = False
@@ -63,7 +63,7 @@ async def say(found: Any, scope: Any, activity: Activity) -> dict[str, Any]:
 
 
 class Keeping(Base):
-    """Its chart holds on to the pattern itself."""
+    """A pattern whose chart holds a reference to the pattern."""
 
     def states(self) -> list[Any]:
         return [{'name': 'working', 'invoke': partial(say, self)}, *self.ends()]
@@ -112,13 +112,13 @@ ALL = frozenset(Wanted.model_fields)
         (Preparing, {}, ALL),
     ],
 )
-def test_a_chart_depends_on_parameters_that_were_or_may_be_read(
+def test_a_chart_depends_on_all_parameters_it_read_or_may_read(
     pattern: type[Pattern], values: dict[str, Any], names: set[str]
 ) -> None:
     assert build_chart(pattern(Wanted(**values)))[1] == names
 
 
-def test_equal_parameters_are_equal_while_they_are_watched() -> None:
+def test_tracked_parameters_still_compare_as_equal() -> None:
     assert build_chart(Comparing(Wanted()))[0].states['working'].within == 10  # type: ignore[index]
     assert build_chart(Comparing(Wanted(task='x')))[0].states['working'].within == 20  # type: ignore[index]
 
@@ -144,7 +144,7 @@ async def test_a_chart_that_keeps_its_parameters_is_not_shared() -> None:
                 assert (await invoke(None, None))['text'] == task  # type: ignore[operator]
 
 
-async def test_parallel_reviews_of_other_tasks_share_one_chart() -> None:
+async def test_parallel_reviews_of_different_tasks_share_one_chart() -> None:
     async with Conductor() as conductor:
         asked = [ParallelReview(ParallelReview.parse({'task': task})) for task in TASKS]
         first, second = (conductor._live.charts.of(workflow) for workflow in asked)

@@ -1,4 +1,4 @@
-"""A cached decision equals an uncached one: random charts, random guards."""
+"""Cached decisions equal uncached ones, with random charts and guards."""
 
 from __future__ import annotations
 
@@ -110,14 +110,14 @@ def make(seed: int) -> type[Pattern]:
 
 
 def decide(pattern: Pattern, events: list[Event], chart: Chart | None) -> list[Any]:
-    """The results of the events; without a given chart, each on a new one, decided by the library alone."""
+    """Return the results of the events; without a chart, the library alone decides each on a new one."""
     state = RunState(pattern, pattern.remember())
     active: tuple[StatePath, ...] = (START,)
     found: list[Any] = []
     for event in [Event(name='start', data={'bits': 0}), *events]:
         moves: list[Microstep] = []
         try:
-            moves = (chart or Unremembering(pattern)).fire(active, state, event)
+            moves = (chart or UncachedChart(pattern)).fire(active, state, event)
         except PatternError as error:
             state.log.drain()
             found.append(str(error))
@@ -126,7 +126,7 @@ def decide(pattern: Pattern, events: list[Event], chart: Chart | None) -> list[A
     return found
 
 
-class Unremembering(Chart):
+class UncachedChart(Chart):
     def _fire(self, *args: Any, **options: Any) -> Microstep | None:
         self._known.clear()
         return super()._fire(*args, **options)
@@ -152,4 +152,4 @@ def test_a_cached_decision_equals_the_librarys(seed: int, script: list[tuple[str
     ]
     expected = decide(pattern, events, None)
     assert decide(pattern, events, chart) == expected
-    assert decide(pattern, events, chart) == expected  # Now everything is cached.
+    assert decide(pattern, events, chart) == expected  # now from the cache

@@ -213,7 +213,7 @@ def test_appending_to_a_long_list_costs_one_small_change() -> None:
     ]
 
 
-def test_an_object_stored_twice_becomes_two() -> None:
+def test_an_object_stored_twice_is_copied() -> None:
     memory, log = attach_memory()
     memory.parts['a'] = memory.part
     log.drain()
@@ -268,7 +268,7 @@ def test_copies_of_collections_are_plain() -> None:
     assert log.drain() == () and memory.texts == ['a'] and memory.table == {'b': [1]}
 
 
-def test_an_element_of_a_list_logs_the_index_that_it_has_now() -> None:
+def test_a_list_element_logs_its_current_index() -> None:
     memory, log = attach_memory()
     memory.tasks = [Task(name='a'), Task(name='b')]
     second = memory.tasks[1]
@@ -283,7 +283,7 @@ def test_an_element_of_a_list_logs_the_index_that_it_has_now() -> None:
     ]
 
 
-def test_values_are_copied_on_the_way_in_and_released_on_the_way_out() -> None:
+def test_values_are_copied_when_stored_and_untracked_when_removed() -> None:
     memory, log = attach_memory()
     mine, row = Task(name='mine'), {'a': [1]}
     memory.tasks.append(mine)

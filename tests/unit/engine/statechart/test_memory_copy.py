@@ -178,7 +178,7 @@ def test_invalid_writes_are_refused(live: Run) -> None:
         lazy_copy(live).said = 3  # type: ignore[assignment]
 
 
-def test_list_elements_are_copied_as_they_were(live: Run, log: ChangeLog) -> None:
+def test_list_elements_are_copied_before_they_change(live: Run, log: ChangeLog) -> None:
     live.plain.append(Plain(name='a', words=['w']))
     live.rows.append({'n': 1, 'deep': [{'m': 1}]})
     log.drain()

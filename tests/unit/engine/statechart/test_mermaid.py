@@ -14,17 +14,17 @@ CONDUCTOR = Conductor()
 EDGE = re.compile(r'^( *)(\S+) --> (\S+?)(?:: (.*))?$', flags=re.M)
 
 
-def outermost(text: str) -> list[tuple[str, str, str]]:
-    """The top-level edges: from, to, label."""
+def list_top_level_edges(text: str) -> list[tuple[str, str, str]]:
+    """Return the top-level edges: source, destination, label."""
     return [(source, dest, label) for indent, source, dest, label in EDGE.findall(text) if len(indent) == 4]
 
 
 def test_the_supervisors_diagram_matches_its_transitions() -> None:
-    """From the specification of the supervisor: its states, and on which condition each follows another.
+    """Compare with the supervisor's specification: its states, and the conditions of its transitions.
 
-    Two final states stand for its one end: the run is complete, or it failed.
+    Two final states, complete and failed, represent the specification's single end.
     """
-    found = outermost(mermaid(CONDUCTOR.draw('supervisor'), folded=True))
+    found = list_top_level_edges(mermaid(CONDUCTOR.draw('supervisor'), folded=True))
     assert [edge for edge in found if 'failed' not in edge[:2]] == [
         ('[*]', 'planning', ''),
         ('planning', 'executing', 'has pending tasks'),
@@ -43,7 +43,7 @@ def test_parallel_workers_are_regions() -> None:
     assert text.count('\n        --\n') == 2
     assert len(re.findall(r'state "worker \d" as executing__worker_\d \{', text)) == 3
     assert 'executing__worker_2__taking --> executing__worker_2__working: next task is ready' in text
-    assert ('executing', 'executing', 'has pending tasks') not in outermost(text)
+    assert ('executing', 'executing', 'has pending tasks') not in list_top_level_edges(text)
 
 
 @pytest.mark.parametrize('name', list(Catalog.load().patterns))
@@ -87,7 +87,7 @@ def test_reserved_and_similar_names_are_kept_apart() -> None:
     assert 'state "direction#160;tb" as' in text
 
 
-def test_events_and_guards_are_labels_and_an_internal_edge_stays_where_it_is() -> None:
+def test_events_and_guards_are_labels_and_an_internal_edge_is_a_loop() -> None:
     path = StatePath('one')
     edges = (
         EdgeShape(
@@ -96,14 +96,14 @@ def test_events_and_guards_are_labels_and_an_internal_edge_stays_where_it_is() -
         EdgeShape(trigger='done', source=path, dest='two'),
     )
     text = mermaid(chart('one', 'two', edges=edges))
-    assert outermost(text) == [
+    assert list_top_level_edges(text) == [
         ('[*]', 'one', ''),
         ('one', 'one', 'note [is new, is short, not late]'),
         ('one', 'two', ''),
     ]
 
 
-def test_a_chart_can_be_drawn_with_some_parameters_given_and_others_left_out() -> None:
+def test_a_chart_can_be_drawn_with_some_parameters() -> None:
     two = CONDUCTOR.draw('supervisor', {'execution': 'side by side', 'workers': 2})
     assert sum(state.name.startswith('worker_') for state in two.states) == 2
     for wrong in ({'workers': 9}, {'no_such': 1}):
@@ -112,7 +112,7 @@ def test_a_chart_can_be_drawn_with_some_parameters_given_and_others_left_out() -
         assert refused.value.problems.keys() == wrong.keys()
 
 
-def test_a_folded_state_stands_for_what_is_inside_it():
+def test_a_folded_state_represents_its_children():
     text = mermaid(Conductor().draw('time-bounded'), folded={'working'})
     assert 'working --> shutting_down' in text
     assert 'working__' not in text

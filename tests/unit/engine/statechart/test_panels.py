@@ -1,4 +1,4 @@
-"""Which panels show which memory fields: declared by patterns, stored in shapes, read from older ones."""
+"""Panels of memory fields: declared by patterns, stored in shapes, and read from older ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OLD: dict[str, Any] = {
 
 
 class Watched(Pattern):
-    """A memory field shown in panels."""
+    """A pattern with memory fields shown in panels."""
 
     class Memory(Memory):
         left: int = 0
@@ -47,7 +47,7 @@ class Watched(Pattern):
     panels = {'messages': 'posts', 'gauge': {'value': 'left', 'alarms': 'alarms'}}
 
 
-def test_a_shape_stored_with_one_key_for_each_panel_opens():
+def test_a_shape_stored_with_one_key_per_panel_is_read():
     shape = STORED.validate_python(OLD)
     assert [(one.panel, one.part, one.field) for one in shape.panels] == [
         ('plan', '', 'checklist'),
@@ -65,7 +65,7 @@ def test_a_shape_stored_with_one_key_for_each_panel_opens():
     assert STORED.validate_python(OLD | {'oversight': None}).field('supervision', 'level') == ''
 
 
-def test_a_pattern_names_panels_that_the_engine_does_not_know():
+def test_a_pattern_may_name_panels_unknown_to_the_engine():
     shape = build_shape(Watched())
     assert shape.field('gauge', 'alarms') == 'alarms' and shape.field('messages') == 'posts'
     assert shape.field('gauge') == shape.field('plan') == ''

@@ -1,4 +1,4 @@
-"""Mistakes in a pattern are found when its class is created, and the message says where."""
+"""Mistakes in a pattern are found when its class is created, and the message locates them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INNER = {'name': 'in', 'initial': 'x', 'children': ['x', 'y']}
 
 
 class Methods(Pattern):
-    """Valid names for the mistakes below."""
+    """Methods that the mistakes below refer to."""
 
     def guard(self, memory: Any, event: Any) -> bool:
         return True
@@ -71,7 +71,7 @@ NAMED = {
 @pytest.mark.parametrize(
     'method', [pytest.param(one, id=name) for name, one in (METHODS | PLAIN | BEGUN | NAMED).items()]
 )
-def test_what_a_callback_accepts_is_what_its_signature_says(method: Any, count: int) -> None:
+def test_accepted_arguments_match_the_signature_of_a_callback(method: Any, count: int) -> None:
     try:
         inspect.signature(method).bind(*[None] * count)
         bound = True

@@ -1,4 +1,4 @@
-"""Tools that write: what they read from one another, and what they reject."""
+"""Writing tools: the artifacts they exchange, and the input they reject."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_two_sections_with_one_title_are_both_kept() -> None:
 
 
 @pytest.mark.parametrize('made', [generate_outline, expand_section, assemble_content])
-def test_tools_that_write_can_be_strict(made: Tool) -> None:
+def test_writing_tools_can_be_strict(made: Tool) -> None:
     assert strict_tool_schema(made.spec.schema) is not None
 
 

@@ -1,4 +1,4 @@
-"""MCP without a server: names of tools, valid settings, errors; nothing imported."""
+"""MCP without a server: names of tools, valid settings, errors; the package is not imported."""
 
 from __future__ import annotations
 

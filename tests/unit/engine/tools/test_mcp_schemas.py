@@ -1,4 +1,4 @@
-"""The schemas of MCP servers' tools: one that is too large is left out, and its tool takes any object."""
+"""Schemas of MCP servers' tools: one that is too large is dropped, and its tool accepts any object."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def test_a_schema_that_is_too_large_is_left_out(schema: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize('schema', [nest(20), widen(remote_tool.MAX_FIELDS), widen(20, help='x' * 4_000)])
-def test_a_large_schema_is_given_as_it_is(schema: dict[str, Any]) -> None:
+def test_a_large_schema_is_passed_on_unchanged(schema: dict[str, Any]) -> None:
     tool = tool_with(schema)
     assert (tool.spec.schema, tool.spec.description) == (schema, 'Find it.')

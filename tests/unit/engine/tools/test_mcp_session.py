@@ -25,7 +25,7 @@ class Refusing:
 
 @pytest.mark.parametrize(('said', 'is_over'), [(CLOSED_SAID, True), ('too many subscriptions', False)])
 async def test_only_a_lost_connection_ends_the_listening(said: str, is_over: bool) -> None:
-    """Servers use the package's error code for their own errors, while other calls are in progress."""
+    """Servers also use the package's error code for errors that leave the connection open."""
     session = McpSession(McpServer(name='small', command='true'), lambda: None)
     listening = asyncio.create_task(session._listen(Refusing(said)))  # type: ignore[arg-type]
     for _ in range(3):

@@ -30,7 +30,7 @@ code = 1
 
 
 class Stand:
-    """A database of drafts."""
+    """A server with a database of drafts."""
 
     def __init__(self, *, keyed: bool = False, busy: int = 0) -> None:
         self.pages: list[dict[str, Any]] = []

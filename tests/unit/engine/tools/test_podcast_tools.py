@@ -321,6 +321,6 @@ async def test_a_paraphrased_clip_is_requested_again_and_then_dropped(context: T
 
 
 @pytest.mark.parametrize('tool', [chapter_markers, show_notes, social_clips], ids=lambda tool: tool.name)
-async def test_the_transcript_comes_first(tool: Tool) -> None:
+async def test_other_tools_need_the_processed_transcript(tool: Tool) -> None:
     with pytest.raises(ToolError, match='use transcript_processor first'):
         await tool.run('{}', ToolContext(key='x'))

@@ -1,4 +1,4 @@
-"""Tools for files and commands, and rules for every tool: time, length, order."""
+"""Tools for files and commands, and the limits of every tool: time, length, order."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ async def test_both_search_backends_find_the_same_lines(context: ToolContext, se
     )
 
 
-async def test_a_search_that_could_not_start_is_no_hit(context: ToolContext) -> None:
+async def test_a_search_that_cannot_start_is_an_error(context: ToolContext) -> None:
     class Broken(Sandbox):
         async def run(self, *_: object, **__: object) -> CommandResult:
             return CommandResult(code=1, output='bwrap: no such luck', ended='exit', seconds=0)
@@ -249,7 +249,7 @@ async def test_a_tool_that_ignores_cancellation_is_abandoned(
     await asyncio.sleep(0)
 
 
-async def test_shortened_results_are_stored_whole(context: ToolContext) -> None:
+async def test_shortened_results_are_stored_in_full(context: ToolContext) -> None:
     @tool(most_text=30)
     async def long(context: ToolContext) -> str:
         """Return a long text."""

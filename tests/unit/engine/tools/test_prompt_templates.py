@@ -24,7 +24,7 @@ def test_user_text_is_quoted_as_data(folder: Path) -> None:
     )
 
 
-def test_the_users_own_template_comes_before_ours(folder: Path) -> None:
+def test_the_users_own_template_overrides_ours(folder: Path) -> None:
     shipped = next(FOLDER.glob('*.md')).stem
     (folder / f'{shipped}.md').write_text('my own {{ request }}')
     assert fill(shipped, {'request': 'x'}) == 'my own x'

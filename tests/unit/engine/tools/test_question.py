@@ -1,4 +1,4 @@
-"""Questions of MCP servers: the form works however unusual their schema is."""
+"""Questions of MCP servers: the form works even with an unusual schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry: tool descriptions for agents, tools that are available here, and misconfigurations."""
+"""The registry: tool descriptions for agents, available tools, and misconfigurations."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def test_unusable_tools_are_left_out_with_a_reason() -> None:
     assert 'shell' in await TOOLS.available(unsafe)
 
 
-def test_an_artifact_that_no_tool_makes_is_warned_about() -> None:
+def test_an_artifact_that_no_tool_produces_causes_a_warning() -> None:
     assert TOOLS.warnings() == []
     assert TOOLS.only(['outline']).warnings() == ["outline reads 'analysis', which no tool produces"]
     assert TOOLS.only(['outline']).warnings(['analysis']) == []

@@ -1,4 +1,4 @@
-"""Paths stay inside their folder, whatever a model or a program in it invents."""
+"""Paths stay inside their folder, whatever a model or a program inside tries."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_invalid_and_escaping_paths_are_refused(workspace: Workspace, path
         ('..a/.b', ('..a', '.b')),
         ('~/x', ('~', 'x')),
         ('\\..\\x', ('\\..\\x',)),
-        ('．．/x', ('．．', 'x')),  # noqa: RUF001  (two dots that are none)
+        ('．．/x', ('．．', 'x')),  # noqa: RUF001  (full-width dots)
         ('%2e%2e/x', ('%2e%2e', 'x')),
     ],
 )
@@ -132,7 +132,7 @@ async def test_a_snapshot_keeps_a_link_and_not_its_target(workspace: Workspace, 
     assert list(workspace.folder.iterdir()) == [] and (outside / 'secret').read_bytes() == SECRET
 
 
-async def test_special_files_are_refused_at_once(workspace: Workspace) -> None:
+async def test_special_files_are_refused_immediately(workspace: Workspace) -> None:
     os.mkfifo(workspace.folder / 'pipe')
     (workspace.folder / 'folder').mkdir()
     for path, says in (('pipe', 'a device or a pipe'), ('folder', 'a folder'), ('', 'a folder')):
@@ -156,7 +156,7 @@ async def test_names_that_differ_in_case_are_two_names(workspace: Workspace) -> 
 
 
 async def test_a_link_inserted_concurrently_is_not_followed(workspace: Workspace, outside: Path) -> None:
-    """A program swaps a folder for a link to the outside, again and again, while files are used."""
+    """A program repeatedly swaps a folder for a link to the outside while files are accessed."""
     folder, stopped = workspace.folder, threading.Event()
     real, aside = folder / 'real', folder / 'aside'
     real.mkdir()
@@ -168,7 +168,7 @@ async def test_a_link_inserted_concurrently_is_not_followed(workspace: Workspace
                 lambda: real.rename(aside),
                 lambda: real.symlink_to(outside),
                 real.unlink,
-                (real / 'new').unlink,  # A writing made the folder anew while it was aside.
+                (real / 'new').unlink,  # A write recreated the folder while it was moved away.
                 real.rmdir,
                 lambda: aside.rename(real),
             ):

@@ -1,4 +1,4 @@
-"""What is mounted for the tests of a project: its own dependencies, and nothing that a link leads to."""
+"""Mounts for a project's tests: its own dependencies, and no targets of links."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PYTHON = f'lib/python{sys.version_info[0]}.{sys.version_info[1]}'
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    """A local folder that looks like one with dependencies."""
+    """A local folder that looks like a dependency folder."""
     root = tmp_path / 'secret'
     (root / PYTHON / 'site-packages' / 'pytest').mkdir(parents=True)
     (root / 'bin').mkdir()
@@ -36,8 +36,8 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def closed() -> Iterator[None]:
-    """As on a server with accounts."""
+def closed_folders() -> Iterator[None]:
+    """Close folders, as on a server with accounts."""
     close_folders()
     yield
     close_folders(False)
@@ -64,12 +64,12 @@ async def test_only_an_installed_interpreter_is_mounted(project: Path, secret: P
     (venv / 'bin').mkdir()
     (venv / 'bin' / 'python').symlink_to(secret / 'bin' / 'python')
     assert list((await detect_tests(str(project))).mounts) == [str(venv)]
-    (secret / PYTHON / 'os.py').write_text('')  # now it is a link
+    (secret / PYTHON / 'os.py').write_text('')  # now it looks installed
     assert str(secret) in (await detect_tests(str(project))).mounts
 
 
 async def test_installed_dependencies_are_mounted_even_if_folders_are_closed(
-    tmp_path: Path, secret: Path, closed: None
+    tmp_path: Path, secret: Path, closed_folders: None
 ) -> None:
     workspace = Workspaces(tmp_path / 'runs').of(RunId('run'), 'agent')
     own = workspace.folder.parent / DEPENDENCIES
@@ -77,5 +77,5 @@ async def test_installed_dependencies_are_mounted_even_if_folders_are_closed(
     (own / 'package.json').write_text('{"scripts": {"test": "node test.js"}}')
     assert list(await dependency_mounts('sample:slugs', workspace)) == [str(own / 'node_modules')]
     os.rename(own / 'node_modules', own / 'moved')
-    (own / 'node_modules').symlink_to(secret)  # as installed code may do
+    (own / 'node_modules').symlink_to(secret)  # as installed code might do
     assert await dependency_mounts('sample:slugs', workspace) == {}

@@ -1,4 +1,4 @@
-"""Merging an agent's work: nothing is touched before, conflicts are shown, your changes stay."""
+"""Merging an agent's work: a preview changes nothing, conflicts are shown, the user's changes are kept."""
 
 import subprocess
 from pathlib import Path
@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Path:
 
 
 async def prepare_merge(tmp_path: Path, project: Path, change, *, base: str = '') -> GitMerge:
-    """A merge of `change`, made in an agent's copy of the project."""
+    """Prepare a merge of `change`, made in an agent's copy of the project."""
     spaces = Workspaces(tmp_path / 'runs')
     folder = spaces.of(RunId('run'), 'agent')
     for path in project.iterdir():
@@ -115,7 +115,7 @@ async def test_uncommitted_changes_are_never_overwritten(tmp_path, project):
     assert run(project, 'rev-parse', 'main').strip() == seen.onto
 
 
-async def test_a_new_branch_leaves_the_working_tree_alone_and_some_files_can_be_taken(tmp_path, project):
+async def test_a_new_branch_leaves_the_working_tree_alone_and_may_take_some_files(tmp_path, project):
     made = await prepare_merge(tmp_path, project, edit)
     seen = await made.preview('feature/x', only=['b.txt'])
     assert seen.is_new and seen.paths == ('b.txt',) and not seen.checked_out

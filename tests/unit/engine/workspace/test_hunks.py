@@ -1,4 +1,4 @@
-"""Only selected hunks of a diff are applied, whatever the lines are."""
+"""Only selected hunks of a diff are applied, whatever their lines contain."""
 
 import difflib
 
@@ -20,7 +20,7 @@ def diff(before: str, after: str) -> str:
 
 
 @given(TEXTS, TEXTS)
-def test_all_hunks_make_the_new_file_and_none_the_old(before, after):
+def test_all_hunks_give_the_new_file_and_none_the_old(before, after):
     hunks = split_hunks(diff(before, after))
     assert apply_hunks(before, hunks) == after
     assert apply_hunks(before, []) == before

@@ -1,4 +1,4 @@
-"""A run's initial files: present from its start, wherever that is interrupted; else removed."""
+"""A run's initial files: present even if its start is interrupted, and removed if there is no run."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tests.unit.engine.workspace.test_run_files import at_step, conductor, writi
 
 
 class PowerCut(Exception):
-    """The machine has no power."""
+    """Simulates a power failure."""
 
 
-class Born:
+class FailingCreation:
     """A journal that refuses new runs, or whose power fails after writing one."""
 
     def __init__(self, journal: MemoryJournal, *, written: bool) -> None:
@@ -67,7 +67,7 @@ async def test_a_fork_that_is_not_journaled_leaves_no_files(
     parent: tuple[MemoryJournal, RunId, int], tmp_path: Path
 ) -> None:
     journal, run, at = parent
-    async with conductor(Born(journal, written=False), writing(2), tmp_path) as here:
+    async with conductor(FailingCreation(journal, written=False), writing(2), tmp_path) as here:
         with pytest.raises(JournalUnavailable):
             await here.fork(run, at)
         assert folders(tmp_path) == {run}
@@ -97,7 +97,7 @@ async def test_an_interrupted_fork_gets_its_files_at_recovery(
     parent: tuple[MemoryJournal, RunId, int], tmp_path: Path
 ) -> None:
     journal, run, at = parent
-    async with conductor(Born(journal, written=True), writing(2), tmp_path) as gone:
+    async with conductor(FailingCreation(journal, written=True), writing(2), tmp_path) as gone:
         with pytest.raises(PowerCut):
             await gone.fork(run, at)
     async with conductor(journal, writing(3), tmp_path) as heir:
@@ -129,7 +129,7 @@ async def test_a_replay_that_is_not_journaled_leaves_no_recording(tmp_path: Path
     async with place.open() as here:
         first = (await here.start('lone', models={'': FAR}, record=True)).id
         await here.result(first)
-    place.journal = Born(place.journal, written=False)  # type: ignore[assignment]
+    place.journal = FailingCreation(place.journal, written=False)  # type: ignore[assignment]
     async with place.open() as here:
         with pytest.raises(JournalUnavailable):
             await here.start('lone', replay=first)
@@ -144,7 +144,7 @@ async def test_an_interrupted_replay_gets_its_recording_at_recovery(
         first = (await here.start('lone', models={'': FAR}, record=True)).id
         await here.result(first)
     journal = place.journal
-    place.journal = Born(journal, written=True)  # type: ignore[assignment]
+    place.journal = FailingCreation(journal, written=True)  # type: ignore[assignment]
     async with place.open() as here:
         with pytest.raises(PowerCut):
             await here.start('lone', replay=first)

@@ -1,4 +1,4 @@
-"""Which local files runs may use on a server with accounts."""
+"""Local files that runs may use on a server with accounts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +14,13 @@ from engine.workspace.project import VARIABLE, check_open, find_project, samples
 PATHS = ('project', 'tests', 'change', 'transcript', 'calendar')
 """The parameters that name a file or a folder."""
 ADDRESSES = ('feed',)
-"""Those that are drawn like a path, and are fetched."""
+"""Parameters that are drawn like a path but are fetched."""
 ACCEPTED = {'project': samples()[0], 'tests': '', 'change': 'sample:code/slugs-cut.patch'}
 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Folders of a machine whose server has accounts; `home` is the server's."""
+    """Folders of a machine whose server has accounts; `home` is the server's own."""
     for name in ('open/shop', 'open/home', 'elsewhere'):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / 'file.txt').write_text('1\n2\n')
@@ -38,7 +38,7 @@ def test_only_named_folders_are_open(machine: Path) -> None:
         with pytest.raises(WorkspaceError, match=f'is not open to runs here: {VARIABLE} names'):
             check_open(machine / closed)
     with pytest.raises(WorkspaceError, match='is not open'):
-        find_project(str(machine / 'not-there'))  # and its existence is not revealed
+        find_project(str(machine / 'not-there'))  # without revealing whether it exists
 
 
 def test_the_servers_own_folder_is_never_open(machine: Path) -> None:
@@ -71,7 +71,7 @@ def test_no_pattern_accepts_a_closed_folder(
 
 
 def example(pattern: type) -> dict[str, str]:
-    """The accepted parameters."""
+    """Return valid values for the required parameters."""
     fields = pattern.Parameters.model_fields  # type: ignore[attr-defined]
     return {
         name: next(iter(field.examples or ()), ACCEPTED.get(name, 'Compare tea and coffee'))

@@ -1,4 +1,4 @@
-"""Patches of an agent's changes: what a patch cannot hold is reported as left out."""
+"""Patches of an agent's changes: files that a patch cannot hold are reported as left out."""
 
 from __future__ import annotations
 

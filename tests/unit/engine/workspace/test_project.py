@@ -55,6 +55,6 @@ async def test_too_many_files_are_refused_by_name(project, workspace, monkeypatc
         await copy_project(str(project), workspace)
 
 
-async def test_every_sample_can_be_laid_out(tmp_path):
+async def test_every_sample_can_be_copied(tmp_path):
     for number, name in enumerate(samples()):
         await copy_project(name, Workspaces(tmp_path).of(RunId(f'run{number}'), 'agent'))

@@ -51,7 +51,7 @@ class Pair(Pattern):
 
 
 def writing(turns: int, *, hangs: bool = False) -> FakeModel:
-    """Each agent writes one file per turn, named after it and the turn; then it ends or waits forever."""
+    """Return a model whose agents write one file per turn, `ROLE-TURN`, and then end or wait forever."""
 
     def reply(request: ModelRequest) -> Any:
         hints = request.hints
@@ -79,8 +79,8 @@ async def at_step(here: Conductor, run: RunId, step: int) -> dict[str, list[str]
     }
 
 
-async def hanging(here: Conductor, turns: int) -> RunId:
-    """A run whose agents have finished their turns and wait."""
+async def run_until_hanging(here: Conductor, turns: int) -> RunId:
+    """Start a run and wait until its agents have finished their turns and hang."""
     run = (await here.start('pair')).id
     model = here.catalog.models['scripted']
     await until(lambda: isinstance(model, FakeModel) and len(model.requests) == 2 * (turns + 1))
@@ -142,7 +142,7 @@ async def test_recovery_restores_the_files_of_the_last_step(tmp_path: Path, kind
     journal = MemoryJournal() if kind == 'memory' else await open_journal(tmp_path / 'runs.db')
     root = tmp_path / 'files'
     async with conductor(journal, writing(2, hangs=True), root) as gone:
-        run = await hanging(gone, 2)
+        run = await run_until_hanging(gone, 2)
         folder = gone.workspaces.of(run, 'both.one').folder
         (folder / 'half-done').touch()
         (folder / 'one-0').unlink()
@@ -158,7 +158,7 @@ async def test_recovery_restores_the_files_of_the_last_step(tmp_path: Path, kind
 async def test_a_run_whose_files_are_lost_says_so(tmp_path: Path) -> None:
     journal = MemoryJournal()
     async with conductor(journal, writing(1, hangs=True), tmp_path / 'a') as gone:
-        run = await hanging(gone, 1)
+        run = await run_until_hanging(gone, 1)
     async with conductor(journal, writing(1), tmp_path / 'b') as heir:
         assert await heir.recover() == []
         assert 'is no longer kept' in heir.stranded[run]
@@ -231,7 +231,7 @@ async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
 
 async def test_files_of_a_journal_in_memory_are_temporary() -> None:
     async with conductor(MemoryJournal(), writing(1, hangs=True)) as here:
-        run = await hanging(here, 1)
+        run = await run_until_hanging(here, 1)
         root = here.workspaces.root
         assert list_files(here, run, 'two') == ['two-0'] and (root / run).is_dir()
         assert 'both.two.thinking' in (await wait_for_state(here, run, 'both.two.thinking')).active
@@ -240,7 +240,7 @@ async def test_files_of_a_journal_in_memory_are_temporary() -> None:
 
 async def test_a_pattern_may_use_the_name_snapshots(tmp_path: Path) -> None:
     class Odd(Pattern):
-        """Gives a list under that name, and a text that is no snapshot."""
+        """Returns a list under that name, and a text that is no snapshot."""
 
         initial = 'a'
         states = [
@@ -264,7 +264,7 @@ async def test_a_pattern_may_use_the_name_snapshots(tmp_path: Path) -> None:
 
 
 class Passed(Pattern):
-    """A pattern's own activity fills a folder that an agent then works in."""
+    """An activity of the pattern fills a folder that an agent then works in."""
 
     initial = 'filling'
     states = [
@@ -282,7 +282,7 @@ class Passed(Pattern):
         return 'go'
 
 
-async def test_a_folder_is_shared_by_those_who_name_it(tmp_path: Path) -> None:
+async def test_a_folder_is_shared_by_all_that_name_it(tmp_path: Path) -> None:
     async with Conductor(catalog=catalog(writing(1), Passed, tools=(jot,)), workspaces=tmp_path) as here:
         run = (await here.start('passed')).id
         assert (await here.result(run)).status is Status.DONE

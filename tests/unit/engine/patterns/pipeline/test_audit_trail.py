@@ -1,4 +1,4 @@
-"""The audit trail of a task: every action with agent, time and step; nothing can be removed."""
+"""The audit trail of a task: every action with its agent, time and step; list_entries cannot be removed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.harness import FakeModel, HastyClock, catalog, pipeline_reply
 from tests.support.harness import ran_pipeline as ran
 
 
-def entries(memory: Any, *kinds: str) -> list[tuple[str, str, str]]:
+def list_entries(memory: Any, *kinds: str) -> list[tuple[str, str, str]]:
     said = TaskState.from_dict(memory).messages
     return [(item.sender, item.recipient, item.content) for item in said if item.kind in kinds]
 
@@ -44,12 +44,12 @@ async def test_every_action_is_in_the_history_with_its_time_and_step() -> None:
     ]
     assert [item.time for item in said] == [steps[item.seq - 1].time for item in said]
     assert [item.seq for item in said] == sorted(item.seq for item in said) and said[0].seq > 1
-    assert entries(outcome.memory, 'model_call')[0] == (
+    assert list_entries(outcome.memory, 'model_call')[0] == (
         'researcher',
         'scripted',
         'asks for notes, calculator',
     )
-    called = entries(outcome.memory, 'tool_call')
+    called = list_entries(outcome.memory, 'tool_call')
     assert [recipient for _, recipient, _ in called] == ['notes', 'calculator']
     assert '2*3' in called[1][2] and ': ok: ' in called[1][2]
 
@@ -69,10 +69,10 @@ async def test_a_repeated_attempt_is_in_the_history_with_its_reason() -> None:
         assert await conductor.audit(run) == (await conductor.info(run)).seq
         steps = await conductor.transitions(run)
     assert outcome.status is Status.DONE
-    [(sender, _, content)] = entries(outcome.memory, 'retry')
+    [(sender, _, content)] = list_entries(outcome.memory, 'retry')
     assert sender == 'analyzer' and content.startswith('attempt 1 failed, again in ')
     assert content.endswith('too busy')
-    assert any('attempt 2' in content for _, _, content in entries(outcome.memory, 'model_call'))
+    assert any('attempt 2' in content for _, _, content in list_entries(outcome.memory, 'model_call'))
     retried = next(step for step in steps if step.event.name == 'retry')
     assert [change.path for change in retried.changes] == ['/memory/messages/-']
 
@@ -82,14 +82,14 @@ async def test_an_error_names_its_agent(role: str) -> None:
     outcome, _ = await ran(
         lambda request: ModelError('no luck') if request.hints.role == role else pipeline_reply(request)
     )
-    errors = entries(outcome.memory, 'error')
+    errors = list_entries(outcome.memory, 'error')
     assert errors == [(role, 'orchestrator', 'no luck'), ('orchestrator', 'user', f'{role}: no luck')]
 
 
 async def test_an_error_of_a_callable_names_its_stage() -> None:
     outcome, _ = await ran(pattern=Pipeline.with_stages('broken', analyzing=lambda state: 1 / 0))
     assert outcome.error.startswith('analyzing: ZeroDivisionError')
-    assert entries(outcome.memory, 'error')[0][0] == 'analyzing'
+    assert list_entries(outcome.memory, 'error')[0][0] == 'analyzing'
 
 
 def list_kinds(outcome: Any) -> list[str]:
@@ -118,7 +118,7 @@ async def test_a_mapping_adds_to_the_history_and_leaves_an_entry(gives: dict[str
         'verdict',
         'result',
     ]
-    [(sender, _, _)] = entries(outcome.memory, 'update')
+    [(sender, _, _)] = list_entries(outcome.memory, 'update')
     assert sender == 'analyzing'
 
 

@@ -1,4 +1,4 @@
-"""AgentOrchestrator: processes a task's state to its end, from whatever status it has."""
+"""AgentOrchestrator: processes a task's state to its end, from any status."""
 
 from __future__ import annotations
 

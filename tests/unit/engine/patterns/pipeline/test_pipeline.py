@@ -106,7 +106,7 @@ async def test_an_incomplete_result_is_done_with_issues(reply: Any, limit: int, 
 
 
 @pytest.mark.parametrize('role', ['researcher', 'analyzer', 'reviewer'])
-async def test_an_error_in_any_stage_leads_to_failed_with_the_reason(role: str) -> None:
+async def test_an_error_in_any_stage_fails_the_run_with_the_reason(role: str) -> None:
     outcome, passed = await ran(
         lambda request: ModelError(f'no {role}') if request.hints.role == role else pipeline_reply(request)
     )
@@ -115,7 +115,7 @@ async def test_an_error_in_any_stage_leads_to_failed_with_the_reason(role: str) 
     assert (state.error, state.messages[-1].kind) == (f'{role}: no {role}', 'error')
 
 
-async def test_an_answer_that_never_fits_leads_to_failed_with_the_reason() -> None:
+async def test_an_answer_that_never_fits_fails_the_run_with_the_reason() -> None:
     outcome, _ = await ran(
         lambda request: 'no JSON' if request.hints.role == 'reviewer' else pipeline_reply(request)
     )

@@ -1,4 +1,4 @@
-"""Custom stages: callables of every form, LangGraph nodes among them, and stages as LangGraph nodes."""
+"""Custom stages: callables of every form, including LangGraph nodes, and stages as LangGraph nodes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Agent:
     [sync_stage, async_stage, node, Callable_(), partial(async_stage), Agent()],
     ids=['sync', 'async', 'node', 'object', 'partial', 'agent'],
 )
-async def test_any_callable_can_stand_in_for_an_agent(work: Any) -> None:
+async def test_any_callable_can_replace_an_agent(work: Any) -> None:
     outcome, passed = await ran(pattern=Pipeline.with_stages('mine', researching=work))
     assert outcome.status is Status.DONE
     assert outcome.memory['research'] == f'about {TASK["task"]}'
@@ -78,7 +78,7 @@ def raises(error: BaseException) -> Any:
         (lambda state: {'drafts': 'x'}, 'drafts: Input should be a valid list'),
     ],
 )
-async def test_a_failing_callable_leads_to_failed_with_the_reason(work: Any, says: str) -> None:
+async def test_a_failing_callable_fails_the_run_with_the_reason(work: Any, says: str) -> None:
     async with asyncio.timeout(10):
         outcome, passed = await ran(pattern=Pipeline.with_stages('mine', analyzing=work))
     assert outcome.status is Status.FAILED and says in outcome.error
@@ -190,7 +190,7 @@ def test_invalid_stages_are_refused_at_class_creation(work: Any, says: str) -> N
         Pipeline.with_stages('refused', analyzing=work)
 
 
-async def test_a_langgraph_command_may_not_choose_the_next_node() -> None:
+async def test_a_langgraph_command_must_not_choose_the_next_node() -> None:
     def leaves(state: TaskState) -> Command[Any]:
         return Command(update={'analysis': 'x'}, goto='reviewing')
 

@@ -1,4 +1,4 @@
-"""A coder without a file is no candidate: it is not reviewed and wins no race."""
+"""A coder that wrote no file is no candidate: it is not reviewed and cannot win a race."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ async def test_a_coder_without_a_file_has_failed():
 async def test_given_files_do_not_count_as_written(parts, tmp_path):
     (tmp_path / 'work.txt').write_text('good as it was given')
     script = everybody(position('APPROVE', 'coder2'), coder1='I am done.')
-    script['coder3'] = writing('good as it was given')  # The same file again does not count either.
+    script['coder3'] = writing(
+        'good as it was given'
+    )  # Writing the given file unchanged does not count either.
     outcome, _ = await play_review(script, **dict.fromkeys(parts, str(tmp_path)))
     statuses = [candidate['status'] for candidate in outcome.memory['candidates'].values()]
     assert statuses == ['failed', 'ready', 'failed']

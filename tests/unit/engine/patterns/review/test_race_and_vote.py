@@ -32,7 +32,7 @@ async def play(name, model, **parameters) -> Outcome:
         return outcome
 
 
-async def test_the_first_that_passes_wins_and_the_others_are_stopped():
+async def test_the_first_passing_candidate_wins_and_the_others_are_stopped():
     script = {'racer1': writing('bad'), 'racer2': writing('good'), 'racer3': lambda request: asyncio.Event()}
     outcome = await play('race', script, command='check')
     assert outcome.status is Status.DONE
@@ -57,7 +57,7 @@ async def test_a_race_continues_without_failed_coders():
 
 
 def votes(*answers, **more):
-    """What each voter answers; a tuple holds its answers in one ballot after another."""
+    """Return each voter's answers; a tuple holds one answer per ballot."""
     return more | {
         f'voter{n}': [{'answer': item} if isinstance(item, str) else item for item in said]
         if isinstance(said, tuple)

@@ -55,7 +55,7 @@ async def test_a_candidate_ranked_first_by_all_is_approved():
     assert outcome.answer.startswith(NOT_IT)
 
 
-async def test_a_candidate_other_than_the_approved_is_revised_and_reviewed():
+async def test_a_chosen_candidate_that_was_not_approved_is_revised_and_reviewed():
     script = everybody(APPROVES_FIRST, position('APPROVE', 'coder2'), chooser={'candidate': 'coder2'})
     outcome, states = await play_review(script, pick='model')
     assert outcome.status is Status.DONE and 'final_review' in states
@@ -72,7 +72,7 @@ UNNAMED = 'Not approved: the reviewers did not say which one they approve. Deliv
 
 @pytest.mark.parametrize('first', [DIVIDED, {}])
 @pytest.mark.parametrize('pick', ['ranking', 'tests', 'model'])
-async def test_an_approval_without_a_name_counts_for_none_of_several(pick, first):
+async def test_an_approval_that_names_no_candidate_counts_for_none_of_several(pick, first):
     script = everybody(position('APPROVE'), chooser={'candidate': 'coder3'}) | first
     outcome, _ = await play_review(script, pick=pick, max_revisions=0)
     assert not outcome.memory['approved'] and outcome.answer.startswith(UNNAMED)

@@ -1,4 +1,4 @@
-"""Coders and reviewers who fail, stall or are stopped: the others continue and are informed."""
+"""Coders and reviewers that fail, stall or are stopped: the others continue and are informed."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ async def test_a_missing_project_is_refused_by_name_before_the_run_starts():
         assert not (await here.runs()).runs
 
 
-async def test_a_project_that_workers_may_have_is_left_to_them():
+async def test_a_server_without_runs_leaves_the_project_check_to_workers():
     class Elsewhere(LiveRuns):
         works = False
 
@@ -173,7 +173,7 @@ async def test_a_project_that_workers_may_have_is_left_to_them():
         assert await begin(here, project='/nowhere/at/all')
 
 
-async def test_a_project_that_goes_away_fails_the_run_with_its_name(tmp_path):
+async def test_a_project_removed_before_the_start_fails_the_run_with_its_name(tmp_path):
     project = tmp_path / 'here'
     project.mkdir()
     async with conducting({}) as here:

@@ -31,7 +31,7 @@ async def test_one_coder_and_one_reviewer_need_no_debate():
     ]
 
 
-async def test_one_reviewer_may_approve_one_of_several_at_once():
+async def test_one_reviewer_may_approve_one_of_several_immediately():
     outcome, states = await play_review(everybody(position('APPROVE', 'coder2'), reviewers=1), reviewers=1)
     assert outcome.answer.startswith('Approved: coder2, version 1, after 0 revisions.')
     assert states[-4:] == ['choosing', 'picking', 'iterating', 'complete']

@@ -41,7 +41,7 @@ async def test_all_are_revised_before_the_best_is_picked():
     assert memory['choices'][-1]['by'] == 'ranking'
 
 
-async def test_without_a_strategy_the_best_is_revised_and_that_is_marked():
+async def test_without_a_strategy_the_best_is_revised_and_marked_as_synthesized():
     script = everybody(
         position('UNDECIDED', 'coder2', ranking=['coder3', 'coder2', 'coder1']),
         synthesizer=position('UNDECIDED', changes=['do it']),
@@ -118,7 +118,7 @@ async def test_without_agreement_rounds_end_unapproved():
     outcome, _ = await play_review(script, max_rounds=3, final_rounds=2, max_revisions=1)
     memory = outcome.memory
     assert not memory['approved']
-    # A synthesis may not approve: it counts as none of the strategies, so the best is revised.
+    # A synthesis may not approve, so it counts as undecided and the best is revised.
     assert [(found['synthesized'], found['verdict']) for found in memory['consensuses']] == [
         (True, 'UNDECIDED')
     ] * 2
@@ -127,7 +127,7 @@ async def test_without_agreement_rounds_end_unapproved():
     assert sum(said['phase'] == 'final' for said in memory['transcript']) == 2 * 2 + 1
 
 
-async def test_all_demands_stand_if_the_synthesis_fails():
+async def test_all_demands_are_kept_if_the_synthesis_fails():
     script = everybody(position('REVISE_ALL', agrees=False, changes=['one']))
     script['debating.reviewer2.speaking'] = position('UNDECIDED', agrees=False, changes=['two'])
     script['synthesizer'] = 'no record'

@@ -118,7 +118,7 @@ async def test_the_tests_choose_the_best():
         (ModelError('gone', kind='auth'), 'coder1', 'reviewers'),
     ],
 )
-async def test_a_model_or_else_the_reviewers_choose_the_best(said, result, by):
+async def test_a_model_chooses_the_best_or_otherwise_the_reviewers(said, result, by):
     outcome, _ = await play_review(everybody(BEST, chooser=said), pick='model')
     assert (outcome.memory['result'], outcome.memory['choices'][0]['by']) == (result, by)
 

@@ -1,4 +1,4 @@
-"""Points that reviewers answer by their ids, and comments on lines that go to the coder."""
+"""Points that reviewers answer by id, and comments on lines, which go to the coder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BEST = position('REVISE_BEST', 'coder1')
 
 
 def read_prompt(model: FakeModel, state: str) -> str:
-    """What the last request of a state asks."""
+    """Return the user messages of a state's last request."""
     found = [request for request in model.requests if request.hints.state == state]
     return '\n'.join(message.text for message in found[-1].messages if message.role == 'user')
 

@@ -1,4 +1,4 @@
-"""Whatever a parallel review or a race refuses or cannot do, it gives a reason."""
+"""Parallel reviews and races give a reason for everything they refuse or cannot do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_a_refused_choice_names_the_guard_and_its_values():
     assert "event.candidate = 'coder9'" in told and 'candidates = coder1, coder2, coder3' in told
 
 
-async def test_a_refused_seat_says_why():
+async def test_the_refusal_of_a_seat_says_why():
     async with conducting(FakeModel(lambda request: asyncio.Event())) as here:
         run = await begin(here)
         told = await refusal(here, run, 'take_seat', reviewer='reviewer9')
@@ -48,7 +48,7 @@ def plan(*picks):
     return {'files': [{'path': path, 'coder': coder} for path, coder in picks]}
 
 
-async def test_a_refused_settlement_says_why():
+async def test_the_refusal_of_a_settlement_says_why():
     extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
     async with conducting(everybody(BEST, **extra)) as here:
         run = await begin(here, merge='files', files_by='person', conflicts='person')

@@ -21,14 +21,14 @@ LONG = ''.join(f'line {number}\n' for number in range(4_000))
 
 
 def results(model: FakeModel, state: str) -> list[str]:
-    """The tool results of a state's agent in all its visits."""
+    """Return the tool results of a state's agent from all its visits."""
     asked = [request for request in model.requests if request.hints.state == state]
     parts = (part for message in asked[-1].messages for part in message.parts)
     return [part.text for part in parts if isinstance(part, ToolResult)]
 
 
 def using(*tools: tuple[str, dict[str, Any]]) -> Callable[[ModelRequest], Any]:
-    """A reviewer that calls tools, and then states its position."""
+    """Return the replies of a reviewer that calls tools and then states its position."""
 
     def reply(request: ModelRequest) -> Any:
         return BEST if request.messages[-1].role == 'tool' else calls(*tools)
@@ -76,7 +76,7 @@ async def test_the_final_review_sees_the_new_version_and_what_changed():
     async with conducting(model) as here:
         run = await begin(here, coders=2, max_revisions=1)
         await to_the_end(here, run)
-    text, change, unknown = results(model, 'final_review.reviewer2.speaking')[:3]  # of its first visit
+    text, change, unknown = results(model, 'final_review.reviewer2.speaking')[:3]  # from its first visit
     assert text == 'second' and '-first' in change and '+second' in change
     assert unknown == 'coder1 has versions 1 to 2, not 7'
 
@@ -97,7 +97,7 @@ async def test_a_reviewers_changes_stay_in_its_own_copies():
     assert found['reviewer1'] and found['reviewer2']
 
 
-async def test_models_that_only_write_get_no_tools():
+async def test_text_only_models_get_no_tools():
     script = everybody('REVISE_BEST: coder1 more tests\nCONSENSUS: REVISE_BEST: coder1 more tests')
     model = FakeModel(actors(script))
     async with conducting(model) as here:

@@ -12,7 +12,7 @@ from ui.pages.compare import page as compare
 from ui.pages.compare.chart import merge_shapes, path_layer, position_layer
 from ui.pages.compare.player import stretch_starts, stripe_gradient
 from ui.pages.shared import compare_picker, errors
-from ui.pages.shared.compare_picker import relatives, search_runs
+from ui.pages.shared.compare_picker import find_relatives, search_runs
 from ui.web.backend import Backend
 
 
@@ -74,7 +74,7 @@ async def test_any_row_can_be_opened(pages, conductor, at):
 
 async def list_relatives(conductor: Conductor, run: RunId) -> dict[str, list[RunId]]:
     """List the runs offered for comparison with one, by their captions."""
-    found = await relatives(conductor, await conductor.info(run))
+    found = await find_relatives(conductor, await conductor.info(run))
     return {title: [info.id for info in infos] for title, infos in found.items()}
 
 

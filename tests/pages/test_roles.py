@@ -122,5 +122,5 @@ async def test_nothing_is_disabled_for_an_administrator(pages, runs):
 async def test_a_viewers_page_does_not_query_endpoints(pages, backend, refused, role):
     await pages.open('/settings')
     with pages:
-        await Models(backend().catalog.registry, on_change=lambda: None).look()
+        await Models(backend().catalog.registry, on_change=lambda: None).load()
     assert refused == []

@@ -13,7 +13,7 @@ from engine.models.registry import ModelRegistry
 from engine.records import Fault
 from engine.workspace import Sandbox
 from tests.support.clicks import click
-from ui.components.theme import warn_everywhere
+from ui.components.theme import set_warning
 from ui.formatting.values import byte_size, short_duration
 from ui.pages.launch.models import model_groups, model_problem
 from ui.pages.run.agents.agent import plan_line
@@ -27,7 +27,7 @@ PROBLEM = 'Commands are off, since there is no bwrap here: install bubblewrap.'
 @pytest.fixture(autouse=True)
 def no_warning():
     yield
-    warn_everywhere('')
+    set_warning('')
 
 
 async def test_an_unconfigured_server_lists_its_options(pages):

@@ -7,7 +7,7 @@ from ui.components import theme
 from ui.components.loading.first_paint import style_sheet
 
 bundled_scenarios()
-style_sheet(theme.SHEETS, theme.stamp(theme.ICONS))
+style_sheet(theme.SHEETS, theme.versioned_url(theme.ICONS))
 # A server collects garbage as it starts, which would copy all shared pages.
 gc.collect()
 gc.freeze()

@@ -14,7 +14,7 @@ from nicegui import background_tasks
 from nicegui.element import Element
 
 T = TypeVar('T')
-PAUSE = 0.4
+MIN_INTERVAL = 0.4
 """Minimum seconds between two executions under constant requests."""
 QUIET, MAX_WAIT = 0.12, 1.0
 """Minimum and maximum seconds without a request before pending work is done. In between, it is twice
@@ -22,9 +22,11 @@ the time between the last two requests, so that slow requests are not mistaken f
 """
 REST_FACTOR = 6
 """Minimum rest after the work, in multiples of its duration: the page has other things to do."""
-DRAWN = 'return await new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true))))'
+WAIT_UNTIL_DRAWN = (
+    'return await new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true))))'
+)
 """Returns once everything sent before has been drawn."""
-PATIENCE = 5.0
+BROWSER_TIMEOUT = 5.0
 """Seconds to wait for a browser that does not answer: the page may be hidden."""
 
 
@@ -32,12 +34,12 @@ PATIENCE = 5.0
 class Pace:
     """How soon requested work is done."""
 
-    pause: float = PAUSE
-    longest: float = MAX_WAIT
-    most: float = REST_FACTOR
+    min_interval: float = MIN_INTERVAL
+    max_wait: float = MAX_WAIT
+    rest_factor: float = REST_FACTOR
 
 
-STEPPING = Pace(pause=0.06, longest=0.08, most=1)
+STEPPING = Pace(min_interval=0.06, max_wait=0.08, rest_factor=1)
 """For work that must keep up with a person who steps: at most 100 ms late."""
 
 
@@ -61,43 +63,43 @@ class Debouncer:
 
     def __init__(self, work: Callable[[], Awaitable[None]], place: Element, pace: Pace | None = None) -> None:
         self._work, self._place, self._pace = work, place, pace or Pace()
-        self._next = self._asked = 0.0
-        self._gap = self._pace.longest
-        self._waits = False
+        self._next = self._last_request = 0.0
+        self._gap = self._pace.max_wait
+        self._scheduled = False
 
-    async def ask(self) -> None:
+    async def request(self) -> None:
         """Request the work, now or soon."""
         now = time.monotonic()
-        self._gap, self._asked = now - self._asked, now
+        self._gap, self._last_request = now - self._last_request, now
         if now >= self._next:
-            await self._do()
-        elif not self._waits:
-            self._waits = True
+            await self._run_now()
+        elif not self._scheduled:
+            self._scheduled = True
             create_page_task(self._place, self._run_later(), 'run debounced work')
 
     async def _run_later(self) -> None:
         while not self._place.is_deleted:
             now = time.monotonic()
-            quiet, enough = now - self._asked, min(max(QUIET, 2 * self._gap), self._pace.longest)
+            quiet, enough = now - self._last_request, min(max(QUIET, 2 * self._gap), self._pace.max_wait)
             if now >= self._next or (quiet >= enough and self._next < math.inf):
                 break
             await asyncio.sleep(max(enough - quiet, 0.02))
-        self._waits = False
+        self._scheduled = False
         if not self._place.is_deleted:
             with self._place:
-                await self._do()
+                await self._run_now()
 
-    async def _do(self) -> None:
+    async def _run_now(self) -> None:
         self._next, begun = math.inf, time.monotonic()  # nothing else starts meanwhile
         try:
             await self._work()
         finally:
             now = time.monotonic()
-            self._next = now + max(self._pace.pause, self._pace.most * (now - begun))
+            self._next = now + max(self._pace.min_interval, self._pace.rest_factor * (now - begun))
         if not self._place.is_deleted:
-            create_page_task(self._place, self._rest(now), 'wait for the browser')
+            create_page_task(self._place, self._wait_for_browser(now), 'wait for the browser')
 
-    async def _rest(self, begun: float) -> None:
+    async def _wait_for_browser(self, begun: float) -> None:
         """Count the time that the browser takes to draw as work, too.
 
         Do not wait for a browser that is not connected yet: NiceGUI would send it a half-drawn page.
@@ -105,6 +107,6 @@ class Debouncer:
         if not self._place.client.has_socket_connection:
             return
         with contextlib.suppress(TimeoutError):
-            await self._place.client.run_javascript(DRAWN, timeout=PATIENCE)
+            await self._place.client.run_javascript(WAIT_UNTIL_DRAWN, timeout=BROWSER_TIMEOUT)
         now = time.monotonic()
-        self._next = max(self._next, now + self._pace.most * (now - begun))
+        self._next = max(self._next, now + self._pace.rest_factor * (now - begun))

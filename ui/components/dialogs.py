@@ -54,15 +54,15 @@ async def confirm(title: str, text: str, *, yes: str, no: str, kind: str = 'dang
     return bool(await await_answer(dialog))
 
 
-def draw_form_actions(dialog: ui.dialog, form: Form, keep: str) -> None:
-    """Draw the buttons of a dialog with a form: Save submits its content, the `keep` button None."""
+def draw_form_actions(dialog: ui.dialog, form: Form, cancel: str) -> None:
+    """Draw the buttons of a dialog with a form: Save submits its content, the `cancel` button None."""
 
     def save() -> None:
         if (given := form.submit()) is not None:
             dialog.submit(given)
 
     with ui.element('div').classes('dialog-actions'):
-        button(keep).on('click', lambda: dialog.submit(None))
+        button(cancel).on('click', lambda: dialog.submit(None))
         button('Save', kind='primary').on('click', save)
 
 
@@ -70,7 +70,7 @@ async def edit_details(info: RunInfo) -> RunDetails | None:
     """Ask for new details of the run; None if the dialog is cancelled."""
     with dialog_frame('Edit title, tags and note') as dialog:
         form = Form(RunDetails, on_change=lambda: None)
-        form.set({'title': info.title, 'tags': info.tags, 'note': info.note})
+        form.set_values({'title': info.title, 'tags': info.tags, 'note': info.note})
         draw_form_actions(dialog, form, 'Cancel')
     return cast(RunDetails | None, await await_answer(dialog))
 
@@ -98,8 +98,8 @@ async def ask_event(
             try:
                 await send(given.model_dump(mode='json'))
             except InvalidInput as error:
-                form.refuse(error.problems)
-                form.go_to_problem()
+                form.show_problems(error.problems)
+                form.focus_problem()
             except EngineError as error:
                 notify_error(error)
                 dialog.submit(False)

@@ -61,7 +61,7 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
         """
         self.on('edge', lambda event: handler(*map(str, event.args)))
 
-    def on_room(self, handler: Callable[[int, int, bool], Awaitable[None]]) -> None:
+    def on_resize(self, handler: Callable[[int, int, bool], Awaitable[None]]) -> None:
         """Call `handler` with width and height in pixels, and whether a person has panned or zoomed."""
 
         async def measure(event: Any) -> None:
@@ -77,12 +77,12 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
             self._props['states'] = list(states)
         self.update()
 
-    def light(self, lit: dict[str, Any]) -> None:
+    def highlight(self, highlights: dict[str, Any]) -> None:
         """Highlight states and edges (`rendering.highlight`)."""
-        if self._props['lit'] != lit:
+        if self._props['lit'] != highlights:
             with self._props.suspend_updates():  # the drawing itself need not be sent again
-                self._props['lit'] = lit
-            self.run_method('updateHighlights', lit)
+                self._props['lit'] = highlights
+            self.run_method('updateHighlights', highlights)
 
     def preload(self, track: Mapping[str, Any]) -> None:
         """Send the highlights of all steps, so that they follow a dragged slider without delay.
@@ -112,7 +112,7 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
 
     def show(self, blocks: Sequence[dict[str, Any]]) -> bool:
         """Show these blocks, leaving those already shown, and return whether any differs."""
-        keep = _count_alike(self._blocks, blocks)
+        keep = _count_equal_prefix(self._blocks, blocks)
         if keep == len(self._blocks) == len(blocks):
             return False
         self._blocks = list(blocks)
@@ -121,9 +121,9 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
         self._call('splice', keep, self._blocks[keep:])
         return True
 
-    def would_lose(self, blocks: Sequence[dict[str, Any]]) -> bool:
+    def would_remove(self, blocks: Sequence[dict[str, Any]]) -> bool:
         """Return whether `show` would remove something that is shown, as when another conversation begins."""
-        keep = _count_alike(self._blocks, blocks)
+        keep = _count_equal_prefix(self._blocks, blocks)
         old, new = self._blocks[keep : keep + 1], blocks[keep : keep + 1]
         called = ('kind', 'title', 'arguments')
         return bool(old) and not (
@@ -146,34 +146,34 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
         self._call('clearStream')
 
     def _call(self, method: str, *args: Any) -> None:
-        calls = _gathered.get()
+        calls = _batched_calls.get()
         if calls is None:
             self.run_method(method, *args)
         else:
             calls.append(f'runMethod({self.id}, "{method}", {json.dumps(args)});')
 
 
-def _count_alike(shown: Sequence[Any], wanted: Sequence[Any]) -> int:
+def _count_equal_prefix(shown: Sequence[Any], wanted: Sequence[Any]) -> int:
     """Count the leading items that are already shown."""
     pairs = enumerate(zip(shown, wanted, strict=False))
     return next((at for at, (old, new) in pairs if old != new), min(len(shown), len(wanted)))
 
 
-_gathered: ContextVar[list[str] | None] = ContextVar('gathered', default=None)
+_batched_calls: ContextVar[list[str] | None] = ContextVar('gathered', default=None)
 
 
 @contextmanager
-def one_message() -> Iterator[None]:
+def batch_updates() -> Iterator[None]:
     """Batch all updates of the page's conversations inside the context into one message.
 
     With twelve panes, a message for each costs the browser more than the text in it.
     """
     calls: list[str] = []
-    before = _gathered.set(calls)
+    before = _batched_calls.set(calls)
     try:
         yield
     finally:
-        _gathered.reset(before)
+        _batched_calls.reset(before)
         if calls:
             ui.context.client.run_javascript(''.join(calls))
 
@@ -191,7 +191,7 @@ class TranscriptList(Element, component=ASSETS / 'conversation' / 'transcript_li
         if blocks:
             self.run_method('prepend' if before else 'append', list(blocks))
 
-    def empty(self) -> None:
+    def remove_all(self) -> None:
         """Remove all blocks."""
         self.run_method('clear')
 
@@ -222,10 +222,10 @@ class JsonTree(Element, component=ASSETS / 'viewers' / 'json_tree.js'):
 class Splitters(Element, component=ASSETS / 'controls' / 'splitters.js'):
     """The splitters of the surrounding grid."""
 
-    def __init__(self, *, keep: str = '') -> None:
-        """Start without splitters; the browser stores their sizes under the name `keep`, if given."""
+    def __init__(self, *, storage_key: str = '') -> None:
+        """Start without splitters; the browser stores their sizes under `storage_key`, if given."""
         super().__init__()
-        self._props |= {'columns': 0, 'rows': 0, 'keep': keep}
+        self._props |= {'columns': 0, 'rows': 0, 'keep': storage_key}
 
     def show(self, columns: int, rows: int) -> None:
         """Put a splitter between adjacent columns and between adjacent rows."""
@@ -287,17 +287,17 @@ class Combobox(ValueElement[str], component=ASSETS / 'controls' / 'combobox.js')
     VALUE_PROP = 'value'
     LOOPBACK = False
 
-    def __init__(self, value: str, *, label: str, none: str, single: bool = False) -> None:
-        """Hold `value`; `label` is the list's accessible name. `offer` fills the list.
+    def __init__(self, value: str, *, label: str, empty_text: str, single: bool = False) -> None:
+        """Hold `value`; `label` is the list's accessible name. `set_groups` fills the list.
 
-        `none` is shown where nothing in the list matches. With `single` it holds one value, otherwise
+        `empty_text` is shown where nothing in the list matches. With `single` it holds one value, otherwise
         a comma-separated list.
         """
         super().__init__(value=value)
         self._props.pop('loopback')
-        self._props |= {'groups': [], 'busy': '', 'label': label, 'none': none, 'single': single}
+        self._props |= {'groups': [], 'busy': '', 'label': label, 'none': empty_text, 'single': single}
 
-    def offer(self, groups: Sequence[dict[str, Any]], busy: str = '') -> None:
+    def set_groups(self, groups: Sequence[dict[str, Any]], busy: str = '') -> None:
         """Offer groups (`label`, `note` and `options`); `busy` says what is still loading."""
         if (self._props['groups'], self._props['busy']) != (groups, busy):
             self._props |= {'groups': list(groups), 'busy': busy}
@@ -309,14 +309,14 @@ def live_region() -> ui.label:
     return ui.label().classes('visually-hidden').props('aria-live="polite"')
 
 
-Form = Literal['list', 'sequence']
+MessageLayout = Literal['list', 'sequence']
 
 
 class MessageList(Element, component=ASSETS / 'conversation' / 'message_list.js'):
     """Rows of messages, of which only new ones are sent."""
 
     def __init__(
-        self, form: Form, *, label: str, on_pick: Callable[[int], Any], on_go: Callable[[int], Any]
+        self, layout: MessageLayout, *, label: str, on_pick: Callable[[int], Any], on_go: Callable[[int], Any]
     ) -> None:
         """Start empty.
 
@@ -325,13 +325,13 @@ class MessageList(Element, component=ASSETS / 'conversation' / 'message_list.js'
         super().__init__()
         self._rows: list[Sequence[Any]] = []
         self._parties: list[str] = []
-        self._props |= {'rows': [], 'parties': [], 'form': form, 'label': label, 'at': 0, 'picked': 0}
+        self._props |= {'rows': [], 'parties': [], 'form': layout, 'label': label, 'at': 0, 'picked': 0}
         self.on('pick', lambda event: on_pick(int(event.args)))
         self.on('go', lambda event: on_go(int(event.args)))
 
     def show(self, rows: Sequence[Sequence[Any]], parties: Sequence[str]) -> None:
         """Show these rows (`Message.row`) between these parties."""
-        keep = _count_alike(self._rows, rows)
+        keep = _count_equal_prefix(self._rows, rows)
         if keep == len(self._rows) == len(rows) and self._parties == list(parties):
             return
         self._rows, self._parties = list(rows), list(parties)
@@ -346,11 +346,11 @@ class MessageList(Element, component=ASSETS / 'conversation' / 'message_list.js'
                 self._props['at'] = at
             self.run_method('setStep', at)
 
-    def set_form(self, form: Form) -> None:
+    def set_layout(self, layout: MessageLayout) -> None:
         """Switch between a list and a sequence diagram."""
         with self._props.suspend_updates():
-            self._props['form'] = form
-        self.run_method('setForm', form)
+            self._props['form'] = layout
+        self.run_method('setForm', layout)
 
 
 class DiffText(Element, component=ASSETS / 'viewers' / 'diff_text.js'):

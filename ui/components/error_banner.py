@@ -15,10 +15,10 @@ class ErrorBanner:
 
     def __init__(self) -> None:
         self._root = ui.element('div').classes('trouble')
-        self._standing = ('', '')
+        self._default = ('', '')
         """Icon and text that are shown while there is no other problem."""
 
-    def say(self, icon: str = '', text: str = '') -> None:
+    def show(self, icon: str = '', text: str = '') -> None:
         """Show a problem; '' clears it."""
         self._root.clear()
         if text:
@@ -29,20 +29,20 @@ class ErrorBanner:
         """Warn that a run cannot be journaled; '' clears it. `mine` says whether this server runs it."""
         # A run lost to another process continues there; one that is only waiting continues here.
         outlook = ' Nothing is lost: the run continues on its own when it can.' if mine else ''
-        self.say(*(('save', f'{problem}{outlook}') if problem else self._standing))
+        self.show(*(('save', f'{problem}{outlook}') if problem else self._default))
 
-    def end(self) -> None:
+    def clear(self) -> None:
         """Clear the banner: the run has ended."""
-        self._standing = ('', '')
-        self.say()
+        self._default = ('', '')
+        self.show()
 
     async def check_owner(self, conductor: Conductor, run: RunId) -> bool:
         """Show a notice if this process cannot control the run; return whether another one runs it."""
         if stranded := conductor.stranded.get(run):
-            self.say('link_off', f'This run cannot continue: {stranded}. You can still look at what it did.')
+            self.show('link_off', f'This run cannot continue: {stranded}. You can still look at what it did.')
             return False
         elsewhere = not conductor.runs_here(run) and not (await conductor.info(run)).status.ended
         if elsewhere:
-            self._standing = ('visibility', ELSEWHERE)
-            self.say(*self._standing)
+            self._default = ('visibility', ELSEWHERE)
+            self.show(*self._default)
         return elsewhere

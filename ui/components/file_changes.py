@@ -18,7 +18,7 @@ class FileChanges:
     """Shows what it reads; the selected file stays selected as long as it differs."""
 
     def __init__(self) -> None:
-        self._turn, self._picked = 0, ''
+        self._read_number, self._picked = 0, ''
         self._entries: dict[str, FileChange] = {}
         self._summary = Text('p', '', 'files-summary muted small', role='status')
         with ui.element('div').classes('files-body') as self._body:
@@ -27,21 +27,21 @@ class FileChanges:
                 with ui.element('div').classes('file-head'):
                     self._name = Text('b', '', 'mono')
                 self._code = Code()
-                self._why = Text('p', '', 'file-why muted')
-        self._trouble = ui.element('div').classes('files-problem')
+                self._omission = Text('p', '', 'file-why muted')
+        self._problem = ui.element('div').classes('files-problem')
 
     async def show(self, reading: Awaitable[list[FileChange]]) -> None:
         """Read and show; of several concurrent reads only the newest counts."""
-        self._turn += 1
-        turn = self._turn
-        self._trouble.clear()
+        self._read_number += 1
+        turn = self._read_number
+        self._problem.clear()
         found: list[FileChange] = []
         try:
             found = await reading
         except WorkspaceError as error:
-            with self._trouble, notice('fail', 'folder_off'):
+            with self._problem, notice('fail', 'folder_off'):
                 ui.label(str(error))
-        if turn != self._turn:
+        if turn != self._read_number:
             return
         self._entries = {entry.path: entry for entry in found}
         self._summary.show(summarize_changes(found))
@@ -57,7 +57,7 @@ class FileChanges:
         self._tree.run_method('pick', path)
         reason = omission_reason(entry)
         self._name.show(path)
-        self._why.show(reason)
-        self._why.set_visibility(bool(reason))
+        self._omission.show(reason)
+        self._omission.set_visibility(bool(reason))
         self._code.set_visibility(not reason)
         self._code.show(diff_rows(entry.text), f'Changes of {path}')

@@ -35,9 +35,9 @@ def show_part(name: str) -> None:
 class DiagramSwitch:
     """Hides the diagram column, giving its width to its neighbour; another click shows it."""
 
-    def __init__(self, place: ui.element, turn: Callable[[bool], None]) -> None:
-        """Draw it in `place`; `turn` gets whether the diagram is hidden."""
-        self._turn, self._hidden = turn, False
+    def __init__(self, place: ui.element, on_toggle: Callable[[bool], None]) -> None:
+        """Draw it in `place`; `on_toggle` gets whether the diagram is hidden."""
+        self._on_toggle, self._hidden = on_toggle, False
         with place:
             self._button = button('', icon='vertical_split', kind='quiet', label='Hide the diagram')
         self._button.props('aria-pressed="false"')
@@ -46,4 +46,4 @@ class DiagramSwitch:
     def _toggle(self) -> None:
         self._hidden = not self._hidden
         self._button.props(f'aria-pressed="{str(self._hidden).lower()}"')
-        self._turn(self._hidden)
+        self._on_toggle(self._hidden)

@@ -28,7 +28,7 @@ class PickerItem:
 
     title: str
     note: str = ''
-    chosen: Callable[[], None]
+    on_choose: Callable[[], None]
 
 
 @contextmanager
@@ -55,4 +55,4 @@ def picker(text: str, icon: str, picks: Sequence[PickerItem], *, kind: str = '')
                     Text('b', pick.title)
                     if pick.note:
                         Text('span', pick.note, 'muted small')
-                entry.on('click', pick.chosen)
+                entry.on('click', pick.on_choose)

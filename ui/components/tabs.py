@@ -29,7 +29,7 @@ class Tabs:
         self.shown = ''
         """The open tab."""
         self._on_change = on_change
-        self.by_hand = False
+        self.by_user = False
         """Whether the reported change was made by a person."""
         self._notes: dict[str, Text] = {}
         self._tabs: dict[str, tuple[ui.element, ui.element]] = {}
@@ -62,17 +62,17 @@ class Tabs:
             Text('h2', title, 'visually-hidden')
             yield
         self._tabs[title] = (tab, panel)
-        self._mark(self.shown or title)
+        self._show_panel(self.shown or title)
 
-    def offer(self, title: str, offered: bool) -> None:
+    def set_visible(self, title: str, visible: bool) -> None:
         """Show or hide a tab; the open tab stays open."""
-        self._tabs[title][0].set_visibility(offered or self.shown == title)
+        self._tabs[title][0].set_visibility(visible or self.shown == title)
 
     def open(self, title: str) -> None:
         """Open a tab."""
-        self._mark(title)
+        self._show_panel(title)
         if self._notes[title].text == NEW:
-            self.note(title, '')
+            self.set_note(title, '')
         tab, _ = self._tabs[title]
         ui.run_javascript(
             f'getHtmlElement({tab.id})?.scrollIntoView({{ block: "nearest", inline: "nearest" }})'
@@ -80,12 +80,12 @@ class Tabs:
         if self._on_change:
             self._on_change()
 
-    def suggest(self, title: str) -> None:
+    def mark_new(self, title: str) -> None:
         """Mark a tab as having something new, unless it is open. Tabs are never opened automatically."""
         if title != self.shown and title in self._notes and not self._notes[title].text:
-            self.note(title, NEW)
+            self.set_note(title, NEW)
 
-    def note(self, title: str, text: str) -> None:
+    def set_note(self, title: str, text: str) -> None:
         """Mark a tab with a dot whose tooltip is `text`; '' removes it. The tab keeps its width."""
         if title in self._notes:
             self._notes[title].show(text)
@@ -95,11 +95,11 @@ class Tabs:
             tab.update()
 
     def _choose(self, title: str) -> None:
-        self.by_hand = True
+        self.by_user = True
         self.open(title)
-        self.by_hand = False
+        self.by_user = False
 
-    def _mark(self, shown: str) -> None:
+    def _show_panel(self, shown: str) -> None:
         self.shown = shown
         for title, (tab, panel) in self._tabs.items():
             tab.props(f'aria-selected="{str(title == shown).lower()}"')

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from engine import Status
 from ui.components.assets import ASSETS, MARK
 from ui.components.loading.bundles import Bundles
-from ui.components.loading.first_paint import first_words, head_html, lighten_pages, style_sheet
+from ui.components.loading.first_paint import head_html, install_templates, placeholder_html, style_sheet
 from ui.components.widgets import Text
 from ui.formatting.values import status_class, status_text
 from ui.web.permission import require
@@ -55,15 +55,15 @@ LIST_KEYS: Keys = (
 )
 FORM_KEYS: Keys = (('Ctrl Enter', 'Run'),)
 
-_NIGHT = (
+_DARK = (
     'html, body:not(.body--light) { background: #0e1117; color-scheme: dark }'
     ' body:not(.body--light) #first-words { color: #e6e9ef }'
 )
-FIRST_PAINT = {True: _NIGHT, False: '', None: f'@media (prefers-color-scheme: dark) {{ {_NIGHT} }}'}
+FIRST_PAINT = {True: _DARK, False: '', None: f'@media (prefers-color-scheme: dark) {{ {_DARK} }}'}
 """Styles until the scripts run, by whether a person chose dark: a dark page must never start white."""
 
 
-def warn_everywhere(warning: str) -> None:
+def set_warning(warning: str) -> None:
     """Show a warning in the header of every page from now on; '' removes it."""
     app.state.warning = warning
 
@@ -75,14 +75,14 @@ def fill_topbar(draw: Callable[[], None] | None) -> None:
 
 def serve_assets() -> None:
     """Serve one style sheet and the scripts, and add them to every page."""
-    font = stamp(ICONS)
+    font = versioned_url(ICONS)
     sheet = style_sheet(SHEETS, font)
     bundles = Bundles(SCRIPTS)
     for path, script in bundles.served.items():
         _serve(path, script, 'text/javascript')
     _serve('/hemicycle.css', sheet, 'text/css')
     app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
-    lighten_pages(bundles)
+    install_templates(bundles)
     ui.add_head_html(head_html(f'/hemicycle.css?{zlib.crc32(sheet.encode()):x}', font), shared=True)
 
 
@@ -94,7 +94,7 @@ def _serve(path: str, text: str, kind: str) -> None:
         return Response(text, media_type=kind, headers={'Cache-Control': IMMUTABLE})
 
 
-def stamp(asset: str) -> str:
+def versioned_url(asset: str) -> str:
     """Return the address of an asset, which changes with every modification of the file."""
     return f'/hemicycle/{asset}?{int((ASSETS / asset).stat().st_mtime)}'
 
@@ -131,11 +131,11 @@ def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) ->
         ui.element('div').classes('grow')
         if draw := getattr(app.state, 'topbar', None):
             draw()
-        _warning()
-        _dark_button(dark)
+        _draw_warning()
+        _draw_dark_button(dark)
     header.move(target_index=0)  # NiceGUI puts what a page draws into its `main`
-    _keys_dialog(keys)
-    ui.add_body_html(first_words(title, here, NAVIGATION))
+    _draw_keys_dialog(keys)
+    ui.add_body_html(placeholder_html(title, here, NAVIGATION))
     main = ui.element('div').classes('window' if wide else 'page')
     skip_link('Skip to main content', main)  # before those of the page
     with main:
@@ -147,7 +147,7 @@ def skip_link(text: str, target: ui.element) -> None:
     ui.skip_link(text, target=target).on('click.prevent', js_handler='() => {}')
 
 
-def _keys_dialog(keys: Keys) -> None:
+def _draw_keys_dialog(keys: Keys) -> None:
     """Draw the list of keys; `frame/shortcuts.js` opens it."""
     with ui.element('dialog').classes('card keys-dialog').props('id="keys" aria-labelledby="keys-title"'):
         Text('h2', 'Keyboard shortcuts', id='keys-title')
@@ -160,14 +160,14 @@ def _keys_dialog(keys: Keys) -> None:
             button('Close').props('type="submit"')
 
 
-def _warning() -> None:
+def _draw_warning() -> None:
     if warning := getattr(app.state, 'warning', ''):
         with ui.element('a').classes('warning').props('href="/settings#commands"'):
             ui.icon('gpp_maybe').props('size="18px"')
             ui.label(warning)
 
 
-def _dark_button(dark: ColorScheme) -> None:
+def _draw_dark_button(dark: ColorScheme) -> None:
     def turn(value: bool) -> None:
         app.storage.user['dark'] = value
         dark.set_value(value)

@@ -57,21 +57,21 @@ class NativeSelect(ValueElement[str]):
         super().__init__(tag='select', value=value, on_value_change=None)
         self._props.pop('loopback')
         self.classes('select')
-        self.offered: dict[str, str] = {}
-        self.offer(options)
+        self.options: dict[str, str] = {}
+        self.set_options(options)
         self.on(
             'change', lambda event: self.set_value(str(event.args)), js_handler='(e) => emit(e.target.value)'
         )
         if on_change:
             self.on_value_change(lambda _: on_change())
 
-    def offer(self, options: Mapping[str, str]) -> Self:
+    def set_options(self, options: Mapping[str, str]) -> Self:
         """Offer other options; the value stays, and remains one of them."""
         wanted = dict(options)
         if self.value not in wanted:
             wanted[self.value] = self.value
-        if wanted != self.offered:
-            self.offered = wanted
+        if wanted != self.options:
+            self.options = wanted
             self.clear()
             with self:
                 for value, shown in wanted.items():

@@ -22,7 +22,7 @@ from ui.access.oidc import Provider
 from ui.api.access import PREFIX
 from ui.api.mcp.over_http import McpOverHttp
 from ui.components.assets import ASSETS
-from ui.components.theme import fill_topbar, serve_assets, warn_everywhere
+from ui.components.theme import fill_topbar, serve_assets, set_warning
 from ui.components.widgets import Text, link
 from ui.pages.accounts import account, accounts, audit
 from ui.pages.accounts.parts import draw_account_menu
@@ -230,7 +230,7 @@ def provider_of(access_settings: AccessSettings | None) -> Provider | None:
 async def warn_of(conductor: Conductor) -> None:
     """Warn on every page if agents' commands run without a sandbox."""
     unsafe = conductor.sandbox.unsafe and await conductor.sandbox.problem()
-    warn_everywhere(UNSANDBOXED if unsafe else '')
+    set_warning(UNSANDBOXED if unsafe else '')
 
 
 def look_after(fleet: FleetView) -> FleetView:

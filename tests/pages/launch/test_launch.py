@@ -58,8 +58,8 @@ async def test_a_run_can_be_private_where_people_log_in(pages, backend, conducto
     await pages.open('/launch/wide')
     form = launchers[0]
     with pages:
-        form._form.controls['topic'].put('trams', by_user=True)
-        form._options.controls['private'].put(True, by_user=True)
+        form._form.controls['topic'].set_content('trams', by_user=True)
+        form._options.controls['private'].set_content(True, by_user=True)
     click(pages, 'Run')
     await pages.should_see('Here is run')
     (info,) = (await conductor.runs()).runs
@@ -93,13 +93,13 @@ async def test_a_budget_is_applied_and_reused(pages, conductor, launchers):
     await pages.open('/launch/wide')
     form, named = launchers[0]._form, launchers[0]._limits.controls
     with pages:
-        form.controls['topic'].put('trams', by_user=True)
-        named['tokens'].put('0', by_user=True)
+        form.controls['topic'].set_content('trams', by_user=True)
+        named['tokens'].set_content('0', by_user=True)
     click(pages, 'Run')
     await pages.should_see('Must be 1 or more.')
     with pages:
         for name, value in (('tokens', '5000'), ('cost', '0.5'), ('warn', '60')):
-            named[name].put(value, by_user=True)
+            named[name].set_content(value, by_user=True)
     click(pages, 'Run')
     await pages.should_see('Here is run', retries=50)
     (info,) = (await conductor.runs()).runs
@@ -154,7 +154,7 @@ async def test_a_recording_is_picked_and_cleared(pages, conductor, launchers):
     await pages.open('/launch/pipeline')
     await pages.should_see('Recordings')
     with pages:
-        launchers[0]._play(await newest(conductor))
+        launchers[0]._replay_run(await newest(conductor))
     await pages.should_see('Model calls are answered from a recording.')
     click(pages, 'Call models instead')
     await pages.should_not_see('Model calls are answered from a recording.')
@@ -189,10 +189,10 @@ async def test_inputs_without_a_sample_are_announced_as_filler(pages, conductor,
     await pages.open('/launch/blog')
     form = launchers[0]._form
     with pages:
-        form.controls['request'].put('Write about bees on city roofs', by_user=True)
+        form.controls['request'].set_content('Write about bees on city roofs', by_user=True)
     await pages.should_see('No sample fits this input, so its answers are filler', retries=50)
     with pages:
-        form.controls['request'].put('Write a short post about why small tools last', by_user=True)
+        form.controls['request'].set_content('Write a short post about why small tools last', by_user=True)
     await pages.should_not_see('No sample fits this input', retries=50)
 
 
@@ -203,8 +203,8 @@ async def test_missing_requirements_are_shown_at_their_field(pages, conductor, l
     publish = launchers[0]._form.controls['publish']
     assert not publish._control.enabled
     with pages:
-        launchers[0]._form.controls['request'].put('Write about bees on city roofs', by_user=True)
-        publish.put(True, by_user=True)  # as an earlier input has it
+        launchers[0]._form.controls['request'].set_content('Write about bees on city roofs', by_user=True)
+        publish.set_content(True, by_user=True)  # as an earlier input has it
     assert publish._control.enabled
     click(pages, 'Run')
     await until(lambda: publish.problem.startswith('Publishing to Notion is off: set NOTION_TOKEN'))
@@ -231,8 +231,8 @@ async def test_a_project_that_is_not_there_is_refused_at_its_field(pages, conduc
     await pages.open('/launch/time-bounded')
     controls = launchers[-1]._form.controls
     with pages:
-        controls['primary_goal'].put('Fix the parser', by_user=True)
-        controls['project'].put(str(tmp_path / 'gone'), by_user=True)
+        controls['primary_goal'].set_content('Fix the parser', by_user=True)
+        controls['project'].set_content(str(tmp_path / 'gone'), by_user=True)
     click(pages, 'Run')
     await until(lambda: controls['project'].problem.startswith('There is no folder'))
     assert not (await conductor.runs(RunQuery())).runs
@@ -253,11 +253,11 @@ async def test_the_field_says_how_a_projects_tests_will_run(pages, conductor, la
     await pages.open('/launch/builder')
     controls = launchers[0]._form.controls
     with pages:
-        controls['request'].put('Add a page', by_user=True)
+        controls['request'].set_content('Add a page', by_user=True)
     await pages.should_see('Found: pytest, bundled with Hemicycle.', retries=50)
     with pages:
-        controls['project'].put(str(tmp_path), by_user=True)
+        controls['project'].set_content(str(tmp_path), by_user=True)
     await pages.should_see('Found: npm test --silent. Its dependencies are missing', retries=50)
     with pages:
-        controls['test_command'].put('make check', by_user=True)
+        controls['test_command'].set_content('make check', by_user=True)
     await pages.should_not_see('Found: ', retries=50)

@@ -82,7 +82,7 @@ async def test_chosen_models_are_shown_and_live_ones_marked(models, raw, chosen,
     models.fill(raw)
     assert (models.chosen, models.describe(), models.check()) == (chosen, (live, words), True)
     models.fill({})
-    models.again(chosen)
+    models.fill_from_run(chosen)
     assert models.chosen == {role: names for role, names in chosen.items() if names != 'scripted' or role}
 
 

@@ -31,7 +31,7 @@ INSERT = """() => {
     line.setRangeText(TEXT, from, to, "end");
     line.dispatchEvent(new Event("input", { bubbles: true }));
 }"""
-SETTLE = '250'
+DEBOUNCE_MS = '250'
 """Milliseconds without a keystroke before a condition is checked."""
 
 
@@ -41,7 +41,7 @@ class ConditionFeedback:
 
     problem: str = ''
     """Why it is invalid; names the column."""
-    now: str = ''
+    evaluation: str = ''
     """Its value at the current step, in a sentence."""
 
 
@@ -49,7 +49,7 @@ class ConditionFeedback:
 class Probe:
     """Evaluates conditions for a form."""
 
-    read: Callable[[str], Awaitable[ConditionFeedback]]
+    evaluate: Callable[[str], Awaitable[ConditionFeedback]]
     fields: Mapping[str, str] = field(default_factory=dict)
     """The memory fields that can be used, with their current values."""
 
@@ -59,23 +59,23 @@ class ConditionField:
 
     def __init__(self, text: str, probe: Probe, on_change: Callable[[], None]) -> None:
         """Draw it with `text`; `on_change` is called after every change."""
-        self._probe, self._read, self._placed = probe, '', True
+        self._probe, self._checked_text, self._optional = probe, '', True
         with ui.element('div').classes('field text condition') as self._box:
             with ui.element('div').classes('field-head'):
                 head = Text('label', 'Condition', 'label')
-                self._needed = Text('span', '', 'muted small')
+                self._requirement = Text('span', '', 'muted small')
             self._line = text_input(text, maxlength='500', spellcheck='false', autocomplete='off')
-            self._line.props(f'debounce={SETTLE}').classes('mono')
+            self._line.props(f'debounce={DEBOUNCE_MS}').classes('mono')
             base = self._line.html_id
             set_attributes(head, for_=base)
-            self._caret = Text('pre', '', 'condition-caret mono', aria_hidden='true')
+            self._error_marker = Text('pre', '', 'condition-caret mono', aria_hidden='true')
             self._problem = Text('p', '', 'problem', id=f'{base}-problem', aria_live='polite')
-            self._now = Text('p', '', 'help condition-now', id=f'{base}-now', aria_live='polite')
+            self._evaluation = Text('p', '', 'help condition-now', id=f'{base}-now', aria_live='polite')
             set_attributes(self._line, aria_describedby=f'{base}-problem {base}-now')
             self._draw_names()
         self._line.on_value_change(self.check)
         self._line.on_value_change(on_change)
-        self.set_placed(True)
+        self.set_optional(True)
         self._show(text, ConditionFeedback())
         if text:
             ui.timer(0.01, self.check, once=True)
@@ -88,16 +88,16 @@ class ConditionField:
     async def check(self) -> bool:
         """Check it, show the feedback, and return whether it is valid."""
         text = self.text
-        self._read = text
-        found = await self._probe.read(text) if text else ConditionFeedback()
-        if text == self._read:  # nobody has typed meanwhile
+        self._checked_text = text
+        found = await self._probe.evaluate(text) if text else ConditionFeedback()
+        if text == self._checked_text:  # nobody has typed meanwhile
             self._show(text, found)
         return not found.problem
 
-    def set_placed(self, placed: bool) -> None:
+    def set_optional(self, optional: bool) -> None:
         """Set whether a place is given: only then may the condition be empty."""
-        self._placed = placed
-        self._needed.show('optional' if placed else 'required without a state or transition')
+        self._optional = optional
+        self._requirement.show('optional' if optional else 'required without a state or transition')
         if not self.text:
             self._show('', ConditionFeedback())
 
@@ -110,11 +110,11 @@ class ConditionField:
         self._box.classes(add='bad' if wrong else '', remove='' if wrong else 'bad')
         set_attributes(self._line, aria_invalid=str(wrong).lower())
         at = COLUMN.search(found.problem)
-        self._caret.show(f'{text}\n{" " * (int(at[1]) - 1)}^' if at else '')
-        self._caret.set_visibility(bool(at))
+        self._error_marker.show(f'{text}\n{" " * (int(at[1]) - 1)}^' if at else '')
+        self._error_marker.set_visibility(bool(at))
         self._problem.show(as_sentence(found.problem))
-        always = 'Empty: always pauses.' if self._placed and not text else ''
-        self._now.show(found.now or always)
+        always = 'Empty: always pauses.' if self._optional and not text else ''
+        self._evaluation.show(found.evaluation or always)
 
     def _draw_names(self) -> None:
         with ui.element('details').classes('fold condition-help'):

@@ -66,7 +66,7 @@ class DebugOptions:
         self._items = list(_parse_breakpoints(raw.get('breakpoints')))
         self._draw()
 
-    def refuse(self, problems: Mapping[str, str]) -> None:
+    def show_problems(self, problems: Mapping[str, str]) -> None:
         """Show problems with breakpoints; a problem's name begins with its index in the list."""
         texts = []
         for name, problem in problems.items():
@@ -119,7 +119,7 @@ class DebugOptions:
 
     @property
     def _probe(self) -> Probe:
-        return Probe(read=self._check_condition, fields=dict.fromkeys(self._fields, ''))
+        return Probe(evaluate=self._check_condition, fields=dict.fromkeys(self._fields, ''))
 
     async def _check_condition(self, text: str) -> ConditionFeedback:
         try:
@@ -132,7 +132,7 @@ class DebugOptions:
                 return ConditionFeedback(
                     problem=f'column {column}: memory has no field {name!r}; available: {listed}'
                 )
-        return ConditionFeedback(now='Valid; its value is known once the run starts.')
+        return ConditionFeedback(evaluation='Valid; its value is known once the run starts.')
 
 
 def _parse_breakpoints(values: Any) -> tuple[Breakpoint, ...]:

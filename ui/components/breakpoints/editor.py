@@ -24,7 +24,7 @@ KINDS = {
     'edge': 'When a transition is taken',
     '': 'Anywhere, once the condition holds',
 }
-HOLDS = {'run': 'The whole run', 'region': 'Only the region that hit it; others continue'}
+PAUSE_SCOPES = {'run': 'The whole run', 'region': 'Only the region that hit it; others continue'}
 UNKNOWN = 'Choose one of the listed {}s.'
 MISSING = 'Enter a condition, or choose a state or transition.'
 
@@ -53,7 +53,7 @@ class BreakpointEditor:
                 label('Edge', self._edge).move(target_index=0)
             self._when = ConditionField(item.when, probe, on_change=lambda: self._problem.show(''))
             with ui.element('div').classes('field choice') as holds:
-                self._stop = NativeSelect(HOLDS, value=item.stop)
+                self._stop = NativeSelect(PAUSE_SCOPES, value=item.stop)
                 label('Pauses', self._stop).move(target_index=0)
             holds.set_visibility(any(state.kind == 'parallel' for state in shape.states))
             self._once = ui.checkbox('Once: disable after the first hit', value=item.once)
@@ -92,14 +92,14 @@ class BreakpointEditor:
     def _show_kind(self) -> None:
         self._state_field.set_visibility(self._kind.value in ('enter', 'leave'))
         self._edge_field.set_visibility(self._kind.value == 'edge')
-        self._when.set_placed(bool(self._kind.value))
+        self._when.set_optional(bool(self._kind.value))
         self._problem.show('')
 
 
 def _picker(options: Mapping[str, str], value: str, name: str) -> Combobox:
     """Draw a field that searches many states or edges by their texts."""
-    box = Combobox(options.get(value, value), label=name, none='Nothing matches.', single=True)
-    box.offer([{'label': '', 'note': '', 'options': list(options.values())}])
+    box = Combobox(options.get(value, value), label=name, empty_text='Nothing matches.', single=True)
+    box.set_groups([{'label': '', 'note': '', 'options': list(options.values())}])
     return box
 
 
@@ -126,17 +126,17 @@ async def edit_breakpoint(shape: Shape, item: Breakpoint, probe: Probe) -> Break
     return cast(Breakpoint | None, await await_answer(dialog))
 
 
-Act = Callable[[Breakpoint], Awaitable[Any] | None]
+BreakpointAction = Callable[[Breakpoint], Awaitable[Any] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakpointActions:
     """What can be done with a breakpoint in a list."""
 
-    change: Act
+    change: BreakpointAction
     """Gets the changed breakpoint."""
-    edit: Act
-    remove: Act
+    edit: BreakpointAction
+    remove: BreakpointAction
 
 
 def draw_breakpoint(

@@ -14,9 +14,9 @@ Room = tuple[int, int]
 """Width and height of the space for a drawing, in pixels."""
 COLUMN: Room = (396, 640)
 """The diagram's column on the run page, in a window of 1440 by 900."""
-READABLE = 11.1 / 12
+MIN_SCALE = 11.1 / 12
 """Pixels per unit at which text of 12 units is 11 pixels high."""
-BROAD = 1.2
+MIN_SIDEWAYS_RATIO = 1.2
 """Ratio of width to height from which a chart may run to the right."""
 VIEW_BOX = re.compile(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) ([\d.]+)"')
 
@@ -37,20 +37,20 @@ async def fit(
 def _fit(
     shape: Shape, room: Room, folded: frozenset[str] | None, active: Sequence[str]
 ) -> tuple[str, frozenset[str]]:
-    ways = (False, True) if room[0] >= BROAD * room[1] else (False,)
+    ways = (False, True) if room[0] >= MIN_SIDEWAYS_RATIO * room[1] else (False,)
     best, chosen, scale = '', frozenset[str](), 0.0
     for folds in fold_levels(shape, active) if folded is None else [folded]:
         # Labels take the most room: a chart that cannot be read without them cannot be read with them.
-        bare, reached = _best(shape, folds, ways, room, labels=False)
-        if reached >= READABLE:
-            labelled, large = _best(shape, folds, ways, room, labels=True)
-            return (labelled if large >= READABLE else bare), folds
+        bare, reached = _draw_best(shape, folds, ways, room, labels=False)
+        if reached >= MIN_SCALE:
+            labelled, large = _draw_best(shape, folds, ways, room, labels=True)
+            return (labelled if large >= MIN_SCALE else bare), folds
         if reached >= scale:  # no smaller, but with fewer states: more of it is in sight
             best, chosen, scale = bare, folds, reached
     return best, chosen
 
 
-def _best(
+def _draw_best(
     shape: Shape, folded: frozenset[str], ways: Sequence[bool], room: Room, *, labels: bool
 ) -> tuple[str, float]:
     drawn = [render_svg(shape, folded, Layout(sideways=way, labels=labels)) for way in ways]

@@ -17,7 +17,7 @@ def agent_paths(shape: Shape) -> frozenset[str]:
     return frozenset(str(state.path) for state in shape.states if state.role)
 
 
-def foldable(shape: Shape) -> dict[str, int]:
+def foldable_states(shape: Shape) -> dict[str, int]:
     """Return composite states with their depth, in chart order."""
     parents = {str(state.parent) for state in shape.states}
     found = [str(state.path) for state in shape.states if state.path in parents]
@@ -30,15 +30,15 @@ def default_folds(shape: Shape) -> frozenset[str]:
     Similar states (same depth, as many children) are expanded together or not at all, agents last. The
     regions of an outermost parallel state are shown up to `MAX_REGIONS`.
     """
-    folded, agents = frozenset(foldable(shape)), agent_paths(shape)
+    folded, agents = frozenset(foldable_states(shape)), agent_paths(shape)
     alike: dict[tuple[bool, int, bool, int], set[str]] = {}
-    for path, depth in foldable(shape).items():
+    for path, depth in foldable_states(shape).items():
         inside = [state for state in shape.states if state.parent == path]
         state = shape.state(path)
-        beside = state is not None and state.kind == 'parallel'
-        alike.setdefault((path in agents, depth, not beside, len(inside)), set()).add(path)
-    for (of_agents, depth, alone, _), group in sorted(alike.items()):
-        most = MAX_STATES if of_agents or depth or alone else MAX_REGIONS
+        is_parallel = state is not None and state.kind == 'parallel'
+        alike.setdefault((path in agents, depth, not is_parallel, len(inside)), set()).add(path)
+    for (of_agents, depth, not_parallel, _), group in sorted(alike.items()):
+        most = MAX_STATES if of_agents or depth or not_parallel else MAX_REGIONS
         seen = {path for path in group if not any(_inside(path, other) for other in folded)}
         if count_drawn(shape, folded - seen) <= most:
             folded -= seen
@@ -47,12 +47,12 @@ def default_folds(shape: Shape) -> frozenset[str]:
 
 def composites_around(shape: Shape, active: Sequence[str]) -> frozenset[str]:
     """Return the composite states around active ones."""
-    return frozenset(path for path in foldable(shape) if any(_inside(leaf, path) for leaf in active))
+    return frozenset(path for path in foldable_states(shape) if any(_inside(leaf, path) for leaf in active))
 
 
 def fold_levels(shape: Shape, active: Sequence[str]) -> Iterator[frozenset[str]]:
     """Yield ever larger sets of states to collapse: inactive ones first, then active ones from the inside."""
-    parts, inside = foldable(shape), composites_around(shape, active)
+    parts, inside = foldable_states(shape), composites_around(shape, active)
     folded = default_folds(shape)
     for path in sorted(inside & folded, key=parts.__getitem__):
         if count_drawn(shape, folded - {path}) <= MAX_REGIONS:
@@ -74,12 +74,12 @@ def unfold(folded: frozenset[str], path: str) -> frozenset[str]:
     return frozenset(other for other in folded if other != path and not _inside(path, other))
 
 
-def enclosing_drawn(shape: Shape, folded: frozenset[str], path: str) -> str:
+def enclosing_composite(shape: Shape, folded: frozenset[str], path: str) -> str:
     """Return the innermost drawn composite state at or around `path`, or ''."""
     return max(
         (
             holder
-            for holder in foldable(shape)
+            for holder in foldable_states(shape)
             if (holder == path or _inside(path, holder)) and not any(_inside(holder, one) for one in folded)
         ),
         key=len,

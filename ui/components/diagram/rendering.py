@@ -21,7 +21,9 @@ from ui.components.diagram.failure_badges import add_failure_badges
 from ui.components.diagram.folding import agent_paths
 from ui.formatting.steps import innermost
 
-INSTALL = 'Graphviz is not installed, so charts cannot be drawn. On Debian and Ubuntu: apt install graphviz'
+GRAPHVIZ_MISSING = (
+    'Graphviz is not installed, so charts cannot be drawn. On Debian and Ubuntu: apt install graphviz'
+)
 
 FORMATS = {'mermaid': 'mmd', 'dot': 'gv', 'svg': 'svg'}
 """The formats of a chart, and their file extensions."""
@@ -37,7 +39,7 @@ GRAPH = {
     'fontname': 'Helvetica',
     'fontsize': '12',
 }
-UNSEEN = {'style': 'invis', 'margin': '0', 'label': '', 'id': '', 'class': ''}
+INVISIBLE = {'style': 'invis', 'margin': '0', 'label': '', 'id': '', 'class': ''}
 """An invisible box that only keeps its content in place; unset attributes would be inherited."""
 SIDEWAYS = {'rankdir': 'LR', 'ranksep': '0.45'}
 WIDE = {'nodesep': '0.5', 'ranksep': '0.75'}
@@ -77,7 +79,7 @@ class Layout:
     """Whether it leaves room for a number on each edge; then failures are drawn as edges."""
 
 
-PLAIN = Layout(badges=False)
+DEFAULT_LAYOUT = Layout(badges=False)
 
 
 async def svg(shape: Shape, *, folded: Folded, wide: bool = False) -> str:
@@ -101,7 +103,7 @@ async def export_chart(shape: Shape, how: str, *, folded: Folded) -> str:
     if how == 'dot':
         return dot(shape, folded=folded)
     if not has_graphviz():
-        raise EngineError(INSTALL)
+        raise EngineError(GRAPHVIZ_MISSING)
     return await svg(shape, folded=folded) + '\n'
 
 
@@ -144,7 +146,7 @@ class _Drawing:
     folded: frozenset[str]
     hidden: dict[str, str] = field(default_factory=dict)
     """Hidden states, each with the state drawn in its place."""
-    layout: Layout = PLAIN
+    layout: Layout = DEFAULT_LAYOUT
     badges: list[tuple[str, str]] = field(default_factory=list)
     """Edges that become badges of their source instead of being drawn."""
 
@@ -169,21 +171,21 @@ class _Drawing:
         if any(state.kind == 'parallel' and self._is_cluster(state.path) for state in self.shape.states):
             # A second ordering pass would ignore the order within regions and cross more edges.
             graph.attr(remincross='false')
-        self._add(graph, '')
-        for edge, (labels, failing) in self._edges().items():
+        self._add_states(graph, '')
+        for edge, (labels, failing) in self._drawn_edges().items():
             if badges and failing and not self._in_agent(*edge):
                 self.badges.append(edge)
             else:
                 self._connect(graph, edge, ' / '.join(labels), failing)
         if badges:
-            self._sink(graph)
+            self._place_final_states(graph)
         return str(graph.source)
 
     def _in_agent(self, source: str, dest: str) -> bool:
         """Return whether both ends are in one agent, where edges are short."""
         return parent_of(source) == parent_of(dest) and self._is_agent(parent_of(source))
 
-    def _sink(self, graph: graphviz.Digraph) -> None:
+    def _place_final_states(self, graph: graphviz.Digraph) -> None:
         """Put the run's final states on the last rank: those that only failures reach have no drawn edges."""
         with graph.subgraph(graph_attr={'rank': 'sink'}) as last:
             for state in self.inside.get('', ()):
@@ -194,7 +196,7 @@ class _Drawing:
         state = self.shape.state(path)
         return bool(state and state.role)
 
-    def _add(self, graph: graphviz.Digraph, parent: str) -> None:
+    def _add_states(self, graph: graphviz.Digraph, parent: str) -> None:
         for state, framed in self._in_order(parent):
             if state.path in self.hidden:
                 continue
@@ -202,7 +204,7 @@ class _Drawing:
             classes = f'state {state.kind} outcome-{state.outcome}{self._region(state)}'
             if not children:
                 peripheries = '2' if state.kind == 'final' else '1'
-                box = graph.subgraph(name=f'cluster_{state.path}', graph_attr=UNSEEN) if framed else None
+                box = graph.subgraph(name=f'cluster_{state.path}', graph_attr=INVISIBLE) if framed else None
                 with box or nullcontext(graph) as place:
                     place.node(
                         state.path, label=_label(state), id=f's:{state.path}', peripheries=peripheries,
@@ -214,13 +216,13 @@ class _Drawing:
                     label=_label(state), id=f's:{state.path}', style='rounded', margin='9', labeljust='l',
                     _attributes={'class': classes},
                 )  # fmt: skip
-                self._add(cluster, state.path)
+                self._add_states(cluster, state.path)
                 if state.role:
-                    self._flatten(cluster, state.path)
+                    self._draw_agent_rows(cluster, state.path)
                 elif state.kind == 'parallel':
-                    self._tile(cluster, [child.path for child in children])
+                    self._arrange_regions(cluster, [child.path for child in children])
                 else:
-                    self._end_together(cluster, children)
+                    self._align_final_states(cluster, children)
 
     def _in_order(self, parent: str) -> Iterator[tuple[StateShape, bool]]:
         """Yield child states in the order Graphviz needs, each with whether a box must keep that order.
@@ -233,12 +235,12 @@ class _Drawing:
             yield from ((state, False) for state in inside)
             return
         by_path = {str(state.path): state for state in inside}
-        for row in _rows(list(by_path), self._per_row(list(by_path))):
+        for row in _rows(list(by_path), self._regions_per_row(list(by_path))):
             boxes = any(self._is_cluster(path) for path in row)
             order = reversed(row) if boxes and not self.layout.sideways else row
             yield from ((by_path[path], boxes) for path in order)
 
-    def _flatten(self, cluster: graphviz.Digraph, path: str) -> None:
+    def _draw_agent_rows(self, cluster: graphviz.Digraph, path: str) -> None:
         """Draw an agent in rows: the states that work, those that wait for a person, and its final states."""
         rows: list[list[str]] = [[], [], []]
         for state in self.inside[path]:
@@ -252,7 +254,7 @@ class _Drawing:
         for above, below in pairwise(row for row in rows if row):
             cluster.edge(above[0], below[0], style='invis')
 
-    def _end_together(self, cluster: graphviz.Digraph, children: Sequence[StateShape]) -> None:
+    def _align_final_states(self, cluster: graphviz.Digraph, children: Sequence[StateShape]) -> None:
         """Put a box's final states on one rank: those that only failures reach would float to the top."""
         with cluster.subgraph(graph_attr={'rank': 'same'}) as ends:
             for child in children:
@@ -263,9 +265,9 @@ class _Drawing:
         around = self.shape.state(state.parent)
         return ' region' if around is not None and around.kind == 'parallel' else ''
 
-    def _tile(self, cluster: graphviz.Digraph, regions: list[str]) -> None:
+    def _arrange_regions(self, cluster: graphviz.Digraph, regions: list[str]) -> None:
         """Arrange the regions of a parallel state in rows from left to right, using invisible edges."""
-        rows = _rows(regions, self._per_row(regions))
+        rows = _rows(regions, self._regions_per_row(regions))
         for row in rows:
             firsts = [self._anchor(region, out=False) for region in row]
             with cluster.subgraph(graph_attr={'rank': 'same'}) as rank:
@@ -280,13 +282,13 @@ class _Drawing:
                 ends = self._anchor(over, out=True), self._anchor(region, out=False)
                 cluster.edge(*ends, style='invis', weight='30')
 
-    def _per_row(self, regions: list[str]) -> int:
+    def _regions_per_row(self, regions: list[str]) -> int:
         """Return the number of regions per row: a page column for diagrams is taller than wide."""
         small = not any(self._is_cluster(region) for region in regions)
         most = 3 if small else 2
         return 2 if len(regions) == 4 else most
 
-    def _edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
+    def _drawn_edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
         """Return the drawn edges without duplicates, with labels and whether they are only for failures."""
         found: dict[tuple[str, str], tuple[list[str], bool]] = {}
         for edge in self.shape.edges:
@@ -344,7 +346,7 @@ class _Drawing:
 
         An edge that had to pass a larger region would change the order of the regions.
         """
-        rows = _rows(regions, self._per_row(regions))
+        rows = _rows(regions, self._regions_per_row(regions))
         if not out:
             return max(rows[0], key=self._count_drawn)
         ends: dict[str, int] = {}
@@ -368,7 +370,12 @@ def _label(state: StateShape) -> str:
 
 
 def highlight(
-    shape: Shape, view: View, step: Transition | None, *, seen: Iterable[str] = (), walked: Iterable[str] = ()
+    shape: Shape,
+    view: View,
+    step: Transition | None,
+    *,
+    visited: Iterable[str] = (),
+    traversed: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Return the highlights after `step`: states and edges by class, for the browser component."""
     leaves = list(view.active)
@@ -377,12 +384,12 @@ def highlight(
     return {
         'active': leaves,
         'inside': [path for path in view.entered if path not in leaves],
-        'seen': list(seen),
+        'seen': list(visited),
         'waiting': [path for path in leaves if _waits(shape, path)],
         'broken': stopped if view.status is Status.FAILED else [],
         'halted': stopped if view.status is Status.CANCELLED else [],
         'taken': [edge_id(edge) for edge in step.edges] if step else [],
-        'walked': list(walked),
+        'walked': list(traversed),
     }
 
 

@@ -29,7 +29,7 @@ class Station:
     inside: tuple[str, ...] = ()
     more: int = 0
     """How many more states or tools are inside."""
-    back: str = ''
+    loops_to: str = ''
 
 
 def build_thumbnail(shape: Shape, tools: Iterable[str] = ()) -> list[Station]:
@@ -51,7 +51,7 @@ def build_thumbnail(shape: Shape, tools: Iterable[str] = ()) -> list[Station]:
                 kind='agent' if state.role else state.kind,
                 inside=inside[:MAX_INSIDE],
                 more=max(0, len(inside) - MAX_INSIDE),
-                back=_back(shape, state, shown),
+                loops_to=_find_loop(shape, state, shown),
             )
         )
     return parts
@@ -75,15 +75,15 @@ def draw_thumbnail(made: type[Pattern], shape: Shape) -> None:
                                 Text('span', name)
                             if part.more:
                                 Text('span', f'+{part.more}', 'muted')
-                if part.back:
-                    Text('span', '↺', 'sketch-back', title=f'May lead back to {part.back}')
+                if part.loops_to:
+                    Text('span', '↺', 'sketch-back', title=f'May lead back to {part.loops_to}')
 
 
 def _label(part: Station) -> str:
     inside = (
         f' ({", ".join(part.inside)}{f" and {part.more} more" if part.more else ""})' if part.inside else ''
     )
-    return f'{part.name}{inside}{f", or back to {part.back}" if part.back else ""}'
+    return f'{part.name}{inside}{f", or back to {part.loops_to}" if part.loops_to else ""}'
 
 
 def _is_on_main_path(state: StateShape) -> bool:
@@ -99,7 +99,7 @@ def _inside(shape: Shape, state: StateShape, tools: tuple[str, ...], *, opened: 
     return tuple(other.name.replace('_', ' ') for other in found) if len(found) > 1 else ()
 
 
-def _back(shape: Shape, state: StateShape, shown: list[StateShape]) -> str:
+def _find_loop(shape: Shape, state: StateShape, shown: list[StateShape]) -> str:
     """Return a station at or before this one that it can loop back to, even via omitted states."""
     places = {str(other.path): number for number, other in enumerate(shown)}
     seen, ahead = set(), {str(state.path)}

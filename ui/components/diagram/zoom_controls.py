@@ -8,11 +8,11 @@ from functools import partial
 from ui.components.elements import Diagram
 from ui.components.theme import button
 
-ALL = 'Fit the whole diagram (0)'
-FOLLOWED = 'Fit the active states or the whole diagram (0)'
+FIT_ALL = 'Fit the whole diagram (0)'
+FIT_ACTIVE = 'Fit the active states or the whole diagram (0)'
 
 
-def zoom_buttons(drawing: Callable[[], Diagram | None], *, fit: str = ALL) -> None:
+def zoom_buttons(drawing: Callable[[], Diagram | None], *, fit: str = FIT_ALL) -> None:
     """Draw three buttons in the header of a diagram panel.
 
     Args:
@@ -20,7 +20,7 @@ def zoom_buttons(drawing: Callable[[], Diagram | None], *, fit: str = ALL) -> No
         fit: the text of the last button; `FOLLOWED` if something can be active.
     """
 
-    def look(how: str) -> None:
+    def zoom(how: str) -> None:
         if shown := drawing():
             shown.run_method(how)
 
@@ -29,4 +29,4 @@ def zoom_buttons(drawing: Callable[[], Diagram | None], *, fit: str = ALL) -> No
         ('zoom_in', 'Zoom in (+)', 'zoomIn'),
         ('fit_screen', fit, 'fit'),
     ):
-        button('', icon=icon, kind='quiet small', label=label).on('click', partial(look, how))
+        button('', icon=icon, kind='quiet small', label=label).on('click', partial(zoom, how))

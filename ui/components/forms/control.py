@@ -10,7 +10,7 @@ from nicegui import ui
 from nicegui.elements.mixins.disableable_element import DisableableElement
 from nicegui.elements.mixins.value_element import ValueElement
 
-from ui.components.forms.fields import TEXTS, Field
+from ui.components.forms.fields import TEXT_KINDS, Field
 from ui.components.menus import PickerItem, picker
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, set_attributes, text_area, text_input
@@ -18,12 +18,12 @@ from ui.formatting.values import as_sentence
 
 HARD_LIMIT = '200000'
 """Maximum number of characters in a control: longer values do not fit into one message."""
-GO = """setTimeout(() => {
+FOCUS = """setTimeout(() => {
     const control = document.getElementById("ID"), fold = control?.closest("details");
     if (fold) fold.open = true;
     control?.focus({ preventScroll: STILL });
 })"""
-NEAR = 0.8
+LENGTH_SHOWN_FROM = 0.8
 """Fraction of the maximum length from which the length is shown."""
 
 
@@ -35,11 +35,11 @@ class Control:
         field: Field,
         *,
         on_change: Callable[[], None],
-        on_leave: Callable[[], None],
+        on_blur: Callable[[], None],
     ) -> None:
         """Draw it with the field's default."""
         self.field, self.problem, self.visited = field, '', False
-        self._on_change, self._on_leave = on_change, on_leave
+        self._on_change, self._blur_callback = on_change, on_blur
         with ui.element('div').classes(f'field {field.kind}') as self._box:
             if field.kind == 'boolean':
                 self._control: ValueElement[Any] = self._draw()
@@ -53,12 +53,12 @@ class Control:
                     self._draw_examples()
                 self._control = self._draw()
                 set_attributes(head, for_=self._control.html_id)
-            self._draw_words()
+            self._draw_help()
         self._control.on_value_change(lambda _: self._notify())
         self._control.on('blur', self._on_blur)
 
     def _draw(self) -> ValueElement[Any]:
-        field, start = self.field, self.field.write(self.field.default)
+        field, start = self.field, self.field.format(self.field.default)
         if field.kind == 'boolean':
             return ui.checkbox(field.title, value=start)
         if field.kind == 'choice':
@@ -67,7 +67,7 @@ class Control:
             return NativeSelect({**empty, **shown}, value=start)
         if field.kind in ('integer', 'number'):
             number = text_input(start, kind='number', step='1' if field.kind == 'integer' else 'any')
-            for name, bound in (('min', field.least), ('max', field.most)):
+            for name, bound in (('min', field.minimum), ('max', field.maximum)):
                 if bound is not None:
                     set_attributes(number, **{name: str(bound)})
             return number
@@ -77,7 +77,7 @@ class Control:
         kind = 'date' if field.kind == 'date' else 'text'
         return text_input(start, kind=kind, maxlength=HARD_LIMIT, **unchecked)
 
-    def _draw_words(self) -> None:
+    def _draw_help(self) -> None:
         field = self.field
         words = [field.help.rstrip('.'), field.bounds]
         if field.kind == 'list':
@@ -96,42 +96,45 @@ class Control:
     def _draw_examples(self) -> None:
         if offered := self.field.suggestions:
             picks = [
-                PickerItem(title=value, chosen=partial(self.put, value, by_user=True)) for value in offered
+                PickerItem(title=value, on_choose=partial(self.set_content, value, by_user=True))
+                for value in offered
             ]
             picker('Sample projects', '', picks, kind='quiet small')
         examples = self.field.examples
         for number, example in enumerate(examples, start=1):
             text = 'Insert example' if len(examples) == 1 else f'Example {number}'
-            offer = button(text, kind='quiet small').tooltip(str(self.field.write(example))[:300])
-            offer.on('click', lambda _, example=example: self.put(self.field.write(example), by_user=True))
+            offer = button(text, kind='quiet small').tooltip(str(self.field.format(example))[:300])
+            offer.on(
+                'click', lambda _, example=example: self.set_content(self.field.format(example), by_user=True)
+            )
 
     @property
     def raw(self) -> Any:
         """The content of the control."""
         return self._control.value if self._control.value is not None else ''
 
-    def note(self, text: str) -> None:
+    def show_note(self, text: str) -> None:
         """Show a note on the content under the field; '' for none."""
-        text = text or self._withheld
+        text = text or self._restriction
         self._note.show(text)
         self._note.set_visibility(bool(text))
 
-    def withhold(self, why: str) -> None:
+    def restrict_to_default(self, reason: str) -> None:
         """Allow only the default, since another value would have no effect here, and show why."""
-        self._withheld = as_sentence(why)
-        self.note('')
-        self._close()
+        self._restriction = as_sentence(reason)
+        self.show_note('')
+        self._apply_restriction()
 
-    def _close(self) -> None:
-        if self._withheld and isinstance(self._control, DisableableElement):
+    def _apply_restriction(self) -> None:
+        if self._restriction and isinstance(self._control, DisableableElement):
             # A value from an earlier run can still be removed.
-            self._control.set_enabled(self.raw != self.field.write(self.field.default))
+            self._control.set_enabled(self.raw != self.field.format(self.field.default))
 
-    def offer(self, applies: bool) -> None:
+    def set_applicable(self, applicable: bool) -> None:
         """Show the field, or hide it where it has no effect."""
-        self._box.set_visibility(applies)
+        self._box.set_visibility(applicable)
 
-    def put(self, content: Any, *, by_user: bool = False) -> None:
+    def set_content(self, content: Any, *, by_user: bool = False) -> None:
         """Set other content; with `by_user` the form is notified."""
         if self.raw == content:
             return
@@ -140,24 +143,28 @@ class Control:
         self._quiet = False
 
     _quiet = False
-    _withheld = ''
+    _restriction = ''
 
     def _notify(self) -> None:
-        self._close()
-        if self.field.kind in TEXTS and self.field.most is not None:
+        self._apply_restriction()
+        if self.field.kind in TEXT_KINDS and self.field.maximum is not None:
             size = len(str(self.raw))
-            self._count.show(f'{size:,} of {self.field.most:,.0f}' if size >= NEAR * self.field.most else '')
+            self._count.show(
+                f'{size:,} of {self.field.maximum:,.0f}'
+                if size >= LENGTH_SHOWN_FROM * self.field.maximum
+                else ''
+            )
         if not self._quiet:
             self._on_change()
 
     def _on_blur(self) -> None:
         if self.raw != '' and not self.visited:
             self.visited = True
-            self._on_leave()
+            self._blur_callback()
 
-    def complain(self, problem: str, *, gently: bool) -> None:
-        """Show a problem, or none; with `gently`, not while a text may still reach its minimum length."""
-        if gently and not self.visited and not self.problem and self._is_unfinished():
+    def show_problem(self, problem: str, *, lenient: bool) -> None:
+        """Show a problem, or none; with `lenient`, not while a text may still reach its minimum length."""
+        if lenient and not self.visited and not self.problem and self._is_unfinished():
             problem = ''
         if problem == self.problem:
             return
@@ -168,9 +175,11 @@ class Control:
 
     def _is_unfinished(self) -> bool:
         size = len(str(self.raw))
-        is_text = self.field.kind in (*TEXTS, 'json')
-        return size == 0 or (is_text and size < (self.field.least or 1))
+        is_text = self.field.kind in (*TEXT_KINDS, 'json')
+        return size == 0 or (is_text and size < (self.field.minimum or 1))
 
-    def focus(self, *, still: bool = False) -> None:
-        """Focus the control, opening the section it is in; with `still`, the page is not scrolled to it."""
-        ui.run_javascript(GO.replace('ID', self._control.html_id).replace('STILL', str(still).lower()))
+    def focus(self, *, prevent_scroll: bool = False) -> None:
+        """Focus the control, opening its section; with `prevent_scroll`, the page is not scrolled to it."""
+        ui.run_javascript(
+            FOCUS.replace('ID', self._control.html_id).replace('STILL', str(prevent_scroll).lower())
+        )

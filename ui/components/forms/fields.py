@@ -16,12 +16,12 @@ Kind = Literal[
     'text', 'date', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'list', 'json', 'model'
 ]
 KINDS: dict[str, Kind] = {'string': 'text', 'integer': 'integer', 'number': 'number', 'boolean': 'boolean'}
-TEXTS: tuple[Kind, ...] = ('text', 'multiline', 'path')
+TEXT_KINDS: tuple[Kind, ...] = ('text', 'multiline', 'path')
 """Kinds that are bounded by length."""
 FORMATS: dict[str, Kind] = {'date': 'date', 'path': 'path'}
 BUDGET = re.compile(r'budget|deadline|time_?out|max_(tokens|seconds|minutes|cost)')
 BUDGETS = 'Budgets'
-LONG = 4_000
+MAX_SINGLE_LINE = 4_000
 """Texts that may be longer than this get a multi-line field."""
 
 
@@ -43,10 +43,10 @@ class Field:
     examples: tuple[Any, ...] = ()
     suggestions: tuple[str, ...] = ()
     """Values to pick from; others may be typed."""
-    least: float | None = None
-    most: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     """Upper bound of a number, or of a text's length."""
-    above: bool = False
+    exclusive_minimum: bool = False
     """Whether a number must be greater than `least`."""
     inline: bool = False
     """On one line: a comma-separated list, or a number in JSON."""
@@ -58,17 +58,21 @@ class Field:
     @property
     def bounds(self) -> str:
         """The bounds in words, or ''."""
-        if self.kind in TEXTS:
+        if self.kind in TEXT_KINDS:
             return (
-                f'At most {self.most:,.0f} characters' if self.most is not None and self.most < 1_000 else ''
+                f'At most {self.maximum:,.0f} characters'
+                if self.maximum is not None and self.maximum < 1_000
+                else ''
             )
-        if self.least is not None and self.above:
-            return f'More than {self.least:,}' + (f', at most {self.most:,}' if self.most is not None else '')
-        if self.least is not None and self.most is not None:
-            return f'{self.least:,} to {self.most:,}'
-        if self.least is not None:
-            return f'At least {self.least:,}'
-        return f'At most {self.most:,}' if self.most is not None else ''
+        if self.minimum is not None and self.exclusive_minimum:
+            return f'More than {self.minimum:,}' + (
+                f', at most {self.maximum:,}' if self.maximum is not None else ''
+            )
+        if self.minimum is not None and self.maximum is not None:
+            return f'{self.minimum:,} to {self.maximum:,}'
+        if self.minimum is not None:
+            return f'At least {self.minimum:,}'
+        return f'At most {self.maximum:,}' if self.maximum is not None else ''
 
     def label(self, choice: str) -> str:
         """Return the label of a choice; without one, its value, with words capitalized."""
@@ -77,7 +81,7 @@ class Field:
             choice, words.capitalize() if words.islower() and words.replace(' ', '').isalpha() else words
         )
 
-    def read(self, raw: Any) -> Any:
+    def parse(self, raw: Any) -> Any:
         """Parse a control's content. Raises `ValueError` for bad JSON."""
         if self.kind == 'boolean':
             return bool(raw)
@@ -92,7 +96,7 @@ class Field:
             )
         return json.loads(text) if self.kind == 'json' else text
 
-    def write(self, value: Any) -> Any:
+    def format(self, value: Any) -> Any:
         """Return the content of a control for a value: a text, or whether a box is ticked."""
         if self.kind == 'boolean':
             return bool(value)
@@ -110,13 +114,13 @@ def fields(model: type[BaseModel]) -> list[Field]:
     schema = model.model_json_schema()
     required = schema.get('required', ())
     return [
-        _field(name, found, schema.get('$defs', {}), name in required)
+        _make_field(name, found, schema.get('$defs', {}), name in required)
         for name, found in schema.get('properties', {}).items()
     ]
 
 
-def _field(name: str, found: Mapping[str, Any], defined: Mapping[str, Any], required: bool) -> Field:
-    parts = list(_parts(found, defined))
+def _make_field(name: str, found: Mapping[str, Any], defined: Mapping[str, Any], required: bool) -> Field:
+    parts = list(_resolve_alternatives(found, defined))
     kinds = [part for part in parts if part.get('type') != 'null']
     merged: dict[str, Any] = {**(kinds[0] if len(kinds) == 1 else {}), **found}
     kind = _kind(merged)
@@ -132,16 +136,18 @@ def _field(name: str, found: Mapping[str, Any], defined: Mapping[str, Any], requ
         labels=merged.get('labels', {}),
         examples=tuple(merged.get('examples', ())),
         suggestions=tuple(map(str, merged.get('suggestions', ()))),
-        least=_first(merged, 'minimum', 'exclusiveMinimum', 'minLength'),
-        above='exclusiveMinimum' in merged,
-        most=_first(merged, 'maximum', 'exclusiveMaximum', 'maxLength'),
+        minimum=_first(merged, 'minimum', 'exclusiveMinimum', 'minLength'),
+        exclusive_minimum='exclusiveMinimum' in merged,
+        maximum=_first(merged, 'maximum', 'exclusiveMaximum', 'maxLength'),
         inline=bool(merged.get('inline')),
         when={name: tuple(map(str, values)) for name, values in merged.get('when', {}).items()},
         group=merged.get('group') or (BUDGETS if BUDGET.search(name) else ''),
     )
 
 
-def _parts(found: Mapping[str, Any], defined: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _resolve_alternatives(
+    found: Mapping[str, Any], defined: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
     """Yield the alternatives of a field, with references resolved."""
     for part in found.get('anyOf') or found.get('allOf') or (found,):
         yield defined.get(part['$ref'].rpartition('/')[2], {}) if '$ref' in part else part
@@ -154,7 +160,7 @@ def _kind(schema: Mapping[str, Any]) -> Kind:
         return 'list'
     if schema.get('type') == 'string' and schema.get('format') in FORMATS:
         return FORMATS[schema['format']]
-    is_long = schema.get('maxLength', 0) > LONG
+    is_long = schema.get('maxLength', 0) > MAX_SINGLE_LINE
     if schema.get('type') == 'string' and schema.get('multiline', is_long):
         return 'multiline'
     return KINDS.get(schema.get('type', ''), 'json')

@@ -25,7 +25,7 @@ class Form:
         self._on_change = on_change
         self.controls: dict[str, Control] = {}
         with ui.element('div').classes('form'):
-            for group, members in _folds(fields(model)):
+            for group, members in _group_by_section(fields(model)):
                 if group:
                     with ui.element('details').classes('fold'):
                         Text('summary', group)
@@ -33,13 +33,13 @@ class Form:
                             self._draw(members)
                 else:
                     self._draw(members)
-            self._whole = Text('p', '', 'problem', role='alert')
-            self._whole.set_visibility(False)
-        self._offer()
+            self._form_problem = Text('p', '', 'problem', role='alert')
+            self._form_problem.set_visibility(False)
+        self._update_applicable()
 
     def _draw(self, members: Iterable[Field]) -> None:
         for field in members:
-            self.controls[field.name] = Control(field, on_change=self._notify, on_leave=self._check_gently)
+            self.controls[field.name] = Control(field, on_change=self._notify, on_blur=self._check_leniently)
 
     @property
     def raw(self) -> dict[str, Any]:
@@ -50,35 +50,35 @@ class Form:
         """Restore a value of `raw`; fields that it lacks are left alone."""
         for name, content in raw.items():
             if name in self.controls:
-                self.controls[name].put(content)
-        self.check(gently=True)
+                self.controls[name].set_content(content)
+        self.check(lenient=True)
 
-    def set(self, values: Mapping[str, Any]) -> None:
+    def set_values(self, values: Mapping[str, Any]) -> None:
         """Show these values; every other field gets its default."""
         for name, control in self.controls.items():
-            control.put(control.field.write(values.get(name, control.field.default)))
+            control.set_content(control.field.format(values.get(name, control.field.default)))
             control.visited = False
-        self.check(gently=True)
+        self.check(lenient=True)
         self._on_change()
 
-    def check(self, *, gently: bool = False) -> BaseModel | None:
+    def check(self, *, lenient: bool = False) -> BaseModel | None:
         """Validate, and show each problem at its field.
 
         Args:
-            gently: omit problems of fields that are still being typed into.
+            lenient: omit problems of fields that are still being typed into.
 
         Returns:
             The parsed model, or None if something is invalid.
         """
-        self._offer()
+        self._update_applicable()
         parsed, found = self.parse()
-        self._show(found, gently=gently)
+        self._mark_problems(found, lenient=lenient)
         return parsed
 
-    def _offer(self) -> None:
+    def _update_applicable(self) -> None:
         """Show only the fields that have an effect, given the values of the others."""
         for control in self.controls.values():
-            control.offer(
+            control.set_applicable(
                 all(
                     other not in self.controls or str(self.controls[other].raw) in values
                     for other, values in control.field.when.items()
@@ -89,7 +89,7 @@ class Form:
         """Return the parsed model; if something is invalid, focus the first problem and return None."""
         parsed = self.check()
         if parsed is None:
-            self.go_to_problem()
+            self.focus_problem()
         return parsed
 
     def parse(self) -> tuple[BaseModel | None, dict[str, str]]:
@@ -98,7 +98,7 @@ class Form:
         unread: dict[str, str] = {}
         for name, control in self.controls.items():
             try:
-                values[name] = control.field.read(control.raw)
+                values[name] = control.field.parse(control.raw)
             except ValueError as error:
                 unread[name] = json_problem(error)
         try:
@@ -107,41 +107,41 @@ class Form:
             return None, problems(error) | unread
         return (None, unread) if unread else (parsed, {})
 
-    def refuse(self, found: Mapping[str, str]) -> None:
+    def show_problems(self, found: Mapping[str, str]) -> None:
         """Show problems that were found elsewhere, each as a sentence."""
         for control in self.controls.values():
             control.visited = True  # All are submitted: moving between them must not check them again.
-        self._show({name: as_sentence(problem) for name, problem in found.items()}, gently=False)
+        self._mark_problems({name: as_sentence(problem) for name, problem in found.items()}, lenient=False)
 
-    def go_to_problem(self) -> None:
+    def focus_problem(self) -> None:
         """Focus the first field with a problem."""
         for control in self.controls.values():
             if control.problem:
                 control.focus()
                 return
 
-    def focus(self, *, still: bool = False) -> None:
-        """Focus the first field; with `still`, the page is not scrolled to it."""
+    def focus(self, *, prevent_scroll: bool = False) -> None:
+        """Focus the first field; with `prevent_scroll`, the page is not scrolled to it."""
         for control in self.controls.values():
-            control.focus(still=still)
+            control.focus(prevent_scroll=prevent_scroll)
             return
 
-    def _show(self, found: Mapping[str, str], *, gently: bool) -> None:
+    def _mark_problems(self, found: Mapping[str, str], *, lenient: bool) -> None:
         for name, control in self.controls.items():
-            control.complain(found.get(name, ''), gently=gently)
+            control.show_problem(found.get(name, ''), lenient=lenient)
         others = ' '.join(problem for name, problem in found.items() if name not in self.controls)
-        self._whole.show(others)
-        self._whole.set_visibility(bool(others))
+        self._form_problem.show(others)
+        self._form_problem.set_visibility(bool(others))
 
     def _notify(self) -> None:
-        self.check(gently=True)
+        self.check(lenient=True)
         self._on_change()
 
-    def _check_gently(self) -> None:
-        self.check(gently=True)
+    def _check_leniently(self) -> None:
+        self.check(lenient=True)
 
 
-def _folds(found: list[Field]) -> list[tuple[str, list[Field]]]:
+def _group_by_section(found: list[Field]) -> list[tuple[str, list[Field]]]:
     """Group fields by section, those without one first."""
     ordered = sorted(found, key=lambda field: field.group)
     return [(group, list(members)) for group, members in groupby(ordered, key=lambda field: field.group)]

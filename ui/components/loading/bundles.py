@@ -20,12 +20,12 @@ STATIC = Path(nicegui.__file__).parent / 'static'
 CONVERSATION, VIEWERS = ASSETS / 'conversation', ASSETS / 'viewers'
 FRAME = 'frame'
 """The bundle of classic scripts; the others are modules."""
-EVERYWHERE = 'everywhere'
+COMMON = 'everywhere'
 LANGUAGE = STATIC / 'lang' / 'en-US.umd.prod.js'
 
 MODULES: Mapping[str, Sequence[Path]] = MappingProxyType(
     {
-        EVERYWHERE: (
+        COMMON: (
             STATIC / 'dompurify.mjs',
             *(ELEMENTS / f'{name}.js' for name in ('html', 'timer', 'input')),
             ASSETS / 'frame' / 'color_scheme.js',
@@ -83,7 +83,7 @@ class Bundles:
         """Read the files; `own` are our scripts that every page runs."""
         self.served: dict[str, str] = {}
         modules = {name: self._serve(name, join_modules(paths)) for name, paths in MODULES.items()}
-        self._everywhere = modules[EVERYWHERE]
+        self._common = modules[COMMON]
         self._places = {
             compute_key(path, max_time=path.stat().st_mtime): (modules[name], path.stem)
             for name, paths in MODULES.items()
@@ -96,21 +96,21 @@ class Bundles:
         self.served[path] = text
         return f'{path}?{zlib.crc32(text.encode()):x}'
 
-    def into_template(self, source: str) -> str:
+    def rewrite_template(self, source: str) -> str:
         """Return NiceGUI's page template with bundles instead of single scripts."""
         frame = f'<script defer src="{self._frame}"></script>\n'
         source = _SCRIPT.sub(lambda found: frame if found[1] == 'nicegui' else '', source)
-        sanitizer = f'import {{ dompurify as DOMPurify }} from "{self._everywhere}";'
+        sanitizer = f'import {{ dompurify as DOMPurify }} from "{self._common}";'
         source = source.replace(_SANITIZER, sanitizer)
         source = source.replace('{{ js_imports | safe }}', '{{ js_imports | bundled | safe }}')
         return source.replace('in js_imports_urls %}', 'in js_imports_urls | bundled %}')
 
-    def rewrite(self, imports: str | list[str]) -> str | list[str]:
+    def rewrite_imports(self, imports: str | list[str]) -> str | list[str]:
         """Point the imports of a page's components, or the addresses to preload, at bundles."""
         if isinstance(imports, str):
             return _COMPONENT.sub(self._rewrite_import, imports)
         early = (self._places.get(url.partition('/components/')[2], (url, ''))[0] for url in imports)
-        return list(dict.fromkeys([*early, self._everywhere]))
+        return list(dict.fromkeys([*early, self._common]))
 
     def _rewrite_import(self, found: re.Match[str]) -> str:
         if found[2] not in self._places:
@@ -126,7 +126,7 @@ def frame_script(own: Iterable[str], places: Mapping[str, tuple[str, str]] = Map
     """
     whole = STATIC / 'quasar.umd.prod.js'
     part = ASSETS / quasar.SCRIPT
-    paths = [STATIC / 'socket.io.min.js', part if quasar.replaces(whole) else whole, STATIC / 'nicegui.js']
+    paths = [STATIC / 'socket.io.min.js', part if quasar.can_replace(whole) else whole, STATIC / 'nicegui.js']
     paths += [LANGUAGE, *(ASSETS / name for name in own)]
     texts = [_COMMENT.sub('', path.read_text('utf-8')) for path in paths]
     texts[2] = texts[2].replace(_LATER, 'importComponent(url)').replace(_READY, _RAW)

@@ -54,7 +54,7 @@ addEventListener('load', () => {
 """Removes the first words once the page is drawn: the DOM must have only one `main`."""
 
 
-class _Light(jinja2.BaseLoader):
+class _TemplateLoader(jinja2.BaseLoader):
     """Loads NiceGUI's templates with bundles, and without the style sheets that `style_sheet` includes."""
 
     def __init__(self, loader: jinja2.BaseLoader, bundles: Bundles) -> None:
@@ -63,15 +63,15 @@ class _Light(jinja2.BaseLoader):
     def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, Any, Any]:
         """Return the text of a template."""
         source, file, fresh = self._loader.get_source(environment, template)
-        return self._bundles.into_template(IMPORTS.sub('', source)), file, fresh
+        return self._bundles.rewrite_template(IMPORTS.sub('', source)), file, fresh
 
 
-def lighten_pages(bundles: Bundles) -> None:
+def install_templates(bundles: Bundles) -> None:
     """Serve pages with bundled scripts and without render-blocking style sheets."""
     loader = templates.env.loader
-    if loader is not None and not isinstance(loader, _Light):
-        templates.env.loader = _Light(loader, bundles)
-        templates.env.filters['bundled'] = bundles.rewrite
+    if loader is not None and not isinstance(loader, _TemplateLoader):
+        templates.env.loader = _TemplateLoader(loader, bundles)
+        templates.env.filters['bundled'] = bundles.rewrite_imports
 
 
 @functools.cache
@@ -98,7 +98,7 @@ def head_html(sheet: str, font: str) -> str:
     )
 
 
-def first_words(title: str, here: str, navigation: Sequence[tuple[str, str]]) -> str:
+def placeholder_html(title: str, here: str, navigation: Sequence[tuple[str, str]]) -> str:
     """Return header and title as plain HTML, shown while the scripts that draw the page are loading."""
     links = ''.join(
         f'<a href="{path}"{" aria-current=page" if path == here else ""}>{name}</a>'

@@ -54,7 +54,7 @@ def version(script: Path) -> str:
     return found[1] if found else ''
 
 
-def replaces(whole: Path) -> bool:
+def can_replace(whole: Path) -> bool:
     """Return whether our build can replace NiceGUI's script, i.e. has the same version."""
     return version(ASSETS / SCRIPT) == version(whole)
 

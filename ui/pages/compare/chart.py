@@ -12,7 +12,7 @@ from engine.history import Comparison
 from engine.records import Shape
 from ui.components.diagram.collapse_menu import CollapseMenu
 from ui.components.diagram.overlays import Decoration, Layer, aggregate, visible_ancestor, visible_edge
-from ui.components.diagram.rendering import INSTALL, edge_id, has_graphviz, svg
+from ui.components.diagram.rendering import GRAPHVIZ_MISSING, edge_id, has_graphviz, svg
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.theme import notice
@@ -40,7 +40,7 @@ class ComparisonChart:
                         Text('span', text)
             if not has_graphviz():
                 with notice('wait', 'account_tree'):
-                    ui.label(INSTALL)
+                    ui.label(GRAPHVIZ_MISSING)
             if a.pattern == b.pattern:
                 self._charts.append(_Chart(merge_shapes(a, b), (0, 1), '', on_pick))
             else:
@@ -87,7 +87,7 @@ class _Chart:
                 title=shape.title,
                 states=[state.path for state in shape.states],
                 on_pick=on_pick,
-                on_fold=self._folds.turn,
+                on_fold=self._folds.toggle,
             )
 
     async def draw(self) -> None:

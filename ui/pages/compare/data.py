@@ -95,8 +95,8 @@ class FilesPane:
             return
         if self._agent.value not in agents:
             self._agent.value = agents[0]
-        self._agent.offered = {}
-        self._agent.offer({agent: path_text(agent) for agent in agents})
+        self._agent.options = {}
+        self._agent.set_options({agent: path_text(agent) for agent in agents})
         await self._load()
 
     async def _on_choice(self) -> None:

@@ -26,7 +26,7 @@ from ui.pages.compare.player import RowPlayer
 from ui.pages.compare.side import RowPositions, Side
 from ui.pages.compare.step import StepPane
 from ui.pages.compare.transcript import ComparedTranscript
-from ui.pages.shared.compare_picker import choose_other
+from ui.pages.shared.compare_picker import pick_comparison
 from ui.web.routing import compare_path
 
 EVERY = 2.0
@@ -114,9 +114,9 @@ class CompareScreen:
             self._chart.show(*steps)
             await self._fill()
         except EngineError as error:
-            self._trouble.say('cloud_off', f'Temporarily unavailable: {error}')
+            self._trouble.show('cloud_off', f'Temporarily unavailable: {error}')
             return
-        self._trouble.say()
+        self._trouble.show()
         if row is not None:
             self._announcer.set_text(f'Row {self._at + 1}: {row_text(row)}')
 
@@ -166,7 +166,7 @@ class CompareScreen:
 
     async def _choose(self, name: str) -> None:
         keep = self._found.b if name == 'A' else self._found.a
-        await choose_other(self._conductor, keep.info, 'B' if name == 'A' else 'A')
+        await pick_comparison(self._conductor, keep.info, 'B' if name == 'A' else 'A')
 
     async def _look(self) -> None:
         """Compare again if a run has new steps."""
@@ -182,7 +182,7 @@ class CompareScreen:
             found = await self._conductor.compare(*(side.run for side in self._sides))
             self._due = time.monotonic() + 5 * (time.monotonic() - begun)
         except EngineError as error:
-            self._trouble.say('cloud_off', f'Temporarily unavailable: {error}')
+            self._trouble.show('cloud_off', f'Temporarily unavailable: {error}')
             return
         finally:
             self._looking = False

@@ -16,11 +16,11 @@ from ui.components.widgets import Text, set_attributes, text_input
 from ui.formatting.forks import cost_sentence
 from ui.pages.fork.variant import Origin, Variant
 from ui.pages.launch.form import RUN_KEYS
-from ui.pages.launch.models import is_live, reach_of
+from ui.pages.launch.models import describe_reach, is_live
 from ui.pages.launch.options import BudgetLimits, budget_values
 from ui.web.backend import Backend
 
-SETTLE = 0.4
+DEBOUNCE_SECONDS = 0.4
 """Seconds without a change before the cost is estimated again."""
 MAX_VARIANTS = 6
 """Maximum number of variants started together."""
@@ -36,18 +36,18 @@ class ForkForm:
         self._variants: list[Variant] = []
         self._shown: Variant | None = None
         self._busy = False
-        self._settle = ui.timer(SETTLE, self._forecast, active=False, immediate=False)
+        self._debounce = ui.timer(DEBOUNCE_SECONDS, self._forecast, active=False, immediate=False)
         with ui.element('div').classes('card launch-form fork-form') as card:
             with ui.element('div').classes('form'):
-                self._title_field()
+                self._draw_title()
                 self._heads = ui.element('div').classes('fork-heads')
                 set_attributes(self._heads, role='group', aria_label='Variants', data_redrawn='')
                 self._places = ui.element('div').classes('ghost')
-                self._limits = Form(BudgetLimits, on_change=self._touch)
-                self._limits.set(budget_values(origin.info.budget))
+                self._limits = Form(BudgetLimits, on_change=self._on_edit)
+                self._limits.set_values(budget_values(origin.info.budget))
                 self._paused = ui.checkbox('Start paused')
             with ui.element('div').classes('form-foot'):
-                self._trouble = ui.element('div').classes('ghost')
+                self._problem = ui.element('div').classes('ghost')
                 with ui.element('div').classes('launch-actions'):
                     self._go = button('Start fork', icon='call_split', kind='primary big', requires='fork')
                     self._go.on('click', self.start)
@@ -59,7 +59,7 @@ class ForkForm:
         card.on('keydown', self.start, js_handler=RUN_KEYS)
         self._add()
 
-    def _title_field(self) -> None:
+    def _draw_title(self) -> None:
         with ui.element('div').classes('field'):
             head = Text('label', 'Title', 'label')
             self._title = text_input(self._origin.info.title, maxlength='200', autofocus='')
@@ -69,7 +69,7 @@ class ForkForm:
         """Estimate the cost, and load the endpoints' models."""
         await self._forecast()
         for variant in self._variants:
-            await variant.look()
+            await variant.load_models()
 
     def _add(self) -> None:
         """Add a variant, copied from the one that is shown."""
@@ -78,18 +78,18 @@ class ForkForm:
         used = {variant.name for variant in self._variants}
         name = next(letter for letter in NAMES if letter not in used)
         with self._places:
-            made = Variant(name, self._origin, self._backend().catalog.registry, on_change=self._touch)
+            made = Variant(name, self._origin, self._backend().catalog.registry, on_change=self._on_edit)
         if self._shown is not None:
             made.fill(self._shown.raw)
         self._variants.append(made)
         self._show(made)
-        self._touch()
+        self._on_edit()
 
     def _drop(self, variant: Variant) -> None:
         self._variants.remove(variant)
         variant.root.delete()
         self._show(self._variants[0])
-        self._touch()
+        self._on_edit()
 
     def _show(self, chosen: Variant) -> None:
         self._shown = chosen
@@ -116,11 +116,11 @@ class ForkForm:
             ui.icon('call_split')
             ui.label(f'Start {number} variants' if several else 'Start fork')
 
-    def _touch(self) -> None:
-        self._settle.activate()
+    def _on_edit(self) -> None:
+        self._debounce.activate()
 
     async def _forecast(self) -> None:
-        self._settle.deactivate()
+        self._debounce.deactivate()
         found: list[CostEstimate] = []
         overrides: Mapping[str, ForkOverrides] | None = self._collect()
         if overrides is None:
@@ -133,28 +133,30 @@ class ForkForm:
                     await self._backend().forecast(self._origin.info.id, self._origin.view.seq, variation)
                 )
         except InvalidInput as error:
-            self._refuse(self._variants[len(found)], error)
+            self._show_problems(self._variants[len(found)], error)
             return
         except EngineError as error:
             self._show_problem(str(error))
             return
         if not self._estimate.is_deleted:
             free, words = cost_sentence(found)
-            self._show_cost(free, words if free else f'{words} {self._reach(overrides.values())}'.strip())
+            self._show_cost(
+                free, words if free else f'{words} {self._describe_reach(overrides.values())}'.strip()
+            )
 
-    def _reach(self, variations: Iterable[ForkOverrides]) -> str:
+    def _describe_reach(self, variations: Iterable[ForkOverrides]) -> str:
         """Return sentences on what the external agents with roles in these forks may reach."""
         registry, models = self._backend().catalog.registry, self._origin.info.models
         named = [name for variation in variations for name in {**models, **variation.models}.values()]
-        return reach_of(registry, (name for name in named if is_live(registry, name)))
+        return describe_reach(registry, (name for name in named if is_live(registry, name)))
 
     def _collect(self) -> dict[str, ForkOverrides] | None:
         read = {variant.name: variant.read() for variant in self._variants}
         good = {name: variation for name, variation in read.items() if variation is not None}
         return good if len(good) == len(read) else None
 
-    def _refuse(self, variant: Variant, error: InvalidInput) -> None:
-        rest = variant.refuse(error)
+    def _show_problems(self, variant: Variant, error: InvalidInput) -> None:
+        rest = variant.show_problems(error)
         if len(self._variants) > 1:
             self._show(variant)
         self._show_problem(rest)
@@ -169,11 +171,11 @@ class ForkForm:
             bad = next((variant for variant in self._variants if variant.read() is None), None)
             if bad is not None:
                 self._show(bad)
-                bad.go_to_problem()
+                bad.focus_problem()
             else:
-                self._limits.go_to_problem()
+                self._limits.focus_problem()
             return
-        if (same := _equal(overrides)) and not await confirm(
+        if (same := _find_equal(overrides)) and not await confirm(
             'Start identical variants?',
             f'Variants {same} make the same changes, so they differ only by chance.',
             yes='Start anyway',
@@ -187,8 +189,8 @@ class ForkForm:
             await self._start(overrides, limits)
         except InvalidInput as error:
             blamed = self._find_faulty(error)
-            self._refuse(blamed, error)
-            blamed.go_to_problem()
+            self._show_problems(blamed, error)
+            blamed.focus_problem()
         except EngineError as error:
             self._show_problem(str(error))
         finally:
@@ -215,9 +217,9 @@ class ForkForm:
         return next((variant for variant in self._variants if variant.name == name), self._variants[0])
 
     def _show_problem(self, problem: str) -> None:
-        self._trouble.clear()
+        self._problem.clear()
         if problem:
-            with self._trouble, notice('fail', 'error_outline'):
+            with self._problem, notice('fail', 'error_outline'):
                 ui.label(problem)
 
     def _show_cost(self, free: bool, words: str) -> None:
@@ -226,7 +228,7 @@ class ForkForm:
         self._estimate.show(words)
 
 
-def _equal(variants: Mapping[str, ForkOverrides]) -> str:
+def _find_equal(variants: Mapping[str, ForkOverrides]) -> str:
     """Return the first variants with equal changes, as in `A and B`; '' if all differ."""
     for overrides in variants.values():
         same = [name for name, other in variants.items() if other == overrides]

@@ -26,7 +26,7 @@ class OverrideForm:
         """Draw the header; each field's `default` is the current value."""
         self._fields = {field.name: field for field in fields}
         self._controls: dict[str, Control] = {}
-        self._kept: dict[str, Any] = {}
+        self._content: dict[str, Any] = {}
         self._on_change = on_change
         with ui.element('details').classes('fold') as self.root:
             with ui.element('summary'):
@@ -41,14 +41,14 @@ class OverrideForm:
     @property
     def raw(self) -> dict[str, Any]:
         """The content of the changed fields, valid or not."""
-        written = {name: control.raw for name, control in self._controls.items()} or self._kept
+        written = {name: control.raw for name, control in self._controls.items()} or self._content
         return {name: raw for name, raw in written.items() if raw != self._current(name)}
 
     def fill(self, raw: Mapping[str, Any]) -> None:
         """Copy the `raw` content of another form with these fields."""
-        self._kept = {name: held for name, held in raw.items() if name in self._fields}
+        self._content = {name: held for name, held in raw.items() if name in self._fields}
         for name, control in self._controls.items():
-            control.put(self._kept.get(name, self._current(name)))
+            control.set_content(self._content.get(name, self._current(name)))
         self._update_brief()
 
     def read(self) -> tuple[dict[str, Any], dict[str, str]]:
@@ -57,21 +57,21 @@ class OverrideForm:
         wrong: dict[str, str] = {}
         for name, raw in self.raw.items():
             try:
-                values[name] = self._fields[name].read(raw)
+                values[name] = self._fields[name].parse(raw)
             except ValueError as error:
                 number = self._fields[name].inline
                 wrong[name] = 'Must be a number.' if number else json_problem(error)
-        self.complain(wrong)
+        self.show_problems(wrong)
         return values, wrong
 
-    def complain(self, problems: Mapping[str, str]) -> None:
+    def show_problems(self, problems: Mapping[str, str]) -> None:
         """Show a problem at its field, or clear it."""
         if problems and not self._controls:
             self._draw()
         for name, control in self._controls.items():
-            control.complain(problems.get(name, ''), gently=False)
+            control.show_problem(problems.get(name, ''), lenient=False)
 
-    def focus(self) -> bool:
+    def focus_problem(self) -> bool:
         """Focus the first field with a problem, if there is one."""
         bad = next((control for control in self._controls.values() if control.problem), None)
         if bad:
@@ -79,20 +79,20 @@ class OverrideForm:
         return bad is not None
 
     def _current(self, name: str) -> Any:
-        return self._fields[name].write(self._fields[name].default)
+        return self._fields[name].format(self._fields[name].default)
 
     def _draw(self) -> None:
         if self._controls or not self._fields:
             return
         with self._body:
             for name, field in self._fields.items():
-                control = Control(field, on_change=self._notify, on_leave=lambda: None)
-                control.put(self._kept.get(name, self._current(name)))
+                control = Control(field, on_change=self._notify, on_blur=lambda: None)
+                control.set_content(self._content.get(name, self._current(name)))
                 self._controls[name] = control
             undo = button('Restore the original', icon='undo', kind='quiet small')
-            undo.on('click', self._undo)
+            undo.on('click', self._restore)
 
-    def _undo(self) -> None:
+    def _restore(self) -> None:
         self.fill({})
         self._notify()
 
@@ -107,10 +107,10 @@ class OverrideForm:
 
 def json_fields(values: Mapping[str, Any]) -> list[Field]:
     """Return fields for a JSON document: strings as text, everything else as JSON."""
-    return [_field(name, value) for name, value in values.items()]
+    return [_make_field(name, value) for name, value in values.items()]
 
 
-def _field(name: str, value: Any) -> Field:
+def _make_field(name: str, value: Any) -> Field:
     title = name.replace('_', ' ').capitalize()
     if isinstance(value, bool):
         return Field(name=name, kind='boolean', title=title, default=value)

@@ -8,7 +8,7 @@ from engine import Conductor, EngineError, Transition
 from engine.agents import agents_of
 from engine.records import RunId, RunInfo, Shape, View
 from ui.components.diagram.folding import default_folds
-from ui.components.diagram.rendering import INSTALL, has_graphviz, highlight, svg
+from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.components.elements import Diagram
 from ui.components.theme import FORM_KEYS, frame, notice
 from ui.components.widgets import Text, link
@@ -54,7 +54,7 @@ def register(backend: Backend) -> None:
             reasons=GuardReasons(conductor, info.id),
         ).name_of
         agents = {str(state.path): named(state.path) for state in shape.states if state.role}
-        origin = Origin(info=info, view=view, made=made, staff=agents_of(made), agents=agents)
+        origin = Origin(info=info, view=view, pattern=made, roles=agents_of(made), agents=agents)
         with frame(f'Fork · {info.title}', keys=FORM_KEYS):
             _head(info, step, asked if at.isdecimal() else step)
             with ui.element('div').classes('launch'):
@@ -97,11 +97,11 @@ async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
         with ui.element('div').classes('launch-diagram'):
             if not has_graphviz():
                 with notice('wait', 'account_tree'):
-                    ui.label(INSTALL)
+                    ui.label(GRAPHVIZ_MISSING)
                 return
             drawn = await svg(shape, folded=default_folds(shape))
             drawing = Diagram(drawn, title=shape.title, states=[state.path for state in shape.states])
-            drawing.light(highlight(shape, view, step, seen=list(view.entered)))
+            drawing.highlight(highlight(shape, view, step, visited=list(view.entered)))
 
 
 async def _nothing(name: str, at: str, data: dict[str, object]) -> None:

@@ -40,12 +40,12 @@ class ReplayChoices:
 
     def __init__(self, at: int, agents: Mapping[str, str], *, on_change: Callable[[], None]) -> None:
         self._agents, self._on_change = dict(agents), on_change
-        self._own: dict[str, str] = {}
+        self._exceptions: dict[str, str] = {}
         with ui.element('div').classes('form'):
-            self._before = self._choice(f'Steps 1 to {at}', BEFORE, DEFAULT['before'])
-            self._after = self._choice(f'Steps after {at}', AFTER, DEFAULT['after'])
-            with ui.element('div').classes('ghost') as self._lasting:
-                self._beyond = self._choice('When the recording runs out', BEYOND, DEFAULT['beyond'])
+            self._before = self._draw_choice(f'Steps 1 to {at}', BEFORE, DEFAULT['before'])
+            self._after = self._draw_choice(f'Steps after {at}', AFTER, DEFAULT['after'])
+            with ui.element('div').classes('ghost') as self._recorded_only:
+                self._beyond = self._draw_choice('When the recording runs out', BEYOND, DEFAULT['beyond'])
             if agents:
                 with ui.element('details').classes('fold'):
                     with ui.element('summary'):
@@ -60,7 +60,7 @@ class ReplayChoices:
                         button('Add', icon='add', kind='small').on('click', self._add)
         self._update()
 
-    def _choice(self, title: str, options: Mapping[str, str], value: str) -> NativeSelect:
+    def _draw_choice(self, title: str, options: Mapping[str, str], value: str) -> NativeSelect:
         with ui.element('div').classes('field'):
             head = ui.element('div').classes('field-head')
             choice = NativeSelect(options, value=value, on_change=self._notify)
@@ -75,24 +75,24 @@ class ReplayChoices:
             'before': self._before.value,
             'after': self._after.value,
             'beyond': self._beyond.value,
-            'plays': dict(self._own),
+            'plays': dict(self._exceptions),
         }
 
     def fill(self, raw: Mapping[str, Any]) -> None:
         """Copy the choices of another variant."""
         for name, choice in (('before', self._before), ('after', self._after), ('beyond', self._beyond)):
             choice.set_value(str(raw.get(name, DEFAULT[name])))
-        self._own = dict(raw.get('plays', {}))
+        self._exceptions = dict(raw.get('plays', {}))
         self._update()
 
     def _add(self) -> None:
         if self._who.value:
-            self._own[self._who.value] = self._how.value
+            self._exceptions[self._who.value] = self._how.value
             self._who.set_value('')
             self._notify()
 
     def _drop(self, path: str) -> None:
-        self._own.pop(path, None)
+        self._exceptions.pop(path, None)
         self._notify()
 
     def _notify(self) -> None:
@@ -100,13 +100,13 @@ class ReplayChoices:
         self._on_change()
 
     def _update(self) -> None:
-        self._lasting.set_visibility('recorded' in (self._after.value, *self._own.values()))
+        self._recorded_only.set_visibility('recorded' in (self._after.value, *self._exceptions.values()))
         if not self._agents:
             return
-        self._brief.show(f'{len(self._own)}' if self._own else '')
+        self._brief.show(f'{len(self._exceptions)}' if self._exceptions else '')
         self._rows.clear()
         with self._rows:
-            for path, play in self._own.items():
+            for path, play in self._exceptions.items():
                 name = self._agents.get(path, path)
                 with ui.element('div').classes('fork-row'):
                     Text('span', name)

@@ -20,8 +20,8 @@ from ui.pages.fork.override_form import OverrideForm, json_fields
 from ui.pages.fork.replay_choices import ReplayChoices
 from ui.pages.launch.models import Models
 
-SHEETS = ('parameters', 'memory', 'prompts', 'instructions', 'tools', 'effort')
-BARE = ('memory', 'parameters')
+FORMS = ('parameters', 'memory', 'prompts', 'instructions', 'tools', 'effort')
+UNPREFIXED = ('memory', 'parameters')
 """Forms whose problems the engine reports without the form's name."""
 TITLES = {
     'memory': 'Memory',
@@ -48,8 +48,8 @@ class Origin:
     info: RunInfo
     view: View
     """The run at the step of the fork."""
-    made: type[Pattern]
-    staff: Sequence[AgentInfo]
+    pattern: type[Pattern]
+    roles: Sequence[AgentInfo]
     """The agents of the run's pattern."""
     agents: Mapping[str, str]
     """Names of the chart's agents, by path."""
@@ -58,13 +58,13 @@ class Origin:
         """Return the fields that can be changed, by form, each with the current value as its default."""
         own = self.info.parameters
         tasks = {path: task for path, agent in self.view.agents.items() if (task := _last_task(agent))}
-        roles = {agent.role: agent for agent in self.staff}
+        roles = {agent.role: agent for agent in self.roles}
         names = ('instructions', 'tools', 'effort')
         changed, given, effort = (dict(self.info.options.get(name, {})) for name in names)
         return {
             'parameters': [
                 replace(field, default=own.get(field.name, field.default), group='', examples=())
-                for field in fields(self.made.Parameters)
+                for field in fields(self.pattern.Parameters)
             ],
             'memory': json_fields(self.view.memory),
             'prompts': [
@@ -107,37 +107,37 @@ class Variant:
         self.name = name
         self._origin = origin
         with ui.element('div').classes('form fork-variant') as self.root:
-            self._plays = ReplayChoices(origin.view.seq, origin.agents, on_change=on_change)
+            self._replay_choices = ReplayChoices(origin.view.seq, origin.agents, on_change=on_change)
             Text('h2', 'Changes')
             self._models = Models(registry, on_change=on_change)
-            self._models.set_roles([agent.role for agent in origin.staff])
-            self._models.again(origin.info.models)
+            self._models.set_roles([agent.role for agent in origin.roles])
+            self._models.fill_from_run(origin.info.models)
             found = origin.fields()
-            self._sheets = {
+            self._forms = {
                 name: OverrideForm(TITLES[name], found[name], hint=HINTS[name], on_change=on_change)
-                for name in SHEETS
+                for name in FORMS
             }
 
     @property
     def raw(self) -> dict[str, Any]:
         """Its content, to copy it to another variant."""
-        sheets = {name: sheet.raw for name, sheet in self._sheets.items()}
-        return {'sheets': sheets, 'plays': self._plays.raw, 'models': self._models.raw}
+        sheets = {name: sheet.raw for name, sheet in self._forms.items()}
+        return {'sheets': sheets, 'plays': self._replay_choices.raw, 'models': self._models.raw}
 
     def fill(self, raw: Mapping[str, Any]) -> None:
         """Copy the content of another variant."""
-        for name, sheet in self._sheets.items():
+        for name, sheet in self._forms.items():
             sheet.fill(raw['sheets'].get(name, {}))
-        self._plays.fill(raw['plays'])
+        self._replay_choices.fill(raw['plays'])
         self._models.fill(raw['models'])
 
-    async def look(self) -> None:
+    async def load_models(self) -> None:
         """Ask the endpoints for their models."""
-        await self._models.look()
+        await self._models.load()
 
     def read(self) -> ForkOverrides | None:
         """Return the overrides, or None if a field is invalid; problems are shown at their fields."""
-        read = {name: sheet.read() for name, sheet in self._sheets.items()}
+        read = {name: sheet.read() for name, sheet in self._forms.items()}
         if any(wrong for _, wrong in read.values()) or not self._models.check():
             return None
         values = {name: value for name, (value, _) in read.items()}
@@ -156,38 +156,38 @@ class Variant:
             tools={role: tuple(names) for role, names in values['tools'].items()},
             effort={role: str(wanted).strip() for role, wanted in values['effort'].items()},
             parameters=values['parameters'],
-            **self._plays.raw,
+            **self._replay_choices.raw,
         )
 
-    def refuse(self, error: InvalidInput) -> str:
+    def show_problems(self, error: InvalidInput) -> str:
         """Show the engine's problems at their fields; return those without a field as text."""
-        by_sheet: dict[str, dict[str, str]] = {name: {} for name in SHEETS}
+        by_sheet: dict[str, dict[str, str]] = {name: {} for name in FORMS}
         rest = []
         for where, text in error.problems.items():
             problem = text
-            sheet, name = _place(where)
+            sheet, name = _locate(where)
             if sheet not in (*TITLES, 'models'):  # the bare name of a memory field or parameter
                 name, _, inside = where.partition('.')
-                sheet = next((own for own in BARE if name in self._sheets[own].raw), '')
+                sheet = next((own for own in UNPREFIXED if name in self._forms[own].raw), '')
                 problem = f'{inside}: {text}' if inside else text
             if sheet in by_sheet and any(field.name == name for field in self._origin.fields()[sheet]):
                 by_sheet[sheet][name] = problem
             elif sheet == 'models':
-                self._models.refuse({name: problem})
+                self._models.show_problems({name: problem})
             else:
                 rest.append(f'{where}: {problem}')
         for name, problems in by_sheet.items():
             if problems:
-                self._sheets[name].complain(problems)
+                self._forms[name].show_problems(problems)
         return '; '.join(rest)
 
-    def go_to_problem(self) -> None:
+    def focus_problem(self) -> None:
         """Focus the first problem."""
-        if not any(sheet.focus() for sheet in self._sheets.values()):
-            self._models.go_to_problem()
+        if not any(sheet.focus_problem() for sheet in self._forms.values()):
+            self._models.focus_problem()
 
 
-def _place(where: str) -> tuple[str, str]:
+def _locate(where: str) -> tuple[str, str]:
     """Return the form and the field of a problem: `models.writer`, `/memory/draft`, `memory.draft.0`."""
     parts = split_pointer(where) if where.startswith('/') else where.split('.', 1)
     name = parts[1] if len(parts) > 1 else ''

@@ -36,7 +36,7 @@ class VariantPane:
         *,
         on_win: Callable[[RunInfo], Awaitable[None]],
     ) -> None:
-        """Draw the pane; `read` loads it, `look` updates it."""
+        """Draw the pane; `load` loads it, `poll` updates it."""
         self._conductor, self.info, self._shape, self._name = conductor, info, follower.shape, name
         self._follower = follower
         self._steps: list[Transition] = []
@@ -49,44 +49,44 @@ class VariantPane:
                 ui.element('span').classes('grow')
                 with link(f'/runs/{info.id}', 'btn quiet small') as self._open:
                     Text('span', 'Open')
-                self._best = button(
+                self._pick_button = button(
                     'Pick as winner', icon='emoji_events', kind='small', requires='mark_winner'
                 )
-                self._best.on('click', lambda: on_win(self.info))
+                self._pick_button.on('click', lambda: on_win(self.info))
             with ui.element('div').classes('agent-facts') as self._facts:
-                self._otherwise = Text('span', '', 'variant-overrides')
-                self._where = Text('span', '', 'agent-model')
+                self._overrides = Text('span', '', 'variant-overrides')
+                self._state = Text('span', '', 'agent-model')
                 self._numbers = Text('span', '', 'num')
                 ui.element('span').classes('grow')
                 self._time = Text('span', '', 'num')
             with ui.element('div').classes('panel-body').props('tabindex="0"'):
-                self._talk = Conversation([], label=f'Conversation of {name}')
+                self._conversation = Conversation([], label=f'Conversation of {name}')
                 self._answer = Conversation([], label=f'Result of {name}')
         self._crown.set_visibility(False)
 
-    async def read(self, parent: RunInfo | None) -> None:
+    async def load(self, parent: RunInfo | None) -> None:
         """Load the conversation since the fork, and the differences from `parent`."""
         after = max(self.info.parent_at, self.info.seq - MAX_STEPS)
         self._append(await self._conductor.transitions(self.info.id, after=after))
         begin = next((step for step in self._steps if step.seq == self.info.parent_at + 1), None)
-        self._otherwise.show(summarize_overrides(parent, self.info, begin))
+        self._overrides.show(summarize_overrides(parent, self.info, begin))
         self._update()
 
-    def look(self) -> bool:
+    def poll(self) -> bool:
         """Show news since the last call; return whether there was any."""
         news = self._follower.collect_updates()
         if news is not None:
-            self._append([step for step in news.steps if step.seq > self._last])
+            self._append([step for step in news.steps if step.seq > self._last_step])
             for pieces in news.text.values():
                 for kind, piece in pieces:
                     if kind == 'reset':
-                        self._talk.reset()
+                        self._conversation.reset()
                     elif kind != 'waiting':
-                        self._talk.append(kind, piece)
+                        self._conversation.append(kind, piece)
         self._update()
         return news is not None
 
-    def name(self, *, blind: bool, winner: bool) -> None:
+    def show_identity(self, *, blind: bool, winner: bool) -> None:
         """Show or hide its identity, and whether it is the winner."""
         shown = self._name if blind else self.info.title
         self._title.show(shown)
@@ -94,10 +94,10 @@ class VariantPane:
         self._open.set_visibility(not blind)
         self._facts.set_visibility(not blind)
         self._crown.set_visibility(winner)
-        self._best.set_visibility(not winner)
+        self._pick_button.set_visibility(not winner)
 
     @property
-    def _last(self) -> int:
+    def _last_step(self) -> int:
         return self._steps[-1].seq if self._steps else self.info.parent_at
 
     @property
@@ -111,7 +111,7 @@ class VariantPane:
         if blocks:
             # Notes name the model and the step, which a blind comparison hides.
             self._blocks += [{**block, 'note': ''} for block in blocks]
-            self._talk.show(self._blocks)
+            self._conversation.show(self._blocks)
 
     def _update(self) -> None:
         view = self._follower.fold.view
@@ -119,7 +119,7 @@ class VariantPane:
             return
         self._pill.classes(replace=f'pill {status_class(view.status, view.error)}')
         self._pill.show(status_text(view.status, view.error))
-        self._where.show(active_text(view.active))
+        self._state.show(active_text(view.active))
         self._numbers.show(usage_headline(view.usage))
         now = view.time if view.status.ended else time.time()
         self._time.show(duration(now - self.info.created))

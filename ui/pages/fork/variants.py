@@ -46,7 +46,7 @@ class VariantBoard:
 
     def __init__(self, backend: Backend, group: str, runs: list[RunInfo]) -> None:
         self._backend, self._group, self._runs = backend, group, runs
-        self._lanes: list[VariantPane] = []
+        self._panes: list[VariantPane] = []
         self._pace = Pace(idle=CLOCK)
 
     async def draw(self, *, blind: bool) -> None:
@@ -60,7 +60,7 @@ class VariantBoard:
                 with link(f'/runs/{self._runs[0].id}/family', 'small'):
                     Text('span', 'Fork tree')
             ui.element('span').classes('grow')
-            self._blind = ui.switch('Blind', value=blind, on_change=self._name)
+            self._blind = ui.switch('Blind', value=blind, on_change=self._show_identities)
             self._blind.tooltip(
                 'Blind comparison: names are hidden and the order is random until you pick a winner'
             )
@@ -69,7 +69,7 @@ class VariantBoard:
             empty_state('call_split', 'These variants do not exist. They may have been deleted.')
             return
         await self._fill()
-        ui.timer(0, self._look_when_due)
+        ui.timer(0, self._poll_when_due)
 
     async def _fill(self) -> None:
         # The same order for everybody who opens this group, without revealing which is which.
@@ -82,13 +82,13 @@ class VariantBoard:
                 shape = await conductor.shape(run.id)
                 name = f'Variant {letters[run.id]}'
                 follower = Follower(conductor, run, shape, self._pace)
-                lane = VariantPane(conductor, run, follower, name, on_win=self._win)
-                self._lanes.append(lane)
+                lane = VariantPane(conductor, run, follower, name, on_win=self._pick_winner)
+                self._panes.append(lane)
                 create_page_task(self._place, follower.follow(), f'follow {run.id}')
-        for lane in self._lanes:
-            await lane.read(parent)
+        for lane in self._panes:
+            await lane.load(parent)
         self._letters = letters
-        self._name()
+        self._show_identities()
 
     async def _parent(self) -> RunInfo | None:
         try:
@@ -96,27 +96,27 @@ class VariantBoard:
         except UnknownRun:
             return None
 
-    def _name(self) -> None:
+    def _show_identities(self) -> None:
         blind = bool(self._blind.value)
-        for lane in self._lanes:
+        for lane in self._panes:
             letter = self._letters[lane.info.id]
-            lane.name(blind=blind, winner=WINNER in lane.info.tags)
+            lane.show_identity(blind=blind, winner=WINNER in lane.info.tags)
             lane.root.style(f'order: {NAMES.index(letter) if blind else 0}')
 
-    async def _look_when_due(self) -> None:
+    async def _poll_when_due(self) -> None:
         await self._pace.wait()
-        self._pace.record_refresh(found=any([lane.look() for lane in self._lanes]))
+        self._pace.record_refresh(found=any([lane.poll() for lane in self._panes]))
 
-    async def _win(self, info: RunInfo) -> None:
-        marked = await notify_errors(self._mark(info))
+    async def _pick_winner(self, info: RunInfo) -> None:
+        marked = await notify_errors(self._mark_winner(info))
         if marked is None:
             return
-        for lane, known in zip(self._lanes, marked, strict=True):
+        for lane, known in zip(self._panes, marked, strict=True):
             lane.info = known
         self._blind.set_value(False)
-        self._name()
+        self._show_identities()
         ui.notify(f'{info.title} is the winner and is now tagged “winner”.', type='positive')
 
-    async def _mark(self, info: RunInfo) -> list[RunInfo]:
+    async def _mark_winner(self, info: RunInfo) -> list[RunInfo]:
         await self._backend().mark_winner(info.id)
-        return [await self._backend().info(lane.info.id) for lane in self._lanes]
+        return [await self._backend().info(lane.info.id) for lane in self._panes]

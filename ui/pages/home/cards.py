@@ -67,7 +67,7 @@ def _card(made: type[Pattern], shape: Shape, starter: Starter, kind: str) -> Non
             return
         run.classes('busy')
         try:
-            await starter.play(made.name, ready[0])
+            await starter.start_sample(made.name, ready[0])
         except EngineError as error:
             run.classes(remove='busy')
             with card:

@@ -47,7 +47,7 @@ class NeedsYou:
         ui.timer(EVERY, self._look, immediate=False)
 
     async def _look(self) -> None:
-        await self._attention.look()
+        await self._attention.refresh()
         self._list.show()
 
     def _count(self, total: int) -> None:
@@ -150,7 +150,7 @@ def _play_button(
 
     async def play() -> None:
         try:
-            await starter.play(pattern, sample)
+            await starter.start_sample(pattern, sample)
         except EngineError as error:
             ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
 
@@ -176,7 +176,7 @@ def new_run_card(backend: Backend) -> ui.element:
                 ui.navigate.to(f'/launch/{chosen.value}')
                 return
             try:
-                await starter.play(chosen.value, ready[0])
+                await starter.start_sample(chosen.value, ready[0])
             except EngineError as error:
                 ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
 
@@ -210,7 +210,7 @@ class FirstRun:
             self._drawing = Diagram(
                 '', title=self._shape.title, label=f'State diagram of {self._shape.title}, moving'
             )
-            self._drawing.on_room(self._lay_out)
+            self._drawing.on_resize(self._lay_out)
 
     async def load(self) -> None:
         """Draw the diagram and start the animation."""
@@ -223,11 +223,11 @@ class FirstRun:
             self._room = (width, height)
             drawn, _ = await fit(self._shape, self._room, folded=self._folded)
             self._drawing.show(drawn)
-            self._drawing.light(self._lit())
+            self._drawing.highlight(self._lit())
 
     def _beat(self) -> None:
         self._at = (self._at + 1) % len(self._path)
-        self._drawing.light(self._lit())
+        self._drawing.highlight(self._lit())
 
     def _lit(self) -> dict[str, Any]:
         return {'active': [self._path[self._at]], 'seen': self._path[: self._at]}

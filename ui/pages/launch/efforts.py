@@ -22,7 +22,7 @@ ALL = Field(
     title='Effort of all roles',
     help='A level or a number of thinking tokens; models differ in what they support',
 )
-LEFT_OPEN = 'model default'
+MODEL_DEFAULT = 'model default'
 
 
 class EffortControl(Control):
@@ -30,9 +30,9 @@ class EffortControl(Control):
 
     def _draw(self) -> ValueElement[Any]:
         self.box = Combobox(
-            '', label='Levels', none='No match. You can enter a number of tokens.', single=True
+            '', label='Levels', empty_text='No match. You can enter a number of tokens.', single=True
         )
-        self.box.offer([{'label': 'Levels', 'note': '', 'options': list(EFFORT_LEVELS)}])
+        self.box.set_groups([{'label': 'Levels', 'note': '', 'options': list(EFFORT_LEVELS)}])
         return self.box
 
 
@@ -45,14 +45,14 @@ class Efforts(RoleFields[EffortControl]):
         super().__init__('Reasoning effort', 'efforts-fold')
 
     def _draw_fixed(self) -> None:
-        self._all = self._line(ALL)
+        self._all = self._draw_control(ALL)
 
     def _draw_role(self, role: str) -> EffortControl:
-        return self._line(Field(name=role, kind='model', title=f'{role_title(role)} effort'))
+        return self._draw_control(Field(name=role, kind='model', title=f'{role_title(role)} effort'))
 
-    def _line(self, field: Field) -> EffortControl:
-        control = EffortControl(field, on_change=self._notify, on_leave=self._judge_left)
-        set_attributes(control.box, placeholder='same as all roles' if field.name else LEFT_OPEN)
+    def _draw_control(self, field: Field) -> EffortControl:
+        control = EffortControl(field, on_change=self._notify, on_blur=self._check_visited)
+        set_attributes(control.box, placeholder='same as all roles' if field.name else MODEL_DEFAULT)
         return control
 
     @property
@@ -66,21 +66,21 @@ class Efforts(RoleFields[EffortControl]):
 
     def check(self) -> bool:
         """Return whether all fields are valid; problems are shown at their fields."""
-        return all([self._judge(control) for control in self._controls.values()])
+        return all([self._check_control(control) for control in self._controls.values()])
 
-    def _judge(self, control: EffortControl) -> bool:
+    def _check_control(self, control: EffortControl) -> bool:
         effort = str(control.raw).strip()
         problem = '' if not effort or is_effort(effort) else as_sentence(EFFORT_SYNTAX)
-        control.complain(problem, gently=False)
+        control.show_problem(problem, lenient=False)
         return not problem
 
-    def _judge_left(self) -> None:
+    def _check_visited(self) -> None:
         for control in self._controls.values():
             if control.visited:
-                self._judge(control)
+                self._check_control(control)
 
     def _notify(self) -> None:
-        self._judge_left()
+        self._check_visited()
         self._summarize()
         self._on_change()
 
@@ -88,4 +88,4 @@ class Efforts(RoleFields[EffortControl]):
         chosen = self.chosen
         roles = count(len(chosen) - ('' in chosen), 'role')
         named = f'{roles} set' if chosen.keys() - {''} else ''
-        self._brief.show(', '.join(filter(None, [chosen.get('', ''), named])) or LEFT_OPEN)
+        self._brief.show(', '.join(filter(None, [chosen.get('', ''), named])) or MODEL_DEFAULT)

@@ -14,7 +14,7 @@ from engine.models.scripted import Sample
 from engine.records import RunInfo, Shape
 from ui.components.breakpoints.debug_options import DebugOptions
 from ui.components.diagram.fitting import Room, fit
-from ui.components.diagram.rendering import INSTALL, has_graphviz
+from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
 from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
@@ -31,7 +31,7 @@ from ui.pages.launch.typical_use import TypicalUse, typical_use
 from ui.pages.shared.recording_picker import RecordingPicker, recordings
 from ui.web.backend import Backend
 
-SETTLE = 0.4
+DEBOUNCE_SECONDS = 0.4
 """Seconds without a change before the diagram is redrawn and the draft saved."""
 DRAFT_LIMIT = 60_000
 """Maximum length of a saved draft, in characters of JSON."""
@@ -50,35 +50,37 @@ class LaunchForm:
     def __init__(self, backend: Backend, made: type[Pattern]) -> None:
         """Draw it; `load` completes it."""
         self._backend, self._made = backend, made
-        self._kept = ' '.join(filter(None, ('drafts', backend.caller.name)))
+        self._draft_key = ' '.join(filter(None, ('drafts', backend.caller.name)))
         """The storage key of this browser's drafts; each account has its own."""
         self._starter = Starter(backend)
         self._large = False
         self._shape: Shape | None = None
         self._ready = False
-        self._typical = TypicalUse()
+        self._typical_use = TypicalUse()
         with ui.element('div').classes('launch') as self._page:
             with ui.element('div').classes('card launch-form'):
-                self._picks = ui.element('div').classes('picks')
-                self._replay = RecordingPicker(self._touch_models)
-                self._form = Form(made.Parameters, on_change=self._touch)
+                self._pickers = ui.element('div').classes('picks')
+                self._replay = RecordingPicker(self._on_models_edit)
+                self._form = Form(made.Parameters, on_change=self._on_edit)
                 for name, why in made.unavailable().items():
-                    self._form.controls[name].withhold(why)
-                with ui.element('div') as self._casting:
-                    self._models = Models(backend().catalog.registry, on_change=self._touch_models)
-                    self._efforts = Efforts(on_change=self._touch)
-                self._limits = Form(BudgetLimits, on_change=self._touch)
-                self._options = Form(TeamRunOptions if backend.access else RunOptions, on_change=self._touch)
+                    self._form.controls[name].restrict_to_default(why)
+                with ui.element('div') as self._role_section:
+                    self._models = Models(backend().catalog.registry, on_change=self._on_models_edit)
+                    self._efforts = Efforts(on_change=self._on_edit)
+                self._limits = Form(BudgetLimits, on_change=self._on_edit)
+                self._options = Form(
+                    TeamRunOptions if backend.access else RunOptions, on_change=self._on_edit
+                )
                 fields = made.Memory.model_fields
-                self._debugging = DebugOptions(lambda: self._shape, fields, on_change=self._touch)
+                self._debugging = DebugOptions(lambda: self._shape, fields, on_change=self._on_edit)
                 with ui.element('div').classes('form-foot'):
-                    self._trouble = ui.element('div').classes('ghost')
+                    self._problem = ui.element('div').classes('ghost')
                     with ui.element('div').classes('launch-actions'):
                         self._run = button('Run', icon='play_arrow', kind='primary big', requires='start')
                         self._run.on('click', self.start)
                         Text('kbd', 'Ctrl')
                         Text('kbd', 'Enter')
-                        with ui.element('p').classes('pricing').props('role="status"') as self._told:
+                        with ui.element('p').classes('pricing').props('role="status"') as self._pricing:
                             self._icon = ui.icon('theaters').props('size="18px"')
                             self._cost = Text('span', '')
                         button('Reset form', kind='quiet').on('click', self._reset)
@@ -93,7 +95,7 @@ class LaunchForm:
                     self._size.on('click', self._enlarge)
                 self._chart = ui.element('div').classes('launch-diagram')
         self._page.on('keydown', self.start, js_handler=RUN_KEYS)
-        self._settle = ui.timer(SETTLE, self._on_settled, active=False, immediate=False)
+        self._debounce = ui.timer(DEBOUNCE_SECONDS, self._on_settled, active=False, immediate=False)
         self._diagram: Diagram | None = None
         self._room: Room = (480, 490)
         self._folded: frozenset[str] = frozenset()
@@ -110,43 +112,43 @@ class LaunchForm:
         if live:
             limits, _ = self._limits.parse()
             budget = limits.budget if isinstance(limits, BudgetLimits) else None
-            words = f'{words} {self._typical.sentence(self._models.price, budget)}'
-        self._casting.set_visibility(self._replay.run is None)
+            words = f'{words} {self._typical_use.sentence(self._models.price, budget)}'
+        self._role_section.set_visibility(self._replay.run is None)
         self._icon.props(f'name={"bolt" if live else "replay" if self._replay.run else "theaters"}')
-        self._told.classes(add='live' if live else '', remove='' if live else 'live')
+        self._pricing.classes(add='live' if live else '', remove='' if live else 'live')
         self._cost.show(words)
 
     def _is_known(self) -> bool:
         return is_known(self._made, self._form.parse()[0])
 
-    async def load(self, again: RunInfo | None, *, replay: bool = False) -> None:
+    async def load(self, earlier: RunInfo | None, *, replay: bool = False) -> None:
         """Offer samples and earlier inputs, restore the draft, draw the diagram.
 
         Args:
-            again: an earlier run whose input is used.
+            earlier: an earlier run whose input is used.
             replay: whether to answer from its recording as well.
         """
-        self._restore(again, replay=replay)  # before the first await, after which the page may be in use
-        self._form.focus(still=True)  # without scrolling: the page opens at its top
+        self._restore(earlier, replay=replay)  # before the first await, after which the page may be in use
+        self._form.focus(prevent_scroll=True)  # without scrolling: the page opens at its top
         if self._shape is not None:
             await self._draw(self._shape)
-        self._typical = await typical_use(self._backend(), self._made.name)
-        await self._offer()
+        self._typical_use = await typical_use(self._backend(), self._made.name)
+        await self._draw_pickers()
         self._show_models()
-        await self._note()
+        await self._show_field_notes()
         self._ready = True
-        ui.timer(0.1, self._models.look, once=True)
+        ui.timer(0.1, self._models.load, once=True)
 
-    def _restore(self, again: RunInfo | None, *, replay: bool) -> None:
-        draft = app.storage.user.get(self._kept, {}).get(self._made.name)
-        if again is not None:
-            self._form.set(again.parameters)
+    def _restore(self, earlier: RunInfo | None, *, replay: bool) -> None:
+        draft = app.storage.user.get(self._draft_key, {}).get(self._made.name)
+        if earlier is not None:
+            self._form.set_values(earlier.parameters)
         elif draft:
             self._form.fill(draft.get('form', {}))
         self._update_roles()  # the calls below need the roles
-        if again is not None:
-            self._again(again, title=again.title, tags=again.tags)
-            self._replay.take(again if replay else None)
+        if earlier is not None:
+            self._fill_from_run(earlier, title=earlier.title, tags=earlier.tags)
+            self._replay.use(earlier if replay else None)
         elif draft:
             self._options.fill(draft.get('options', {}))
             self._limits.fill(draft.get('budget', {}))
@@ -154,13 +156,13 @@ class LaunchForm:
             self._models.fill(draft.get('models', {}))
             self._efforts.fill(draft.get('effort', {}))
 
-    async def _offer(self) -> None:
+    async def _draw_pickers(self) -> None:
         now = self._backend().clock.now()
         ready = [
             PickerItem(
                 title=sample.title,
                 note=sample.about,
-                chosen=partial(self._sample, sample),
+                on_choose=partial(self._fill_from_sample, sample),
             )
             for sample in samples(self._made)
         ]
@@ -168,76 +170,78 @@ class LaunchForm:
             PickerItem(
                 title=info.title,
                 note=ago(info.created, now),
-                chosen=partial(self._again, info),
+                on_choose=partial(self._fill_from_run, info),
             )
             for info in await recent_inputs(self._backend(), self._made.name)
         ]
         kept = [
-            PickerItem(title=info.title, note=ago(info.created, now), chosen=partial(self._play, info))
+            PickerItem(
+                title=info.title, note=ago(info.created, now), on_choose=partial(self._replay_run, info)
+            )
             for info in await recordings(self._backend(), self._made.name)
         ]
-        with self._picks:
+        with self._pickers:
             if ready:
                 picker('Samples', 'auto_awesome', ready)
             if before:
                 picker('Earlier inputs', 'history', before)
             if kept:
                 picker('Recordings', 'replay', kept)
-        self._picks.set_visibility(bool(ready or before))
+        self._pickers.set_visibility(bool(ready or before))
 
     def _fill_parameters(self, parameters: Mapping[str, Any]) -> None:
-        self._replay.take(None)
-        self._form.set(parameters)
+        self._replay.use(None)
+        self._form.set_values(parameters)
         self._form.check()
 
-    def _sample(self, sample: Sample) -> None:
+    def _fill_from_sample(self, sample: Sample) -> None:
         """Fill in a sample and its models."""
         self._fill_parameters(sample.parameters)
         self._update_roles()
-        self._models.again(sample.models)
+        self._models.fill_from_run(sample.models)
         self._models.check()
-        self._touch_models()
+        self._on_models_edit()
 
-    def _again(self, info: RunInfo, **more: Any) -> None:
+    def _fill_from_run(self, info: RunInfo, **more: Any) -> None:
         """Fill in everything an earlier run was started with."""
         self._fill_parameters(info.parameters)
         kept = {name: info.options[name] for name in ('approvals', 'record') if name in info.options}
-        self._options.set({'seed': info.seed, **kept, **more})
-        self._limits.set(budget_values(info.budget))
+        self._options.set_values({'seed': info.seed, **kept, **more})
+        self._limits.set_values(budget_values(info.budget))
         self._debugging.fill(info.options)
-        self._models.again(info.models)
+        self._models.fill_from_run(info.models)
         self._efforts.fill(info.options.get('effort', {}))
         self._models.check()
-        self._touch_models()
+        self._on_models_edit()
 
-    def _play(self, info: RunInfo) -> None:
+    def _replay_run(self, info: RunInfo) -> None:
         """Replay the recording of a run, with its input."""
-        self._again(info)
-        self._replay.take(info)
+        self._fill_from_run(info)
+        self._replay.use(info)
 
     def _reset(self) -> None:
-        self._replay.take(None)
-        self._form.set({})
-        self._options.set({})
-        self._limits.set({})
+        self._replay.use(None)
+        self._form.set_values({})
+        self._options.set_values({})
+        self._limits.set_values({})
         self._debugging.fill({})
         self._models.fill({})
         self._efforts.fill({})
-        self._touch_models()
+        self._on_models_edit()
         self._form.focus()
 
-    def _touch(self) -> None:
+    def _on_edit(self) -> None:
         if self._ready:
-            self._settle.deactivate()
-            self._settle.activate()
+            self._debounce.deactivate()
+            self._debounce.activate()
 
-    def _touch_models(self) -> None:
+    def _on_models_edit(self) -> None:
         self._show_models()
-        self._touch()
+        self._on_edit()
 
     async def _on_settled(self) -> None:
-        self._settle.deactivate()
-        self._keep(
+        self._debounce.deactivate()
+        self._save_draft(
             {
                 'form': self._form.raw,
                 'models': self._models.raw,
@@ -250,21 +254,21 @@ class LaunchForm:
         self._show_models()
         if shape := self._update_roles():
             await self._draw(shape)
-        await self._note()
+        await self._show_field_notes()
 
-    async def _note(self) -> None:
+    async def _show_field_notes(self) -> None:
         """Show notes at the fields on what their values mean on this machine."""
         parsed, _ = self._form.parse()
         notes = await self._made.sample(parsed.model_dump(mode='json')).field_notes() if parsed else {}
         for name, control in self._form.controls.items():
-            control.note(notes.get(name, ''))
+            control.show_note(notes.get(name, ''))
 
-    def _keep(self, draft: dict[str, Any] | None) -> None:
-        drafts = dict(app.storage.user.get(self._kept, {}))
+    def _save_draft(self, draft: dict[str, Any] | None) -> None:
+        drafts = dict(app.storage.user.get(self._draft_key, {}))
         drafts.pop(self._made.name, None)
         if draft is not None and len(json.dumps(draft)) <= DRAFT_LIMIT:
             drafts[self._made.name] = draft
-        app.storage.user[self._kept] = drafts
+        app.storage.user[self._draft_key] = drafts
 
     def _update_roles(self) -> Shape | None:
         """Update the role fields to the chart; return the chart if it has changed."""
@@ -288,9 +292,11 @@ class LaunchForm:
             with self._chart:
                 if drawn:
                     self._diagram = Diagram(drawn, title=self._made.title, states=states)
-                    self._diagram.on_room(self._on_resize)
+                    self._diagram.on_resize(self._on_resize)
                 else:
-                    Text('p', INSTALL if not has_graphviz() else 'The chart cannot be drawn.', 'empty')
+                    Text(
+                        'p', GRAPHVIZ_MISSING if not has_graphviz() else 'The chart cannot be drawn.', 'empty'
+                    )
         elif drawn:
             self._diagram.show(drawn, states)
 
@@ -307,10 +313,10 @@ class LaunchForm:
         models = self._replay.run is not None or (self._models.check() & self._efforts.check())
         if parameters is None or limits is None or options is None or not models:
             for part in (self._options, self._limits, self._efforts, self._models, self._form):
-                part.go_to_problem()  # in reverse order: the first problem on the page keeps the focus
+                part.focus_problem()  # in reverse order: the first problem on the page keeps the focus
             return
-        self._trouble.clear()
-        self._busy(True)
+        self._problem.clear()
+        self._show_busy(True)
         chosen = BudgetLimits.model_validate(limits.model_dump())
         try:
             await self._starter.start(
@@ -322,17 +328,17 @@ class LaunchForm:
                 **(options.model_dump() | self._debugging.options | self._replay.options),
             )
         except InvalidInput as error:
-            self._refuse(error.problems)
+            self._show_problems(error.problems)
         except EngineError as error:
-            with self._trouble, notice('fail', 'error'):
+            with self._problem, notice('fail', 'error'):
                 Text('p', f'The run could not be started: {error}. Your input is kept.')
         else:
-            self._settle.deactivate()
-            self._keep(None)
+            self._debounce.deactivate()
+            self._save_draft(None)
             return
-        self._busy(False)
+        self._show_busy(False)
 
-    def _refuse(self, problems: Mapping[str, str]) -> None:
+    def _show_problems(self, problems: Mapping[str, str]) -> None:
         """Show each problem at its field: `models.judge`, `budget.tokens`, or a parameter's own name."""
         parts = {
             'models': self._models,
@@ -342,20 +348,20 @@ class LaunchForm:
         }
         found: dict[str, dict[str, str]] = {part: {} for part in ('', *parts)}
         if problem := problems.get('replay', ''):
-            with self._trouble, notice('fail', 'error'):
+            with self._problem, notice('fail', 'error'):
                 Text('p', f'The run could not be started: {problem}.')
         for name, problem in problems.items():
             part, _, field = name.partition('.')
             found[part if part in parts else ''][field if part in parts else name] = problem
-        self._models.refuse(found['models'])
-        self._efforts.refuse(found['effort'])
-        self._limits.refuse(found['budget'])
-        self._debugging.refuse(found['breakpoints'])
-        self._form.refuse(found[''])
+        self._models.show_problems(found['models'])
+        self._efforts.show_problems(found['effort'])
+        self._limits.show_problems(found['budget'])
+        self._debugging.show_problems(found['breakpoints'])
+        self._form.show_problems(found[''])
         for form in (self._limits, self._efforts, self._models, self._form):
-            form.go_to_problem()
+            form.focus_problem()
 
-    def _busy(self, busy: bool) -> None:
+    def _show_busy(self, busy: bool) -> None:
         self._run.classes(add='busy' if busy else '', remove='' if busy else 'busy')
         if busy:
             self._run.props('disabled')

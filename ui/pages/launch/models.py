@@ -20,7 +20,7 @@ from ui.formatting.values import as_sentence, count
 from ui.pages.launch.role_fields import RoleFields
 from ui.web.permission import may
 
-PLAYED = 'scripted'
+SCRIPTED = 'scripted'
 """The default model."""
 ALL = Field(
     name='',
@@ -34,7 +34,7 @@ FALLBACK = Field(
     title='Fallback',
     help='Used if a model fails',
 )
-PLACEHOLDERS = {'': PLAYED, 'fallback': 'none'}
+PLACEHOLDERS = {'': SCRIPTED, 'fallback': 'none'}
 SIMULATED = 'Simulated: the scripted model answers. No key, no network, free.'
 IMPROVISED = ' No sample fits this input, so its answers are filler: pick a sample, or another model.'
 
@@ -46,7 +46,7 @@ class ModelControl(Control):
     """A field for one model, or for several in fallback order."""
 
     def _draw(self) -> ValueElement[Any]:
-        self.box = Combobox('', label='Available models', none=ANY_MODEL)
+        self.box = Combobox('', label='Available models', empty_text=ANY_MODEL)
         return self.box
 
 
@@ -54,21 +54,21 @@ class Models(RoleFields[ModelControl]):
     """The models by role, and the fallback."""
 
     def __init__(self, registry: ModelRegistry, *, on_change: Callable[[], None]) -> None:
-        """Draw it collapsed; `look` fills the lists."""
+        """Draw it collapsed; `load` fills the lists."""
         self._registry, self._on_change = registry, on_change
         self._busy = ''
         super().__init__('Models', 'models-fold')
 
     def _draw_fixed(self) -> None:
         with ui.element('div').classes('pair'):
-            self._all, self._fallback = self._line(ALL), self._line(FALLBACK)
+            self._all, self._fallback = self._draw_control(ALL), self._draw_control(FALLBACK)
 
     def _draw_role(self, role: str) -> ModelControl:
-        return self._line(Field(name=role, kind='model', title=role_title(role)))
+        return self._draw_control(Field(name=role, kind='model', title=role_title(role)))
 
-    def _line(self, field: Field) -> ModelControl:
-        control = ModelControl(field, on_change=self._notify, on_leave=self.check_gently)
-        control.box.offer(model_groups(self._registry, busy=bool(self._busy)), self._busy)
+    def _draw_control(self, field: Field) -> ModelControl:
+        control = ModelControl(field, on_change=self._notify, on_blur=self.check_leniently)
+        control.box.set_groups(model_groups(self._registry, busy=bool(self._busy)), self._busy)
         set_attributes(control.box, placeholder=PLACEHOLDERS.get(field.name, 'same as all roles'))
         return control
 
@@ -81,13 +81,13 @@ class Models(RoleFields[ModelControl]):
     def fill(self, raw: Mapping[str, str]) -> None:
         """Restore the content of `raw`; fields it does not name are cleared."""
         super().fill(raw)
-        self.check_gently()
+        self.check_leniently()
 
-    def again(self, models: Mapping[str, str]) -> None:
+    def fill_from_run(self, models: Mapping[str, str]) -> None:
         """Show the models of an earlier run."""
         first, _, fallback = models.get('', '').partition(',')
         fallback = fallback.strip()
-        raw = {'': '' if first.strip() == PLAYED else first.strip(), 'fallback': fallback}
+        raw = {'': '' if first.strip() == SCRIPTED else first.strip(), 'fallback': fallback}
         for role, named in models.items():
             if role:
                 raw[f'role:{role}'] = named.removesuffix(f', {fallback}') if fallback else named
@@ -101,25 +101,25 @@ class Models(RoleFields[ModelControl]):
         chosen = {'': default} if default or fallback else {}
         chosen |= {role: names for role, control in self._roles.items() if (names := _names(control.raw))}
         for role, names in chosen.items():
-            chosen[role] = [*(names or [PLAYED]), *(fallback if len(names) < 2 else [])]
+            chosen[role] = [*(names or [SCRIPTED]), *(fallback if len(names) < 2 else [])]
         return {role: ', '.join(dict.fromkeys(names)) for role, names in chosen.items()}
 
     def check(self) -> bool:
         """Return whether all models exist; problems are shown at their fields."""
-        return all([self._judge(control, gently=False) for control in self._controls.values()])
+        return all([self._check_control(control, lenient=False) for control in self._controls.values()])
 
-    def check_gently(self) -> None:
+    def check_leniently(self) -> None:
         """Show problems, but not while a name is being typed."""
         for control in self._controls.values():
-            self._judge(control, gently=True)
+            self._check_control(control, lenient=True)
 
-    def _judge(self, control: ModelControl, *, gently: bool) -> bool:
+    def _check_control(self, control: ModelControl, *, lenient: bool) -> bool:
         problem = next(filter(None, map(partial(model_problem, self._registry), _names(control.raw))), '')
-        control.complain('' if gently and not control.visited else problem, gently=False)
+        control.show_problem('' if lenient and not control.visited else problem, lenient=False)
         return not problem
 
     def _notify(self) -> None:
-        self.check_gently()
+        self.check_leniently()
         self._summarize()
         self._on_change()
 
@@ -130,7 +130,9 @@ class Models(RoleFields[ModelControl]):
             known: whether the scripted model has a scenario for the input.
         """
         chosen = self.chosen
-        chains = {role: _names(chosen.get(role) or chosen.get('') or PLAYED) for role in self._roles or ['']}
+        chains = {
+            role: _names(chosen.get(role) or chosen.get('') or SCRIPTED) for role in self._roles or ['']
+        }
         live = {role: names for role, names in chains.items() if any(map(self._is_live, names))}
         if not live:
             return False, SIMULATED if known or not self._roles else f'{SIMULATED}{IMPROVISED}'
@@ -141,8 +143,8 @@ class Models(RoleFields[ModelControl]):
         text = '; '.join(
             f'{", ".join(filter(None, roles)) or "all"} by {names}' for names, roles in by_model.items()
         )
-        cost = cost_of_calls(self._registry, {name for names in live.values() for name in names})
-        reach = reach_of(self._registry, (name for names in live.values() for name in names))
+        cost = describe_cost(self._registry, {name for names in live.values() for name in names})
+        reach = describe_reach(self._registry, (name for names in live.values() for name in names))
         words = ' '.join(filter(None, [f'Live: {text}. {cost}', reach]))
         return True, f'{words} Simulated: {", ".join(played)}.' if played else words
 
@@ -158,12 +160,12 @@ class Models(RoleFields[ModelControl]):
 
     def _summarize(self) -> None:
         chosen = self.chosen
-        names = list(dict.fromkeys(_names(', '.join(chosen.values())))) or [PLAYED]
+        names = list(dict.fromkeys(_names(', '.join(chosen.values())))) or [SCRIPTED]
         more = f' and {count(len(names) - 1, "other")}' if len(names) > 1 else ''
-        simulated = ', simulated' if names == [PLAYED] else ''
+        simulated = ', simulated' if names == [SCRIPTED] else ''
         self._brief.show(f'{names[0]}{more}{simulated}')
 
-    async def look(self) -> None:
+    async def load(self) -> None:
         """Load the endpoints' models, unless they are known."""
         unknown = [
             found.endpoint
@@ -172,16 +174,16 @@ class Models(RoleFields[ModelControl]):
         ]
         if unknown:
             self._busy = f'Loading models from {", ".join(unknown)}…'
-            self._show()
+            self._show_groups()
         if may('catalog.registry.refresh'):
             await self._registry.refresh()
         self._busy = ''
         if not self._place.is_deleted:
-            self._show()
+            self._show_groups()
 
-    def _show(self) -> None:
+    def _show_groups(self) -> None:
         for control in self._controls.values():
-            control.box.offer(model_groups(self._registry, busy=bool(self._busy)), self._busy)
+            control.box.set_groups(model_groups(self._registry, busy=bool(self._busy)), self._busy)
 
 
 def model_groups(registry: ModelRegistry, *, busy: bool) -> list[dict[str, Any]]:
@@ -224,10 +226,10 @@ def model_problem(registry: ModelRegistry, name: str) -> str:
     if found := offered.get(endpoint):
         return f'{endpoint} cannot be used: {found.problem}.' if model else f'Add the model: {endpoint}/…'
     usable = [f'{known.endpoint}/…' for known in offered.values() if not known.problem]
-    return f'Unknown model “{name}”. Available: {", ".join([PLAYED, *usable])}'
+    return f'Unknown model “{name}”. Available: {", ".join([SCRIPTED, *usable])}'
 
 
-def cost_of_calls(registry: ModelRegistry, names: Iterable[str]) -> str:
+def describe_cost(registry: ModelRegistry, names: Iterable[str]) -> str:
     """Return a sentence on whether calls to these models cost money."""
     offered = {found.endpoint: found.is_local for found in registry.endpoint_infos()}
     endpoints = {name.partition('/')[0] for name in names if is_live(registry, name)}
@@ -235,7 +237,7 @@ def cost_of_calls(registry: ModelRegistry, names: Iterable[str]) -> str:
     return f'Calls to {", ".join(paid)} cost money.' if paid else 'Calls stay on this machine.'
 
 
-def reach_of(registry: ModelRegistry, names: Iterable[str]) -> str:
+def describe_reach(registry: ModelRegistry, names: Iterable[str]) -> str:
     """Return sentences on what the external agents among these may reach; '' if there are none."""
     agents = [name for name in dict.fromkeys(names) if name in registry.agent_names]
     return ' '.join(f'{name}: {getattr(registry[name], "reach", "")}' for name in agents)

@@ -67,15 +67,15 @@ class RoleFields(Generic[ControlT]):
     def fill(self, raw: Mapping[str, str]) -> None:
         """Restore the content of `raw`; fields it does not name are cleared."""
         for name, control in self._controls.items():
-            control.put(str(raw.get(name, '')))
+            control.set_content(str(raw.get(name, '')))
         self._summarize()
 
-    def refuse(self, problems: Mapping[str, str]) -> None:
+    def show_problems(self, problems: Mapping[str, str]) -> None:
         """Show problems found when starting the run, by role or '' for all roles."""
         for role, problem in problems.items():
-            self._roles.get(role, self._all).complain(problem, gently=False)
+            self._roles.get(role, self._all).show_problem(problem, lenient=False)
 
-    def go_to_problem(self) -> None:
+    def focus_problem(self) -> None:
         """Focus the first field with a problem."""
         for control in self._controls.values():
             if control.problem:

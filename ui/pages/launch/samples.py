@@ -14,9 +14,9 @@ from engine.models.scripted import Sample, has_scenario, scenarios
 from engine.records import RunInfo, RunQuery
 from ui.web.backend import Backend
 
-EARLIER_FROM = 60
+MAX_SEARCHED = 60
 """Number of newest runs searched for earlier inputs."""
-EARLIER = 8
+MAX_OFFERED = 8
 """Maximum number of earlier inputs offered."""
 
 
@@ -25,7 +25,7 @@ def samples(pattern: type[Pattern]) -> list[Sample]:
     example = _example(pattern)
     found = scenarios(pattern.name)
     if found:
-        return sorted(found, key=lambda sample: not _holds(sample, example or {}))
+        return sorted(found, key=lambda sample: not _contains(sample, example or {}))
     if example is None:
         return []
     return [Sample(name='example', title=f'{pattern.title}: example', about='', task='', parameters=example)]
@@ -39,7 +39,7 @@ def is_known(pattern: type[Pattern], parameters: BaseModel | None) -> bool:
     return has_scenario(pattern.name, pattern.sample(values).task, values)
 
 
-def _holds(sample: Sample, example: Mapping[str, Any]) -> bool:
+def _contains(sample: Sample, example: Mapping[str, Any]) -> bool:
     return all(sample.parameters.get(name) == value for name, value in example.items())
 
 
@@ -57,13 +57,13 @@ def _example(pattern: type[Pattern]) -> dict[str, Any] | None:
 async def recent_inputs(conductor: Conductor, pattern: str) -> list[RunInfo]:
     """Return the newest runs of the pattern with distinct inputs; none if the journal cannot be read."""
     try:
-        page = await conductor.runs(RunQuery(pattern=pattern, limit=EARLIER_FROM))
+        page = await conductor.runs(RunQuery(pattern=pattern, limit=MAX_SEARCHED))
     except EngineError:
         return []
     distinct: dict[str, RunInfo] = {}
     for info in page.runs:
         distinct.setdefault(json.dumps(info.parameters, sort_keys=True, default=str), info)
-    return list(distinct.values())[:EARLIER]
+    return list(distinct.values())[:MAX_OFFERED]
 
 
 class Starter:
@@ -84,7 +84,7 @@ class Starter:
             raise
         ui.navigate.to(f'/runs/{run}')
 
-    async def play(self, pattern: str, sample: Sample) -> None:
+    async def start_sample(self, pattern: str, sample: Sample) -> None:
         """Start a sample and open its page. Raises `EngineError`."""
         await self.start(
             pattern, sample.parameters, models=sample.models, title=sample.title, tags=('sample',)

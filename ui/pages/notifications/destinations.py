@@ -147,7 +147,7 @@ class DestinationList:
         with dialog_frame(f'Edit {one.name}' if one else 'Add destination') as dialog:
             form = Form(DestinationFields, on_change=lambda: None)
             if one:
-                form.set(_fields(one))
+                form.set_values(_fields(one))
 
             async def save() -> None:
                 if (given := form.submit()) is None:
@@ -156,8 +156,8 @@ class DestinationList:
                     dialog.submit(await self._store(one, _values(given.model_dump())))
                 except InvalidInput as error:
                     named = {'events': 'waiting'}
-                    form.refuse({named.get(name, name): text for name, text in error.problems.items()})
-                    form.go_to_problem()
+                    form.show_problems({named.get(name, name): text for name, text in error.problems.items()})
+                    form.focus_problem()
                 except EngineError as error:
                     dialog.submit(error)
 

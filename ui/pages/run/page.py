@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import EngineError
 from engine.errors import UnknownStep
 from engine.records import RunId
-from ui.components.debounce import DRAWN, PATIENCE, create_page_task
+from ui.components.debounce import BROWSER_TIMEOUT, WAIT_UNTIL_DRAWN, create_page_task
 from ui.components.theme import frame
 from ui.exports.routes import serve_exports
 from ui.pages.run.header.run_menu import KEYS
@@ -53,7 +53,7 @@ def register(backend: Backend) -> None:
             if info.seq > LONG:  # Draw the page first: reading the whole history would delay it.
                 await client.connected()
                 with suppress(TimeoutError):
-                    await client.run_javascript(DRAWN, timeout=PATIENCE)
+                    await client.run_javascript(WAIT_UNTIL_DRAWN, timeout=BROWSER_TIMEOUT)
             await screen.follower.follow()
 
         create_page_task(client.layout, follow(), f'follow {run}')

@@ -91,7 +91,7 @@ class Screen:
         self._address, self._trouble = Address(self._visit), ErrorBanner()
         view_switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
-            Splitters(keep='run').show(3, 1)
+            Splitters(storage_key='run').show(3, 1)
             self._chart = ChartPane(
                 context, self.follower, self.seek, self._enlarge_diagram, self._desk.places
             )
@@ -203,8 +203,8 @@ class Screen:
             await self._show_step()
             await self._show_panes()
         else:
-            await self._soon.ask()
-            await self._rest.ask()
+            await self._soon.request()
+            await self._rest.request()
 
     async def _show_step(self) -> None:
         """Show the details of the step: the inspector, and the figures in the header."""
@@ -274,7 +274,7 @@ class Screen:
             self._trouble.warn(news.outage, mine=self._mine)
         if self._watched and not self._live:
             self._watched = False
-            self._trouble.end()
+            self._trouble.clear()
         if self._view is None:
             return
         self._desk.learn(self.follower, news.steps)
@@ -331,7 +331,7 @@ class Screen:
         self._files.open(tab == 'Files')
         self._transcript.open(tab == 'Transcript')
         self._panels.open(tab)
-        self._say_address(leap=self._tabs.by_hand)
+        self._say_address(leap=self._tabs.by_user)
         self._artifacts.refresh()
 
     def _hide_diagram(self, hidden: bool) -> None:

@@ -16,7 +16,7 @@ from ui.components.forms.form import Form
 from ui.formatting.values import count
 from ui.pages.runs.selection import BulkAction
 from ui.pages.runs.undo import Undo
-from ui.pages.shared.compare_picker import choose_other
+from ui.pages.shared.compare_picker import pick_comparison
 from ui.pages.shared.rerun import rerun, retry
 from ui.web.backend import Backend
 from ui.web.routing import compare_path
@@ -95,7 +95,7 @@ class RunActions:
     async def compare_with(self, info: RunInfo) -> None:
         """Ask which run to compare with, and open the compare page."""
         with self._place:
-            await choose_other(self._backend(), info)
+            await pick_comparison(self._backend(), info)
 
     async def again(self, info: RunInfo) -> None:
         """Ask, then run it again."""

@@ -209,8 +209,8 @@ class FilterBar:
 
     def offer_tags(self, tags: Iterable[str]) -> None:
         """Offer these tags in addition to those offered before."""
-        known = {*self._tag.offered, *tags} - {''}
-        self._tag.offer({'': 'Any tag'} | {tag: tag for tag in sorted(known, key=str.lower)})
+        known = {*self._tag.options, *tags} - {''}
+        self._tag.set_options({'': 'Any tag'} | {tag: tag for tag in sorted(known, key=str.lower)})
 
     def pick(self, filters: Filters) -> None:
         """Store the selection, whose only control here is the button to clear it."""

@@ -177,7 +177,7 @@ class StarterList(ABC, Generic[T]):
         with dialog_frame(f'Edit {one.name}' if one else self.NEW) as dialog:
             form = Form(self.model(), on_change=lambda: None)
             if one:
-                form.set(self.fill(one))
+                form.set_values(self.fill(one))
             problem = Text('p', '', 'problem', role='alert')
 
             async def save() -> None:
@@ -186,8 +186,8 @@ class StarterList(ABC, Generic[T]):
                 try:
                     dialog.submit((await self.store(one, given.model_dump()),))
                 except InvalidInput as error:
-                    form.refuse({fields.field_at(name): text for name, text in error.problems.items()})
-                    form.go_to_problem()
+                    form.show_problems({fields.field_at(name): text for name, text in error.problems.items()})
+                    form.focus_problem()
                 except EngineError as error:
                     problem.show(str(error))
 

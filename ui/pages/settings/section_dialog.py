@@ -71,7 +71,7 @@ class SectionDialog(ABC):
         with dialog_frame(f'Edit {name}' if name else self.TITLE) as dialog:
             Text('p', f'Saved in {self._backend().catalog.file}. Its comments are kept.', 'muted small')
             form = Form(self.model(), on_change=lambda: None)
-            form.set(self.fill(name, section) if name else {})
+            form.set_values(self.fill(name, section) if name else {})
             message = Text('p', '', 'problem', role='status')
 
             async def save() -> None:

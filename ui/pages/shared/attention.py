@@ -47,17 +47,17 @@ class Attention:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._looked = 0.0
+        self._last_refresh = 0.0
         self.requests: Sequence[Request] = ()
         """The oldest ones, at most `MAX_SHOWN`."""
         self.total = 0
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Refresh the requests, unless that was done less than half an interval ago."""
         now = self._backend().clock.now()
-        if now - self._looked < EVERY / 2:
+        if now - self._last_refresh < EVERY / 2:
             return
-        self._looked = now
+        self._last_refresh = now
         try:
             page = await self._backend.services.inbox.list()
         except EngineError:
@@ -72,7 +72,7 @@ class Attention:
         await notify_errors(
             inbox.answer(request.id, name, data, digest=request.digest, by=self._backend.caller.name)
         )
-        self._looked = 0.0
+        self._last_refresh = 0.0
 
     def draw(self) -> None:
         """Draw the navigation's counter and the list that it opens."""
@@ -106,12 +106,12 @@ class Attention:
                 set_attributes(opener, aria_label=f'Needs you ({shown})')
                 ui.run_javascript(TITLE % (shown, shown))
 
-        async def look() -> None:
-            await self.look()
+        async def refresh() -> None:
+            await self.refresh()
             show()
 
         show()  # requests that another page has just loaded
-        ui.timer(EVERY, look, immediate=False)  # an immediate timer would send the page half-drawn
+        ui.timer(EVERY, refresh, immediate=False)  # an immediate timer would send the page half-drawn
 
 
 class Attentions:
@@ -152,23 +152,23 @@ class RequestList:
                 if request.calls:
                     Text('code', request.calls)
             if request.leaf:
-                self._answer(request, 'Allow', 'approve', 'primary')
-                self._answer(request, 'Deny', 'deny', 'danger')
+                self._draw_answer(request, 'Allow', 'approve', 'primary')
+                self._draw_answer(request, 'Deny', 'deny', 'danger')
             elif request.out_of_time:
-                self._answer(request, f'Add {MINUTES} min', 'extend', 'primary')
+                self._draw_answer(request, f'Add {MINUTES} min', 'extend', 'primary')
             else:
                 with link(f'/runs/{request.run}', 'btn small'):
                     Text('span', 'Open')
         return made
 
-    def _answer(self, request: Request, text: str, name: str, kind: str) -> None:
+    def _draw_answer(self, request: Request, text: str, name: str, kind: str) -> None:
         made = button(text, kind=f'small {kind}', requires='inbox.answer')
         set_attributes(made, aria_label=f'{text}: {request.text} ({request.title})')
 
         async def answer() -> None:
             made.props('disabled')
             await self._attention.answer(request, name)
-            await self._attention.look()
+            await self._attention.refresh()
             self.show()
 
         made.on('click', answer)

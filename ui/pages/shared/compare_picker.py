@@ -31,7 +31,7 @@ ALONE = 'No other runs of this pattern yet. Search for any run.'
 OTHERS, FOUND = 'Same pattern', 'Results'
 
 
-async def choose_other(conductor: Conductor, info: RunInfo, name: str = 'A') -> None:
+async def pick_comparison(conductor: Conductor, info: RunInfo, name: str = 'A') -> None:
     """Open a picker of runs to compare with; a choice opens the page, with `info` as run `name` (A or B)."""
     picker = _Picker(conductor, info, name)
     with dialog_frame(f'Compare “{info.title}” with…') as dialog:
@@ -44,7 +44,7 @@ async def choose_other(conductor: Conductor, info: RunInfo, name: str = 'A') -> 
 class _Picker:
     def __init__(self, conductor: Conductor, info: RunInfo, name: str) -> None:
         self._conductor, self._info, self._name = conductor, info, name
-        self._asked = ''
+        self._query = ''
         self._drawn: object = None
 
     async def draw(self) -> None:
@@ -52,18 +52,18 @@ class _Picker:
             field = text_input('', kind='search', placeholder='Title, tag, note, parameter or id')
             set_attributes(field.props('debounce=200 autofocus'), autocomplete='off')
             label('Search all runs', field, 'visually-hidden')
-            self._told = Text('p', '', 'visually-hidden', role='status')
+            self._announcement = Text('p', '', 'visually-hidden', role='status')
             self._root = ui.element('div').classes('run-picks')
         field.on_value_change(lambda event: self._show(str(event.value or '').strip()))
         await self._show('')
 
     async def _show(self, text: str) -> None:
-        self._asked, problem = text, ''
+        self._query, problem = text, ''
         try:
-            groups = await self._groups(text)
+            groups = await self._load_groups(text)
         except EngineError as error:
             groups, problem = {}, f'Runs cannot be loaded: {error}'
-        if text != self._asked or self._root.is_deleted:
+        if text != self._query or self._root.is_deleted:
             return  # the search has changed meanwhile, or the dialog is closed
         none = problem or ('No runs match.' if text else ALONE)
         if (groups, none) == self._drawn:
@@ -75,20 +75,20 @@ class _Picker:
             for title, infos in groups.items():
                 Text('h3', title)
                 for info in infos[:MAX_RUNS]:
-                    self._offer(info, now)
+                    self._draw_choice(info, now)
                 if len(infos) > MAX_RUNS:
                     Text('p', 'Search to find more.', 'muted small')
             if not groups:
                 Text('p', none, 'muted')
         offered = sum(len(infos[:MAX_RUNS]) for infos in groups.values())
-        self._told.show(f'{count(offered, "run")}' if offered else none)
+        self._announcement.show(f'{count(offered, "run")}' if offered else none)
 
-    async def _groups(self, text: str) -> dict[str, list[RunInfo]]:
+    async def _load_groups(self, text: str) -> dict[str, list[RunInfo]]:
         if text:
             return await search_runs(self._conductor, self._info, text)
-        return await relatives(self._conductor, self._info)
+        return await find_relatives(self._conductor, self._info)
 
-    def _offer(self, info: RunInfo, now: float) -> None:
+    def _draw_choice(self, info: RunInfo, now: float) -> None:
         pair = (self._info.id, info.id) if self._name == 'A' else (info.id, self._info.id)
         came = f'forked at step {info.parent_at}' if info.parent_at else 'run again' if info.parent else ''
         facts = (
@@ -103,7 +103,7 @@ class _Picker:
             Text('span', ' · '.join(filter(None, facts)), 'muted small')
 
 
-async def relatives(conductor: Conductor, info: RunInfo) -> dict[str, list[RunInfo]]:
+async def find_relatives(conductor: Conductor, info: RunInfo) -> dict[str, list[RunInfo]]:
     """Return other runs by relation: ancestors and forks, then the same pattern; newest first."""
     groups: dict[str, list[RunInfo]] = {title: [] for title in (*FAMILY, OTHERS)}
     members = (await conductor.lineage(info.id)).members()

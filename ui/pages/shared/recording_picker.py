@@ -12,18 +12,18 @@ from engine.records import RunInfo, RunQuery
 from ui.components.theme import button, notice
 from ui.components.widgets import Text, link
 
-LOOKED_AT = 60
+MAX_SEARCHED = 60
 """Number of newest runs searched for recordings."""
-OFFERED = 8
+MAX_OFFERED = 8
 
 
 async def recordings(conductor: Conductor, pattern: str) -> list[RunInfo]:
     """Return the newest recorded runs of a pattern; none if the journal cannot be read."""
     try:
-        page = await conductor.runs(RunQuery(pattern=pattern, limit=LOOKED_AT))
+        page = await conductor.runs(RunQuery(pattern=pattern, limit=MAX_SEARCHED))
     except EngineError:
         return []
-    return [info for info in page.runs if is_recorded(info)][:OFFERED]
+    return [info for info in page.runs if is_recorded(info)][:MAX_OFFERED]
 
 
 def is_recorded(info: RunInfo) -> bool:
@@ -35,12 +35,12 @@ class RecordingPicker:
     """Shows the recording that is replayed, with a button to call models instead."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
-        """Draw nothing until `take`."""
+        """Draw nothing until `use`."""
         self.run: RunInfo | None = None
         self._on_change = on_change
         self._place = ui.element('div').classes('notices')
 
-    def take(self, run: RunInfo | None) -> None:
+    def use(self, run: RunInfo | None) -> None:
         """Answer from the recording of a run; None calls models."""
         if run is self.run:
             return
@@ -54,7 +54,7 @@ class RecordingPicker:
                     with link(f'/runs/{run.id}'):
                         Text('span', run.title or run.id)
                     Text('span', '. Calls that are not in the recording fail.')
-                button('Call models instead', kind='small').on('click', lambda: self.take(None))
+                button('Call models instead', kind='small').on('click', lambda: self.use(None))
         self._on_change()
 
     @property

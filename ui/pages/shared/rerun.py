@@ -17,18 +17,18 @@ EXPLANATION = 'Starts a new run with the same parameters, models and budget. Thi
 
 async def rerun(conductor: Conductor, info: RunInfo) -> None:
     """Ask, then run it again from the first step, and open the new run."""
-    if await _sure(conductor, info, 0, ForkOverrides(before='live'), 'Run again'):
-        await _go(conductor.rerun(info.id))
+    if await _confirm(conductor, info, 0, ForkOverrides(before='live'), 'Run again'):
+        await _open_run(conductor.rerun(info.id))
 
 
 async def retry(conductor: Conductor, info: RunInfo) -> None:
     """Ask, then retry from the last step before the failure, and open the new run."""
     at = await notify_errors(conductor.retry_at(info.id))
-    if at is not None and await _sure(conductor, info, at, ForkOverrides(), f'Retry from step {at}'):
-        await _go(conductor.retry(info.id))
+    if at is not None and await _confirm(conductor, info, at, ForkOverrides(), f'Retry from step {at}'):
+        await _open_run(conductor.retry(info.id))
 
 
-async def _sure(conductor: Conductor, info: RunInfo, at: int, variation: ForkOverrides, yes: str) -> bool:
+async def _confirm(conductor: Conductor, info: RunInfo, at: int, variation: ForkOverrides, yes: str) -> bool:
     forecast = await notify_errors(conductor.forecast(info.id, at, variation))
     if forecast is None:
         return False
@@ -37,7 +37,7 @@ async def _sure(conductor: Conductor, info: RunInfo, at: int, variation: ForkOve
     )
 
 
-async def _go(started: Awaitable[RunId]) -> None:
+async def _open_run(started: Awaitable[RunId]) -> None:
     run = await notify_errors(started)
     if run:
         ui.navigate.to(f'/runs/{run}')

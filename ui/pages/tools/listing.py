@@ -117,7 +117,7 @@ class ToolList:
         found = count(sum(len(health.tools) for health in healths), 'tool')
         self._told.show(' '.join([as_sentence(found), *(f'{problem}.' for problem in broken)]))
         names = sorted({tool.category for tool in catalog.tools.values()})
-        self._category.offer({'': 'Any category', **{name: name.capitalize() for name in names}})
+        self._category.set_options({'': 'Any category', **{name: name.capitalize() for name in names}})
         self._show_far()
 
     def _choice(self, name: str, options: Mapping[str, str], value: str) -> NativeSelect:

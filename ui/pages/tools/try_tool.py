@@ -18,10 +18,10 @@ from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import byte_size, count, short_duration
 from ui.pages.launch.form import RUN_KEYS
 from ui.pages.launch.models import (
-    PLAYED,
+    SCRIPTED,
     SIMULATED,
     ModelControl,
-    cost_of_calls,
+    describe_cost,
     is_live,
     model_groups,
     model_problem,
@@ -92,26 +92,26 @@ class TryTool:
             Text('p', 'It runs as it would for an agent, in your scratch folder.', 'muted')
 
     def _draw_model(self) -> ModelControl:
-        control = ModelControl(MODEL, on_change=self._show_cost, on_leave=self._show_cost)
-        set_attributes(control.box, placeholder=PLAYED)
-        control.box.offer(model_groups(self._registry, busy=False), '')
+        control = ModelControl(MODEL, on_change=self._show_cost, on_blur=self._show_cost)
+        set_attributes(control.box, placeholder=SCRIPTED)
+        control.box.set_groups(model_groups(self._registry, busy=False), '')
         self._cost = Text('p', SIMULATED, 'muted small', role='status')
         return control
 
     def _show_cost(self) -> None:
         named = self._named_model()
         live = is_live(self._registry, named)
-        self._cost.show(f'Live: {cost_of_calls(self._registry, [named])}' if live else SIMULATED)
+        self._cost.show(f'Live: {describe_cost(self._registry, [named])}' if live else SIMULATED)
 
     def _named_model(self) -> str:
         """Return the model to call; '' for a tool that calls none."""
-        return (str(self._model.raw).strip() or PLAYED) if self._model else ''
+        return (str(self._model.raw).strip() or SCRIPTED) if self._model else ''
 
     async def _offer_models(self, control: ModelControl) -> None:
         """Load the endpoints' lists of models."""
         await self._registry.refresh()
         if not control.box.is_deleted:
-            control.box.offer(model_groups(self._registry, busy=False), '')
+            control.box.set_groups(model_groups(self._registry, busy=False), '')
 
     async def start(self) -> None:
         """Call the tool with the form's arguments, or show problems."""
@@ -121,7 +121,7 @@ class TryTool:
         model = self._named_model()
         problem = model_problem(self._registry, model) if model else ''
         if self._model:
-            self._model.complain(problem, gently=False)
+            self._model.show_problem(problem, lenient=False)
         if arguments is None or problem:
             return
         self._busy(True)

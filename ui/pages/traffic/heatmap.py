@@ -9,7 +9,7 @@ from nicegui import ui
 from engine.records import Shape
 from ui.components.diagram.collapse_menu import CollapseMenu
 from ui.components.diagram.folding import agent_paths, default_folds
-from ui.components.diagram.rendering import INSTALL, has_graphviz, svg
+from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
@@ -95,7 +95,7 @@ class Heatmap:
     def _begin(self, shape: Shape) -> None:
         self._body.clear()
         self._tools.clear()
-        folds = self._folds = CollapseMenu(shape, self._on_fold, first=_first, kept='folded_traffic')
+        folds = self._folds = CollapseMenu(shape, self._on_fold, default=_first, storage_key='folded_traffic')
         with self._tools:
             folds.draw()
             zoom_buttons(lambda: self._drawing)
@@ -103,14 +103,14 @@ class Heatmap:
         with self._body:
             if not has_graphviz():
                 with notice('wait', 'account_tree'):
-                    ui.label(INSTALL)
+                    ui.label(GRAPHVIZ_MISSING)
             self._drawing = Diagram(
                 '',
                 title=shape.title,
                 label=f'Traffic of {shape.title}',
                 states=[state.path for state in shape.states],
                 on_pick=self._on_pick,
-                on_fold=folds.turn,
+                on_fold=folds.toggle,
             )
             self._drawing.on('edge', lambda event: self._press(*map(str, event.args)))
 

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from engine import Conductor, EngineError, Status
 from engine.records import RunId, RunInfo, RunQuery
-from ui.components.elements import one_message
+from ui.components.elements import batch_updates
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import count
@@ -113,7 +113,7 @@ class Wall:
 
     def _update(self) -> None:
         found = False
-        with one_message():
+        with batch_updates():
             for run in list(self._runs.values()):
                 found |= run.take(MAX_PANES - sum(len(other.panes) for other in self._runs.values()))
             more = any(run.missing() for run in self._runs.values()) and self._make_room()

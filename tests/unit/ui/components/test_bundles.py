@@ -23,7 +23,7 @@ def bundles() -> Bundles:
 @pytest.fixture
 def template(bundles: Bundles) -> str:
     loader = jinja2.FileSystemLoader(STATIC.parent / 'templates')
-    return bundles.into_template(loader.get_source(templates.env, 'index.html')[0])
+    return bundles.rewrite_template(loader.get_source(templates.env, 'index.html')[0])
 
 
 def test_the_template_loads_bundles_instead_of_single_scripts(template):
@@ -39,13 +39,13 @@ def test_components_are_loaded_from_bundles_where_possible(bundles):
         f'import {{ default as {one.name} }} from "/_nicegui/1/components/{one.key}";'
         for one in (diagram, upload)
     )
-    first, second = bundles.rewrite(imports).split('\n')
+    first, second = bundles.rewrite_imports(imports).split('\n')
     assert re.fullmatch(rf'import \{{ diagram as {diagram.name} \}} from "{ADDRESS}";', first)
     assert second == imports.split('\n')[1]
     urls = [
         f'/_nicegui/1/components/{one.component.key}' for one in (Diagram, Code, ui.html, ui.timer, ui.upload)
     ]
-    early = bundles.rewrite(urls)
+    early = bundles.rewrite_imports(urls)
     assert [re.findall(ADDRESS, url) for url in early] == [['charts'], ['runs'], ['everywhere'], []]
 
 

@@ -17,7 +17,7 @@ async def test_debounced_work_does_not_split_the_first_page(user: User) -> None:
         ui.label('worked')
 
     async def page() -> None:
-        await Debouncer(work, ui.element()).ask()
+        await Debouncer(work, ui.element()).request()
         for _ in range(20):  # The rest of the page takes a while, and the browser has not connected yet.
             await asyncio.sleep(0)
         ui.label('and the rest')
@@ -49,7 +49,7 @@ async def test_work_of_a_closed_page_is_cancelled(user: User) -> None:
     with client:
         debouncer = made.pop()
         debouncer._next = time.monotonic() + 0.01  # as if work had just been done: this waits
-        await debouncer.ask()
+        await debouncer.request()
         await begun.wait()
     user.client = None
     client.delete()

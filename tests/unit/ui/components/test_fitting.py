@@ -7,7 +7,7 @@ import pytest
 
 from engine import Conductor
 from engine.records import Shape
-from ui.components.diagram.fitting import COLUMN, READABLE, VIEW_BOX, fit
+from ui.components.diagram.fitting import COLUMN, MIN_SCALE, VIEW_BOX, fit
 from ui.components.diagram.folding import composites_around, count_drawn, default_folds, fold_levels
 from ui.components.diagram.rendering import svg
 
@@ -31,7 +31,7 @@ def first_leaf(shape: Shape) -> str:
 async def test_each_pattern_is_readable_as_a_whole(pattern, room):
     shape = CONDUCTOR.draw(pattern)
     drawn, _ = await fit(shape, room, active=(first_leaf(shape),))
-    assert scale(drawn, room) >= READABLE
+    assert scale(drawn, room) >= MIN_SCALE
 
 
 async def test_with_enough_room_edges_have_labels_and_charts_may_be_horizontal():

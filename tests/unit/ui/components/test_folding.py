@@ -8,8 +8,8 @@ from ui.components.diagram.folding import (
     agent_paths,
     count_drawn,
     default_folds,
-    enclosing_drawn,
-    foldable,
+    enclosing_composite,
+    foldable_states,
     unfold,
 )
 from ui.components.diagram.rendering import dot
@@ -45,9 +45,9 @@ def test_similar_states_are_folded_alike():
 
 
 def test_states_are_listed_before_their_substates():
-    listed = list(foldable(REVIEW))
+    listed = list(foldable_states(REVIEW))
     assert listed[:3] == ['implementing', 'implementing.coder1', 'implementing.coder1.working']
-    assert foldable(REVIEW)['implementing.coder1.working'] == 2
+    assert foldable_states(REVIEW)['implementing.coder1.working'] == 2
 
 
 def test_a_state_is_visible_when_all_its_parents_are_unfolded():
@@ -65,7 +65,7 @@ def test_a_state_is_visible_when_all_its_parents_are_unfolded():
     ],
 )
 def test_a_double_click_applies_to_the_innermost_box(folded, path, holder):
-    assert enclosing_drawn(REVIEW, folded, path) == holder
+    assert enclosing_composite(REVIEW, folded, path) == holder
 
 
 def test_edges_of_folded_states_end_at_their_visible_parent():

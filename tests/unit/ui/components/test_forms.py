@@ -79,8 +79,8 @@ def test_a_field_shows_its_title_help_and_limits():
 )
 def test_controls_are_read_and_written(name, raw, value):
     field = BY_NAME[name]
-    assert field.read(raw) == value
-    assert field.read(field.write(value)) == value
+    assert field.parse(raw) == value
+    assert field.parse(field.format(value)) == value
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def names(pattern: str) -> list[str]:
 def test_a_pipeline_shows_its_stages_and_the_loop():
     parts = {part.name: part for part in build_thumbnail(CONDUCTOR.draw('pipeline'))}
     assert list(parts) == ['pending', 'researching', 'analyzing', 'reviewing', 'complete']
-    assert parts['reviewing'] == Station(name='reviewing', kind='agent', back='analyzing')
+    assert parts['reviewing'] == Station(name='reviewing', kind='agent', loops_to='analyzing')
     assert parts['complete'].kind == 'final'
 
 
@@ -28,7 +28,7 @@ def test_parallel_agents_are_shown_once():
 def test_deciding_states_are_left_out_of_a_long_path():
     shown = build_thumbnail(CONDUCTOR.draw('parallel-review'))
     assert 'choosing' not in [part.name for part in shown]
-    assert next(part for part in shown if part.name == 'final review').back == 'revising'
+    assert next(part for part in shown if part.name == 'final review').loops_to == 'revising'
 
 
 def test_a_short_path_shows_its_contents():

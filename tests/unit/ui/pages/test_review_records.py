@@ -238,7 +238,7 @@ def test_a_form_omits_known_values_and_lists_choices():
     model = narrow_model(Asked, without=('who',), choices={'best': ['coder1', 'coder2']})
     text, best = sorted(fields(model), key=lambda field: field.name, reverse=True)
     assert (best.kind, best.choices, best.labels) == ('choice', ('', 'coder1', 'coder2'), {'': '–'})
-    assert text.least == 1
+    assert text.minimum == 1
     assert model.model_validate({'text': 'x'}).best == ''
     assert narrow_model(Asked, choices={'best': []}).model_fields['best'].annotation is str
 

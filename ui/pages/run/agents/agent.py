@@ -117,7 +117,7 @@ class AgentPane:
         path, talk = self.state.path, agent or {}
         leaf = next((leaf for leaf in view.active if within(leaf, path)), '')
         blocks = self._read_blocks(view, talk)
-        other = read and self.talk.would_lose(blocks)
+        other = read and self.talk.would_remove(blocks)
         self.next = self._context.name_of(path, str(talk.get('role', ''))) if other else ''
         if self.next:
             self._rest()

@@ -12,7 +12,7 @@ from engine.errors import WorkspaceError
 from engine.patterns import is_time_bounded
 from engine.records import View, within
 from ui.components.copy_buttons import copy_buttons
-from ui.components.elements import Conversation, Engagement, Splitters, one_message
+from ui.components.elements import Conversation, Engagement, Splitters, batch_updates
 from ui.components.theme import button, empty_state, origin_chip
 from ui.components.widgets import Text
 from ui.formatting.changes import reword_report
@@ -126,7 +126,7 @@ class AgentPanes:
 
     def stream(self, text: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Append streamed text to the panes."""
-        with one_message():
+        with batch_updates():
             for path, pieces in text.items():
                 if path in self._panes:
                     self._panes[path].append(pieces)

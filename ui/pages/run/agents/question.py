@@ -74,8 +74,8 @@ class QuestionForm:
         except InvalidInput as error:
             problems = {name.removeprefix('content.'): problem for name, problem in error.problems.items()}
             if self._form:
-                self._form.refuse(problems)
-                self._form.go_to_problem()
+                self._form.show_problems(problems)
+                self._form.focus_problem()
         except EngineError as error:
             await notify_errors(_show_refusal(error))
 

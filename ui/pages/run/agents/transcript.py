@@ -58,7 +58,7 @@ class Transcript:
             start = max(0, at - REACH)
             if start > self._until or at < self._from:
                 self._steps.clear()
-                self._messages.empty()
+                self._messages.remove_all()
                 self._from = self._until = start
             self._take(await self._conductor.transitions(self._run, after=self._until, until=at))
         more = self._from > 0 and len(self._steps) < MAX_LOADED and not self._busy

@@ -58,7 +58,7 @@ class BreakpointStore:
     def _probe(self) -> Probe:
         memory = self._stepper.view.memory if self._stepper.view else {}
         fields = {name: short_json(value, MAX_VALUE) for name, value in memory.items()}
-        return Probe(read=self._check_condition, fields=fields)
+        return Probe(evaluate=self._check_condition, fields=fields)
 
     async def _check_condition(self, text: str) -> ConditionFeedback:
         try:
@@ -66,15 +66,17 @@ class BreakpointStore:
         except InvalidInput as error:
             return ConditionFeedback(problem='; '.join(error.problems.values()))
         except EngineError as error:
-            return ConditionFeedback(now=str(error))
+            return ConditionFeedback(evaluation=str(error))
         if found is None:
             return ConditionFeedback()
         if found.problem:
-            return ConditionFeedback(now=f'At step {found.seq} it cannot be evaluated: {found.problem}.')
+            return ConditionFeedback(
+                evaluation=f'At step {found.seq} it cannot be evaluated: {found.problem}.'
+            )
         values = ', '.join(
             f'{name} is {short_json(value, MAX_VALUE)}' for name, value in found.values.items()
         )
         answer = str(found.holds).lower()
         return ConditionFeedback(
-            now=f'At step {found.seq} it is {answer}' + (f': {values}.' if values else '.')
+            evaluation=f'At step {found.seq} it is {answer}' + (f': {values}.' if values else '.')
         )

@@ -10,9 +10,9 @@ from engine.records import View
 from ui.components.diagram.collapse_menu import CollapseMenu
 from ui.components.diagram.fitting import COLUMN, Room, fit
 from ui.components.diagram.folding import composites_around
-from ui.components.diagram.rendering import INSTALL, has_graphviz, highlight
+from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight
 from ui.components.diagram.save_menu import save_menu
-from ui.components.diagram.zoom_controls import FOLLOWED, zoom_buttons
+from ui.components.diagram.zoom_controls import FIT_ACTIVE, zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.theme import button, notice
 from ui.components.widgets import set_attributes
@@ -64,7 +64,7 @@ class ChartPane:
                 self._where = ui.label().classes('where')
                 ui.element('span').classes('grow')
                 self._folds.draw()
-                zoom_buttons(lambda: self._drawing, fit=FOLLOWED)
+                zoom_buttons(lambda: self._drawing, fit=FIT_ACTIVE)
                 save_menu(lambda: self._shape, lambda: self._folds.folded)
                 self._size = button('', icon='open_in_full', kind='quiet small large', label=LARGE)
                 set_attributes(self._size, aria_pressed='false')
@@ -72,25 +72,25 @@ class ChartPane:
             with ui.element('div').classes('panel-body flat'):
                 if not has_graphviz():
                     with notice('wait', 'account_tree'):
-                        ui.label(INSTALL)
+                        ui.label(GRAPHVIZ_MISSING)
                 self._drawing = Diagram(
                     '',
                     title=self._shape.title,
                     states=[state.path for state in self._shape.states],
                     on_pick=self._pick,
-                    on_fold=self._folds.turn,
+                    on_fold=self._folds.toggle,
                     on_context=lambda asked: places.open(asked, self._folds.folded),
                 )
-                self._drawing.on_room(self._on_resize)
+                self._drawing.on_resize(self._on_resize)
                 self.why.of(self._drawing)
             self._plan = PlanChecklist(self._shape, context.history, seek)
 
     async def draw(self) -> None:
         """Lay out the chart for the available space, with the active states in sight."""
         self._fitted = composites_around(self._shape, self._active)
-        folded = self._folds.folded if self._folds.by_hand else None
+        folded = self._folds.folded if self._folds.by_user else None
         drawn, found = await fit(self._shape, self._room, folded=folded, active=self._active)
-        if not self._folds.by_hand:
+        if not self._folds.by_user:
             self._folds.show(found)
         self.why.folded = self._folds.folded
         if drawn != self._drawn:
@@ -108,7 +108,7 @@ class ChartPane:
         self._active = tuple(map(str, view.active))
         inside = composites_around(self._shape, self._active)
         hidden = inside & self._folds.folded and inside != self._fitted
-        if not self._drawn or (hidden and not (self._folds.by_hand or self._held or self.why.is_open)):
+        if not self._drawn or (hidden and not (self._folds.by_user or self._held or self.why.is_open)):
             await self.draw()
 
     async def _on_resize(self, width: int, height: int, held: bool) -> None:
@@ -122,9 +122,11 @@ class ChartPane:
         self._step = view.seq
         index = self._follower.index
         seen = [path for path, steps in index.visits.items() if steps[0] <= view.seq]
-        taken = [edge for edge, steps in index.edge_steps.items() if steps[0] <= view.seq]
-        self._drawing.light(
-            highlight(self._shape, view, self._reasons.step, seen=seen or list(view.entered), walked=taken)
+        traversed = [edge for edge, steps in index.edge_steps.items() if steps[0] <= view.seq]
+        self._drawing.highlight(
+            highlight(
+                self._shape, view, self._reasons.step, visited=seen or list(view.entered), traversed=traversed
+            )
         )
         self.why.show()
         self._drawing.overlay('why', {'edges': self.why.spots})

@@ -14,7 +14,7 @@ from ui.components.theme import button
 from ui.components.widgets import Text, link
 from ui.formatting.debugger import KEYS as STEP_KEYS
 from ui.pages.runs.actions import AGAIN, COMPARE, DELETE, EDIT, REPLAY, RETRY, ActionLabel, confirm_delete
-from ui.pages.shared.compare_picker import choose_other
+from ui.pages.shared.compare_picker import pick_comparison
 from ui.pages.shared.recording_picker import is_recorded
 from ui.pages.shared.rerun import rerun, retry
 from ui.replay.marks import KINDS
@@ -127,7 +127,7 @@ class RunMenu:
         return True
 
     async def _compare(self) -> None:
-        await choose_other(self._conductor, self._info)
+        await pick_comparison(self._conductor, self._info)
 
     async def _audit(self) -> None:
         steps = await notify_errors(self._conductor.audit(self._info.id))

@@ -41,13 +41,13 @@ class Artifacts:
             self._root = ui.element('div').classes('artifacts')
             with ui.element('div') as self._none:
                 empty_state('inventory_2', 'No artifacts up to this step.')
-        tabs.offer(TITLE, self._offered)
+        tabs.set_visible(TITLE, self._offered)
 
     def show(self, view: View) -> None:
         """Show the artifacts at another step, once the tab is visible."""
         self._view = view
         self._offered = self._offered or bool(_collect_artifacts(view))
-        self._tabs.offer(TITLE, self._offered)
+        self._tabs.set_visible(TITLE, self._offered)
         self.refresh()
 
     def refresh(self) -> None:

@@ -116,8 +116,8 @@ class Files:
         named = {path: self._context.name_of(path) for path in sorted(view.files)}
         if self._agent.value not in named:
             self._agent.value = next(iter(named))
-        self._agent.offered = {}  # agents without files at this step are no longer offered
-        self._agent.offer(named)
+        self._agent.options = {}  # agents without files at this step are no longer offered
+        self._agent.set_options(named)
         self._offer_versions(view)
         snapshot = view.files[self._agent.value]
         name = f'{self._agent.value}-step-{view.seq}'
@@ -152,7 +152,7 @@ class Files:
                 what = f'{self._context.name_of(agent)}, version {version.number} (step {version.seq})'
                 offered.setdefault(version.snapshot, what)
         for side in (self._before, self._after):
-            side.offer(offered)
+            side.set_options(offered)
 
     def _offer_version(self, version: FolderVersion, *, shown: bool) -> None:
         part = ui.element('button').classes('version').props('type="button"')

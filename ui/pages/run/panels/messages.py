@@ -86,7 +86,7 @@ class Messages(LazyPanel):
     def _be(self, form: str) -> None:
         for name, made in self._forms.items():
             made.props(f'aria-pressed="{str(name == form).lower()}"')
-        self._list.set_form('sequence' if form == 'sequence' else 'list')
+        self._list.set_layout('sequence' if form == 'sequence' else 'list')
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -111,8 +111,10 @@ class Messages(LazyPanel):
             (self._sender, {one.sender for one in messages}),
             (self._recipient, {one.recipient for one in messages}),
         ):
-            choice.offer(ANY | {name: name.replace('_', ' ') for name in sorted(names)})
-        self._type.offer(ANY | {name: type_text(name) for name in sorted({one.type for one in messages})})
+            choice.set_options(ANY | {name: name.replace('_', ' ') for name in sorted(names)})
+        self._type.set_options(
+            ANY | {name: type_text(name) for name in sorted({one.type for one in messages})}
+        )
         shown = [one for one in messages if self.wanted.matches(one)]
         self._list.show([one.row(started) for one in shown], parties(shown))
         self._count.show(f'{len(shown)} of {len(messages)}' if messages else '')

@@ -45,10 +45,10 @@ class PatternTabs:
             asks = panel.asks(view) if live and mine else ''
             if asks != self._asked.get(panel.title, ''):
                 self._asked[panel.title] = asks
-                self._tabs.note(panel.title, asks)
+                self._tabs.set_note(panel.title, asks)
         first = max(self._panels, key=lambda panel: panel.relevance(view), default=None)
         if first and first.relevance(view):
-            self._tabs.suggest(first.title)
+            self._tabs.mark_new(first.title)
 
     def open(self, tab: str) -> None:
         """Notify the panels that a tab was opened; hidden ones are not drawn."""

@@ -58,7 +58,7 @@ class JumpMenu:
             many = len(self._steps(kind))
             text.show(f'{many:,}' if many else 'none')
         names = {f'/memory/{escape_token(key)}': key.replace('_', ' ') for key in view.memory}
-        self._places.offer({'': 'Memory field…', **names, **self._own(names)})
+        self._places.set_options({'': 'Memory field…', **names, **self._own(names)})
 
     async def jump(self, kind: Kind, *, on: bool) -> None:
         """Go to the next or previous mark of a kind, wrapping around."""
@@ -68,7 +68,7 @@ class JumpMenu:
         """Go to the next change of a value in the run's data, by default the chosen one."""
         if pointer:
             self.place = pointer
-            self._places.offer({**self._places.offered, **self._own(self._places.offered)})
+            self._places.set_options({**self._places.options, **self._own(self._places.options)})
             self._places.set_value(pointer)
         if not self.place:
             self._say('Choose a memory field to follow first, here or in the memory tree.')

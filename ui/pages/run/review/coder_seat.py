@@ -94,7 +94,7 @@ class CoderSeat:
         except WorkspaceError:
             return
         self._files = {file.path: file for file in files if file.target is None and is_own_work(file)}
-        self._choice.offer({NEW: 'New file', **{path: path for path in self._files}})
+        self._choice.set_options({NEW: 'New file', **{path: path for path in self._files}})
 
     async def _load(self) -> None:
         path = self._choice.value

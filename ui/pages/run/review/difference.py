@@ -39,9 +39,9 @@ class VersionDiff:
             self._touched = False
             values = [*newest, *offered][1:2] + newest[:1] if len(newest) > 1 else [*offered][:2]
         for side, value in zip(self._sides, values, strict=False):
-            side.offered = {}
+            side.options = {}
             side.value = value
-            side.offer(offered)
+            side.set_options(offered)
         self._refresh()
 
     def compare(self, before: str, after: str) -> None:

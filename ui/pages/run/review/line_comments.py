@@ -69,8 +69,8 @@ class LineComments:
             return
         if self._file.value not in self._digests:
             self._file.value = next(iter(self._digests))
-        self._file.offered = {}
-        self._file.offer({name: name for name in self._digests})
+        self._file.options = {}
+        self._file.set_options({name: name for name in self._digests})
         if comments != self._comments:
             self._comments = comments
             self._draw_comments()

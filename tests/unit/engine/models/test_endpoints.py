@@ -269,9 +269,7 @@ async def test_endpoints_are_queried_only_once_in_a_while() -> None:
         'here': ('a', 'b'),
         'named': ('one',),
     }
-    assert len(asked) == 5 and not any(
-        'named' in url for url in asked
-    )  # the endpoint, and four servers on this machine
+    assert len(asked) == 5 and not any('named' in url for url in asked)  # ours and four local servers
     await made.refresh()
     assert len(asked) == 5
     await made.close()

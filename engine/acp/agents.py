@@ -69,7 +69,7 @@ class AgentHealth:
 
     agent: str
     problem: str = ''
-    said: str = ''
+    introduction: str = ''
     """How it introduces itself, and what it can do."""
 
 
@@ -172,7 +172,7 @@ class ExternalAgents(Mapping[str, AgentModel]):
             )
             try:
                 await session.start()
-                return AgentHealth(agent=name, said=session.introduction)
+                return AgentHealth(agent=name, introduction=session.introduction)
             except ModelError as error:
                 return AgentHealth(agent=name, problem=str(error))
             finally:

@@ -32,14 +32,14 @@ class Terminal:
     command: str
     task: asyncio.Task[CommandResult] | None = None
     output: str = ''
-    most: int = MAX_OUTPUT
-    cut: bool = False
+    max_characters: int = MAX_OUTPUT
+    truncated: bool = False
 
     def add(self, text: str) -> None:
         """Append output; if there is too much, only the end is kept."""
         self.output += text
-        if len(self.output) > self.most:
-            self.output, self.cut = self.output[-self.most :], True
+        if len(self.output) > self.max_characters:
+            self.output, self.truncated = self.output[-self.max_characters :], True
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class AgentClient:
     last_activity: float = 0.0
     """The time of its last activity, by the event loop's clock."""
     terminals: dict[str, Terminal] = field(default_factory=dict)
-    _number: int = 0
+    _counter: int = 0
 
     # Updates
 
@@ -75,7 +75,7 @@ class AgentClient:
         if self.loading or self.problem:
             return
         try:
-            self._take(update)
+            self._apply_update(update)
         except ModelError as error:
             self.problem = error
         self.changed.set()
@@ -84,14 +84,14 @@ class AgentClient:
         """Note that the agent is alive."""
         self.last_activity = asyncio.get_running_loop().time()
 
-    def _take(self, update: Any) -> None:
+    def _apply_update(self, update: Any) -> None:
         match update:
             case schema.AgentMessageChunk():
-                self.turn.say('text', text_of(update.content), update.message_id)
+                self.turn.add_text('text', text_of(update.content), update.message_id)
             case schema.AgentThoughtChunk():
-                self.turn.say('reasoning', text_of(update.content), update.message_id)
+                self.turn.add_text('reasoning', text_of(update.content), update.message_id)
             case schema.ToolCallStart() | schema.ToolCallProgress():
-                self.turn.call(update)
+                self.turn.update_call(update)
             case schema.AgentPlanUpdate():
                 self.turn.plan = [
                     {'content': entry.content[:1_000], 'status': entry.status, 'priority': entry.priority}
@@ -109,7 +109,7 @@ class AgentClient:
     ) -> schema.RequestPermissionResponse:
         """Return a person's decision; the agent waits until then."""
         self.note_activity()
-        call = self.turn.call(tool_call)
+        call = self.turn.update_call(tool_call)
         allowed = await self._ask_permission(call)
         if allowed and call.status == 'pending':
             call.status = 'in_progress'  # Gemini sends no further update until it has ended.
@@ -120,24 +120,26 @@ class AgentClient:
         if self.approvals == 'none':
             return True
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self.turn.ask(call, answer)
+        self.turn.request_permission(call, answer)
         self.changed.set()
         try:
             return await answer
         finally:
             self.note_activity()
 
-    async def _allow(self, kind: Literal['edit', 'execute'], title: str, arguments: dict[str, Any]) -> None:
+    async def _require_permission(
+        self, kind: Literal['edit', 'execute'], title: str, arguments: dict[str, Any]
+    ) -> None:
         """Wait for a person to approve a file or a command, if all need approval. Raises `RequestError`."""
         if self.approvals != 'all':
             return
         if any(call.kind == kind and call.permission and call.permission.done() and call.permission.result()
-               and not call.ended for call in self.turn.calls.values()):  # fmt: skip
+               and not call.has_ended for call in self.turn.calls.values()):  # fmt: skip
             return  # It belongs to a call that was allowed.
-        self._number += 1
-        call = self.turn.call(
+        self._counter += 1
+        call = self.turn.update_call(
             schema.ToolCallStart(
-                session_update='tool_call', tool_call_id=f'hemicycle-{self._number}', title=title, kind=kind,
+                session_update='tool_call', tool_call_id=f'hemicycle-{self._counter}', title=title, kind=kind,
                 raw_input=arguments,
             )
         )  # fmt: skip
@@ -156,8 +158,8 @@ class AgentClient:
     ) -> schema.ReadTextFileResponse:
         """Read a file of the workspace."""
         self.note_activity()
-        with _Refusals():
-            data = await self.workspace.read(self._inner(path))
+        with _ProtocolErrors():
+            data = await self.workspace.read(self._relative_path(path))
         text = data.decode('utf-8', 'replace')
         if line or limit:
             lines = text.splitlines(keepends=True)
@@ -170,13 +172,13 @@ class AgentClient:
     ) -> schema.WriteTextFileResponse:
         """Write a file of the workspace."""
         self.note_activity()
-        inner = self._inner(path)
-        await self._allow('edit', f'Write {inner}', {'path': inner, 'content': content})
-        with _Refusals():
+        inner = self._relative_path(path)
+        await self._require_permission('edit', f'Write {inner}', {'path': inner, 'content': content})
+        with _ProtocolErrors():
             await self.workspace.write(inner, content.encode('utf-8', 'replace'))
         return schema.WriteTextFileResponse()
 
-    def _inner(self, path: str) -> str:
+    def _relative_path(self, path: str) -> str:
         """Convert the agent's path to a path inside the workspace. Raises `RequestError`."""
         for root in (self.root, SANDBOX_PATH):
             if path == root or path.startswith(f'{root}/'):
@@ -199,16 +201,18 @@ class AgentClient:
     ) -> schema.CreateTerminalResponse:
         """Start a command in the sandbox, in the workspace."""
         self.note_activity()
-        inner = self._inner(cwd) if cwd else ''
+        inner = self._relative_path(cwd) if cwd else ''
         if sum(not found.task.done() for found in self.terminals.values() if found.task) >= MAX_TERMINALS:
             raise RequestError.invalid_request({'details': f'{MAX_TERMINALS} terminals are running already'})
         # Some agents send a whole shell line as the command.
         line = shlex.join([command, *args]) if args else command
-        await self._allow('execute', line, {'command': line, **({'cwd': inner} if inner else {})})
-        self._number += 1
-        name = f'terminal-{self._number}'
+        await self._require_permission(
+            'execute', line, {'command': line, **({'cwd': inner} if inner else {})}
+        )
+        self._counter += 1
+        name = f'terminal-{self._counter}'
         most = min(MAX_OUTPUT, output_byte_limit or MAX_OUTPUT)
-        terminal = Terminal(line, most=most)
+        terminal = Terminal(line, max_characters=most)
         script = f'cd {shlex.quote(inner)} && {line}' if inner else line
         variables = {found.name: found.value for found in env or ()}
         terminal.task = asyncio.ensure_future(
@@ -217,13 +221,13 @@ class AgentClient:
                 self.workspace,
                 limits=Limits(seconds=TERMINAL_SECONDS),
                 variables=variables,
-                on_output=self._listener(terminal),
+                on_output=self._output_listener(terminal),
             )
         )
         self.terminals[name] = terminal
         return schema.CreateTerminalResponse(terminal_id=name)
 
-    def _listener(self, terminal: Terminal) -> Callable[[str], None]:
+    def _output_listener(self, terminal: Terminal) -> Callable[[str], None]:
         def listen(text: str) -> None:
             self.note_activity()  # An agent is not silent while the command it waits for writes output.
             terminal.add(text)
@@ -235,16 +239,18 @@ class AgentClient:
     ) -> schema.TerminalOutputResponse:
         """Return the output of a command so far."""
         self.note_activity()
-        found = self._terminal(terminal_id)
+        found = self._find_terminal(terminal_id)
         ended = await self._wait_for_exit(found) if found.task and found.task.done() else None
         status = schema.TerminalExitStatus(exit_code=ended) if ended is not None else None
-        return schema.TerminalOutputResponse(output=found.output, truncated=found.cut, exit_status=status)
+        return schema.TerminalOutputResponse(
+            output=found.output, truncated=found.truncated, exit_status=status
+        )
 
     async def wait_for_terminal_exit(
         self, session_id: str, terminal_id: str, **meta: Any
     ) -> schema.WaitForTerminalExitResponse:
         """Wait until a command has ended."""
-        code = await self._wait_for_exit(self._terminal(terminal_id))
+        code = await self._wait_for_exit(self._find_terminal(terminal_id))
         self.note_activity()
         return schema.WaitForTerminalExitResponse(exit_code=code)
 
@@ -253,7 +259,7 @@ class AgentClient:
     ) -> schema.KillTerminalResponse:
         """Kill a command; its output is kept."""
         self.note_activity()
-        found = self._terminal(terminal_id)
+        found = self._find_terminal(terminal_id)
         if found.task:
             found.task.cancel()
             await asyncio.wait({found.task})
@@ -266,7 +272,7 @@ class AgentClient:
         await self.kill_terminal(session_id, terminal_id)
         return schema.ReleaseTerminalResponse()
 
-    def _terminal(self, name: str) -> Terminal:
+    def _find_terminal(self, name: str) -> Terminal:
         if name not in self.terminals:
             raise RequestError.invalid_params({'details': f'there is no terminal {name!r}'})
         return self.terminals[name]
@@ -304,7 +310,7 @@ def agent_root(workspace: Workspace, *, sandboxed: bool) -> str:
     return SANDBOX_PATH if sandboxed else os.path.realpath(Path(workspace.folder))
 
 
-class _Refusals:
+class _ProtocolErrors:
     """Converts the workspace's errors to errors of the protocol."""
 
     def __enter__(self) -> None:

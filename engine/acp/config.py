@@ -49,16 +49,16 @@ class ExternalAgent:
     """How to install it, as a command or an address; '' is unknown."""
     login: str = ''
     """The method to sign in with a key from its variables, if it asks for that (`KnownAgent.login`)."""
-    reads_itself: bool = False
+    reads_files: bool = False
     """Whether it reads files by itself, in its sandbox if it has one, instead of through Hemicycle."""
-    reports: bool = False
-    """Whether it reports the tokens of a whole turn at its end (`KnownAgent.reports`)."""
+    reports_usage: bool = False
+    """Whether it reports the tokens of a whole turn at its end (`KnownAgent.reports_usage`)."""
     mode: str = ''
     """The agent's mode to work in; overrides `modes`."""
     modes: Mapping[Approvals, str] = field(default_factory=dict)
     """The mode in which it asks for the approvals, by setting of `approvals` (`KnownAgent.modes`)."""
-    asking: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    """Variables that make it ask for the approvals, by setting of `approvals` (`KnownAgent.asking`)."""
+    approval_variables: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    """Variables that make it ask for the approvals, by setting of `approvals`."""
     simulated: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
@@ -93,7 +93,7 @@ class AgentSection(BaseModel):
     patience: float = Field(60.0, ge=0, le=7 * 86_400)
     off: bool = False
 
-    def wrong(self, name: str) -> str:
+    def find_problem(self, name: str) -> str:
         """Return the error, which starts with the field's name, or ''."""
         if name == SCRIPTED:
             return RESERVED.format(name=name)
@@ -151,9 +151,9 @@ def known_agent(name: str) -> ExternalAgent:
         files=known.files,
         install=known.install,
         login=known.login,
-        reads_itself=known.reads_itself,
-        reports=known.reports,
+        reads_files=known.reads_files,
+        reports_usage=known.reports_usage,
         modes=known.modes,
-        asking=known.asking,
+        approval_variables=known.approval_variables,
         simulated=name == SCRIPTED,
     )

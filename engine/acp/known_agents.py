@@ -30,13 +30,13 @@ class KnownAgent:
     install: str = ''
     login: str = ''
     """The protocol's sign-in method that uses a key from its variables; '' if it signs in by itself."""
-    reads_itself: bool = False
+    reads_files: bool = False
     """Whether it reads files by itself, because it treats our answer about a missing file as a failure."""
-    reports: bool = False
+    reports_usage: bool = False
     """Whether it reports the tokens of a whole turn; others report none, or those of the last call."""
     modes: Mapping[Approvals, str] = field(default_factory=dict)
     """By setting of `approvals`: the mode in which it asks for these, and lets no model answer instead."""
-    asking: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict)
+    approval_variables: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict)
     """The same for an agent controlled by variables, which must be set before it starts."""
 
 
@@ -54,7 +54,7 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
                    'CLAUDE_CODE_OAUTH_TOKEN', *PROXIES),
         files=('.claude/.credentials.json',),
         install='npm install -g @agentclientprotocol/claude-agent-acp',
-        reports=True,
+        reports_usage=True,
         modes={'marked': 'default', 'all': 'default', 'none': 'default'},
     ),
     'codex': KnownAgent(
@@ -64,7 +64,7 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         files=('.codex/auth.json', '.codex/config.toml'),
         install='npm install -g @agentclientprotocol/codex-acp @openai/codex',
         login='api-key',
-        reports=True,
+        reports_usage=True,
         modes={'marked': 'workspace-write', 'all': 'read-only', 'none': 'agent-full-access'},
     ),
     'gemini': KnownAgent(
@@ -75,8 +75,8 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
                    *PROXIES),
         files=('.gemini/oauth_creds.json', '.gemini/settings.json'),
         install='npm install -g @google/gemini-cli',
-        reports=True,
-        reads_itself=True,
+        reports_usage=True,
+        reads_files=True,
         modes={'marked': 'default', 'all': 'default'},
     ),
     'opencode': KnownAgent(
@@ -86,7 +86,7 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         variables=(*PROVIDER_KEYS, *PROXIES),
         files=('.local/share/opencode/auth.json', '.config/opencode/opencode.json'),
         install='npm install -g opencode-ai',
-        asking={'all': {'OPENCODE_PERMISSION': '{"edit": "ask", "bash": "ask"}'}},
+        approval_variables={'all': {'OPENCODE_PERMISSION': '{"edit": "ask", "bash": "ask"}'}},
     ),
     'openhands': KnownAgent(
         title='OpenHands',
@@ -104,7 +104,7 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         variables=('GOOSE_PROVIDER', 'GOOSE_MODEL', *PROVIDER_KEYS, *PROXIES),
         files=('.config/goose/config.yaml', '.config/goose/secrets.yaml'),
         install='see https://block.github.io/goose',
-        asking={'marked': {'GOOSE_MODE': 'smart_approve'}, 'all': {'GOOSE_MODE': 'approve'}},
+        approval_variables={'marked': {'GOOSE_MODE': 'smart_approve'}, 'all': {'GOOSE_MODE': 'approve'}},
     ),
 }  # fmt: skip
 """By name, as in `agent:claude`."""

@@ -33,11 +33,11 @@ MAX_GARBAGE = 50
 """Maximum number of lines that are not messages; some programs print a greeting."""
 MAX_ERRORS = 4_000
 """Maximum characters kept of the end of its standard error."""
-PASSED = ('PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'TMPDIR', 'XDG_CONFIG_HOME',
-          'XDG_DATA_HOME', 'XDG_RUNTIME_DIR')  # fmt: skip
+PASSED_VARIABLES = ('PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'TMPDIR',
+                    'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_RUNTIME_DIR')  # fmt: skip
 """Variables passed to any program outside the sandbox."""
-WATCH_EVERY = 1.0
-SHORTLY = 3.0
+WATCH_SECONDS = 1.0
+EXIT_SECONDS = 3.0
 """Seconds to wait for a process to exit."""
 
 
@@ -79,7 +79,7 @@ class AgentProcess:
             raise ModelError(
                 f'{agent.name} must run in a sandbox, and there is none: {problem}', kind='bad request'
             )
-        await asyncio.to_thread(kill_marked, cookie)
+        await asyncio.to_thread(kill_processes, cookie)
         try:
             await workspace.make()
             if agent.sandboxed:
@@ -93,7 +93,7 @@ class AgentProcess:
             keep: tuple[int, ...] = ()
             if agent.sandboxed:
                 mounts = program_folders(agent, program)
-                inside = _inside(agent, cookie, mounts)
+                inside = _sandbox_environment(agent, cookie, mounts)
                 line, keep = stack.enter_context(
                     sandbox.confine(
                         command, workspace, LIMITS, inside,
@@ -103,7 +103,7 @@ class AgentProcess:
                 environment = {'PATH': os.defpath, COOKIE: cookie}
             else:
                 line = [*_parent_death_prefix(), *command]
-                environment = _outside(agent, cookie)
+                environment = _host_environment(agent, cookie)
             try:
                 process = await asyncio.create_subprocess_exec(
                     *line,
@@ -148,7 +148,7 @@ class AgentProcess:
                 message = None
             if isinstance(message, dict):
                 return message
-            self._refuse(line)
+            self._record_garbage(line)
         return None
 
     async def close(self) -> None:
@@ -160,18 +160,18 @@ class AgentProcess:
             task.cancel()
         kill_tree(self.process)
         if self.unsandboxed:  # In a sandbox, its kernel namespace has ended them all.
-            await asyncio.to_thread(kill_marked, self.cookie)
+            await asyncio.to_thread(kill_processes, self.cookie)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.process.wait(), SHORTLY)
+            await asyncio.wait_for(self.process.wait(), EXIT_SECONDS)
         if self.process.stdin is not None:
             self.process.stdin.close()
         self.process._transport.close()  # type: ignore[attr-defined]
 
-    async def ending(self) -> ModelError:
+    async def exit_error(self) -> ModelError:
         """Return why it no longer answers: why it was killed, or how its process ended."""
         if self.problem is None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.process.wait(), SHORTLY)
+                await asyncio.wait_for(self.process.wait(), EXIT_SECONDS)
             code = self.process.returncode
             how = 'it closed its output' if code is None else f'it ended with {_describe_status(code)}'
             output = self._errors.strip()[-500:] or ''.join(self._garbage)[-500:]
@@ -180,7 +180,7 @@ class AgentProcess:
             )
         return self.problem
 
-    def _refuse(self, line: bytes) -> None:
+    def _record_garbage(self, line: bytes) -> None:
         text = line.decode('utf-8', 'replace').strip()
         if text:
             self._garbage.append(f'{text[:200]}\n')
@@ -201,7 +201,7 @@ class AgentProcess:
     async def _watch(self, folder: Path) -> None:
         process = self.process
         ended = await watch_limits(
-            process.pid, folder, LIMITS, lambda: process.returncode is not None, poll=WATCH_EVERY
+            process.pid, folder, LIMITS, lambda: process.returncode is not None, poll=WATCH_SECONDS
         )
         if ended != 'exit':
             self._give_up(f'it was stopped by its limit of {ended}')
@@ -227,7 +227,7 @@ def program_folders(agent: ExternalAgent, program: str) -> list[str]:
     for path in wanted:
         for place in (path, os.path.realpath(path)):
             folder = place if os.path.isdir(place) else _package(Path(place))
-            if not _is_given(folder):
+            if not _needs_no_mount(folder):
                 found[folder] = None
     return list(found)
 
@@ -238,7 +238,7 @@ def _package(program: Path) -> str:
     return str(outermost or program.parent)
 
 
-def _is_given(folder: str) -> bool:
+def _needs_no_mount(folder: str) -> bool:
     """Whether the sandbox already has a folder or must not get it: a home holds more than a program."""
     home = os.path.realpath(Path.home())
     if folder == '/' or os.path.commonpath([home, os.path.realpath(folder)]) == os.path.realpath(folder):
@@ -253,23 +253,23 @@ def passed_variables(agent: ExternalAgent) -> dict[str, str]:
     return {**passed, **agent.env}
 
 
-def _inside(agent: ExternalAgent, cookie: str, mounts: list[str]) -> dict[str, str]:
+def _sandbox_environment(agent: ExternalAgent, cookie: str, mounts: list[str]) -> dict[str, str]:
     plain = bubblewrap.environment(home=bubblewrap.HOME_PATH)
     places = [place for folder in mounts for place in (f'{folder}/.bin', f'{folder}/bin', folder)]
     path = ':'.join([*places, plain['PATH']])
     more = {'TMPDIR': TEMP_DIR, 'PATH': path, COOKIE: cookie}
     if agent.simulated:
-        more['PYTHONPATH'] = _source()
+        more['PYTHONPATH'] = _source_folder()
     return {**plain, **more, **passed_variables(agent)}
 
 
-def _outside(agent: ExternalAgent, cookie: str) -> dict[str, str]:
-    passed = {name: value for name in PASSED if (value := os.environ.get(name))}
-    own = {'PYTHONPATH': _source()} if agent.simulated else {}
+def _host_environment(agent: ExternalAgent, cookie: str) -> dict[str, str]:
+    passed = {name: value for name in PASSED_VARIABLES if (value := os.environ.get(name))}
+    own = {'PYTHONPATH': _source_folder()} if agent.simulated else {}
     return {**passed, **own, **passed_variables(agent), COOKIE: cookie}
 
 
-def _source() -> str:
+def _source_folder() -> str:
     """Return the folder from which Python imports this package."""
     return str(Path(__file__).parents[len(__name__.split('.')) - 1])
 
@@ -298,14 +298,14 @@ def _prepare_home(home: Path, agent: ExternalAgent, owner: int | None) -> None:
             os.chown(path, owner, owner)
 
 
-def kill_marked(cookie: str) -> None:
+def kill_processes(cookie: str) -> None:
     """Kill the processes with this cookie, including those detached from their parent."""
-    for pid in find_marked(cookie):
+    for pid in find_processes(cookie):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
 
 
-def find_marked(cookie: str) -> list[int]:
+def find_processes(cookie: str) -> list[int]:
     """Return the live processes with this cookie."""
     mark, found = f'{COOKIE}={cookie}'.encode(), list[int]()
     for path in Path('/proc').glob('[0-9]*/environ'):

@@ -28,7 +28,7 @@ from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 
 log = logging.getLogger('hemicycle')
-SETTLE = 0.3
+SETTLE_SECONDS = 0.3
 """Seconds after which a running call is shown as such; until then it may still ask for permission."""
 CLOSE_SECONDS = 2.0
 Stream = Callable[[str, Literal['text', 'reasoning']], None]
@@ -56,7 +56,7 @@ class _Prompt:
     """A turn in progress."""
 
     answer: asyncio.Task[Any]
-    said: int
+    length: int
     """Characters of its text."""
 
 
@@ -91,16 +91,16 @@ class AgentSession:
         self._prompt: _Prompt | None = None
         self._calls: dict[str, Call] = {}
         """Journaled calls by their ids in the journal."""
-        self._paid = 0.0
+        self._counted_cost = 0.0
         """Cost of the session counted so far, in dollars."""
         self._info: schema.InitializeResponse | None = None
-        self.usage = TurnUsage(reports=agent.reports)
-        self.told = 0
+        self.usage = TurnUsage(reports=agent.reports_usage)
+        self.sent_messages = 0
         """How many messages of the conversation have been sent to the agent."""
         self.closed = False
 
     @property
-    def loads(self) -> bool:
+    def can_resume(self) -> bool:
         """Whether the agent can resume a session."""
         can = self._info.agent_capabilities if self._info else None
         return bool(can and can.load_session)
@@ -113,21 +113,21 @@ class AgentSession:
         name = ' '.join(
             filter(None, [(who.title or who.name) if who else self.agent.name, who.version if who else ''])
         )
-        again = 'resumes sessions after a crash' if self.loads else 'starts over after a crash'
+        again = 'resumes sessions after a crash' if self.can_resume else 'starts over after a crash'
         return (
             f'{name} began a session {"in the" if self.agent.sandboxed else "without a"} sandbox; it {again}'
         )
 
     @property
-    def in_turn(self) -> bool:
+    def is_in_turn(self) -> bool:
         """Whether a turn is in progress, or its end has not been handled yet."""
         return self._prompt is not None
 
-    async def start(self, *, again: str = '', hints: Mapping[str, Any] | None = None) -> bool:
+    async def start(self, *, earlier: str = '', hints: Mapping[str, Any] | None = None) -> bool:
         """Start the agent, and begin or resume a session.
 
         Args:
-            again: the id of an earlier session.
+            earlier: the id of an earlier session.
             hints: the caller's identity, for the scripted agent.
 
         Returns:
@@ -136,8 +136,8 @@ class AgentSession:
         Raises:
             ModelError: it cannot be started, does not answer in time, or speaks another version.
         """
-        told = self.agent.asking.get(self.client.approvals, {})
-        agent = replace(self.agent, env={**told, **self.agent.env})
+        asking = self.agent.approval_variables.get(self.client.approvals, {})
+        agent = replace(self.agent, env={**asking, **self.agent.env})
         self._process = await AgentProcess.start(
             agent, self._workspace, self._sandbox, home=self._home, cookie=self._cookie
         )
@@ -145,18 +145,18 @@ class AgentSession:
         self._connection = ClientSideConnection(client, self._process)
         try:
             async with asyncio.timeout(self.agent.start):
-                return await self._begin(again, hints or {})
+                return await self._begin(earlier, hints or {})
         except TimeoutError:
             problem = f'it did not begin a session within {self.agent.start:g} s'
             raise self._name_agent(ModelError(problem, kind='timeout', retryable=True)) from None
         except ConnectionError:
-            raise self._name_agent(await self._process.ending()) from None
+            raise self._name_agent(await self._process.exit_error()) from None
         except Exception as error:
             raise self._name_agent(turn_error(error)) from error
 
-    async def _begin(self, again: str, hints: Mapping[str, Any]) -> bool:
+    async def _begin(self, earlier: str, hints: Mapping[str, Any]) -> bool:
         assert self._connection is not None
-        reads = not self.agent.reads_itself
+        reads = not self.agent.reads_files
         files = schema.FileSystemCapabilities(read_text_file=reads, write_text_file=True)
         self._info = await self._connection.initialize(
             protocol_version=PROTOCOL_VERSION,
@@ -170,16 +170,16 @@ class AgentSession:
                 kind='bad request',
             )
         meta: dict[str, Any] = {'hemicycle': dict(hints)} if self.agent.simulated else {}
-        if again and self.loads:
+        if earlier and self.can_resume:
             self.client.loading = True
             try:
                 loaded = await self._connection.load_session(
-                    cwd=self.root, session_id=again, mcp_servers=[], **meta
+                    cwd=self.root, session_id=earlier, mcp_servers=[], **meta
                 )
             except RequestError as error:
-                log.info('%s does not resume session %s: %s', self.agent.name, again, error)
+                log.info('%s does not resume session %s: %s', self.agent.name, earlier, error)
             else:
-                self.id = again
+                self.id = earlier
                 await self._set_mode(loaded)
                 return True
             finally:
@@ -212,9 +212,9 @@ class AgentSession:
         self.usage.begin()
         answer = asyncio.ensure_future(self._connection.prompt(session_id=self.id, prompt=[text_block(text)]))
         answer.add_done_callback(lambda done: self.client.changed.set())
-        self._prompt = _Prompt(answer=answer, said=len(text))
+        self._prompt = _Prompt(answer=answer, length=len(text))
 
-    async def reply(self, stream: Stream) -> Reply:
+    async def wait_for_reply(self, stream: Stream) -> Reply:
         """Wait until the agent calls tools or ends its turn, streaming its text meanwhile.
 
         Raises:
@@ -223,7 +223,7 @@ class AgentSession:
         turn, prompt = self.client.turn, self._prompt
         assert prompt is not None
         while True:
-            for text, kind in turn.fresh_text():
+            for text, kind in turn.take_new_text():
                 stream(text, kind)
             done = prompt.answer.done()
             first = turn.first_call
@@ -233,25 +233,25 @@ class AgentSession:
                 response = await self._response(prompt)
                 self._prompt = None
                 return self._reply(ended=True, response=response)
-            await self._wait(first)
+            await self._wait_for_update(first)
 
-    async def results(self, ids: Sequence[str]) -> list[tuple[str, bool]]:
+    async def wait_for_results(self, ids: Sequence[str]) -> list[tuple[str, bool]]:
         """Wait for the results of these journaled calls: the text of each, and whether it succeeded.
 
         Calls that wait for permission are approved: a person or a rule has decided so. A call that asks for
         permission again returns immediately and is part of the next reply.
 
         Raises:
-            ModelError: as for `reply`.
+            ModelError: as for `wait_for_reply`.
         """
         calls = [self._calls.get(name) for name in ids]
         for call in calls:
-            if call and call.waits and call.permission:
+            if call and call.is_waiting and call.permission:
                 call.permission.set_result(True)
-        while waiting := [call for call in calls if call and not call.ended]:
+        while waiting := [call for call in calls if call and not call.has_ended]:
             if self._prompt is None or self._prompt.answer.done():
                 break
-            await self._wait(None, patient=any(call.waits for call in waiting))
+            await self._wait_for_update(None, patient=any(call.is_waiting for call in waiting))
         if self._prompt and self._prompt.answer.done() and self._prompt.answer.exception() is not None:
             await self._response(self._prompt)
         return [self._result(call) for call in calls]
@@ -259,10 +259,10 @@ class AgentSession:
     def deny(self) -> None:
         """Deny all journaled calls that still wait for permission, as a person has decided."""
         for call in self._calls.values():
-            if call.waits and call.permission:
+            if call.is_waiting and call.permission:
                 call.permission.set_result(False)
 
-    def journal(self, call: Call, name: str) -> None:
+    def record_call(self, call: Call, name: str) -> None:
         """Record the id that a call has in the journal."""
         call.journaled = name
         self._calls[name] = call
@@ -286,19 +286,19 @@ class AgentSession:
 
     def _is_settled(self, call: Call) -> bool:
         """Whether the state of a call is settled: it asks, has ended, or is running."""
-        if call.waits or call.ended:
+        if call.is_waiting or call.has_ended:
             return True
         runs = call.status == 'in_progress' or call.input is not None
-        return runs and asyncio.get_running_loop().time() - call.since >= SETTLE
+        return runs and asyncio.get_running_loop().time() - call.since >= SETTLE_SECONDS
 
     def _reply(self, *, ended: bool, response: Any = None) -> Reply:
         turn, cost = self.client.turn, self.client.cost
         self.usage.reports |= self.client.context > 0  # An agent that reports its context reports its turns.
         plan, turn.plan = turn.plan, None
-        dollars = None if cost is None else max(0.0, cost - self._paid)
-        self._paid = cost if cost is not None else self._paid
+        dollars = None if cost is None else max(0.0, cost - self._counted_cost)
+        self._counted_cost = cost if cost is not None else self._counted_cost
         return Reply(
-            parts=turn.take(),
+            parts=turn.take_parts(),
             ended=ended,
             reason=str(response.stop_reason) if response else '',
             usage=reported_usage(response) if response else None,
@@ -310,7 +310,7 @@ class AgentSession:
         if call is None:
             return 'This was cut off, and what became of it is not known.', False
         text = call.result(self.client.outputs)
-        if call.ended:
+        if call.has_ended:
             return text, call.status == 'completed'
         return text or 'It ended without a result.', False
 
@@ -319,24 +319,24 @@ class AgentSession:
         try:
             return await prompt.answer
         except ConnectionError:
-            raise self._name_agent(self.client.problem or await self._process.ending()) from None
+            raise self._name_agent(self.client.problem or await self._process.exit_error()) from None
         except Exception as error:
             raise self._name_agent(turn_error(error)) from error
 
-    async def _wait(self, first: Call | None, *, patient: bool = False) -> None:
+    async def _wait_for_update(self, first: Call | None, *, patient: bool = False) -> None:
         """Wait for updates. Raises `ModelError` if there are none for too long, or too many."""
         client = self.client
         if client.problem is not None:
             raise self._name_agent(client.problem)
         now = asyncio.get_running_loop().time()
         left = self.agent.idle - (now - client.last_activity)
-        waits = any(call.waits for call in client.turn.calls.values())
+        waits = any(call.is_waiting for call in client.turn.calls.values())
         if left <= 0 and not (patient or waits):
             problem = f'it has said nothing for {self.agent.idle:g} s'
             raise self._name_agent(ModelError(problem, kind='timeout', retryable=True))
         timeout = self.agent.idle if patient or waits else left
         if first is not None:
-            timeout = min(timeout, max(0.01, first.since + SETTLE - now))
+            timeout = min(timeout, max(0.01, first.since + SETTLE_SECONDS - now))
         client.changed.clear()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.changed.wait(), timeout)

@@ -53,8 +53,8 @@ class Call:
     input: Any = None
     output: Any = None
     content: list[Any] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
-    written: str = ''
+    locations: list[str] = field(default_factory=list)
+    terminal_output: str = ''
     """The end of the output of the agent's own terminal."""
     exit_code: int = 0
     """The exit code of the command in that terminal."""
@@ -64,12 +64,12 @@ class Call:
     """Its id in the journal, once it is there."""
 
     @property
-    def waits(self) -> bool:
+    def is_waiting(self) -> bool:
         """Whether it is waiting for permission."""
         return self.permission is not None and not self.permission.done()
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it has a result."""
         return self.status in FINAL
 
@@ -77,8 +77,8 @@ class Call:
     def arguments(self) -> str:
         """Its arguments as JSON: the title, the files, and the arguments given by the agent."""
         input: dict[str, Any] = {'title': self.title} if self.title else {}
-        if self.places:
-            input['files'] = self.places
+        if self.locations:
+            input['files'] = self.locations
         if isinstance(self.input, dict):
             input |= {name: value for name, value in self.input.items() if name not in input}
         elif self.input not in (None, ''):
@@ -89,7 +89,7 @@ class Call:
         """Apply an update; returns its approximate size in characters."""
         self.title = reported.title or self.title
         self.kind = reported.kind or self.kind
-        if not self.ended:
+        if not self.has_ended:
             self.status = reported.status or self.status
         if reported.raw_input not in (None, {}):
             self.input = reported.raw_input
@@ -98,14 +98,14 @@ class Call:
         if reported.content is not None:
             self.content = list(reported.content)
         if reported.locations is not None:
-            self.places = [place.path for place in reported.locations]
+            self.locations = [place.path for place in reported.locations]
         self._update_terminal(reported.field_meta or {})
         return len(repr(reported.content)) + len(repr(reported.raw_output))
 
     def _update_terminal(self, update: Mapping[str, Any]) -> None:
         for key in OWN_OUTPUT:
             if isinstance(piece := update.get(key), dict) and isinstance(piece.get('data'), str):
-                self.written = (self.written + piece['data'])[-MAX_OUTPUT:]
+                self.terminal_output = (self.terminal_output + piece['data'])[-MAX_OUTPUT:]
         if isinstance(ended := update.get(OWN_EXIT), dict) and isinstance(ended.get('exit_code'), int):
             self.exit_code = ended['exit_code']
 
@@ -116,8 +116,8 @@ class Call:
             terminal: the output of the session's terminals, by id.
         """
         parts = [text for part in self.content if (text := _content(part, terminal))]
-        if self.written:
-            parts.append(self.written.removesuffix('\n'))
+        if self.terminal_output:
+            parts.append(self.terminal_output.removesuffix('\n'))
         if self.exit_code:
             parts.append(f'It ended with status {self.exit_code}.')
         if not parts and self.output is not None:
@@ -136,7 +136,7 @@ class Turn:
     """The latest plan, if it has changed."""
     size: int = 0
 
-    def say(self, kind: Literal['text', 'reasoning'], text: str, message: str | None = None) -> None:
+    def add_text(self, kind: Literal['text', 'reasoning'], text: str, message: str | None = None) -> None:
         """Add a piece of text or thinking. Raises `ModelError` if there is too much.
 
         Args:
@@ -152,34 +152,36 @@ class Turn:
             last.message = message
         else:
             self.parts.append(Piece(kind, text, message=message))
-        self._grow(len(text))
+        self._count_size(len(text))
 
-    def call(self, reported: schema.ToolCallStart | schema.ToolCallProgress | schema.ToolCallUpdate) -> Call:
+    def update_call(
+        self, reported: schema.ToolCallStart | schema.ToolCallProgress | schema.ToolCallUpdate
+    ) -> Call:
         """Add or update a call. Raises `ModelError` if there are too many."""
         found = self.calls.get(reported.tool_call_id)
-        is_reused = isinstance(reported, schema.ToolCallStart) and found is not None and found.ended
+        is_reused = isinstance(reported, schema.ToolCallStart) and found is not None and found.has_ended
         if found is None or is_reused:
             if len(self.calls) >= MAX_CALLS:
                 raise ModelError(f'it has made more than {MAX_CALLS:,} tool calls', kind='bad response')
             found = Call(reported.tool_call_id, asyncio.get_running_loop().time())
             self.calls[found.id] = found
             self.parts.append(found)
-        self._grow(found.update(reported))
+        self._count_size(found.update(reported))
         return found
 
-    def ask(self, call: Call, answer: asyncio.Future[bool]) -> None:
+    def request_permission(self, call: Call, answer: asyncio.Future[bool]) -> None:
         """Make a call wait for permission; one that is already in the journal is added again."""
         if not call.journaled:
             call.permission = answer
             return
-        again = Call(call.id, call.since, call.title, call.kind, input=call.input, places=call.places)
+        again = Call(call.id, call.since, call.title, call.kind, input=call.input, locations=call.locations)
         again.permission = answer
         self.calls[call.id] = again
         self.parts.append(again)
-        call.status = call.status if call.ended else 'completed'
+        call.status = call.status if call.has_ended else 'completed'
         call.output = call.output or 'It asks for permission first.'
 
-    def take(self) -> list[Piece | Call]:
+    def take_parts(self) -> list[Piece | Call]:
         """Remove and return everything up to the end of the first group of calls, or all if there is none."""
         taken: list[Piece | Call] = []
         seen = False
@@ -195,7 +197,7 @@ class Turn:
         """The first call that is not journaled yet."""
         return next((part for part in self.parts if isinstance(part, Call)), None)
 
-    def fresh_text(self) -> Iterator[tuple[str, Literal['text', 'reasoning']]]:
+    def take_new_text(self) -> Iterator[tuple[str, Literal['text', 'reasoning']]]:
         """Yield the text before the first call that has not been streamed yet."""
         for part in self.parts:
             if isinstance(part, Call):
@@ -204,7 +206,7 @@ class Turn:
                 yield part.text[part.shown :], part.kind
                 part.shown = len(part.text)
 
-    def _grow(self, size: int) -> None:
+    def _count_size(self, size: int) -> None:
         self.size += size
         if self.size > MAX_TEXT:
             raise ModelError(

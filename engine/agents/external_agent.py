@@ -69,7 +69,7 @@ async def follow_agent(
     asked = 0
     try:
         session, again = await _session(spec, scope, activity, played)
-        if session.in_turn:
+        if session.is_in_turn:
             session.deny()  # Calls still waiting were denied: allowed ones are settled by `take_results`.
         else:
             text = (
@@ -81,8 +81,8 @@ async def follow_agent(
             session.prompt(text)
             if activity.attempt > 1 or agent.messages[-1].role == 'tool':
                 session.usage.restart()
-        session.told = len(agent.messages)
-        reply = await session.reply(activity.stream)
+        session.sent_messages = len(agent.messages)
+        reply = await session.wait_for_reply(activity.stream)
     except BaseException as error:
         activity.stream('', 'reset')
         ended = activity.services.sessions.end(activity.run.id, scope.path)
@@ -96,9 +96,9 @@ async def follow_agent(
         'message': to_jsonable_python(message),
         'text': message.text,
         'external': True,
-        'session': {'run': activity.run.id, 'id': session.id, 'loads': session.loads},
+        'session': {'run': activity.run.id, 'id': session.id, 'loads': session.can_resume},
         **_usage(reply, message, asked, played, session),
-        'approval': sorted({part.kind for part in reply.parts if isinstance(part, Call) and part.waits}),
+        'approval': sorted({part.kind for part in reply.parts if isinstance(part, Call) and part.is_waiting}),
     }
     if reply.plan is not None:
         result['plan'] = reply.plan
@@ -131,7 +131,7 @@ async def take_results(
         results = [(f'This was not run: {LOST}', False) for _ in calls]
     else:
         try:
-            results = await session.results([call.id for call in calls])
+            results = await session.wait_for_results([call.id for call in calls])
         except BaseException as error:
             ended = activity.services.sessions.end(activity.run.id, scope.path)
             if (
@@ -212,7 +212,7 @@ async def _session(
         'seed': run.seed,
         'schema': schema_of(spec.output) if spec.output else None,
     }
-    return session, await session.start(again=again, hints=hints)
+    return session, await session.start(earlier=again, hints=hints)
 
 
 def _approvals(run: Approvals, agent: Approvals) -> Approvals:
@@ -248,7 +248,9 @@ def _opening(spec: AgentSpec, agent: AgentState, session: AgentSession) -> str:
 def _unseen_messages(spec: AgentSpec, agent: AgentState, session: AgentSession, again: bool | None) -> str:
     """Return the prompt that continues a session: the messages the agent has not seen yet."""
     if again is None:
-        fresh = [message.text for message in agent.messages[session.told :] if message.role == 'user']
+        fresh = [
+            message.text for message in agent.messages[session.sent_messages :] if message.role == 'user'
+        ]
     else:
         fresh = []
         for message in reversed(agent.messages):
@@ -284,7 +286,7 @@ def _message(reply: Reply, activity: Activity, session: AgentSession) -> Message
     for part in reply.parts:
         if isinstance(part, Call):
             name = f'call-{activity.since}-{len(parts) + 1}'
-            session.journal(part, name)
+            session.record_call(part, name)
             parts.append(ToolCall(id=name, name=part.kind, arguments=part.arguments))
         elif part.kind == 'text':
             parts.append(Text(text=part.text))

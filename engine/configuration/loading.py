@@ -341,7 +341,7 @@ def check_configuration(path: Path, text: str) -> ConfigFile:
         if problem := server.wrong() if re.match(NAME, name) and len(name) <= MAX_NAME else NAME_RULE:
             raise EngineError(f'{path}: mcp.{name}: {problem}')
     for name, agent in file.agents.items():
-        if problem := agent.wrong(name) if re.match(NAME, name) else NAME_RULE:
+        if problem := agent.find_problem(name) if re.match(NAME, name) else NAME_RULE:
             raise EngineError(f'{path}: agents.{name}: {problem}')
     return file
 

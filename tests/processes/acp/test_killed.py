@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine import Transition
-from engine.acp.process import find_marked
+from engine.acp.process import find_processes
 from engine.models.scripted.library import scenarios
 from engine.workspace import Sandbox
 from tests.support.cli import Hemicycle, until, wait_for_exit
@@ -36,7 +36,7 @@ def test_a_killed_run_continues_with_its_agent(steps: int, tmp_path: Path) -> No
     assert killed
     for name in ('racer1', 'racer2'):
         until(
-            lambda name=name: not find_marked(f'{killed.id}/racing.{name}.working'),
+            lambda name=name: not find_processes(f'{killed.id}/racing.{name}.working'),
             'the agents are dead, too',
         )
     before = hemicycle.steps(killed.id)

@@ -12,7 +12,7 @@ import pytest
 
 from engine import Status
 from engine.acp.config import ExternalAgent, known_agent
-from engine.acp.process import find_marked, kill_marked
+from engine.acp.process import find_processes, kill_processes
 from engine.statechart.retry import Retry
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import conductor_with, lone
@@ -85,7 +85,7 @@ async def test_cancelling_during_a_command_leaves_nothing(program: Path, sandbox
             run = (await here.start('lone', models=BY_IT)).id
             await until((here.workspaces.of(run, WORK).folder / 'begun.txt').exists)
             await here.cancel(run, 'enough')
-            await until(lambda: not find_marked(f'{run}/{WORK}'))
+            await until(lambda: not find_processes(f'{run}/{WORK}'))
 
 
 async def test_a_session_killed_during_a_command_is_resumed(program: Path, sandbox: Sandbox) -> None:
@@ -98,7 +98,7 @@ async def test_a_session_killed_during_a_command_is_resumed(program: Path, sandb
             await wait_for_state(here, run, f'{WORK}.using_tools')
             await until((here.workspaces.of(run, WORK).folder / 'begun.txt').exists)
             before = (await here.view(run)).agents[WORK]['session']
-            kill_marked(f'{run}/{WORK}')
+            kill_processes(f'{run}/{WORK}')
             outcome = await asyncio.wait_for(here.result(run), 120)
             after = (await here.view(run)).agents[WORK]['session']
             assert outcome.answer == 'All done.', outcome.error

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine import InvalidInput, Status
-from engine.acp.process import find_marked
+from engine.acp.process import find_processes
 from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.workspace import Sandbox
@@ -26,11 +26,11 @@ async def test_a_permission_open_at_a_crash_is_requested_again(tmp_path: Path) -
         run = (await first.start('lone', models=BY_ODD)).id
         view = await wait_for_state(first, run, APPROVING)
         left = await first_steps(journal, run, view.seq)
-    await until(lambda: not find_marked(f'{run}/{WORK}'))
+    await until(lambda: not find_processes(f'{run}/{WORK}'))
     async with conductor_with(odd('asks', 'loads'), journal=left, workspaces=tmp_path) as second:
         assert await second.recover() == [run]
         await second.send(run, 'approve', at=APPROVING)
-        await until(lambda: find_marked(f'{run}/{WORK}'))
+        await until(lambda: find_processes(f'{run}/{WORK}'))
         again = await wait_for_state(second, run, APPROVING)
         assert again.seq > view.seq
         lost = next(

@@ -15,7 +15,7 @@ from acp import RequestError
 
 from engine import Conductor, Status
 from engine.acp.error_mapping import turn_error
-from engine.acp.process import AgentProcess, find_marked, kill_marked
+from engine.acp.process import AgentProcess, find_processes, kill_processes
 from engine.records import RunId
 from engine.statechart.retry import Retry
 from engine.workspace import Sandbox
@@ -62,7 +62,7 @@ def test_a_program_that_has_ended_is_named_by_how_it_ended_under_uvloop_too() ->
         with pytest.raises(ConnectionError):
             for _ in range(3):  # the pipe is closed with the first
                 await agent.send({'id': 1})
-        problem = await agent.ending()
+        problem = await agent.exit_error()
         await agent.close()
         return str(problem)
 
@@ -72,7 +72,7 @@ def test_a_program_that_has_ended_is_named_by_how_it_ended_under_uvloop_too() ->
 
 async def gone(run: RunId) -> None:
     """Wait until no process of the run's agent is alive."""
-    await until(lambda: not find_marked(f'{run}/{WORK}'))
+    await until(lambda: not find_processes(f'{run}/{WORK}'))
 
 
 def alive(pid: int) -> bool:
@@ -103,7 +103,7 @@ async def test_cancelling_in_the_sandbox_leaves_nothing_either(sandbox: Sandbox)
     async with conductor_with(odd('children', sandboxed=True)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         await wait_for_children(here, run)
-        assert find_marked(f'{run}/{WORK}')
+        assert find_processes(f'{run}/{WORK}')
         await here.cancel(run, 'enough')
         await gone(run)
 
@@ -115,7 +115,7 @@ async def test_an_agent_that_waits_for_a_person_is_killed_with_its_run() -> None
         while f'{WORK}.approving' not in view.active:
             await asyncio.sleep(0.05)
             view = await here.view(run)
-        assert find_marked(f'{run}/{WORK}')
+        assert find_processes(f'{run}/{WORK}')
         await here.cancel(run, 'no answer')
         await gone(run)
 
@@ -150,7 +150,7 @@ async def test_a_killed_agent_is_retried() -> None:
         run = (await here.start('lone', models=BY_ODD)).id
         await until(lambda: here.workspaces.of(run, WORK).folder.joinpath('half.txt').exists())
         (here.workspaces.of(run, WORK).folder / 'second.txt').write_text('x')
-        kill_marked(f'{run}/{WORK}')
+        kill_processes(f'{run}/{WORK}')
         outcome = await asyncio.wait_for(here.result(run), 60)
     assert outcome.answer == 'finished', outcome.error
 

@@ -181,7 +181,10 @@ async def test_output_before_the_protocol_starts_is_ignored() -> None:
 @pytest.mark.parametrize('how', ['by_mode', 'by_option'])
 async def test_the_agent_runs_in_the_mode_that_asks_for_approval(how: str) -> None:
     """Claude and Codex start in a mode in which a model decides and no person is asked."""
-    fields: dict[str, Any] = {'modes': {'marked': 'manual'}, 'asking': {'marked': {'ODD_ASKS': 'it asks'}}}
+    fields: dict[str, Any] = {
+        'modes': {'marked': 'manual'},
+        'approval_variables': {'marked': {'ODD_ASKS': 'it asks'}},
+    }
     manual = odd('asks_in_manual', env={'ODD_MODES': how}, **fields)
     async with conductor_with(manual) as here:
         run = (await here.start('lone', models=BY_ODD)).id
@@ -251,7 +254,7 @@ async def test_an_agent_signs_in_with_the_key_of_its_environment() -> None:
 
 
 async def test_an_agent_that_reads_files_itself_is_not_offered_ours() -> None:
-    async with conductor_with(odd('plain', reads_itself=True)) as here:
+    async with conductor_with(odd('plain', reads_files=True)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         await asyncio.wait_for(here.result(run), 60)
         assert (here.workspaces.of(run, WORK).folder / 'log.txt').read_text() == 'reads by itself\n'

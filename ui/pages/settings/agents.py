@@ -59,4 +59,4 @@ class AgentCard(TestCard[AgentHealth]):
         """Return the result of a test."""
         if found.problem:
             return CheckResult(ok=False, detail=found.problem.removeprefix(f'{self.name}: '))
-        return CheckResult(ok=True, detail=found.said)
+        return CheckResult(ok=True, detail=found.introduction)

@@ -67,6 +67,6 @@ def test_a_new_message_starts_a_paragraph() -> None:
         ('', 'c'),
         ('!', 'c'),
     ):
-        turn.say('text', text, message)
-    (piece,) = turn.take()
+        turn.add_text('text', text, message)
+    (piece,) = turn.take_parts()
     assert piece.text == 'All done.\n\nAnd more.\n\n!'  # type: ignore[union-attr]

@@ -113,6 +113,9 @@ def kept_modules() -> Iterator[None]:
 @pytest.fixture
 def user(kept_modules: None, user: User) -> User:
     """NiceGUI's simulated user; our modules are restored afterwards."""
+    from ui.components.theme import fill_topbar
+
+    fill_topbar(None)  # A test that built the whole app left its own, whose timer needs that app's conductor.
     return user
 
 

@@ -228,6 +228,7 @@ async def _watch(
             while (
                 whole
                 and not subscription.overrun
+                and not feed.closed
                 and live == is_live()
                 and await _arrival(subscription, live)
             ):

@@ -302,6 +302,17 @@ async def test_the_end_of_a_run_is_reported_immediately(
                 pass
 
 
+async def test_a_watcher_ends_when_the_process_closes_just_after_a_step() -> None:
+    async with make_conductor(lambda request: asyncio.Event()) as conductor, asyncio.timeout(5):
+        run = (await conductor.start('lone')).id
+        watcher = asyncio.ensure_future(_steps(conductor, run, 0))
+        await until(lambda: conductor.feed._readers)
+        await settle()
+        conductor.feed.publish(Delta(run=run, path=StatePath('working'), text='late'))
+        await conductor.close()  # Before the watcher has read that text.
+        assert await watcher == [1]
+
+
 class Unreadable(MemoryJournal):
     """A journal that cannot be read for a while."""
 

@@ -228,9 +228,8 @@ async def _watch(
             while (
                 whole
                 and not subscription.overrun
-                and not feed.closed
                 and live == is_live()
-                and await _arrival(subscription, live)
+                and await _arrival(feed, subscription, live)
             ):
                 items, seq, whole = _following(subscription.drain(), seq)
                 for item in items:
@@ -262,8 +261,10 @@ def _following(items: Sequence[Item], seq: int) -> tuple[list[Item], int, bool]:
     return found, seq, True
 
 
-async def _arrival(subscription: Subscription, live: bool) -> bool:
+async def _arrival(feed: Feed, subscription: Subscription, live: bool) -> bool:
     """Wait for items; False if there are none and it is time to check the journal."""
+    if feed.closed:  # An earlier item may have used up the wake-up.
+        return False
     if subscription.waiting:
         return True
     if live:

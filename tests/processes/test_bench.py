@@ -12,7 +12,7 @@ from tests.bench.table import Row, format_value, markdown, text
 from tests.support.journals.postgres import binaries
 
 PAGES = ('live', 'panes', 'wall', 'transcript', 'debugger', 'stepping', 'traffic', 'watching')
-"""What needs a browser."""
+"""The topics that need a browser."""
 NAMES = [
     'decided, flat',
     'decided, nested 3 levels',

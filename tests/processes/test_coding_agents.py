@@ -220,7 +220,7 @@ async def test_navigation_finds_definitions_usages_and_outlines(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ('pattern', 'project', 'status', 'said'),
+    ('pattern', 'project', 'status', 'message'),
     [
         ('builder', 'sample:slugs', Status.DONE, 'It added a module and a test'),
         ('debugger', 'sample:slugs', Status.DONE, 'It ran the tests; all of them pass'),
@@ -230,11 +230,11 @@ async def test_navigation_finds_definitions_usages_and_outlines(tmp_path: Path) 
     ],
 )
 async def test_custom_requests_are_improvised_or_fail_with_a_reason(
-    sandbox: Sandbox, pattern: str, project: str, status: Status, said: str
+    sandbox: Sandbox, pattern: str, project: str, status: Status, message: str
 ) -> None:
     outcome, _, _, _ = await play(pattern, request='Have a look at this, please', project=project)
     assert outcome.status is status, outcome.error
-    assert said in (outcome.error or outcome.answer)
+    assert message in (outcome.error or outcome.answer)
     assert 'Simulated filler' in (outcome.error or outcome.answer)
 
 

@@ -234,10 +234,10 @@ async def test_timeouts_are_replayed_and_can_occur_again() -> None:
         ):
             model.requests.clear()
             way = ForkOverrides(after='recorded', plays=plays)  # type: ignore[arg-type]
-            said = await conductor.forecast(run, 1, way)
+            forecast = await conductor.forecast(run, 1, way)
             fork = await conductor.fork(run, 1, variation=way)
             outcome = await asyncio.wait_for(conductor.result(fork), 60)
-            assert (outcome.status, len(model.requests)) == (Status.DONE, asked), (plays, said)
+            assert (outcome.status, len(model.requests)) == (Status.DONE, asked), (plays, forecast)
             assert [
                 step.event.name for step in await conductor.transitions(fork) if step.event.name != 'recover'
             ] == names

@@ -151,7 +151,7 @@ def test_one_server_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPa
         with psycopg.connect(database) as looking:
             query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
             before = looking.execute(query).fetchone()
-            two.begin_adoption()  # It is told to continue after a while.
+            two.begin_adoption()  # It gives up waiting after `PATIENCE`.
             assert looking.execute(query).fetchone() == before
             one.end_adoption()
             two.begin_adoption()

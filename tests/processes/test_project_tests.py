@@ -125,7 +125,7 @@ OTHER = 'echo "def test_a(): pass" > test_b.py; '
 
 
 @pytest.mark.parametrize(
-    ('command', 'said'),
+    ('command', 'message'),
     [
         (RETURN, 'tests/test_spans.py was changed'),
         (SHADOW, 'tests/test_spans.py was changed'),
@@ -137,11 +137,11 @@ OTHER = 'echo "def test_a(): pass" > test_b.py; '
     ],
     ids=['returned', 'shadowed', 'configured', 'in the project', 'uncollected'],
 )  # fmt: skip
-async def test_disabled_tests_do_not_count(sandbox: Sandbox, command: str, said: str) -> None:
+async def test_disabled_tests_do_not_count(sandbox: Sandbox, command: str, message: str) -> None:
     replies = [RUN, calls(('run_command', {'command': command})), RUN, OVER]
     seen: list[str] = []
     outcome = await work('debugger', SAMPLES / 'spans', *replies, seen=seen)
-    assert outcome.status is Status.FAILED and any(said in text for text in seen), seen
+    assert outcome.status is Status.FAILED and any(message in text for text in seen), seen
 
 
 @pytest.mark.parametrize(
@@ -210,9 +210,9 @@ async def test_dependencies_are_installed_before_the_run_if_allowed(sandbox: San
     assert refused.status is Status.FAILED and refused.memory['messages'] == []
     outcome = await work('builder', project, RUN, OVER, install=True)
     assert outcome.status is Status.DONE, outcome.error
-    (said,) = outcome.memory['messages']
-    assert (said['kind'], said['recipient']) == ('installed', 'builder')
-    assert said['content'].startswith('$ python3 -m venv .venv') and 'rare-1.0' in said['content']
+    (message,) = outcome.memory['messages']
+    assert (message['kind'], message['recipient']) == ('installed', 'builder')
+    assert message['content'].startswith('$ python3 -m venv .venv') and 'rare-1.0' in message['content']
     assert not (project / '.venv').exists(), 'the project itself is unchanged'
 
 
@@ -240,8 +240,8 @@ async def test_links_that_a_copy_lacks_are_named(sandbox: Sandbox, tmp_path: Pat
     (project / 'link').symlink_to('test.sh')
     outcome = await work('builder', project, RUN, OVER)
     assert outcome.status is Status.DONE, outcome.error
-    (said,) = outcome.memory['messages']
-    assert said['kind'] == 'left_out' and said['content'].endswith(': link')
+    (message,) = outcome.memory['messages']
+    assert message['kind'] == 'left_out' and message['content'].endswith(': link')
     made = Catalog.load().pattern('builder')
     notes = await made(made.parse({'request': 'mend it', 'project': str(project)})).field_notes()
     assert notes['project'].endswith(': link') and notes['install_command'] == 'Found: nothing to install'

@@ -96,7 +96,7 @@ class Standin:
         self.asked: list[str] = []
         self.holds, self.came, self.let_go = False, asyncio.Event(), asyncio.Event()
         self.seen: list[str] = []
-        """Files in which a key was while the run went on."""
+        """Files that contained a key during the run."""
 
     async def __call__(self, wire: Wire) -> None:
         head = wire.request.decode()
@@ -105,16 +105,16 @@ class Standin:
         self.came.set()
         if self.holds:
             await self.let_go.wait()
-        told = ' '.join(head.split('\r\n'))
+        echo = ' '.join(head.split('\r\n'))
         speech = AnthropicSpeech() if kind == 'work' else OpenAISpeech()
         nth = self.asked.count(kind)
         if nth == 1 or kind == 'openai':
-            body = speech.refusal(f'You sent: {told}', 'api_error' if nth == 1 else 'authentication_error')
+            body = speech.refusal(f'You sent: {echo}', 'api_error' if nth == 1 else 'authentication_error')
             await wire.head('500 Oh no' if nth == 1 else '401 No', content_type='application/json')
             await wire.chunk(body)
         elif nth == 2:
             # One is split in the middle of a key, inside an answer.
-            error = anthropic('error', error={'type': 'overloaded_error', 'message': told})
+            error = anthropic('error', error={'type': 'overloaded_error', 'message': echo})
             at = error.index(b'second-secret') + 6
             await wire.head()
             await wire.chunk(error[:at])
@@ -162,11 +162,11 @@ async def process_of(home: Path, url: str, *arguments: str, out: int | BinaryIO)
 
 
 async def hemicycle(home: Path, url: str, *arguments: str) -> tuple[int | None, str]:
-    said = home.with_name(f'{home.name}.said')  # outside the home, which is searched for keys
-    said.unlink(missing_ok=True)
-    process = forkserver.start([*arguments], environment(home, url), said)
+    output = home.with_name(f'{home.name}.said')  # outside the home, which is searched for keys
+    output.unlink(missing_ok=True)
+    process = forkserver.start([*arguments], environment(home, url), output)
     await asyncio.to_thread(process.join, 240)
-    return process.exitcode, said.read_text('utf-8')
+    return process.exitcode, output.read_text('utf-8')
 
 
 @asynccontextmanager
@@ -242,8 +242,8 @@ async def test_no_key_is_stored_or_printed(tmp_path: Path) -> None:
     standin = Standin(tmp_path)
     async with leaking(tmp_path, standin) as server:
         given = ('run', 'leaky', '--patterns', str(tmp_path / 'patterns'), '--record', '--approvals', 'none')
-        code, said = await hemicycle(tmp_path, server.url, *given, '--json', '--model', 'openai/m, work/m')
-        assert code == 0, said
+        code, output = await hemicycle(tmp_path, server.url, *given, '--json', '--model', 'openai/m, work/m')
+        assert code == 0, output
         assert standin.asked.count('work') == 4
         code, failed = await hemicycle(tmp_path, server.url, *given, '--model', 'openai/m')
         assert code == 1 and 'You sent' in failed
@@ -254,15 +254,15 @@ async def test_no_key_is_stored_or_printed(tmp_path: Path) -> None:
             ('audit', 'last', *given[2:4]),
         )
         others = [await hemicycle(tmp_path, server.url, *asked) for asked in shown]
-        run, asked = RunId(json.loads(said.splitlines()[0])['run']), len(standin.asked)
+        run, asked = RunId(json.loads(output.splitlines()[0])['run']), len(standin.asked)
         again = await hemicycle(tmp_path, server.url, *given[:4], '--approvals', 'none', '--replay', run)
         assert again[0] == 0 and 'all done' in again[1], again[1]
         assert len(standin.asked) == asked
     everything = await read_everything(tmp_path)
-    # The hidden values were there to be found.
+    # The keys did reach the journal, where they are hidden.
     assert everything.count('[hidden]') > 5 and 'bad token [hidden]' in everything
     assert 'nothing secret' in everything and 'the token is [hidden]' in everything
-    for text in (everything, said, failed, *(out for _, out in others), again[1]):
+    for text in (everything, output, failed, *(out for _, out in others), again[1]):
         assert not HIDDEN.search(text), HIDDEN.search(text)
     assert standin.seen == [] and find_leaks(tmp_path) == []
 
@@ -308,9 +308,9 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
             'none',
             '--json',
         )
-        code, said = await hemicycle(tmp_path, server.url, 'run', *given, '--model', 'openai/m, work/m')
-        assert code == 0, said
-        run = RunId(json.loads(said.splitlines()[0])['run'])
+        code, output = await hemicycle(tmp_path, server.url, 'run', *given, '--model', 'openai/m, work/m')
+        assert code == 0, output
+        run = RunId(json.loads(output.splitlines()[0])['run'])
         group, forks = await fork_variants(tmp_path, run)
         pages = [
             *(f'runs/{one}{end}' for one in (run, *forks) for end in ('', '/fork?at=4', '/family')),
@@ -342,8 +342,8 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
                     [piece async for piece in stream_export(writer, run, form)]
                 )
         asked = ('export', run, '--bundle', '--family', '-o', str(tmp_path / 'family'))
-        code, said = await hemicycle(tmp_path, server.url, *asked)
-        assert code == 0 and not HIDDEN.search(said), said
+        code, output = await hemicycle(tmp_path, server.url, *asked)
+        assert code == 0 and not HIDDEN.search(output), output
         files['of the command line'] = (tmp_path / 'family').read_bytes()
     for name, data in files.items():
         text = layers(data)

@@ -64,7 +64,7 @@ def test_an_owner_is_alive_until_its_process_is_killed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     'clock', [2 * STARTUP_SECONDS, -2 * STARTUP_SECONDS], ids=['later', 'set back since']
 )
-def test_the_lock_of_a_dead_process_goes_but_not_a_young_or_held_one(tmp_path: Path, clock: float) -> None:
+def test_only_an_old_lock_of_a_dead_process_is_removed(tmp_path: Path, clock: float) -> None:
     claims, now = FileLocks(tmp_path), time.time()
     with process(tmp_path, "claims.acquire('worker')") as child:
         [lock] = tmp_path.iterdir()

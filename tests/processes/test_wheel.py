@@ -145,9 +145,9 @@ def address(installed: Path, project: Path) -> Iterator[str]:
         text=True,
     )
     try:
-        said = line(server.stdout)
-        found = re.search(r'http://\S+', said)
-        assert found, said
+        output_line = line(server.stdout)
+        found = re.search(r'http://\S+', output_line)
+        assert found, output_line
         yield found[0].rstrip('/')
     finally:
         server.kill()

@@ -20,7 +20,7 @@ ODD = Path(__file__).with_name('odd_agent.py')
 
 
 def odd(way: str, *options: str, **fields: Any) -> ExternalAgent:
-    """An agent with a behavior of `odd_agent`; outside the sandbox unless told otherwise."""
+    """An agent with one of the behaviors of `odd_agent`, by default outside the sandbox."""
     given: dict[str, Any] = {'sandboxed': False, 'start': 30.0, 'idle': 60.0, **fields}
     if given['sandboxed']:
         given['reads'] = (str(ODD.parent),)

@@ -1,4 +1,4 @@
-"""A hand-written agent that behaves as its argument says. Standard library only."""
+"""A hand-written agent; its argument selects how it behaves. Standard library only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 NUMBERS = iter(range(1, 1_000_000))
 SESSION = 's1'
 MODE = ['auto']
-"""The mode of its own in which it works; in this one it asks nobody."""
+"""The agent's current mode; in `auto`, it asks nobody."""
 
 
 def put(message: dict[str, Any]) -> None:
@@ -47,7 +47,7 @@ def take() -> dict[str, Any]:
 
 
 def ask(method: str, **params: Any) -> Any:
-    """Send a request, and wait for its answer: its result, or the error's details."""
+    """Send a request and return its result, or the error's details."""
     number = next(NUMBERS)
     put({'id': number, 'method': method, 'params': {'sessionId': SESSION, **params}})
     while True:
@@ -74,7 +74,7 @@ def note(text: str) -> None:
         file.write(f'{text}\n')
 
 
-# What happens in a turn
+# Behaviors during a turn
 
 
 def hang(prompt: str) -> None:
@@ -99,7 +99,7 @@ def die(prompt: str) -> None:
 
 
 def children(prompt: str) -> None:
-    """Start a child, and one that leaves its parent; then hang."""
+    """Start a child and one that detaches from its parent, then hang."""
     plain = subprocess.Popen(['sleep', '1000'])
     script = 'setsid sleep 1000 >/dev/null 2>&1 & echo $!'
     other = subprocess.run(['sh', '-c', script], capture_output=True, text=True, check=True).stdout.strip()
@@ -122,7 +122,7 @@ def outside(prompt: str) -> None:
 
 
 def roams(prompt: str) -> None:
-    """Try to write to the folder that the prompt names, by the protocol and by itself."""
+    """Try to write to the folder that the prompt names, through the protocol and directly."""
     target = prompt.partition('Go to ')[2].split()[0]
     say(f'{ask("fs/write_text_file", path=f"{target}/evil.txt", content="x")}\n')
     made = ask('terminal/create', command=f'echo x > {target}/evil.txt')['terminalId']
@@ -160,7 +160,7 @@ def asks_in_manual(prompt: str) -> None:
 
 
 def asks_late(prompt: str) -> None:
-    """Ask about a call that is running already."""
+    """Ask about a call that is already running."""
     update('tool_call', toolCallId='c1', title='rm -r build', kind='execute', status='in_progress',
            rawInput={'command': 'rm -r build'})  # fmt: skip
     time.sleep(1.5)
@@ -182,7 +182,7 @@ def writes(prompt: str) -> None:
 
 
 def runs_itself(prompt: str) -> None:
-    """Run a command in a terminal of its own, as Codex does: the output comes as metadata only."""
+    """Run a command in the agent's own terminal, as Codex does: the output comes as metadata only."""
     own = {'terminal_id': 'c1'}
     update('tool_call', toolCallId='c1', title='make', kind='execute', status='in_progress',
            rawInput={'command': 'make'}, content=[{'type': 'terminal', 'terminalId': 'c1'}],
@@ -266,7 +266,7 @@ TURNS: dict[str, Callable[[str], Any]] = {
 
 
 def before(way: str) -> None:
-    """Its behavior before the first request."""
+    """Misbehave before the first request, or do nothing."""
     if way == 'exits':
         sys.stderr.write('no licence\n')
         sys.exit(3)
@@ -277,7 +277,7 @@ def before(way: str) -> None:
 
 
 def modes(how: str) -> dict[str, Any]:
-    """Its modes, in the older and the newer format."""
+    """Return the agent's modes in the older or the newer format."""
     choices = [{'id': name, 'value': name, 'name': name.title()} for name in ('auto', 'manual')]
     if how == 'by_option':
         option = {'id': 'how', 'name': 'How', 'category': 'mode', 'type': 'select', 'currentValue': MODE[0]}
@@ -286,7 +286,7 @@ def modes(how: str) -> dict[str, Any]:
 
 
 def takes(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Sign in, or work in another mode from now on."""
+    """Sign in, or switch to another mode."""
     if method == 'authenticate':
         note(f'signed in by {params["methodId"]}')
         return {}
@@ -295,7 +295,7 @@ def takes(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def answer(way: str, loads: bool, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Its answer to a request: a result or an error."""
+    """Return the answer to a request: a result or an error."""
     if method == 'initialize':
         can = {'agentCapabilities': {'loadSession': loads}, 'agentInfo': {'name': 'odd', 'version': '7'}}
         ways = {'authMethods': [{'id': 'browser', 'name': 'B'}, {'id': 'api-key', 'name': 'Key'}]}
@@ -327,8 +327,8 @@ def main(way: str, *options: str) -> None:
     while True:
         found = take()
         if way != 'mute' and found.get('id') is not None:
-            told = answer(way, 'loads' in options, found.get('method', ''), found.get('params') or {})
-            put({'id': found['id'], **told})
+            reply = answer(way, 'loads' in options, found.get('method', ''), found.get('params') or {})
+            put({'id': found['id'], **reply})
 
 
 if __name__ == '__main__':

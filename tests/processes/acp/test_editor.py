@@ -20,7 +20,7 @@ from tests.support.harness import until
 from tests.tree import ROOT
 
 PATIENT = {'shutdown_timeout': 60}
-"""Its stdin has ended, and it ends: after two seconds of a busy machine, the library would trip over that."""
+"""Seconds to exit after stdin is closed: on a busy machine the library's default of two is too short."""
 DEBUG = 'A test of spans fails: find the bug and mend it'
 
 
@@ -134,9 +134,9 @@ class Lone(Pattern):
 """
 
 
-@pytest.mark.parametrize(('answer', 'said'), [('once', 'allowed: True'), ('no', 'allowed: False')])
+@pytest.mark.parametrize(('answer', 'shown'), [('once', 'allowed: True'), ('no', 'allowed: False')])
 async def test_an_agents_question_becomes_the_editors_permission_request(
-    answer: str, said: str, tmp_path: Path
+    answer: str, shown: str, tmp_path: Path
 ) -> None:
     """The whole chain: an external agent asks Hemicycle, and Hemicycle asks the editor."""
     (tmp_path / 'patterns').mkdir()
@@ -148,6 +148,6 @@ async def test_an_agents_question_becomes_the_editors_permission_request(
     async with open_session(editor, tmp_path, *options) as (here, session, _):
         prompt = here.prompt(session_id=session, prompt=[text_block('go')])
         assert (await asyncio.wait_for(prompt, 100)).stop_reason == 'end_turn'
-        await until(lambda: said in str(editor.shown))  # the client delivers updates in separate tasks
+        await until(lambda: shown in str(editor.shown))  # the client delivers updates in separate tasks
     (asked,) = editor.asked
     assert 'rm -r build' in str(asked.title)

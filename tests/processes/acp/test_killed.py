@@ -1,4 +1,4 @@
-"""Hemicycle is killed with SIGKILL while an agent works: the run continues, and repeats one turn at most."""
+"""Hemicycle is killed with SIGKILL while an agent works: the run continues, and repeats at most one turn."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ WORK = 'at_work'
 
 @pytest.fixture(scope='module')
 def program() -> Path:
-    """OpenCode."""
+    """The path of OpenCode, installed if it is missing."""
     return install('opencode-ai', VERSION) / '.bin' / 'opencode'
 
 
@@ -65,7 +65,7 @@ async def test_it_asks_and_writes_a_file(program: Path, sandbox: Sandbox) -> Non
 
 
 async def test_a_denied_file_is_not_written(program: Path, sandbox: Sandbox) -> None:
-    """It asks only when configured to, which approving everything does."""
+    """OpenCode asks only if configured to, which `approvals="all"` does."""
     with local(Provider(WRITE).reply) as provider:
         async with conductor_with(opencode(program, provider.url)) as here:
             run = (await here.start('lone', models=BY_IT, approvals='all')).id

@@ -44,7 +44,7 @@ async def test_agents_race_in_the_sandbox_and_the_one_whose_tests_pass_wins(sand
     assert view.agents['racing.racer2.working']['session']['loads']
 
 
-async def test_reviewers_that_are_models_judge_what_an_agent_made(sandbox: Sandbox) -> None:
+async def test_model_reviewers_judge_an_agents_work(sandbox: Sandbox) -> None:
     outcome, view = await play('parallel-review', {'coder1': 'agent:scripted'})
     assert outcome.status is Status.DONE, outcome.error
     assert {'agent:scripted', 'scripted'} <= set(view.models)

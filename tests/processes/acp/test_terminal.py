@@ -1,4 +1,4 @@
-"""External agents from the terminal: chosen like a model, after a warning of their permissions."""
+"""External agents from the terminal: chosen like a model, after a warning about their permissions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Small(Pattern):
 """
 
 
-def test_an_agent_is_named_where_a_model_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_is_chosen_like_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configured = tmp_path / 'endpoints.toml'
     command = f'command = {json.dumps(sys.executable)}\nargs = {json.dumps([str(ODD), "plain"])}'
     configured.write_text(f'[agents.mine]\n{command}\nsandboxed = false\nvariables = ["ODD_KEY"]\n')

@@ -26,7 +26,7 @@ WORK = 'at_work'
 
 
 @pytest.mark.parametrize(
-    ('way', 'says', 'fields'),
+    ('way', 'message', 'fields'),
     [
         ('mute', r'did not begin a session within 3 s', {'start': 3.0}),
         ('hang', r'said nothing for 2 s', {'idle': 2.0}),
@@ -40,19 +40,19 @@ WORK = 'at_work'
         ('hit_limit', r'usage limit reached.*\(until \d\d:\d\d\)', {}),
     ],
 )
-async def test_each_problem_has_its_own_message(way: str, says: str, fields: dict[str, float]) -> None:
+async def test_each_problem_has_its_own_message(way: str, message: str, fields: dict[str, float]) -> None:
     async with conductor_with(odd(way, **fields)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         outcome = await asyncio.wait_for(here.result(run), 120)
         assert outcome.status is Status.FAILED
         problem = (await here.view(run)).agents[WORK]['problem']
         assert problem.startswith('odd: ')
-        with pytest.raises(AssertionError, match=says):
+        with pytest.raises(AssertionError, match=message):
             raise AssertionError(problem)
-        await gone(run)
+        await wait_until_gone(run)
 
 
-def test_a_program_that_has_ended_is_named_by_how_it_ended_under_uvloop_too() -> None:
+def test_the_exit_of_a_program_is_reported_under_uvloop_too() -> None:
     async def send() -> str:
         process = await asyncio.create_subprocess_exec(
             *('sh', '-c', 'echo no licence >&2; exit 3'), stdin=PIPE, stdout=PIPE, stderr=PIPE
@@ -60,7 +60,7 @@ def test_a_program_that_has_ended_is_named_by_how_it_ended_under_uvloop_too() ->
         agent = AgentProcess(process=process, cookie='ended', unsandboxed=False)
         await process.wait()
         with pytest.raises(ConnectionError):
-            for _ in range(3):  # the pipe is closed with the first
+            for _ in range(3):  # the first attempt closes the pipe
                 await agent.send({'id': 1})
         problem = await agent.exit_error()
         await agent.close()
@@ -70,7 +70,7 @@ def test_a_program_that_has_ended_is_named_by_how_it_ended_under_uvloop_too() ->
         assert runner.run(send()) == 'it ended with status 3: no licence'
 
 
-async def gone(run: RunId) -> None:
+async def wait_until_gone(run: RunId) -> None:
     """Wait until no process of the run's agent is alive."""
     await until(lambda: not find_processes(f'{run}/{WORK}'))
 
@@ -83,7 +83,7 @@ def alive(pid: int) -> bool:
 
 
 async def wait_for_children(here: Conductor, run: RunId) -> list[int]:
-    """Wait until the agent has its children; returns the processes."""
+    """Wait until the agent has started its children, and return all their process ids."""
     place = here.workspaces.of(run, WORK).folder / 'pids.txt'
     await until(lambda: place.is_file() and len(place.read_text().split()) == 3)
     return [int(pid) for pid in place.read_text().split()]
@@ -96,7 +96,7 @@ async def test_cancelling_kills_the_agent_and_all_its_children() -> None:
         assert all(map(alive, pids))
         await here.cancel(run, 'enough')
         await until(lambda: not any(map(alive, pids)))
-        await gone(run)
+        await wait_until_gone(run)
 
 
 async def test_cancelling_in_the_sandbox_leaves_nothing_either(sandbox: Sandbox) -> None:
@@ -105,7 +105,7 @@ async def test_cancelling_in_the_sandbox_leaves_nothing_either(sandbox: Sandbox)
         await wait_for_children(here, run)
         assert find_processes(f'{run}/{WORK}')
         await here.cancel(run, 'enough')
-        await gone(run)
+        await wait_until_gone(run)
 
 
 async def test_an_agent_that_waits_for_a_person_is_killed_with_its_run() -> None:
@@ -117,7 +117,7 @@ async def test_an_agent_that_waits_for_a_person_is_killed_with_its_run() -> None
             view = await here.view(run)
         assert find_processes(f'{run}/{WORK}')
         await here.cancel(run, 'no answer')
-        await gone(run)
+        await wait_until_gone(run)
 
 
 async def test_closing_hemicycle_leaves_no_agent() -> None:
@@ -180,22 +180,22 @@ UNTIL = re.compile(r'\(until (\d\d \w+ )?\d\d:\d\d\)')
 
 
 @pytest.mark.parametrize(
-    ('said', 'seconds'),
+    ('message', 'seconds'),
     [
         ('You have hit your usage limit. Try again in 3 days 4 hours 5 minutes.', 273_900),
         ('rate limit: retry in 20 s', 20),
         ('usage limit: resets in 2h 10m', 2 * 3_600 + 600),
     ],
 )
-def test_the_reset_time_is_read_from_agents_messages(said: str, seconds: float) -> None:
-    error = turn_error(RequestError(-32_603, said))
+def test_the_reset_time_is_read_from_agents_messages(message: str, seconds: float) -> None:
+    error = turn_error(RequestError(-32_603, message))
     assert error.retry_after == seconds and error.retryable and '(until ' in str(error)
 
 
 def test_a_time_of_day_means_its_next_occurrence() -> None:
     later = datetime.now(ZoneInfo('Europe/Berlin')) + timedelta(hours=2)
-    said = f"You've hit your limit · resets {later:%I:%M}{later:%p} (Europe/Berlin)".replace(' 0', ' ')
-    error = turn_error(RequestError(-32_603, said))
+    message = f"You've hit your limit · resets {later:%I:%M}{later:%p} (Europe/Berlin)".replace(' 0', ' ')
+    error = turn_error(RequestError(-32_603, message))
     assert error.kind == 'quota' and error.retry_after is not None and 7_100 < error.retry_after <= 7_200
 
 

@@ -229,7 +229,7 @@ async def test_a_timeout_ends_the_agent(sandbox: Sandbox) -> None:
 
 
 async def test_an_agents_home_is_deleted_with_its_run(sandbox: Sandbox) -> None:
-    """Its sign-in is copied there, and Codex writes its variables with their keys there."""
+    """Its sign-in is copied there, and Codex stores its environment there, keys included."""
     async with conductor_with(odd('asks', sandboxed=True)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         await wait_for_state(here, run, f'{WORK}.approving')

@@ -1,4 +1,4 @@
-"""Agents in git worktrees of a real project: isolated, and merged when a person says so."""
+"""Agents in git worktrees of a real project: isolated, and merged on a person's command."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ async def test_each_worktree_has_the_history_and_its_own_branch(
         'git worktree list; git push origin HEAD:main; git push . HEAD:refs/heads/hemicycle/r/two; '
         'echo y >> spans.py; git -c user.name=a -c user.email=a commit -qam mine'
     )
-    said = await inside(sandbox, one, tried)
-    assert said.count('No such file or directory') + said.count('nonexistent') >= 4, said
+    output = await inside(sandbox, one, tried)
+    assert output.count('No such file or directory') + output.count('nonexistent') >= 4, output
     assert 'mine' in await inside(sandbox, one, 'git log -1 --format=%s')
     assert await inside(sandbox, two, 'git log -1 --format=%s; git status --porcelain') == 'As it was given'
     assert (git(project, 'for-each-ref'), git(project, 'status', '--porcelain', '--ignored')) == kept
@@ -136,7 +136,7 @@ async def test_four_agents_race_and_the_best_is_merged_by_a_command(
 @pytest.mark.parametrize(
     ('pattern', 'changed'), [('builder', ['slugs.py', 'tests/test_unique.py']), ('debugger', ['spans.py'])]
 )
-async def test_what_one_agent_made_of_a_project_is_merged_by_a_command(
+async def test_one_agents_changes_are_merged_by_a_command(
     pattern: str, changed: list[str], sandbox: Sandbox, tmp_path: Path
 ) -> None:
     sample = scenarios(pattern)[0]

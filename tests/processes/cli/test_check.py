@@ -84,7 +84,7 @@ def expecting(**expected: Any) -> Callable[[dict[str, Any]], Any]:
 
 
 @pytest.mark.parametrize(
-    ('expected', 'says'),
+    ('expected', 'message'),
     [
         ({'status': 'failed'}, 'status at step 3: expected failed; actual: done'),
         ({'visited': ['lost']}, 'visited: expected lost; actual: the pattern has no such state'),
@@ -100,11 +100,11 @@ def expecting(**expected: Any) -> Callable[[dict[str, Any]], Any]:
     ],
 )
 def test_failed_expectations_show_the_actual_value(
-    checks: Checks, expected: dict[str, Any], says: str
+    checks: Checks, expected: dict[str, Any], message: str
 ) -> None:
     file = checks.other('expecting', expecting(**expected))
     result = checks.check(file)
-    assert result.exit_code == 1 and says in result.stdout, (result.stdout, result.stderr)
+    assert result.exit_code == 1 and message in result.stdout, (result.stdout, result.stderr)
     assert result.stdout.startswith(f'{file} FAILED: 3 steps, as recorded')
     assert len(result.stdout.splitlines()) == 2
 
@@ -118,7 +118,7 @@ def set_field(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
 
 
 @pytest.mark.parametrize(
-    ('change', 'says'),
+    ('change', 'message'),
     [
         ('', 'it must be a mapping, as `save-test` writes it'),
         ('- 1', 'it must be a mapping'),
@@ -136,11 +136,11 @@ def set_field(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
         (expecting(colour='red'), 'expect.colour'),
     ],
 )
-def test_an_invalid_test_file_is_refused_by_name_and_field(checks: Checks, change: Any, says: str) -> None:
+def test_an_invalid_test_file_is_refused_by_name_and_field(checks: Checks, change: Any, message: str) -> None:
     file = checks.other('malformed', change)
     result = checks.check(file)
     assert result.exit_code == 2 and not result.stdout, (result.stdout, result.exception)
-    assert f'{file}: ' in result.stderr and says in result.stderr, result.stderr
+    assert f'{file}: ' in result.stderr and message in result.stderr, result.stderr
 
 
 def test_all_files_are_checked_even_if_one_is_broken(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_all_files_are_checked_even_if_one_is_broken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ('was', 'now', 'code', 'says'),
+    ('was', 'now', 'code', 'message'),
     [
         (
             "'over', 'final': True",
@@ -197,7 +197,7 @@ def test_all_files_are_checked_even_if_one_is_broken(tmp_path: Path) -> None:
     ],
 )
 def test_a_changed_pattern_is_reported_by_its_difference(
-    tmp_path: Path, was: str, now: str, code: int, says: str
+    tmp_path: Path, was: str, now: str, code: int, message: str
 ) -> None:
     checks = Checks(tmp_path)
     changed = PATTERN.replace(was, now) + '\n    def asks(self, memory, event):\n        return False\n'
@@ -205,4 +205,4 @@ def test_a_changed_pattern_is_reported_by_its_difference(
     checks.pattern.write_text(changed)
     result = checks.check(checks.good)
     assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
-    assert says in result.stdout + result.stderr, (result.stdout, result.stderr)
+    assert message in result.stdout + result.stderr, (result.stdout, result.stderr)

@@ -35,11 +35,11 @@ def hemicycle(tmp_path: Path) -> Hemicycle:
 
 @pytest.mark.parametrize('command', COMMANDS, ids=lambda command: command[0])
 @pytest.mark.parametrize(
-    ('content', 'said'),
+    ('content', 'message'),
     [(b'no database at all', 'is not a database'), (None, 'was written by a newer version')],
 )
 def test_a_file_that_is_not_ours_is_left_alone(
-    hemicycle: Hemicycle, command: tuple[str, ...], content: bytes | None, said: str
+    hemicycle: Hemicycle, command: tuple[str, ...], content: bytes | None, message: str
 ) -> None:
     if content is None:
         content = newer(hemicycle.home / 'newer.db')
@@ -47,7 +47,7 @@ def test_a_file_that_is_not_ours_is_left_alone(
     before = sorted(hemicycle.home.iterdir())
     result = hemicycle(*command)
     assert (result.exit_code, result.stdout) == (5, '')
-    assert result.stderr.startswith(f'hemicycle: {hemicycle.database} {said}')
+    assert result.stderr.startswith(f'hemicycle: {hemicycle.database} {message}')
     assert result.stderr.count('\n') == 1
     assert hemicycle.database.read_bytes() == content
     assert sorted(hemicycle.home.iterdir()) == before
@@ -62,7 +62,7 @@ def test_a_folder_that_cannot_be_written(hemicycle: Hemicycle, command: tuple[st
     assert result.stderr.count('\n') == 1
 
 
-def test_a_url_that_names_neither(hemicycle: Hemicycle) -> None:
+def test_a_url_of_an_unsupported_database_is_refused(hemicycle: Hemicycle) -> None:
     result = hemicycle('runs', '--database', 'mysql://somewhere/runs')
     assert result.exit_code == 2
     assert result.stderr.startswith('hemicycle: database: ')

@@ -55,7 +55,7 @@ def test_doctor_counts_runs_and_missing_steps(hemicycle: Hemicycle, postgres_url
 
 
 @pytest.mark.parametrize(
-    ('command', 'said'),
+    ('command', 'message'),
     [
         (('backup',), 'pg_dump'),
         (('restore-backup', 'any.tar.gz'), 'pg_restore'),
@@ -63,11 +63,11 @@ def test_doctor_counts_runs_and_missing_steps(hemicycle: Hemicycle, postgres_url
     ids=lambda value: value[0] if isinstance(value, tuple) else '',
 )
 def test_unsupported_operations_are_reported(
-    hemicycle: Hemicycle, command: tuple[str, ...], said: str
+    hemicycle: Hemicycle, command: tuple[str, ...], message: str
 ) -> None:
     result = hemicycle(*command, '--database', SECRET)
     assert result.exit_code != 0
-    assert said in result.stderr
+    assert message in result.stderr
     assert 'wisteria' not in result.output
     assert result.stderr.count('\n') == 1
 

@@ -117,7 +117,7 @@ def test_the_readme_launches_follows_and_answers_a_run(server: Server):
     readme = (ROOT / 'README.md').read_text('utf-8')
     [script] = [block for block in re.findall(r'```sh\n(.*?)```', readme, re.DOTALL) if 'curl' in block]
     script = script.replace('http://127.0.0.1:8080', server.url)
-    # What jq would take out of the answers: it is not installed everywhere.
+    # A stand-in for jq, which is not installed everywhere.
     field = 'python3 -c "import json, sys; told = json.load(sys.stdin); print({})"'
     script = script.replace("jq -r '.[].event'", field.format("' '.join(one['event'] for one in told)"))
     script = re.sub(r'jq -r \.(\w+)', lambda found: field.format(f"told['{found[1]}']"), script)
@@ -129,7 +129,7 @@ def test_the_readme_launches_follows_and_answers_a_run(server: Server):
 
 
 @pytest.mark.anyio
-async def test_the_api_its_documentation_and_mcp_are_served_beside_the_pages(server: Server):
+async def test_the_api_its_documentation_and_mcp_are_served_along_with_the_pages(server: Server):
     async with httpx.AsyncClient(base_url=server.url) as http:
         assert 'swagger-ui' in (await http.get('/api/v1/docs')).text
         bundle = await http.get('/api/v1/static-offline-docs/swagger-ui-bundle.js')

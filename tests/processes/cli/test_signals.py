@@ -1,4 +1,4 @@
-"""Ctrl+C and signals from outside, while a run is shown."""
+"""Ctrl+C and signals from other processes while a run is shown."""
 
 import asyncio
 import contextlib
@@ -143,7 +143,7 @@ class Asks(Pattern):
 
 
 @pytest.mark.parametrize(('grace', 'calls'), [('60', 1), ('0', 2)])
-def test_a_paid_call_may_end_before_the_run_is_released(
+def test_a_paid_call_may_finish_before_the_run_is_released(
     grace: str, calls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hemicycle, begun, go_on = Hemicycle(tmp_path), threading.Semaphore(0), threading.Event()
@@ -200,7 +200,7 @@ async def _twice() -> None:
 
 
 class Stuck(MemoryJournal):
-    """A journal that has no room for a cancel."""
+    """A journal whose disk is too full to store a cancel."""
 
     async def append(
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None = None
@@ -211,7 +211,7 @@ class Stuck(MemoryJournal):
 
 
 class Interrupting(QuietReporter):
-    """Presses Ctrl+C at the first step, and again when told that it cannot be journaled."""
+    """Presses Ctrl+C at the first step, and again once the cancel cannot be journaled."""
 
     outcome: Outcome | None = None
 

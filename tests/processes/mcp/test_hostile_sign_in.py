@@ -88,7 +88,7 @@ async def test_the_first_answer_after_a_sign_in_may_not_be_compressed_twice(tmp_
         assert problem == 'its answer is compressed with gzip, gzip, which was not requested'
 
 
-async def test_the_body_of_a_redirect_is_not_waited_for(tmp_path: Path) -> None:
+async def test_the_body_of_a_redirect_is_not_awaited(tmp_path: Path) -> None:
     async with (
         asyncio.timeout(30),
         serve_guarded() as there,
@@ -140,8 +140,8 @@ async def test_a_token_endpoint_that_hangs_is_named(tmp_path: Path, monkeypatch:
     ],
 )
 async def test_a_server_may_redirect_only_to_safe_addresses(server: str, asked: str, problem: str) -> None:
-    said = await oauth.address_problem(server, asked)
-    assert (problem in said) if problem else said == ''
+    found = await oauth.address_problem(server, asked)
+    assert (problem in found) if problem else found == ''
 
 
 async def test_an_encrypted_server_may_not_send_people_to_an_unencrypted_page(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ async def test_an_encrypted_server_may_not_send_people_to_an_unencrypted_page(tm
 
 
 @pytest.mark.parametrize('status', [200, 201, 400, 500])
-async def test_a_token_endpoint_that_does_not_write_utf_8_is_told_of(tmp_path: Path, status: int) -> None:
+async def test_a_token_endpoint_that_does_not_write_utf_8_is_reported(tmp_path: Path, status: int) -> None:
     async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.bytes = status, b'caf\xe9 \xff'
         problem = (await servers.sign_in('far', browse)).problem

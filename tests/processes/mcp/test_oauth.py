@@ -52,8 +52,8 @@ async def test_a_person_signs_in_once_and_tokens_are_kept(tmp_path: Path) -> Non
             assert there.registered == [], 'nothing is registered before a person signs in'
             health = await servers.sign_in('far', browse)
             assert (health.problem, health.tools) == ('', ('far_whoami',))
-            said = await tools['far_whoami'].run('', ToolContext(key='k'))
-            assert said == 'you came with [hidden]'
+            result = await tools['far_whoami'].run('', ToolContext(key='k'))
+            assert result == 'you came with [hidden]'
             assert any(found.text(REFRESH) == '[hidden]' for found in servers.secret_filters)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         async with using(there, file) as (servers, tools):
@@ -89,11 +89,11 @@ async def test_an_expired_sign_in_fails_calls_but_not_the_connection(tmp_path: P
     async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
         await servers.sign_in('far', browse)
         there.valid, there.resource = set(), {'resource': 'https://elsewhere.example/mcp'}
-        for says in (
+        for message in (
             'Protected resource https://elsewhere.example/mcp does not match',
             'you have to sign in',
         ):
-            with pytest.raises(ToolError, match=f'^MCP server far: .*{says}') as caught:
+            with pytest.raises(ToolError, match=f'^MCP server far: .*{message}') as caught:
                 await tools['far_whoami'].run('', ToolContext(key='k'))
             assert 'not known' not in str(caught.value), 'no call was executed'
             assert servers.last_health()[0].connected

@@ -59,14 +59,14 @@ async def call_tool(tools: dict[str, Tool], name: str, arguments: str = '', run:
         return f'error: {error}'
 
 
-@pytest.mark.parametrize(('name', 'arguments', 'says'), STDIO)
-async def test_an_invalid_answer_fails_only_its_call(name: str, arguments: str, says: str) -> None:
+@pytest.mark.parametrize(('name', 'arguments', 'message'), STDIO)
+async def test_an_invalid_answer_fails_only_its_call(name: str, arguments: str, message: str) -> None:
     async with connect_and_find(
         McpServer(name='odd', command=sys.executable, args=(ODD,), start=60, seconds=20)
     ) as (_, tools):
         process = (await call_tool(tools, 'plain')).removeprefix('plain ')
         waits = asyncio.create_task(call_tool(tools, 'wait', run='first'))
-        assert says in await call_tool(tools, name, arguments)
+        assert message in await call_tool(tools, name, arguments)
         assert await call_tool(tools, 'free') == f'free {process}'
         assert await waits == f'wait {process}', 'the other call continues, with the same program'
 
@@ -75,7 +75,7 @@ LOST = 'whether the call was carried out is not known'
 TOO_LONG = f'MCP server odd: it wrote a line of more than {MAX_BYTES:,} characters; {LOST}'
 
 
-async def test_a_line_without_an_end_fails_the_calls_of_its_connection_alone() -> None:
+async def test_an_endless_line_fails_only_the_calls_of_its_connection() -> None:
     async with connect_and_find(McpServer(name='odd', command=sys.executable, args=(ODD,), start=60)) as (
         _,
         tools,
@@ -86,7 +86,7 @@ async def test_a_line_without_an_end_fails_the_calls_of_its_connection_alone() -
 
 
 @pytest.mark.parametrize('method', ['initialize', 'tools/list'])
-async def test_a_server_that_begins_with_a_line_without_an_end_is_told_of(method: str) -> None:
+async def test_a_server_that_begins_with_an_endless_line_is_reported(method: str) -> None:
     server = McpServer(name='odd', command=sys.executable, args=(ODD, method), start=60)
     async with connect(server) as (servers, _):
         problem = (await servers.test('odd')).problem
@@ -94,14 +94,14 @@ async def test_a_server_that_begins_with_a_line_without_an_end_is_told_of(method
         assert problem.startswith('MCP server odd: ')
 
 
-async def test_a_schema_that_nests_too_deep_is_told_of() -> None:
+async def test_a_schema_nested_too_deeply_is_reported() -> None:
     server = McpServer(name='odd', command=sys.executable, args=(ODD, 'deep'), start=60)
     async with asyncio.timeout(30), connect(server) as (servers, _):
         assert TOO_DEEP in (await servers.test('odd')).problem
 
 
 @pytest.mark.parametrize('kind', ['application/json', 'text/event-stream'])
-async def test_a_schema_that_nests_too_deep_is_told_of_over_http(kind: str) -> None:
+async def test_a_schema_nested_too_deeply_is_reported_over_http(kind: str) -> None:
     async with far() as (server, settings), connect(settings) as (servers, _):
         server.deep = kind
         problem = (await servers.test('odd')).problem
@@ -112,21 +112,21 @@ async def test_a_schema_that_nests_too_deep_is_told_of_over_http(kind: str) -> N
 
 
 HALF = b'HTTP/1.1 %b\r\ncontent-length: 900\r\n\r\nhalf'
-"""An answer of which the rest does not come."""
+"""An answer whose rest never comes."""
 
 
 class Far:
-    """The same server over HTTP; `breaks` sets what happens to calls of `plain`."""
+    """The same server over HTTP; `breaks` selects how the next call of `plain` or `garbage` fails."""
 
     def __init__(self) -> None:
         self.breaks = ''
         self.polls: list[str] = []
-        """What each poll of a task gets in turn: a status, or how it breaks; the last one from then on."""
+        """Replies to the polls of a task, in order: a status, or a way to fail; the last one is repeated."""
         self.holds: dict[str, str] = {}
-        """The statuses that calls of tools get, once all may go on."""
+        """HTTP statuses by tool: their calls are held until `free` is set, then refused."""
         self.lists = True
         self.deep = ''
-        """The content type of a list of tools with too deep a schema; else it is an ordinary one."""
+        """The content type of a list of tools with a schema nested too deeply; if empty, it is valid."""
         self.sessions = 0
         self.called: list[str] = []
         self.free = asyncio.Event()
@@ -274,8 +274,8 @@ async def test_a_truncated_http_answer_fails_only_its_call(breaks: str) -> None:
         waits = asyncio.create_task(call_tool(tools, 'wait', run='first'))
         await until(lambda: 'wait' in server.called)
         server.breaks = breaks
-        said = await call_tool(tools, 'plain')
-        assert BREAKS[breaks] in said and 'MCP server odd: ' in said
+        result = await call_tool(tools, 'plain')
+        assert BREAKS[breaks] in result and 'MCP server odd: ' in result
         assert (await call_tool(tools, 'plain')).startswith('plain '), 'the connection lives on'
         assert (server.called.count('plain'), server.sessions) == (2, 1)
         server.free.set()
@@ -300,14 +300,14 @@ async def test_a_read_only_call_is_retried_over_http() -> None:
         assert server.called.count('garbage') == 2
 
 
-async def test_the_body_of_a_redirect_is_not_waited_for() -> None:
+async def test_the_body_of_a_redirect_is_not_awaited() -> None:
     async with far() as (server, settings), connect_and_find(settings) as (_, tools):
         server.breaks = 'a redirect'
         assert (await call_tool(tools, 'plain')).startswith('plain ')
         assert (server.called.count('plain'), server.sessions) == (2, 1)
 
 
-async def test_the_body_of_a_farewell_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_disconnecting_does_not_wait_for_a_response_body(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, 'LEAVE', 60)
     async with asyncio.timeout(30), far() as (_, settings), connect_and_find(settings) as (_, tools):
         assert (await call_tool(tools, 'plain')).startswith('plain ')
@@ -332,7 +332,7 @@ async def test_a_missing_list_of_tools_fails_no_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ('polls', 'says'),
+    ('polls', 'message'),
     [
         (['working', 'unknown'], f'its task is lost: there is no such task; {LOST}'),
         (['working', 'another session'], f'its task is lost: Session terminated; {LOST}'),
@@ -342,20 +342,20 @@ async def test_a_missing_list_of_tools_fails_no_call() -> None:
         (['working', 'no JSON'], 'its task is lost: Failed to parse JSON response'),
     ],
 )  # fmt: skip
-async def test_a_task_that_its_server_loses_is_told_and_not_called_again(
-    polls: list[str], says: str, monkeypatch: pytest.MonkeyPatch
+async def test_a_lost_task_is_reported_and_its_call_not_repeated(
+    polls: list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks, 'POLL_SECONDS', 0.01)
     async with far() as (server, settings), connect_and_find(settings) as (_, tools):
         server.polls = polls
-        said = await call_tool(tools, 'long')
-        assert said.startswith('error: ') and says in said
+        result = await call_tool(tools, 'long')
+        assert result.startswith('error: ') and message in result
         assert server.called.count('long') == 1
         server.polls = ['completed']
         assert (await call_tool(tools, 'long')).startswith('ended ')
 
 
-async def test_a_poll_that_breaks_off_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_interrupted_poll_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, 'POLL_SECONDS', 0.01)
     async with far() as (server, settings), connect_and_find(settings) as (_, tools):
         server.polls = ['working', 'hangs up', 'half of its JSON', 'working', 'hangs up', 'completed']

@@ -44,7 +44,7 @@ class Hotel:
 
 
 async def waiting(conductor: Conductor, run: RunId, count: int = 1) -> list[Any]:
-    """Wait until the run waits for an answer; returns what it accepts."""
+    """Wait until the run waits for `count` answers, and return the events it accepts."""
     async with asyncio.timeout(60):
         while True:
             found = [one for one in await conductor.accepts(run) if one.event == 'answer']
@@ -92,7 +92,7 @@ async def test_a_person_may_decline_or_cancel(action: str, tmp_path: Path) -> No
 
 
 class Form:
-    """An editor that speaks the Agent Client Protocol, and fills in forms like this."""
+    """An editor that speaks the Agent Client Protocol and always fills in forms the same way."""
 
     def __init__(self, action: str, content: Any = None) -> None:
         self.answer = schema.AcceptElicitationResponse(action='accept', content=content)
@@ -114,7 +114,7 @@ class Form:
 
 
 @pytest.mark.parametrize(
-    ('form', 'tool', 'shows_forms', 'result', 'said'),
+    ('form', 'tool', 'shows_forms', 'result', 'message'),
     [
         (Form('accept', GUEST), 'book', True, 'Ada', ''),
         (Form('decline'), 'book', True, 'decline', ''),
@@ -124,7 +124,7 @@ class Form:
     ],
 )  # fmt: skip
 async def test_in_an_editor_a_question_is_a_form(
-    form: Form, tool: str, shows_forms: bool, result: str, said: str, tmp_path: Path
+    form: Form, tool: str, shows_forms: bool, result: str, message: str, tmp_path: Path
 ) -> None:
     async with Hotel(tmp_path).conductor(calls((f'small_{tool}', {})), 'so be it') as conductor:
         agent = EditorAgent(conductor, 'remote', {})
@@ -136,8 +136,8 @@ async def test_in_an_editor_a_question_is_a_form(
         session = (await agent.new_session('/')).session_id
         await asyncio.wait_for(agent.prompt(session, [text_block('do it')]), 60)
         (run,) = (await conductor.runs()).runs
-        (told,) = results(await conductor.view(run.id))
-    assert result in told and said in form.shown
+        (text,) = results(await conductor.view(run.id))
+    assert result in text and message in form.shown
     assert form.forms == ([('small asks: Who stays?', 2)] if shows_forms else [])
 
 
@@ -162,9 +162,9 @@ async def test_other_calls_of_the_batch_are_made_once(tmp_path: Path) -> None:
         assert second.question.message == 'And who else?'
         await conductor.send(run, 'answer', data={'action': 'decline'})
         assert (await conductor.result(run)).answer == 'both'
-        told = results(await conductor.view(run))
-        assert told[0] == 'nothing' and json.loads(told[1])['content'] == GUEST
-        assert json.loads(told[2])['action'] == 'decline'
+        texts = results(await conductor.view(run))
+        assert texts[0] == 'nothing' and json.loads(texts[1])['content'] == GUEST
+        assert json.loads(texts[2])['action'] == 'decline'
     assert hotel.times('tools/call peek') == 1 and hotel.times('tools/call book') == 2
 
 
@@ -192,11 +192,11 @@ async def test_questions_of_two_runs_are_kept_apart(tmp_path: Path) -> None:
         )
 
     async with Conductor(catalog=remote(FakeModel(reply), Hotel(tmp_path).file)) as conductor:
-        # Servers of the older protocol do not say whose question it is. The first ones may be cancelled, but
-        # nobody is asked what another is asked; from then on each run has a connection of its own.
-        said = [await collect_questions(conductor, 1, 2), await collect_questions(conductor, 3, 4)]
-        assert set(said[0]) <= {'Guest 1?', 'Guest 2?', ''}
-        assert said[1] == ['Guest 3?', 'Guest 4?']
+        # Servers of the older protocol do not say which run a question is for. The first questions may be
+        # cancelled, but no run gets another's question; from then on each run has its own connection.
+        asked = [await collect_questions(conductor, 1, 2), await collect_questions(conductor, 3, 4)]
+        assert set(asked[0]) <= {'Guest 1?', 'Guest 2?', ''}
+        assert asked[1] == ['Guest 3?', 'Guest 4?']
 
 
 async def test_a_run_asks_while_another_one_waits(tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ async def test_a_task_is_polled_to_its_end() -> None:
     # The call itself may take a second; the task may take longer.
     async with connect(over_stdio('tasks', seconds=1.0)) as (servers, tools):
         await servers.refresh('small')
-        for how, said in (
+        for how, result in (
             ('done', 'exported'),
             ('wrong', 'error: no disk'),
             ('broken', 'error: its task has failed: out of memory'),
             ('gone', 'error: its task is cancelled: by its owner'),
         ):
-            assert await call_tool(tools, 'small_export', f'{{"how": "{how}"}}') == said
+            assert await call_tool(tools, 'small_export', f'{{"how": "{how}"}}') == result
             assert await call_tool(tools, 'small_polls') == 'get get get'
 
 
@@ -51,8 +51,8 @@ async def test_a_task_that_asks_without_a_person_gets_no_answer() -> None:
 async def test_an_abandoned_task_is_cancelled() -> None:
     async with connect(over_stdio('tasks', task_seconds=0.5, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
-        said = await call_tool(tools, 'small_export', '{"how": "forever"}')
-        assert 'small_export was stopped: it took longer than 0.5 seconds' in said
+        result = await call_tool(tools, 'small_export', '{"how": "forever"}')
+        assert 'small_export was stopped: it took longer than 0.5 seconds' in result
         assert (await call_tool(tools, 'small_polls')).endswith('get cancel')
 
 
@@ -87,16 +87,16 @@ async def test_a_task_that_keeps_asking_without_a_person_is_ended(
     async with connect(over_stdio('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
         async with asyncio.timeout(20):
-            said = await call_tool(tools, 'small_export', '{"how": "asks for ever"}')
-        assert 'took longer than 0.6 seconds' in said
+            result = await call_tool(tools, 'small_export', '{"how": "asks for ever"}')
+        assert 'took longer than 0.6 seconds' in result
         assert await call_tool(tools, 'small_export', '{"how": "done"}') == 'exported'
 
 
 async def test_the_result_of_another_task_is_refused() -> None:
     async with connect(over_stdio('tasks')) as (servers, tools):
         await servers.refresh('small')
-        said = await call_tool(tools, 'small_export', '{"how": "foreign"}')
-        assert said == "error: it answered for the task 'another', not 'foreign'"
+        result = await call_tool(tools, 'small_export', '{"how": "foreign"}')
+        assert result == "error: it answered for the task 'another', not 'foreign'"
         assert await call_tool(tools, 'small_polls') == 'get cancel'
 
 

@@ -142,7 +142,7 @@ async def test_a_call_that_takes_too_long_is_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ('how', 'start', 'says'),
+    ('how', 'start', 'message'),
     [
         ('silent', 0.5, 'MCP server small: it did not list its tools within 0.5 seconds'),
         ('garbage', 2.0, 'MCP server small: it did not list its tools within 2 seconds'),
@@ -153,25 +153,25 @@ async def test_a_call_that_takes_too_long_is_ended() -> None:
         ),
     ],
 )
-async def test_a_server_that_does_not_start_is_reported(how: str, start: float, says: str) -> None:
+async def test_a_server_that_does_not_start_is_reported(how: str, start: float, message: str) -> None:
     async with connect(over_stdio(how, start=start)) as (servers, _):
         with pytest.raises(ToolError, match='MCP server small') as caught:
             await servers.find(['mcp:small'])
-        assert says in str(caught.value) and SECRET not in str(caught.value)
+        assert message in str(caught.value) and SECRET not in str(caught.value)
         health = await servers.test('small')
-        assert says in health.problem and (health.tools, health.connected) == ((), False)
+        assert message in health.problem and (health.tools, health.connected) == ((), False)
 
 
 @pytest.mark.parametrize(
-    ('server', 'says'),
+    ('server', 'message'),
     [
         (McpServer(name='small', command='/no/such/program', start=60), 'there is no program'),
         (McpServer(name='small', url='http://127.0.0.1:9/mcp', start=60), 'cannot be reached: '),
     ],
 )
-async def test_missing_servers_and_tools_are_reported(server: McpServer, says: str) -> None:
+async def test_missing_servers_and_tools_are_reported(server: McpServer, message: str) -> None:
     async with connect(server) as (servers, _):
-        assert says in (await servers.test('small')).problem
+        assert message in (await servers.test('small')).problem
 
 
 @pytest.mark.parametrize(
@@ -228,10 +228,10 @@ async def test_an_unconfigured_server_is_a_pattern_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ('status', 'says'),
+    ('status', 'message'),
     [('401 Unauthorized', 'HTTP 401 Unauthorized: it needs a key'), ('500 Oh no', 'HTTP 500 Oh no')],
 )
-async def test_a_servers_refusal_is_reported(status: str, says: str) -> None:
+async def test_a_servers_refusal_is_reported(status: str, message: str) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b'\r\n\r\n')
         writer.write(f'HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\nno'.encode())
@@ -241,5 +241,5 @@ async def test_a_servers_refusal_is_reported(status: str, says: str) -> None:
         servers = McpServers({'far': McpServer(name='far', url=f'http://127.0.0.1:{port}/mcp', start=60)}, {})
         problem = (await servers.test('far')).problem
         await servers.close()
-    assert problem.startswith('MCP server far: ') and says in problem
+    assert problem.startswith('MCP server far: ') and message in problem
     assert 'ExceptionGroup' not in problem

@@ -46,7 +46,7 @@ async def attempt(
 async def test_a_command_cannot_read_the_users_home(
     sandbox: Sandbox, workspace: Workspace, tmp_path: Path
 ) -> None:
-    """Nor anything else of people: only a Python installed in a home can be seen."""
+    """Nor any other files of users: only a Python installed in a home is visible."""
     home = Path.home()
     hidden = home / f'.hemicycle-test-{secrets.token_hex(4)}'
     other = tmp_path / 'private'
@@ -179,7 +179,7 @@ while True:
 
 
 async def test_a_command_cannot_fill_the_buffers_of_sockets(sandbox: Sandbox, workspace: Workspace) -> None:
-    # They belong to no process, and outlive the one that filled them while another holds the other end.
+    # They belong to no process, and outlive the one that filled them as long as the other end is open.
     script = """import os, socket, time
 for count in range(4):
     if os.fork() == 0:
@@ -272,7 +272,7 @@ async def test_a_command_cannot_outlive_its_caller(sandbox: Sandbox, workspace: 
     await none_left(mark)
 
 
-async def test_a_command_cannot_outlive_the_process_that_asked(
+async def test_a_command_cannot_outlive_the_process_that_started_it(
     sandbox: Sandbox, workspace: Workspace
 ) -> None:
     mark = f'3{secrets.randbelow(10**8)}'
@@ -301,7 +301,7 @@ async def test_a_command_cannot_read_secrets_of_the_environment(
     assert 'SOME_API_KEY' not in ran.output and 'HEMICYCLE' not in ran.output and 'PATH=' in ran.output
 
 
-async def test_a_command_cannot_gain_rights(sandbox: Sandbox, workspace: Workspace) -> None:
+async def test_a_command_cannot_gain_privileges(sandbox: Sandbox, workspace: Workspace) -> None:
     ran = await attempt(
         sandbox, workspace, 'grep -E "^(Cap(Eff|Prm|Inh|Amb)|NoNewPrivs)" /proc/self/status; id -u'
     )

@@ -102,7 +102,7 @@ async def test_code_under_test_cannot_forge_results(workspace, sandbox, forged):
     assert not tested.passed
 
 
-async def test_code_under_test_cannot_reach_the_shell_that_says_how_it_ended(workspace, sandbox):
+async def test_code_under_test_cannot_reach_the_shell_that_reports_its_exit(workspace, sandbox):
     await workspace.write(
         'test_a.py', f'import os\n{LOOK}\ndef test_it():\n    assert answer() == 42\n'.encode()
     )

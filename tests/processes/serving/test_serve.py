@@ -99,7 +99,7 @@ def test_servers_may_share_a_strong_secret(tmp_path: Path, monkeypatch: pytest.M
         session_secret(tmp_path)
 
 
-async def test_calls_may_end_until_the_next_signal() -> None:
+async def test_calls_may_finish_until_the_next_signal() -> None:
     with grace_of(1_000.0) as grace:
         signal.raise_signal(signal.SIGTERM)
         async with asyncio.timeout(DEADLINE):
@@ -114,15 +114,15 @@ def test_a_line_of_the_log_is_one_line() -> None:
     assert OneLineFormatter('%(message)s').format(record) == 'it broke (ValueError: two lines[31m)'
 
 
-def test_a_server_tells_its_address_first_and_refuses_a_second(tmp_path: Path) -> None:
+def test_a_server_prints_its_address_first_and_refuses_a_second(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     with socket.create_server(('127.0.0.1', 0)) as other:
         port = other.getsockname()[1]
         with hemicycle.process('serve', '--port', str(port)) as server:
-            said = line(server.stdout)
-            assert said.startswith('Hemicycle is at http://127.0.0.1:')
-            assert said.endswith(f' (port {port} is taken)')
-            url = said.split()[3]
+            printed = line(server.stdout)
+            assert printed.startswith('Hemicycle is at http://127.0.0.1:')
+            assert printed.endswith(f' (port {port} is taken)')
+            url = printed.split()[3]
             # The request waits for the server, which listens before it prints its address.
             with urllib.request.urlopen(url, timeout=DEADLINE) as page:
                 assert page.status == 200
@@ -212,7 +212,7 @@ def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:
     assert f'run {runs[1]} continues' in said
 
 
-def test_a_server_whose_start_fails_ends(tmp_path: Path) -> None:
+def test_a_server_that_fails_to_start_exits(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     (hemicycle.patterns / 'short.py').write_text(
         'from engine.runtime.live_runs import LiveRuns\n'
@@ -224,7 +224,9 @@ def test_a_server_whose_start_fails_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(('megabytes', 'command'), [(64, 'runs'), (64, 'serve'), (640, 'serve')])
-def test_a_command_without_enough_memory_ends_at_once(tmp_path: Path, megabytes: int, command: str) -> None:
+def test_a_command_without_enough_memory_exits_immediately(
+    tmp_path: Path, megabytes: int, command: str
+) -> None:
     ended = subprocess.run(
         [sys.executable, '-m', 'ui', command],
         env=os.environ | {'HEMICYCLE_HOME': str(tmp_path)},
@@ -242,7 +244,7 @@ def test_a_server_continues_the_run_of_a_killed_process(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     odd = ('--patterns', str(hemicycle.patterns))
     log = hemicycle.home / 'hemicycle.log'
-    # Before the server: once it serves the database, it does the work of `hemicycle run` itself.
+    # Started before the server, which would otherwise execute the run for `hemicycle run`.
     with hemicycle.process('run', 'endless', *odd) as stopped:
         hemicycle.reaches(1, stopped)
         stopped.send_signal(signal.SIGINT)

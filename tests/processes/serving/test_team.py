@@ -42,7 +42,7 @@ DETOURS = (
         '/runs/',
     ),
 )
-"""Addresses that are nearly those which anybody gets."""
+"""Addresses that closely resemble the public ones."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,10 @@ def test_no_run_can_read_the_servers_own_files(team: Team) -> None:
 
 
 def test_links_use_the_public_address(team: Team) -> None:
-    told: list[dict[str, Any]] = []
+    received: list[dict[str, Any]] = []
 
     def receive(method: str, path: str, body: dict[str, Any]) -> Answer:
-        told.append(body)
+        received.append(body)
         return 204, {}, b''
 
     with local(receive) as receiver, team.of(Role.ADMIN) as http:
@@ -128,8 +128,8 @@ def test_links_use_the_public_address(team: Team) -> None:
         assert http.post(f'{PREFIX}/destinations', json=hook).status_code == 201
         body = {'pattern': 'pipeline', 'parameters': {'task': 'Tea or coffee?'}, 'approvals': 'all'}
         assert http.post(f'{PREFIX}/runs', json=body).status_code == 201
-        until(lambda: bool(told), 'somebody is told')
-    assert told[0]['data']['url'].startswith(f'{PUBLIC}/inbox/')
+        until(lambda: bool(received), 'somebody is told')
+    assert received[0]['data']['url'].startswith(f'{PUBLIC}/inbox/')
 
 
 def test_cookies_of_a_site_with_tls_are_sent_over_tls_only(team: Team) -> None:

@@ -21,7 +21,7 @@ from storage import open_journal
 from tests.support.cli import DEADLINE, Hemicycle, line, until, wait_for_exit
 
 KILLS, LONG = 6, 60
-"""Of servers of ten runs, and the calls of each run."""
+"""Kills of servers with ten runs, and the calls of each run."""
 PIPELINE = ('run', 'pipeline', '--task', 'Compare tea and coffee for a small office')
 
 
@@ -47,7 +47,7 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> Non
     assert killed and killed.status is Status.RUNNING
     before = hemicycle.steps(killed.id)
     assert len(before) >= steps
-    # Whatever was shown is journaled; a line that the kill cut off has no end.
+    # Everything shown is journaled; a line without a newline was cut off by the kill.
     shown = [json.loads(text) for text in out.splitlines(keepends=True) if text.endswith('\n')]
     assert [step['seq'] for step in shown] == [step.seq for step in before[: len(shown)]]
     assert [step['event']['name'] for step in shown] == [step.event.name for step in before[: len(shown)]]
@@ -135,7 +135,7 @@ def test_a_server_survives_being_killed_while_it_starts(tmp_path: Path) -> None:
 def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
     hemicycle, random = Hemicycle(tmp_path), Random(5)
     calls, odd = hemicycle.home / 'calls', ('--patterns', str(hemicycle.patterns))
-    runs = asyncio.run(ten_unfinished(hemicycle, calls))
+    runs = asyncio.run(leave_ten_unfinished(hemicycle, calls))
     last = dict.fromkeys(runs, 0)
     for _ in range(KILLS):
         with hemicycle.process('serve', '--port', '0', *odd) as server, pytest.raises(TimeoutExpired):
@@ -156,8 +156,8 @@ def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
     assert len(made) == 10 * LONG and sum(made.values()) <= 10 * LONG + recovered
 
 
-async def ten_unfinished(hemicycle: Hemicycle, calls: Path) -> list[RunId]:
-    """Runs that a process left behind."""
+async def leave_ten_unfinished(hemicycle: Hemicycle, calls: Path) -> list[RunId]:
+    """Leave ten unfinished runs behind."""
     catalog = Catalog.load([hemicycle.patterns])
     async with Conductor(await open_journal(hemicycle.database), catalog=catalog) as gone:
         given = {'calls': str(calls), 'steps': LONG, 'pause': 0.02}

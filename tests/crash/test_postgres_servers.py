@@ -91,7 +91,7 @@ async def test_a_server_adopts_the_runs_of_one_that_was_killed(
     assert all(times <= 1 for times in servers.count_repeats().values()), servers.count_repeats()
 
 
-async def test_servers_that_start_together_share_what_was_left(
+async def test_servers_that_start_together_share_the_unfinished_runs(
     servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
 ) -> None:
     (first, asked), (second, _) = two
@@ -119,7 +119,7 @@ async def test_runs_wait_while_the_database_is_unavailable(
     await servers.wait_driven(2 * NUMBER)
     postgres.stop()
     try:
-        await asyncio.sleep(seconds)  # The outage lasts this long in any case.
+        await asyncio.sleep(seconds)  # The outage lasts at least this long.
     finally:
         postgres.start()
     back = time.monotonic()

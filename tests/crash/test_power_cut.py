@@ -33,7 +33,7 @@ class PowerCut(Exception):
 
 
 class Cutting:
-    """A journal whose power fails at step `at`: before it is written, or after, before that is reported."""
+    """A journal whose power fails at step `at`: before the write, or after it but before it returns."""
 
     def __init__(self, journal: Journal, at: int, *, written: bool) -> None:
         self.journal, self.at, self.written = journal, at, written
@@ -64,7 +64,7 @@ async def publish(context: ToolContext, text: str) -> str:
 
 
 def reply(request: ModelRequest) -> Any:
-    """Like the pipeline's agents, with a call that breaks off and one that needs approval."""
+    """Like the pipeline's agents, with a call that fails at first and one that needs approval."""
     hints = request.hints
     if hints.role == 'analyzer' and hints.visit == 1 and hints.attempt < 3:
         return ModelError('overloaded', retryable=True, retry_after=5)
@@ -101,7 +101,7 @@ def undisturbed() -> Undisturbed:
 
 
 async def run_through() -> Undisturbed:
-    """The end without a power cut, the events, and the number of calls."""
+    """Return the outcome without a power cut, the events, and the number of calls."""
     DONE.clear()
     model = FakeModel(reply)
     async with conductor(MemoryJournal(), model) as here:
@@ -114,14 +114,14 @@ async def run_through() -> Undisturbed:
 async def cut(
     open_it: Callable[[], Awaitable[Journal]], at: int, written: bool
 ) -> tuple[Outcome, list[str], int]:
-    """The same with a power cut at step `at`, in two processes."""
+    """Return the same with a power cut at step `at`, after which a second process continues."""
     DONE.clear()
     model = FakeModel(reply)
     before = Cutting(await open_it(), at, written=written)
     async with conductor(before, model) as gone:
         try:
             run = (await gone.start('publishing', {'task': 'six?'})).id
-            await _darkness(gone, before, run)
+            await _run_until_dark(gone, before, run)
         except PowerCut:
             run = RunId('')
     async with conductor(await open_it(), model) as heir:
@@ -135,7 +135,7 @@ async def cut(
     return outcome, events, len(model.requests)
 
 
-async def _darkness(gone: Conductor, journal: Cutting, run: RunId) -> None:
+async def _run_until_dark(gone: Conductor, journal: Cutting, run: RunId) -> None:
     """Run until the power fails; a person approves everything."""
     live = gone._live.runs.get(run)
     while not journal.dark and live:
@@ -164,7 +164,7 @@ STEPS = range(1, 22)
 BOTH = pytest.mark.parametrize('written', [False, True], ids=['lost', 'written'])
 
 
-def test_the_steps_below_are_all_there_are(undisturbed: Undisturbed) -> None:
+def test_every_step_is_covered(undisturbed: Undisturbed) -> None:
     _, events, _ = undisturbed
     assert len(events) == STEPS.stop - 1
     assert events.count('retry@analyzing.thinking') == 2 and 'approve@' in events

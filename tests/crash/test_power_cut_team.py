@@ -50,7 +50,7 @@ def check_results(outcome: Outcome) -> dict[str, bool]:
 
 
 @pytest.mark.parametrize('execution', list(STEPS))
-async def test_the_steps_below_are_all_there_are(execution: str) -> None:
+async def test_every_step_is_covered(execution: str) -> None:
     async with team(FakeModel(team_reply(PLAN, work))) as conductor:
         run = await start(conductor, execution)
         assert check_results(await conductor.result(run)) == ENDED

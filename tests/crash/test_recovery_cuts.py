@@ -20,7 +20,7 @@ MAX_CUTS = 200
 
 
 class Failing:
-    """A journal whose power fails at its n-th call: before it, or after, before it returns."""
+    """A journal whose power fails at its n-th call: before the call, or after it but before it returns."""
 
     def __init__(self, journal: Journal, at: int, *, done: bool) -> None:
         self.journal, self.left, self.done = journal, at, done

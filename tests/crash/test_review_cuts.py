@@ -21,7 +21,7 @@ LOOPS = everybody(
 )
 
 
-async def test_a_review_ends_alike_wherever_it_is_interrupted(tmp_path: Path) -> None:
+async def test_a_review_ends_the_same_wherever_it_is_interrupted(tmp_path: Path) -> None:
     journal = MemoryJournal()
     async with conducting(LOOPS, journal=journal, root=tmp_path) as here:
         run = await begin(here, coders=2, merge='one')

@@ -1,4 +1,4 @@
-"""A schedule that is due each second, over `kill -9` of its server: each second has exactly one run."""
+"""A schedule due each second, while its server is killed repeatedly: each second has exactly one run."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def test_each_second_has_exactly_one_run(tmp_path: Path) -> None:
             if kill == KILLS:
                 assert http.patch(f'/schedules/{schedule}', json={'paused': True}).status_code == 200
                 until(lambda: all(tick['state'] == 'started' for tick in ticks(http)), 'all are started')
-                told, runs = ticks(http), http.get('/runs', params={'limit': 200}).json()['items']
-    moments = [datetime.fromisoformat(tick['due']).timestamp() for tick in told]
+                recorded, runs = ticks(http), http.get('/runs', params={'limit': 200}).json()['items']
+    moments = [datetime.fromisoformat(tick['due']).timestamp() for tick in recorded]
     assert {after - before for before, after in pairwise(moments)} == {1.0}
-    assert {tick['run'] for tick in told} == {run['id'] for run in runs}
-    assert len(told) == len(runs) >= EACH * (KILLS + 1)
+    assert {tick['run'] for tick in recorded} == {run['id'] for run in runs}
+    assert len(recorded) == len(runs) >= EACH * (KILLS + 1)
     assert {run['author'] for run in runs} == {'schedule:each second'}

@@ -1,4 +1,4 @@
-"""Webhooks over `kill -9` of their sender, to a receiver that fails half of them."""
+"""Webhooks whose sender is killed repeatedly, to a receiver that fails half of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_each_arrives_in_order_although_the_sender_is_killed(tmp_path: Path) -> 
 
 
 def deliver(folder: Path, *, runs: int, kills: int) -> int:
-    """Notify of a number of runs while the sender is killed repeatedly; returns how many webhooks came."""
+    """Send webhooks for a number of runs while the sender is killed; returns how many arrived."""
     chance = random.Random(1)
     accepted: list[dict[str, Any]] = []
 
@@ -43,16 +43,16 @@ def deliver(folder: Path, *, runs: int, kills: int) -> int:
         with sender(arguments) as process:
             out, errors = process.communicate(timeout=DEADLINE)
             assert out == 'the runs are there\nall is sent\n', errors
-    told: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    received: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for body in accepted:
         place = (body['data']['step'], body['type'])
-        if place not in told[body['data']['run']]:
-            told[body['data']['run']].append(place)
-    assert len(told) == runs
-    for events in told.values():
+        if place not in received[body['data']['run']]:
+            received[body['data']['run']].append(place)
+    assert len(received) == runs
+    for events in received.values():
         assert events == sorted(events)
         assert events[0][1] == 'run.budget_warned' and events[-1][1] in ('run.ended', 'run.failed')
-    return sum(map(len, told.values()))
+    return sum(map(len, received.values()))
 
 
 def sender(arguments: list[str]) -> subprocess.Popen[str]:

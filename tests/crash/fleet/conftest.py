@@ -15,7 +15,7 @@ from tests.crash.fleet.processes import Fleet, Process
 
 @pytest.fixture
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """PostgreSQL, or a file in modules that choose so: on one machine a fleet may share one."""
+    """PostgreSQL, or SQLite where a module sets `SQLITE`: on one machine, a fleet may share a file."""
     if getattr(request.module, 'SQLITE', False):
         return str(tmp_path / 'runs.db')
     return str(request.getfixturevalue('postgres_url'))

@@ -1,4 +1,4 @@
-"""Starts Temporal's server, workers and web servers, and reads what they did."""
+"""Starts Temporal's server, workers and web servers, and checks their calls and journals."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Fleet:
         return process
 
     async def worker(self, *options: str, patterns: Path = PATTERNS, **environment: str) -> Process:
-        """Start a worker, and wait until it takes runs."""
+        """Start a worker, and wait until it accepts runs."""
         made = self._start('worker', *options, '--patterns', str(patterns), **environment)
         await until(lambda: ' takes runs of ' in made.log.read_text(), 'a worker takes runs', made)
         made.url = re.findall(r'worker at (\S+)', made.log.read_text())[0]
@@ -174,11 +174,11 @@ class Fleet:
         own = {'HEMICYCLE_HOME': str(self.home), 'HEMICYCLE_PACE': '0', 'PYTHONUNBUFFERED': '1'}
         log = self.home / f'{arguments[0]}-{len(self.processes)}.log'
         log.touch()
-        told = [*arguments, *self._placement_options(), '--database', self.database]
-        return self._keep(Process(forkserver.start(told, {**inherited, **own, **environment}, log), log))
+        command = [*arguments, *self._placement_options(), '--database', self.database]
+        return self._keep(Process(forkserver.start(command, {**inherited, **own, **environment}, log), log))
 
     def _placement_options(self) -> list[str]:
-        """The client that places runs."""
+        """Return the options that select how runs are placed."""
         return ['--temporal', f'127.0.0.1:{self.port}']
 
     def _keep(self, process: Process) -> Process:
@@ -238,11 +238,11 @@ async def check_calls(fleet: Fleet, journal: Journal, runs: list[str], steps: in
 
 
 def first_times(made: list[Call], what: str) -> dict[int, float]:
-    """When each call of a run first started, or ended."""
+    """Return when each call of a run first began or ended."""
     return {call.step: call.at for call in reversed(made) if call.what == what}
 
 
-def most_at_once(calls: list[Call]) -> int:
+def max_concurrency(calls: list[Call]) -> int:
     """The maximum number of concurrent calls."""
     most = now = 0
     for call in calls:
@@ -258,7 +258,7 @@ async def until(
     *,
     seconds: float = DEADLINE,
 ) -> float:
-    """Wait for a condition; returns how many seconds it took. Fails after `seconds`."""
+    """Wait for a condition, and return how many seconds it took. Fails after `seconds`."""
     begun = time.monotonic()
     while True:
         met = condition()

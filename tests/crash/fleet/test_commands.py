@@ -82,7 +82,7 @@ async def pause_and_step(conductor: HttpConductor, run: RunId, times: int) -> No
     for _ in range(times):
         before = (await conductor.info(run)).seq
         await conductor.step(run)
-        await wait_for_step(conductor, run, before + 2)  # The command, and what it let happen.
+        await wait_for_step(conductor, run, before + 2)  # The command, and the step that it allowed.
     await conductor.resume(run)
 
 

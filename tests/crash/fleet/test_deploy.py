@@ -1,4 +1,4 @@
-"""A deploy: workers with the next version of a pattern replace those with the previous one."""
+"""A deployment: workers with the next version of a pattern replace those with the previous one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def driven(fleet: Fleet, web: httpx.AsyncClient, worker: Process, number: 
     return runs
 
 
-async def leave(worker: Process) -> None:
+async def shut_down(worker: Process) -> None:
     worker.signal(signal.SIGTERM)
     await until(lambda: worker.ended is not None, 'the worker leaves')
 
@@ -45,15 +45,15 @@ async def leave(worker: Process) -> None:
 async def test_workers_of_the_next_version_take_over(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
-    former = await fleet.worker()
-    runs = await driven(fleet, web, former)
-    # It does the same with other texts, so it replays the previous version's steps.
-    latter = await fleet.worker(
+    previous = await fleet.worker()
+    runs = await driven(fleet, web, previous)
+    # Its source differs but does the same, so it can replay the previous version's steps.
+    upgraded = await fleet.worker(
         patterns=version(fleet, 'memory.taken += 1', 'memory.taken = memory.taken + 1')
     )
-    await leave(former)
+    await shut_down(previous)
     await fleet.wait_for_end(runs, reader)
-    assert {call.run for call in fleet.lines() if call.pid == latter.pid} == set(runs)
+    assert {call.run for call in fleet.lines() if call.pid == upgraded.pid} == set(runs)
     assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
     await check_journal(fleet.database, runs)
     await check_calls(fleet, reader, runs, STEPS)
@@ -62,10 +62,10 @@ async def test_workers_of_the_next_version_take_over(
 async def test_runs_wait_when_no_version_can_replay_them(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
-    former = await fleet.worker()
-    runs = await driven(fleet, web, former)
-    latter = await fleet.worker(patterns=version(fleet, 'memory.taken += 1', 'memory.taken += 2'))
-    await leave(former)
+    previous = await fleet.worker()
+    runs = await driven(fleet, web, previous)
+    upgraded = await fleet.worker(patterns=version(fleet, 'memory.taken += 1', 'memory.taken += 2'))
+    await shut_down(previous)
     left = len(fleet.lines())
     temporal = await Temporal.at(f'127.0.0.1:{fleet.port}', namespace='default')
 
@@ -77,8 +77,8 @@ async def test_runs_wait_when_no_version_can_replay_them(
     assert fleet.lines()[left:] == []
     new = await launch(web, calls=str(fleet.calls), steps=4)  # It starts with the existing version.
     await fleet.wait_for_end([new], reader)
-    assert {call.pid for call in fleet.lines() if call.run == new} == {latter.pid}
-    await fleet.worker()  # The deploy is rolled back.
+    assert {call.pid for call in fleet.lines() if call.run == new} == {upgraded.pid}
+    await fleet.worker()  # The deployment is rolled back.
     await fleet.wait_for_end(runs, reader)
     assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
     await check_journal(fleet.database, runs)

@@ -1,4 +1,4 @@
-"""Limits of an endpoint that the workers of a fleet keep together."""
+"""Limits of an endpoint that the workers of a fleet share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUNS, STEPS, AT_ONCE = 8, 5, 2
 
 
 class Crowd(Provider):
-    """Takes a moment for each call, and counts concurrent ones."""
+    """Takes a moment for each call, and counts concurrent calls."""
 
     lock = threading.Lock()
     now = most = calls = 0
@@ -32,7 +32,7 @@ class Crowd(Provider):
             Crowd.now += 1
             Crowd.most = max(Crowd.most, Crowd.now)
         time.sleep(0.1)  # As long as a model takes, so that calls of all runs overlap.
-        with self.lock:  # Before the answer, which lets the next one come.
+        with self.lock:  # Before the answer, which admits the next call.
             Crowd.now -= 1
         super().do_POST()
 
@@ -41,10 +41,10 @@ async def test_workers_share_the_limit_of_concurrent_calls(fleet: Fleet, reader:
     with provider(Crowd) as url:
         file = fleet.home / 'endpoints.toml'
         file.write_text(f'[endpoints.ours]\nurl = "{url}"\nmodels = ["large"]\nat_once = {AT_ONCE}\n')
-        told = {'HEMICYCLE_ENDPOINTS': str(file)}
+        environment = {'HEMICYCLE_ENDPOINTS': str(file)}
         for _ in range(2):
-            await fleet.worker('--at-once', str(RUNS // 2), **told)
-        server = await fleet.web(**told)
+            await fleet.worker('--at-once', str(RUNS // 2), **environment)
+        server = await fleet.web(**environment)
         asked = {'pattern': 'asking', 'parameters': {'steps': STEPS}, 'models': {'': 'ours/large'}}
         async with httpx.AsyncClient(base_url=f'{server.url}/api/v1/', timeout=30) as web:
             answers = [await web.post('runs', json=asked) for _ in range(RUNS)]

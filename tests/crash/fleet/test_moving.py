@@ -1,4 +1,4 @@
-"""Runs that move from worker to worker: killed, drained, frozen; and what they repeat."""
+"""Runs that move between workers that are killed, drained or frozen, and the calls they repeat."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from engine import Status
 from engine.journal import Journal
 from engine.records import RunId
-from tests.crash.fleet.processes import Fleet, check_calls, check_journal, most_at_once, until
+from tests.crash.fleet.processes import Fleet, check_calls, check_journal, max_concurrency, until
 
 pytestmark = pytest.mark.slow
 
@@ -96,7 +96,7 @@ async def test_the_late_writes_of_a_frozen_worker_are_refused(
     await check_calls(fleet, reader, runs, 100)
 
 
-async def test_a_worker_counts_what_it_drives_for_those_with_the_token(
+async def test_a_worker_shows_its_metrics_only_with_the_token(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     worker = await fleet.worker()
@@ -117,7 +117,7 @@ async def test_no_more_runs_at_once_than_allowed(
     await fleet.worker('--at-once', '1', '--only', 'counting')
     runs = await fleet.launch(web, 9, steps=3, pause=0.2)
     await fleet.wait_for_end(runs, reader)
-    assert most_at_once(fleet.lines()) == 3
+    assert max_concurrency(fleet.lines()) == 3
     assert fleet.count_repeats() == {}
     await check_journal(fleet.database, runs)
 
@@ -133,7 +133,7 @@ async def test_runs_continue_while_temporal_is_down(
     fleet.processes[0].kill()
     runs += await fleet.launch(web, 2, steps=60, pause=0.1)
     before = len(fleet.lines())
-    await asyncio.sleep(seconds)  # The outage lasts this long in any case.
+    await asyncio.sleep(seconds)  # The outage lasts at least this long.
     assert len(fleet.lines()) > before
     await fleet.temporal()
     await fleet.wait_for_end(runs, reader)

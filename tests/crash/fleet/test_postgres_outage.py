@@ -1,4 +1,4 @@
-"""Workers on PostgreSQL: their database is away for a while, and their connections are cut."""
+"""Workers on PostgreSQL: their database is down for a while, and their connections are cut."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_runs_wait_while_the_database_is_unavailable(
         await until(lambda: len(fleet.lines()) > before, 'runs go on')
     postgres.stop()
     try:
-        await asyncio.sleep(seconds)  # The outage lasts this long in any case.
+        await asyncio.sleep(seconds)  # The outage lasts at least this long.
     finally:
         postgres.start()
     back = time.monotonic()

@@ -1,4 +1,4 @@
-"""What is shown of a run while no worker executes it."""
+"""The reason shown for a run that no worker executes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Watcher:
     """Follows a run at a web server, as a page does."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.problems: list[str] = []
         self.steps: list[Transition] = []
         self.over = False
 
@@ -31,7 +31,7 @@ class Watcher:
             async with aclosing(stream_items(connection, run, 0, lambda rests: None)) as items:
                 async for item in items:
                     if isinstance(item, JournalOutage):
-                        self.said.append(item.problem)
+                        self.problems.append(item.problem)
                     elif isinstance(item, Transition):
                         self.steps.append(item)
         except RunIsOver:
@@ -55,10 +55,12 @@ async def test_a_run_says_why_it_waits_for_a_worker(
 ) -> None:
     run = await launch(web, calls=str(fleet.calls), steps=3)
     async with watching(server, run) as watcher:
-        await until(lambda: any('It waits for a worker: ' in said for said in watcher.said), 'it says why')
+        await until(
+            lambda: any('It waits for a worker: ' in problem for problem in watcher.problems), 'it says why'
+        )
         await fleet.worker()
         await until(lambda: watcher.over, 'it ends')
-    assert watcher.said[-1] == '', watcher.said
+    assert watcher.problems[-1] == '', watcher.problems
 
 
 async def test_a_run_reports_an_unreachable_worker_and_continues(
@@ -69,8 +71,8 @@ async def test_a_run_reports_an_unreachable_worker_and_continues(
     async with watching(server, run) as watcher:
         await until(lambda: len(watcher.steps) > 5, 'it takes steps')
         first.kill()
-        await until(lambda: any('cannot be reached' in said for said in watcher.said), 'it says so')
+        await until(lambda: any('cannot be reached' in problem for problem in watcher.problems), 'it says so')
         await fleet.worker()
         await until(lambda: watcher.over, 'it ends')
-    assert watcher.said[-1] == '', watcher.said
+    assert watcher.problems[-1] == '', watcher.problems
     assert [step.seq for step in watcher.steps] == list(range(1, len(watcher.steps) + 1))

@@ -13,19 +13,19 @@ from tests.crash.fleet.processes import Fleet, Process, check_journal, launch, u
 pytestmark = pytest.mark.slow
 
 
-async def drives(fleet: Fleet, worker: Process) -> set[str]:
+async def list_driven(fleet: Fleet, worker: Process) -> set[str]:
     """The runs that a worker reports."""
     async with httpx.AsyncClient(base_url=worker.url, headers=fleet.token()) as client:
-        told = (await client.get('/api/v1/worker')).json()
-    return {str(one['run']) for one in told['runs']}
+        report = (await client.get('/api/v1/worker')).json()
+    return {str(one['run']) for one in report['runs']}
 
 
-async def let_go(fleet: Fleet, worker: Process, reader: Journal, run: str) -> None:
+async def wait_until_released(fleet: Fleet, worker: Process, reader: Journal, run: str) -> None:
     """Wait until a run waits and its worker has released it."""
 
     async def rests() -> bool:
         waits = (await reader.info(RunId(run))).status is Status.WAITING
-        return waits and run not in await drives(fleet, worker)
+        return waits and run not in await list_driven(fleet, worker)
 
     await until(rests, 'it rests')
 
@@ -39,11 +39,11 @@ async def test_an_event_wakes_a_resting_run(fleet: Fleet, web: httpx.AsyncClient
     worker = await fleet.worker()
     woken, kept = [await launch(web, 'waiting', calls=str(fleet.calls)) for _ in range(2)]
     for run in (woken, kept):
-        await let_go(fleet, worker, reader, run)
+        await wait_until_released(fleet, worker, reader, run)
     await say(web, woken)
     await fleet.wait_for_end([woken], reader)
     worker.kill()
-    await say(web, kept)  # No worker is there: the web server journals it.
+    await say(web, kept)  # Without a worker, the web server journals it.
     names = [step.event.name for step in await reader.transitions(RunId(kept))]
     assert names[-1] == 'said'
     assert kept not in {call.run for call in fleet.lines()}
@@ -58,7 +58,7 @@ async def test_a_resting_run_continues_when_its_timer_is_due(
 ) -> None:
     first = await fleet.worker()
     run = await launch(web, 'timed')
-    await let_go(fleet, first, reader, run)
+    await wait_until_released(fleet, first, reader, run)
     first.kill()
     await fleet.worker()
     await fleet.wait_for_end([run], reader)

@@ -25,7 +25,7 @@ async def temporal(fleet: Fleet) -> Client:
 
 
 async def list_schedules(temporal: Client) -> list[ScheduleListDescription]:
-    """List our schedules, as Temporal has them."""
+    """List our schedules as Temporal stores them."""
     return [one async for one in await temporal.list_schedules() if one.id.startswith(PREFIX)]
 
 
@@ -46,7 +46,7 @@ async def count_started(reader: Journal) -> int:
     return len(await reader.entries(EntryQuery(kind='tick', state='started')))
 
 
-async def test_each_second_has_one_run_though_servers_and_workers_are_killed(
+async def test_each_second_has_one_run_despite_killed_servers_and_workers(
     fleet: Fleet, server: Process, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     first = await fleet.worker()

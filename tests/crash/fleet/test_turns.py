@@ -1,4 +1,4 @@
-"""The order in which Temporal hands out waiting runs: by priority, and people in turn."""
+"""The order in which Temporal assigns waiting runs: by priority, and taking turns between people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ui.fleet.workflow import RunWorkflow
 
 pytestmark = pytest.mark.slow
 SETTINGS = yaml.safe_load((ROOT / 'assets' / 'deploy' / 'temporal.yaml').read_text())
-"""As we give them to people: each has a list of values, with conditions."""
+"""The settings that we ship: each has a list of values with conditions."""
 
 
 async def observe_order(home: Path, asked: Sequence[tuple[str, str]]) -> list[int]:

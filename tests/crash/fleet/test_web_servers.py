@@ -1,4 +1,4 @@
-"""Several web servers behind a real proxy: any shows any run, and a killed one costs its pages a reload."""
+"""Several web servers behind a real proxy: each shows every run, and pages of a killed one are reloaded."""
 
 from __future__ import annotations
 

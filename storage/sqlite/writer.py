@@ -60,7 +60,7 @@ class Writer:
     """Owns the only connection that writes."""
 
     def __init__(self, settings: Settings, yielder: GilYielder) -> None:
-        self._settings = settings
+        self._settings, self._path = settings, settings.path
         self._yielder = yielder
         self._jobs: SimpleQueue[list[Job[Any]] | None] = SimpleQueue()
         self._gathered: dict[asyncio.AbstractEventLoop, list[Job[Any]]] = {}
@@ -72,11 +72,11 @@ class Writer:
         self._was_slow = False
         self._blocking = True
         self._closed = False
-        with translate_errors(settings.path):
+        with translate_errors(self._path):
             self._connection = connect(settings)
             self.alchemy = alchemy(self._connection)
             """The same connection for SQLAlchemy, for use by work only."""
-            self._file = file_identity(settings.path)
+            self._file = file_identity(self._path)
         # A daemon thread: exiting without closing loses no acknowledged commit.
         self._thread = threading.Thread(target=self._run, name='journal-writer', daemon=True)
         self._thread.start()
@@ -184,12 +184,12 @@ class Writer:
 
     def _commit(self, batch: list[Job[Any]]) -> None:
         try:
-            if file_identity(self._settings.path) != self._file:  # SQLite would write to an unlinked file.
-                raise moved_error(self._settings.path)
+            if file_identity(self._path) != self._file:  # SQLite would write to an unlinked file.
+                raise moved_error(self._path)
             self._connection.execute('BEGIN IMMEDIATE')
         except (sqlite3.Error, JournalUnavailable) as error:
             for job in batch:
-                job.error = to_journal_error(error, self._settings.path)
+                job.error = to_journal_error(error, self._path)
             return
         try:
             for job in batch:
@@ -203,7 +203,7 @@ class Writer:
             if self._connection.in_transaction:
                 self._connection.execute('ROLLBACK')
             if len(batch) == 1:
-                batch[0].error = to_journal_error(error, self._settings.path)
+                batch[0].error = to_journal_error(error, self._path)
             else:
                 # One job is at fault, or there is only room for some: commit each separately.
                 for job in batch:

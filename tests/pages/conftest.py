@@ -26,7 +26,7 @@ ASKING = (
     'ui.pages.accounts.audit',
     'ui.pages.settings.workers',
 )
-"""The modules that ask who is served."""
+"""The modules that ask for the identity of the caller."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def role() -> Role:
 
 @pytest.fixture
 def backend(conductor: Conductor, role: Role) -> Iterator[Backend]:
-    """The backend of pages for a caller, by default an administrator, behind the guard."""
+    """The backend of pages behind the guard, for a caller who is an administrator by default."""
     known = FixedIdentity(Caller('ada', role))
     ada = ContextVar('identity', default=known)
     backend = Backend()
@@ -66,7 +66,7 @@ def pages(user: User, backend: Backend) -> User:
 
 
 class Endless:
-    """Work of a page that ends only by being cancelled."""
+    """Work of a page that ends only when it is cancelled."""
 
     def __init__(self) -> None:
         self.began, self.ended = asyncio.Event(), asyncio.Event()
@@ -80,7 +80,7 @@ class Endless:
         raise AssertionError('nobody sets it')
 
     async def ends_with(self, pages: User) -> None:
-        """Close the page once the work has begun, and wait for the work's end."""
+        """Close the page once the work has begun, and wait until the work has ended."""
         async with asyncio.timeout(10):
             await self.began.wait()
             assert pages.client is not None and not self.ended.is_set()

@@ -57,7 +57,7 @@ async def test_an_undecided_debate_is_synthesized_and_replayed(user: User, backe
         await user.should_see('cannot approve anything')
         assert len(user.find(content='Insists').elements) >= 3 * 5
         spoke = [step.seq for step in steps if any(c.path == '/memory/transcript/-' for c in step.changes)]
-        await user.open(f'/runs/{run}?at={spoke[3]}')  # three reviews, and the first statement of the debate
+        await user.open(f'/runs/{run}?at={spoke[3]}')  # after three reviews and one statement
         click(user, 'Debate')
         await user.should_see('Round 1')
         await user.should_not_see('Round 2')
@@ -82,7 +82,7 @@ async def test_a_choice_is_confirmed_or_abandoned(user: User, backend: Backend):
         await user.should_see('the test command failed; it reported no tests')
         await user.should_not_see(
             'The implementation that a person chooses.'
-        )  # asked twice, once without facts
+        )  # the question would appear twice, once without facts
         click(user, 'Choose coder3')
         await user.should_see('Choose coder3?', retries=30)
         answer(user, 'Cancel')
@@ -138,7 +138,9 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: 
         await user.open(f'/runs/{run}')
         click(user, 'Debate')
         await user.should_see('No reviews yet.', retries=30)
-        (button,) = [one for one in user.find(kind=ui.element).elements if says(one, 'Take seat: Reviewer 2')]
+        (button,) = [
+            one for one in user.find(kind=ui.element).elements if is_labelled(one, 'Take seat: Reviewer 2')
+        ]
         press(user, button)
         await user.should_see('Return seat', retries=30)
         hold.set()
@@ -148,11 +150,13 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: 
         await user.should_see('A person is speaking', retries=100)
         await user.should_see('your turn')
         await user.should_see('Points of the others', retries=100)
-        stance = next(one for one in user.find(kind=ui.element).elements if says(one, 'Answer to point 1'))
-        why = next(one for one in user.find(kind=ui.element).elements if says(one, 'Why, for point 1'))
+        stance = next(
+            one for one in user.find(kind=ui.element).elements if is_labelled(one, 'Answer to point 1')
+        )
+        why = next(one for one in user.find(kind=ui.element).elements if is_labelled(one, 'Why, for point 1'))
         await send_empty_form(user)
         assert (await here.view(run)).waiting == 'word'
-        (words,) = user.find(kind=ui.textarea).elements - others(user)
+        (words,) = user.find(kind=ui.textarea).elements - collapsed_areas(user)
         words.set_value('Not before it is tested.')
         assert isinstance(stance, ValueElement) and isinstance(why, ValueElement)
         stance.set_value('rebuts')
@@ -206,14 +210,15 @@ async def test_a_person_judges_in_the_seat_of_a_supervisor(user: User, backend: 
         (hand_back,) = [
             one
             for one in user.find(kind=ui.element).elements
-            if says(one, 'Return seat: Supervisor') and all(around.visible for around in one.ancestors())
+            if is_labelled(one, 'Return seat: Supervisor')
+            and all(around.visible for around in one.ancestors())
         ]
         press(user, hand_back)
         assert (await here.result(run)).status is Status.DONE
 
 
 def pick(user: User, stage: str) -> None:
-    """Press the button of a stage, in any status."""
+    """Press the button of a stage, whatever its status."""
     (button,) = [
         one
         for one in user.find(kind=ui.element).elements
@@ -225,7 +230,7 @@ def pick(user: User, stage: str) -> None:
 async def wait_for_control(user: User, label: str) -> None:
     """Wait for a visible control with visible parents."""
     for _ in range(100):
-        found = [one for one in user.find(kind=ui.element).elements if says(one, label)]
+        found = [one for one in user.find(kind=ui.element).elements if is_labelled(one, label)]
         if any(all(around.visible for around in one.ancestors()) for one in found):
             return
         await asyncio.sleep(0.05)
@@ -233,7 +238,7 @@ async def wait_for_control(user: User, label: str) -> None:
 
 
 async def send_empty_form(user: User) -> None:
-    """Send the empty form until it is refused: that of the first review may still be there at first."""
+    """Send the empty form until it is refused: the form of the first review may still be shown at first."""
     for _ in range(20):
         click(user, 'Send')
         with contextlib.suppress(AssertionError):
@@ -268,7 +273,9 @@ async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User, backend: Bac
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await user.should_see('Read and comment', retries=60)
-        part = next(one for one in user.find(kind=ui.element).elements if says(one, 'Comments on lines'))
+        part = next(
+            one for one in user.find(kind=ui.element).elements if is_labelled(one, 'Comments on lines')
+        )
         (text,) = [one for one in part.descendants() if isinstance(one, ui.textarea)]
         text.set_value('Say why.')
         click(user, 'Comment')
@@ -295,7 +302,7 @@ async def test_a_person_hands_in_files_in_a_coders_seat(user: User, backend: Bac
         click(user, 'Candidates')
         await user.should_see('Your turn as coder 1', retries=60)
         await user.should_see('No files changed yet.')
-        seat = next(one for one in user.find(kind=ui.element).elements if says(one, 'Your work'))
+        seat = next(one for one in user.find(kind=ui.element).elements if is_labelled(one, 'Your work'))
         fields = [one for one in seat.descendants() if isinstance(one, ui.input)]
         (path,) = [one for one in fields if not isinstance(one, ui.textarea)]
         text, words = (one for one in seat.descendants() if isinstance(one, ui.textarea))
@@ -309,12 +316,12 @@ async def test_a_person_hands_in_files_in_a_coders_seat(user: User, backend: Bac
         await user.should_not_see('Your turn as', retries=60)
 
 
-def says(element: ui.element, label: str) -> bool:
+def is_labelled(element: ui.element, label: str) -> bool:
     return element.visible and element.props.get('aria-label') == label
 
 
-def others(user: User) -> set[Any]:
-    """The text areas in a form's collapsed section."""
+def collapsed_areas(user: User) -> set[Any]:
+    """Return the text areas in a form's collapsed section."""
     return {
         area
         for area in user.find(kind=ui.textarea).elements

@@ -1,4 +1,4 @@
-"""The comparison page without a browser: its verdicts, and the errors when there are not two runs."""
+"""The comparison page without a browser: its verdicts, and the errors if there are not two runs."""
 
 import pytest
 from nicegui.testing import User

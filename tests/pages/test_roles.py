@@ -1,4 +1,4 @@
-"""Every page as an administrator, an operator and a viewer: nothing fails or is tried without permission."""
+"""Every page for an administrator, an operator and a viewer: none fails or tries what is not permitted."""
 
 import pytest
 from nicegui.testing import User
@@ -6,7 +6,7 @@ from nicegui.testing import User
 from engine import Conductor
 from engine.errors import NotAllowed
 from tests.pages.test_runs import keep
-from tests.pages.test_variants import OF
+from tests.pages.test_variants import IN_GROUP
 from tests.support.harness import turns
 from ui.access.caller import Role
 from ui.components import theme
@@ -38,20 +38,20 @@ def pages(user: User, backend) -> User:
 
 @pytest.fixture
 async def runs(conductor: Conductor) -> dict[str, str]:
-    """One run that is done, and one that waits for a person; of the latter, the question."""
+    """The ids of a run that is done and of one that waits for a person; a variant is stored, too."""
     done = (await conductor.start('pipeline', TASK)).id
     await conductor.result(done)
     waits = (await conductor.start('pipeline', TASK, approvals='all')).id
     async for _ in turns():
         if (await conductor.info(waits)).waiting:
             break
-    await keep(conductor, 1, **OF)
+    await keep(conductor, 1, **IN_GROUP)
     return {'done': done, 'waits': waits}
 
 
 @pytest.fixture
 def refused(monkeypatch) -> list[str]:
-    """All refusals, even caught ones."""
+    """All refusals, including those that are caught."""
     found: list[str] = []
 
     def note(error: NotAllowed, *said: object) -> None:
@@ -75,7 +75,7 @@ async def test_every_page_opens_for_everybody(pages, backend, runs, refused, rol
 
 
 def disabled_actions(pages: User) -> set[str]:
-    """The actions of the controls that are disabled on the page."""
+    """Return the actions of the controls that are disabled on the page."""
     found = {element.props.get('data-refused') for element in pages.client.elements.values()}
     return {str(action) for action in found if action}
 

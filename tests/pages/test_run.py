@@ -27,8 +27,8 @@ from ui.pages.shared import errors
 from ui.web.backend import Backend
 
 
-class FullDisk(MemoryJournal):
-    """Is full until a test makes room."""
+class FullDiskJournal(MemoryJournal):
+    """A journal whose disk is full until a test makes room."""
 
     full = False
 
@@ -38,8 +38,8 @@ class FullDisk(MemoryJournal):
         return await super().append(info, transitions, snapshot)
 
 
-class Away(FullDisk):
-    """Cannot be read either."""
+class UnreadableJournal(FullDiskJournal):
+    """A journal that cannot be read either."""
 
     async def transitions(self, *given, **options):
         if self.full:
@@ -47,7 +47,7 @@ class Away(FullDisk):
         return await super().transitions(*given, **options)
 
 
-def asks_first(request):
+def call_a_tool_first(request):
     if request.hints.turn == 0 and request.hints.role == 'researcher':
         return calls(('notes', {'action': 'list'}))
     if request.schema and 'findings' in request.schema['properties']:
@@ -71,11 +71,11 @@ async def open_conductor(backend: Backend, journal: MemoryJournal, model: FakeMo
 
 
 def press(user: User, text: str) -> None:
-    """Click the button with a text, preferably in a dialog."""
+    """Click the button with this text, preferably one in a dialog."""
     found = user.find(text).elements
     found = [one for one in found if getattr(one, 'text', '') == text] or list(found)
     asked = [one for one in found if any(isinstance(outer, ui.dialog) for outer in one.ancestors())]
-    # An approval is asked for in its pane and over the page; what has the text is the button or its label.
+    # An approval is shown in its pane and over the page; the text is that of the button or of its label.
     button, listener = next(
         (button, listener)
         for label in asked or found
@@ -87,7 +87,7 @@ def press(user: User, text: str) -> None:
 
 
 async def test_a_full_disk_is_reported_and_nothing_is_lost(user: User, backend):
-    journal, model = FullDisk(), FakeModel(asks_first)
+    journal, model = FullDiskJournal(), FakeModel(call_a_tool_first)
     conductor = await open_conductor(backend, journal, model)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     journal.full = True
@@ -98,12 +98,12 @@ async def test_a_full_disk_is_reported_and_nothing_is_lost(user: User, backend):
     await conductor.result(run)
     await user.should_see('Result', retries=60)
     await user.should_not_see('The disk is full.')
-    assert len(model.requests) == 4  # none was called again
+    assert len(model.requests) == 4  # no call was repeated
     assert await conductor.audit(run) > 0
 
 
 async def test_an_approval_waits_for_a_persons_answer(user: User, backend):
-    journal, model = MemoryJournal(), FakeModel(asks_first)
+    journal, model = MemoryJournal(), FakeModel(call_a_tool_first)
     conductor = await open_conductor(backend, journal, model)
     conductor.catalog.tools['notes'] = replace(conductor.catalog.tools['notes'], approval=True)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
@@ -134,7 +134,7 @@ async def test_a_run_of_another_process_is_read_only(user: User, backend):
 
 
 async def test_a_read_only_run_is_followed_again_after_an_outage(user: User, backend):
-    journal = Away()
+    journal = UnreadableJournal()
     conductor = await open_conductor(backend, journal, FakeModel(asyncio.Event()))
     other = Conductor(journal, catalog=conductor.catalog)
     run = (await other.start('pipeline', {'task': 'anything'})).id
@@ -150,7 +150,7 @@ async def test_a_read_only_run_is_followed_again_after_an_outage(user: User, bac
 
 
 async def test_a_step_of_a_run_that_has_ended(user: User, backend):
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asks_first))
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(call_a_tool_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     await user.open(f'/runs/{run}?at=3')
@@ -162,8 +162,8 @@ async def test_a_step_of_a_run_that_has_ended(user: User, backend):
 
 
 async def test_the_address_is_replaced_in_one_call(user: User, backend, monkeypatch):
-    """A reload while the page is drawn opens the same tab."""
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asks_first))
+    """A reload while the page is being drawn must open the same tab."""
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(call_a_tool_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     link, said = f'/runs/{run}/messages?at=3&inspect=memory', []
@@ -174,8 +174,8 @@ async def test_the_address_is_replaced_in_one_call(user: User, backend, monkeypa
 
 
 async def test_memory_is_read_off_the_event_loop(user: User, backend, monkeypatch):
-    """Long lists are read from earlier snapshots, and other pages do not wait for that."""
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asks_first))
+    """Long lists are read from earlier snapshots, and other pages must not wait for that."""
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(call_a_tool_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     threads = []
@@ -188,8 +188,8 @@ async def test_memory_is_read_off_the_event_loop(user: User, backend, monkeypatc
 
 
 async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: User, backend, monkeypatch):
-    """One read at a time: what was read is shown, and then the last step, with none in between."""
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asks_first))
+    """Only one read at a time: its result is shown, and then the last step, skipping those in between."""
+    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(call_a_tool_first))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     read, shown, may_end = [], [], threading.Event()
@@ -245,8 +245,8 @@ async def test_a_silent_agent_is_marked(user: User, backend, monkeypatch):
     await user.should_not_see('silent', retries=40)
 
 
-class Held(FakeModel):
-    """Says what the reviewer says, and ends its reply only at a signal."""
+class GatedModel(FakeModel):
+    """A model that ends the reviewer's reply only when its gate opens."""
 
     def __init__(self) -> None:
         super().__init__(pipeline_reply)
@@ -260,7 +260,7 @@ class Held(FakeModel):
 
 
 async def test_tokens_of_a_reply_are_estimated_until_it_has_ended(user: User, backend):
-    model = Held()
+    model = GatedModel()
     conductor = await open_conductor(backend, MemoryJournal(), model)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
@@ -272,17 +272,17 @@ async def test_tokens_of_a_reply_are_estimated_until_it_has_ended(user: User, ba
     await user.should_not_see('≈')
 
 
-async def test_an_agent_that_was_stopped_is_not_said_to_be_done(user: User, backend, monkeypatch):
+async def test_a_stopped_agent_is_not_shown_as_done(user: User, backend, monkeypatch):
     cut: list[Conversation] = []
 
     def note(talk: Conversation) -> None:
         cut.append(talk)
 
     monkeypatch.setattr(Conversation, 'reset', note)
-    conductor = await open_conductor(backend, MemoryJournal(), Held())
+    conductor = await open_conductor(backend, MemoryJournal(), GatedModel())
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
-    await user.should_see('≈', retries=60)  # the reviewer is at it
+    await user.should_see('≈', retries=60)  # the reviewer is replying
     await conductor.cancel(run)
     await user.should_see('Cancelled', retries=60)
     labels = {str(one.props.get('aria-label')): one for one in user.client.elements.values()}
@@ -290,7 +290,7 @@ async def test_an_agent_that_was_stopped_is_not_said_to_be_done(user: User, back
     with user.client:
         UserInteraction(user, {labels['Reviewer: stopped']}, None).click()
     await until(lambda: cut)
-    assert [talk.props['label'] for talk in cut] == ['Conversation of Reviewer']  # what it was saying
+    assert [talk.props['label'] for talk in cut] == ['Conversation of Reviewer']  # its unfinished text
 
 
 async def test_deleting_an_unfinished_run_needs_confirmation(user: User, backend):
@@ -312,7 +312,7 @@ async def test_deleting_an_unfinished_run_needs_confirmation(user: User, backend
         await hide_answered(user)
         await user.should_not_see('It will be cancelled, which cannot be undone', retries=30)
         if status == 'cancelled':
-            await user.should_see('Deleted “', retries=30)  # which is said when it is done
+            await user.should_see('Deleted “', retries=30)  # shown once the deletion is done
         info = await conductor.info(run)
         assert (info.status, bool(info.deleted)) == (status, status == 'cancelled')
     await user.should_see('No runs yet.', retries=30)
@@ -322,7 +322,7 @@ async def test_deleting_an_unfinished_run_needs_confirmation(user: User, backend
 
 
 def never_approves(request):
-    reply = asks_first(request)
+    reply = call_a_tool_first(request)
     return {**reply, 'approved': False} if isinstance(reply, dict) and 'approved' in reply else reply
 
 
@@ -347,7 +347,7 @@ async def test_a_damaged_run_is_shown_up_to_the_damage(user: User, backend):
         await user.should_see(f'Step {step}')
 
 
-async def test_the_page_of_a_damaged_step_leads_to_the_step_before(user: User):
+async def test_the_page_of_a_damaged_step_links_to_the_step_before(user: User):
     serve_assets()
     ui.page('/damaged')(lambda: errors.read_error(StepDamaged('a1', 9, 'is missing')))
     shown = await user.http_client.get('/damaged')

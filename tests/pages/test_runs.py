@@ -21,7 +21,7 @@ async def keep(conductor, number: int, **given):
     await conductor.journal.create(replace(info, **given), conductor.draw('pipeline'))
 
 
-async def test_a_row_says_who_started_a_run(pages, conductor):
+async def test_a_row_shows_who_started_its_run(pages, conductor):
     await keep(conductor, 1, author='ada')
     await keep(conductor, 2, author='schedule:Nightly: all')
     await pages.open('/runs')
@@ -75,7 +75,7 @@ async def test_the_button_of_collapsed_filters_counts_them(pages, conductor):
     await pages.should_not_see('(')
 
 
-async def test_the_empty_list_leads_to_the_patterns(pages):
+async def test_the_empty_list_links_to_the_patterns(pages):
     await pages.open('/runs')
     await pages.should_see('Choose a pattern')
 

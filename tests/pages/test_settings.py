@@ -86,7 +86,7 @@ async def test_no_warning_is_shown_when_there_is_a_sandbox(pages, conductor):
     await pages.should_see('On: allows commands')
 
 
-async def test_faults_are_named_here_too(pages, conductor):
+async def test_faults_are_listed(pages, conductor):
     conductor.catalog.faults.append(Fault(path='endpoints.toml', line=0, problem='endpoints.a.url: bad'))
     await pages.open('/settings')
     await pages.should_see('endpoints.a.url: bad')

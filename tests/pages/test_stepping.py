@@ -24,12 +24,12 @@ def backend():
 
 
 async def start_paused(backend: Backend, journal: MemoryJournal, **options: object) -> tuple[Conductor, str]:
-    """Start a run, paused from the first."""
+    """Start a run that is paused from the start."""
     conductor = await open_conductor(backend, journal, FakeModel(asyncio.Event()))
     return conductor, (await conductor.start('pipeline', {'task': 'anything'}, paused=True, **options)).id
 
 
-def hears(user: User, kind: type[ui.element], event: str, said: dict | None = None) -> None:
+def send_event(user: User, kind: type[ui.element], event: str, said: dict | None = None) -> None:
     """Send an event to all elements of a kind."""
     found = {element for element in user.client.elements.values() if isinstance(element, kind)}
     UserInteraction(user, found, None).trigger(event, said)
@@ -86,7 +86,7 @@ async def test_breakpoints_of_another_process_are_read_only(user: User, backend)
     await other.cancel(run)
 
 
-async def test_a_run_at_a_breakpoint_says_where_it_is_and_why_in_the_header_the_stages_and_the_step(
+async def test_a_run_at_a_breakpoint_shows_where_and_why_in_the_header_the_stages_and_the_step(
     user: User, backend
 ):
     conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asyncio.Event()))
@@ -128,32 +128,32 @@ async def test_a_dialog_outlives_the_menu_that_opened_it(user: User, backend):
     conductor, run = await start_paused(backend, MemoryJournal())
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
-    hears(user, Diagram, 'context', {'kind': 'state', 'name': 'reviewing', 'x': 1, 'y': 1})
+    send_event(user, Diagram, 'context', {'kind': 'state', 'name': 'reviewing', 'x': 1, 'y': 1})
     press(user, 'Add breakpoint…')
-    hears(user, ui.menu, 'hide')
+    send_event(user, ui.menu, 'hide')
     await user.should_see('New breakpoint', retries=30)
     gc.collect()
     await user.should_see('New breakpoint')
     press(user, 'Cancel')
-    hears(user, Diagram, 'context', {'kind': 'state', 'name': 'reviewing', 'x': 1, 'y': 1})
+    send_event(user, Diagram, 'context', {'kind': 'state', 'name': 'reviewing', 'x': 1, 'y': 1})
     press(user, 'Break when it is entered')
-    hears(user, ui.menu, 'hide')
+    send_event(user, ui.menu, 'hide')
     await user.should_see('Breakpoint set: ', retries=30)
     await conductor.cancel(run)
 
 
-async def test_a_click_beside_an_edge_counts_although_more_is_known_since(user: User, backend):
+async def test_a_click_in_an_edges_explanation_counts_even_after_a_newer_step(user: User, backend):
     conductor, run = await start_paused(backend, MemoryJournal())
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
-    hears(user, Diagram, 'edge', ['analyzing>reviewing', 'focus'])
+    send_event(user, Diagram, 'edge', ['analyzing>reviewing', 'focus'])
     await user.should_see('Break when it is taken', retries=30)
     [label] = user.find(content='Break when it is taken').elements
     [clicked] = [one for one in label.ancestors() if one.tag == 'button']
-    hears(user, Diagram, 'edge', ['analyzing>reviewing', 'press'])
+    send_event(user, Diagram, 'edge', ['analyzing>reviewing', 'press'])
     await conductor.set_breakpoints(run, [Breakpoint(enter='reviewing')])
     await user.should_see('At step 3', retries=30)
-    with user.client:  # What a browser reports of an element that is gone is dropped.
+    with user.client:  # Events of an element that no longer exists are dropped.
         UserInteraction(user, {user.client.elements[clicked.id]}, None).click()
     await user.should_see('Breakpoint set: ', retries=30)
     assert [one.edge or one.enter for one in (await conductor.view(run)).breakpoints] == [
@@ -163,20 +163,20 @@ async def test_a_click_beside_an_edge_counts_although_more_is_known_since(user: 
     await conductor.cancel(run)
 
 
-async def test_what_is_said_of_an_edge_stays_when_the_diagram_is_laid_out_again(user: User, backend):
+async def test_an_edges_explanation_stays_when_the_diagram_is_laid_out_again(user: User, backend):
     conductor, run = await start_paused(backend, MemoryJournal())
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
     [drawing] = [one for one in user.client.elements.values() if isinstance(one, Diagram)]
-    hears(user, Diagram, 'edge', ['analyzing>reviewing', 'press'])
+    send_event(user, Diagram, 'edge', ['analyzing>reviewing', 'press'])
     await user.should_see('Break when it is taken', retries=30)
     before = drawing.props['svg']
-    hears(user, Diagram, 'room', [390, 400, False])
+    send_event(user, Diagram, 'room', [390, 400, False])
     await until(lambda: drawing.props['svg'] != before)
     await user.should_see('Break when it is taken')
-    hears(user, Diagram, 'edge', ['researching.thinking>researching.done', 'press'])
+    send_event(user, Diagram, 'edge', ['researching.thinking>researching.done', 'press'])
     before = drawing.props['svg']
-    hears(user, Diagram, 'fold', 'researching')
+    send_event(user, Diagram, 'fold', 'researching')
     await until(lambda: drawing.props['svg'] != before)
     await user.should_not_see('Break when it is taken')
     await conductor.cancel(run)

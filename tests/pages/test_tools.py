@@ -74,13 +74,13 @@ async def test_an_unknown_tool_lists_the_known_ones(pages):
     assert 'There is no tool' in answer.text and 'calculator' in answer.text
 
 
-class Since(BaseModel):
+class Period(BaseModel):
     day: str = Field(description='As 2026-03-04', pattern=r'^\d')
 
 
-class Call(BaseModel):
-    since: Since | None = None
-    lines: list[Since]
+class Arguments(BaseModel):
+    since: Period | None = None
+    lines: list[Period]
     size: int | str = 3
     share: float = Field(0.5, gt=0, le=1)
     words: list[str] = Field([], max_length=4)
@@ -88,7 +88,7 @@ class Call(BaseModel):
 
 
 def test_a_schema_is_described_in_words():
-    found = {argument.name: argument for argument in arguments(Call.model_json_schema())}
+    found = {argument.name: argument for argument in arguments(Arguments.model_json_schema())}
     assert list(found) == ['since', 'since.day', 'lines', 'lines[].day', 'size', 'share', 'words', 'mode']
     assert (found['since'].kind, found['since'].required, found['lines'].required) == ('object', False, True)
     assert found['since.day'].help == 'As 2026-03-04' and found['since.day'].rules == (r'matches ^\d',)

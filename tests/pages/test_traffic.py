@@ -12,7 +12,7 @@ from ui.pages.traffic import view
 
 @pytest.fixture
 async def runs(conductor):
-    """Two finished runs of the pipeline's sample, with its one revision, and one that has not started."""
+    """Two finished runs of the pipeline's sample, each with one revision, and one that has not started."""
     found = []
     for number in range(2):
         run = (
@@ -40,7 +40,7 @@ async def test_the_table_holds_the_totals_of_all_runs(pages, runs):
     await pages.open('/patterns/pipeline/traffic')
     await pages.should_see('2 runs: 2 done.')
     await pages.should_see('reviewing')
-    await pages.should_see('2.0')  # visits of a run: the reviewer sends back once
+    await pages.should_see('2.0')  # visits per run: the reviewer sends the work back once
     await pages.should_see('Compare tea and coffee, 0')
     await pages.should_see('Compare tea and coffee, 1')
 
@@ -67,7 +67,7 @@ async def test_an_address_picks_an_edge_and_lists_its_runs(pages, runs, conducto
     await pages.should_see('Compare tea and coffee, 1')
     await pages.open('/patterns/pipeline/traffic?edge=researching>failed')
     await pages.should_see('Runs that took researching → failed')
-    await pages.should_see('2 runs: 2 done.')  # the heatmap counts all of them
+    await pages.should_see('2 runs: 2 done.')  # the heatmap still counts all runs
     await pages.should_not_see('Compare tea and coffee, 1')
 
 

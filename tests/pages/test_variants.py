@@ -1,4 +1,4 @@
-"""The pages of forks and of variants, in a simulated browser."""
+"""The fork and variants pages, in a simulated browser."""
 
 from engine.acp import ExternalAgents
 from engine.acp.config import ExternalAgent
@@ -8,13 +8,13 @@ from tests.support.clicks import click
 from ui.pages.fork import page as fork_page
 from ui.pages.fork import variants
 
-OF = {'options': {'group': 'variants-abc'}, 'tags': ('variants-abc',)}
+IN_GROUP = {'options': {'group': 'variants-abc'}, 'tags': ('variants-abc',)}
 
 
 async def test_a_winner_that_could_not_be_marked_is_not_shown(pages, backend, conductor, monkeypatch):
     variants.register(backend)
-    await keep(conductor, 1, **OF)
-    await keep(conductor, 2, **OF)
+    await keep(conductor, 1, **IN_GROUP)
+    await keep(conductor, 2, **IN_GROUP)
 
     async def refuse(run):
         raise JournalUnavailable('the disk is full')
@@ -29,7 +29,7 @@ async def test_a_winner_that_could_not_be_marked_is_not_shown(pages, backend, co
 
 async def test_one_remaining_variant_is_counted_in_the_singular(pages, backend, conductor):
     variants.register(backend)
-    await keep(conductor, 1, **OF)
+    await keep(conductor, 1, **IN_GROUP)
     await pages.open('/variants/variants-abc')
     await pages.should_see('1 variant')
     await pages.should_not_see('1 variants')

@@ -1,4 +1,4 @@
-"""The page of workers: what each executes, what waits and why, and draining one."""
+"""The page of workers: what each executes, which runs wait and why, and draining one."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ async def draw(user):
     return made[0]
 
 
-async def test_each_role_has_an_effort_of_its_own(user):
+async def test_each_role_has_its_own_effort(user):
     efforts = await draw(user)
     await user.should_see('model default')
     efforts.fill({'': 'low', 'judge': '8000'})

@@ -204,7 +204,7 @@ async def test_missing_requirements_are_shown_at_their_field(pages, conductor, l
     assert not publish._control.enabled
     with pages:
         launchers[0]._form.controls['request'].set_content('Write about bees on city roofs', by_user=True)
-        publish.set_content(True, by_user=True)  # as an earlier input has it
+        publish.set_content(True, by_user=True)  # as in an earlier input
     assert publish._control.enabled
     click(pages, 'Run')
     await until(lambda: publish.problem.startswith('Publishing to Notion is off: set NOTION_TOKEN'))
@@ -227,7 +227,7 @@ async def test_a_field_for_a_project_offers_the_samples(pages, conductor, launch
     assert launchers[-1]._form.raw['project'] == 'sample:prices'
 
 
-async def test_a_project_that_is_not_there_is_refused_at_its_field(pages, conductor, launchers, tmp_path):
+async def test_a_missing_project_is_refused_at_its_field(pages, conductor, launchers, tmp_path):
     await pages.open('/launch/time-bounded')
     controls = launchers[-1]._form.controls
     with pages:
@@ -248,7 +248,7 @@ async def test_a_diagram_can_fill_the_page(pages, conductor, launchers):
         assert form._size.props['aria-pressed'] == str(large).lower()
 
 
-async def test_the_field_says_how_a_projects_tests_will_run(pages, conductor, launchers, tmp_path):
+async def test_the_field_shows_how_a_projects_tests_will_run(pages, conductor, launchers, tmp_path):
     (tmp_path / 'package.json').write_text('{"scripts": {"test": "jest"}, "dependencies": {"jest": "*"}}')
     await pages.open('/launch/builder')
     controls = launchers[0]._form.controls

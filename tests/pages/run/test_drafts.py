@@ -49,7 +49,7 @@ async def test_each_draft_has_a_revision_score_and_diff(user: User, backend):
     await user.should_see('What changed since draft 2')
 
 
-async def test_a_revision_in_progress_is_counted_at_once(user: User, backend):
+async def test_a_revision_is_counted_while_it_is_in_progress(user: User, backend):
     hold = asyncio.Event()
 
     def reply(request):
@@ -64,7 +64,7 @@ async def test_a_revision_in_progress_is_counted_at_once(user: User, backend):
     await conductor.result(run)
 
 
-async def test_a_failed_run_says_why_and_what_to_do(user: User, backend):
+async def test_a_failed_run_shows_the_reason_and_what_to_do(user: User, backend):
     conductor = open_conductor(backend, FakeModel(ModelError('no luck')))
     run = (await conductor.start('pipeline', PIPELINE_TASK)).id
     await conductor.result(run)
@@ -86,7 +86,7 @@ async def test_a_successful_run_has_no_banner_and_a_simulated_result(user: User,
 
 
 class SlowSandbox(Sandbox):
-    """Its commands do not end until they are released."""
+    """A sandbox whose commands wait until they are released."""
 
     def __init__(self) -> None:
         super().__init__()

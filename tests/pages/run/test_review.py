@@ -9,7 +9,7 @@ from nicegui.testing.user_interaction import UserInteraction
 from tests.support.clicks import click
 from tests.support.teams.merging import Making, make_project
 
-OFTEN = 200
+MAX_LOOKS = 200
 
 
 async def test_changes_of_one_agent_are_picked_one_by_one(pages, conductor):
@@ -17,19 +17,19 @@ async def test_changes_of_one_agent_are_picked_one_by_one(pages, conductor):
     run = (await conductor.start('making', title='Make it')).id
     await conductor.result(run)
     await pages.open(f'/runs/{run}/review')
-    await pages.should_see('0 files of 1 selected', retries=OFTEN)
+    await pages.should_see('0 files of 1 selected', retries=MAX_LOOKS)
     await pages.should_see('Change 2, line')
     await pages.should_see('Cannot be merged: the run was given no project')
     boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
     with pages.client:
         boxes['one'].value = True
-    await pages.should_see('1 file of 1 selected', retries=OFTEN)
+    await pages.should_see('1 file of 1 selected', retries=MAX_LOOKS)
     found = await conductor.merging.mergeable(run)
     assert set(found.folders) == {'one', 'two'} and found.best == ''
     boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
     with pages.client:
         boxes['two'].value = True
-    await pages.should_see('1 file of 1 selected', retries=OFTEN)
+    await pages.should_see('1 file of 1 selected', retries=MAX_LOOKS)
     taken = {box.text for box in pages.find(ui.checkbox).elements if box.value}
     assert 'two' in taken and 'one' not in taken
 
@@ -46,19 +46,19 @@ async def test_test_results_stay_during_the_merge_preview(pages, conductor, proj
     run = (await conductor.start('making', {'project': str(project)})).id
     await conductor.result(run)
     await pages.open(f'/runs/{run}/review')
-    await pages.should_see('0 files of 1 selected', retries=OFTEN)
+    await pages.should_see('0 files of 1 selected', retries=MAX_LOOKS)
     boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
     with pages.client:
         boxes['one'].value = True
     click(pages, 'Run tests')
-    await pages.should_see('Tests pass.', retries=OFTEN)
+    await pages.should_see('Tests pass.', retries=MAX_LOOKS)
     click(pages, 'Preview merge')
-    await pages.should_see('Changes 1 file on main', retries=OFTEN)
+    await pages.should_see('Changes 1 file on main', retries=MAX_LOOKS)
     await pages.should_see('Tests pass.')
     boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
     with pages.client:
         boxes['two'].value = True
-    await pages.should_not_see('Tests pass.', retries=OFTEN)
+    await pages.should_not_see('Tests pass.', retries=MAX_LOOKS)
     await pages.should_not_see('Changes 1 file on main')
 
 
@@ -71,7 +71,7 @@ async def test_a_comment_is_kept_until_it_is_sent_back(pages, conductor):
     with pages.client:
         UserInteraction(pages, {field}, None).type('Name it')
     click(pages, 'Comment')
-    await pages.should_see('not sent yet', retries=OFTEN)
+    await pages.should_see('not sent yet', retries=MAX_LOOKS)
     await pages.should_see('Send back')
 
 
@@ -79,4 +79,4 @@ async def test_a_run_without_files_says_so(pages, conductor):
     run = (await conductor.start('pipeline', {'task': 'Compare tea and coffee'})).id
     await conductor.result(run)
     await pages.open(f'/runs/{run}/review')
-    await pages.should_see('have not changed any files yet', retries=OFTEN)
+    await pages.should_see('have not changed any files yet', retries=MAX_LOOKS)

@@ -49,7 +49,7 @@ def names_result(step: Transition) -> bool:
 
 
 def card_of(user: User, task: str) -> list[ui.element]:
-    """The buttons of a task's card."""
+    """Return the buttons of a task's card."""
     label = f'Show the conversation on {task}'
     return [one for one in user.find(kind=ui.element).elements if one.props.get('aria-label') == label]
 

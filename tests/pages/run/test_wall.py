@@ -7,8 +7,8 @@ from tests.support.harness import turns
 from ui.components.widgets import Text
 
 TASK = 'Compare tea and coffee'
-OFTEN = 200
-"""Looks of a page's user, a tenth of a second apart, until what it should see is missed."""
+MAX_LOOKS = 200
+"""Maximum number of looks at a page, a tenth of a second apart, before an expected text counts as missing."""
 
 
 async def start_runs(conductor, *titles):
@@ -19,7 +19,7 @@ async def start_runs(conductor, *titles):
 
 
 def titles(pages):
-    """The titles of the runs that have panes, in order."""
+    """Return the titles of the runs that have panes, in order."""
     panes = [found for found in pages.client.elements.values() if 'wall-run' in found.classes]
     return [next(one.text for one in pane.descendants() if isinstance(one, Text)) for pane in panes]
 
@@ -27,10 +27,10 @@ def titles(pages):
 async def test_agents_of_several_runs_are_shown_and_answered_side_by_side(pages, conductor):
     runs = await start_runs(conductor, 'First', 'Second')
     await pages.open('/wall')
-    await pages.should_see('2 agents · 2 waiting for you', retries=OFTEN)
+    await pages.should_see('2 agents · 2 waiting for you', retries=MAX_LOOKS)
     for title in ('First', 'Second'):
         await pages.should_see(title)
-    await pages.should_see('Allow researcher to use', retries=OFTEN)
+    await pages.should_see('Allow researcher to use', retries=MAX_LOOKS)
     before = [(await conductor.info(run)).seq for run in runs]
     click(pages, 'Allow once')
     async for _ in turns():
@@ -43,26 +43,26 @@ async def test_agents_of_several_runs_are_shown_and_answered_side_by_side(pages,
 async def test_a_run_is_removed_from_the_wall_and_added_again(pages, conductor):
     await start_runs(conductor, 'First', 'Second')
     await pages.open('/wall')
-    await pages.should_see('2 agents', retries=OFTEN)
+    await pages.should_see('2 agents', retries=MAX_LOOKS)
     click(pages, 'Second')
-    await pages.should_see('1 agent · 1 waiting for you', retries=OFTEN)
+    await pages.should_see('1 agent · 1 waiting for you', retries=MAX_LOOKS)
     click(pages, 'Second')
-    await pages.should_see('2 agents', retries=OFTEN)
+    await pages.should_see('2 agents', retries=MAX_LOOKS)
 
 
 async def test_an_empty_wall_says_what_to_do(pages, conductor):
     await pages.open('/wall')
-    await pages.should_see('No agents are working', retries=OFTEN)
+    await pages.should_see('No agents are working', retries=MAX_LOOKS)
 
 
 async def test_agents_of_ended_runs_make_room_for_active_ones(pages, conductor):
     runs = await start_runs(conductor, *(f'Run {number}' for number in range(1, 13)))
     await pages.open('/wall')
-    await pages.should_see('12 agents · 12 waiting for you', retries=OFTEN)
+    await pages.should_see('12 agents · 12 waiting for you', retries=MAX_LOOKS)
     await conductor.cancel(runs[0], 'enough')
-    await pages.should_see('12 agents · 11 waiting for you', retries=OFTEN)  # its last text stays for now
+    await pages.should_see('12 agents · 11 waiting for you', retries=MAX_LOOKS)  # it keeps its pane for now
     await start_runs(conductor, 'Run 13')
-    await pages.should_see('12 agents · 12 waiting for you', retries=OFTEN)
+    await pages.should_see('12 agents · 12 waiting for you', retries=MAX_LOOKS)
     await pages.should_see('Run 13')
     async for _ in turns():
         if 'Run 1' not in titles(pages):
@@ -73,7 +73,7 @@ async def test_agents_of_ended_runs_make_room_for_active_ones(pages, conductor):
 async def test_closing_a_maximized_pane_shows_the_others(pages, conductor):
     await start_runs(conductor, 'First', 'Second')
     await pages.open('/wall')
-    await pages.should_see('2 agents', retries=OFTEN)
+    await pages.should_see('2 agents', retries=MAX_LOOKS)
     grid = next(found for found in pages.client.elements.values() if 'wall' in found.classes)
     buttons = [found for found in grid.descendants() if found.props.get('aria-label') == 'Enlarge pane']
     enlarge = buttons[titles(pages).index('Second')]
@@ -83,5 +83,5 @@ async def test_closing_a_maximized_pane_shows_the_others(pages, conductor):
         if 'one' in grid.classes:
             break
     click(pages, 'Second')
-    await pages.should_see('1 agent · 1 waiting for you', retries=OFTEN)
+    await pages.should_see('1 agent · 1 waiting for you', retries=MAX_LOOKS)
     assert 'one' not in grid.classes

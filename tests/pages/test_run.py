@@ -236,7 +236,7 @@ async def test_a_budget_burns_down_and_is_extended(user: User, backend):
 
 
 async def test_a_silent_agent_is_marked(user: User, backend, monkeypatch):
-    monkeypatch.setattr(agent_pane, 'QUIET', 0.1)
+    monkeypatch.setattr(agent_pane, 'SILENT_AFTER', 0.1)
     conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asyncio.Event()))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')

@@ -25,10 +25,10 @@ class ErrorBanner:
             with self._root, notice('wait', icon):
                 ui.label(text)
 
-    def warn(self, problem: str, *, mine: bool) -> None:
-        """Warn that a run cannot be journaled; '' clears it. `mine` says whether this server runs it."""
+    def warn(self, problem: str, *, runs_here: bool) -> None:
+        """Warn that a run cannot be journaled; '' clears it. `runs_here` says whether this server runs it."""
         # A run lost to another process continues there; one that is only waiting continues here.
-        outlook = ' Nothing is lost: the run continues on its own when it can.' if mine else ''
+        outlook = ' Nothing is lost: the run continues on its own when it can.' if runs_here else ''
         self.show(*(('save', f'{problem}{outlook}') if problem else self._default))
 
     def clear(self) -> None:

@@ -59,9 +59,9 @@ class CallContext:
     stage: str = 'asked'
     """The stage of calls that have no result yet."""
     tools: Mapping[str, Tool] = field(default_factory=dict)
-    took: Mapping[str, BatchTime] = field(default_factory=dict)
+    durations: Mapping[str, BatchTime] = field(default_factory=dict)
     """By call id."""
-    kept: str = ''
+    content_url: str = ''
     """The base address of the run's stored contents."""
 
 
@@ -73,8 +73,8 @@ def call_block(part: Mapping[str, Any], result: Mapping[str, Any] | None, calls:
         value, or `raw`, their text if it is not a JSON object; `tags`; `cut` and `kept`, how many characters
         the result lacks and where the full result is.
     """
-    state = calls.stage if result is None else _ending(result)
-    took = calls.took.get(part['id'])
+    state = calls.stage if result is None else _outcome(result)
+    took = calls.durations.get(part['id'])
     pairs, raw = argument_pairs(str(part['arguments']))
     text = str(result['text']) if result else ''
     cut = CUT.search(text)
@@ -90,7 +90,9 @@ def call_block(part: Mapping[str, Any], result: Mapping[str, Any] | None, calls:
         'text': text,
         'tags': tool_tags(known),
         'cut': cut[1] if cut else '',
-        'kept': f'{calls.kept}/{cut[2]}?name={part["name"]}.txt' if cut and cut[2] and calls.kept else '',
+        'kept': f'{calls.content_url}/{cut[2]}?name={part["name"]}.txt'
+        if cut and cut[2] and calls.content_url
+        else '',
     }
 
 
@@ -111,24 +113,28 @@ def call_line(arguments: str, limit: int = 300) -> str:
         given = arguments
     if not isinstance(given, dict):
         return short_json(arguments, limit)
-    parts = (f'{name.replace("_", " ")}: {clip(_in_words(value), limit)}' for name, value in given.items())
+    parts = (
+        f'{name.replace("_", " ")}: {clip(_argument_text(value), limit)}' for name, value in given.items()
+    )
     return clip(' · '.join(parts), limit)
 
 
-def _in_words(value: Any) -> str:
+def _argument_text(value: Any) -> str:
     match value:
         case dict():
-            return ', '.join(f'{name.replace("_", " ")}: {_in_words(inner)}' for name, inner in value.items())
+            return ', '.join(
+                f'{name.replace("_", " ")}: {_argument_text(inner)}' for name, inner in value.items()
+            )
         case list():
             between = '; ' if any(isinstance(inner, dict | list) for inner in value) else ', '
-            return between.join(map(_in_words, value)) or 'none'
+            return between.join(map(_argument_text, value)) or 'none'
     return short_json(value)
 
 
 def result_line(result: Mapping[str, Any], limit: int = 300) -> str:
     """Return the result of a call on one line."""
     text = str(result.get('text', ''))
-    return short_json(text if result.get('ok', True) else f'{WORDS[_ending(result)]}: {text}', limit)
+    return short_json(text if result.get('ok', True) else f'{WORDS[_outcome(result)]}: {text}', limit)
 
 
 def logged_call(text: str) -> str:
@@ -163,7 +169,7 @@ def tool_tags(tool: Tool | None) -> list[str]:
     ]
 
 
-def _ending(result: Mapping[str, Any]) -> str:
+def _outcome(result: Mapping[str, Any]) -> str:
     if result['ok']:
         return 'ok'
     text = str(result['text'])

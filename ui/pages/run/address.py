@@ -22,29 +22,29 @@ class Address:
 
     def __init__(self, go: Callable[[str, int | None, str], Awaitable[None]]) -> None:
         self._go = go
-        self._held = False
+        self._suspended = False
         self.last = ''
         """The current address, last set by the page or by the browser."""
-        ui.on('went', lambda event: self._went(str(event.args)))
+        ui.on('went', lambda event: self._on_navigate(str(event.args)))
         ui.run_javascript(LISTEN)
 
-    def say(self, address: str, *, leap: bool) -> None:
-        """Show an address. A leap adds an entry to the browser's history; a step replaces the current one."""
-        if address != self.last and not self._held:
+    def show(self, address: str, *, add_history: bool) -> None:
+        """Show an address: as a new entry of the browser's history, or instead of the current one."""
+        if address != self.last and not self._suspended:
             self.last = address
-            method = 'pushState' if leap else 'replaceState'
+            method = 'pushState' if add_history else 'replaceState'
             ui.run_javascript(f'history.{method}(null, "", {json.dumps(address)})')
 
     @contextmanager
-    def hold(self) -> Iterator[None]:
+    def suspend(self) -> Iterator[None]:
         """Suspend changes of the address while the page moves to one: no state in between may be reloaded."""
-        self._held = True
+        self._suspended = True
         try:
             yield
         finally:
-            self._held = False
+            self._suspended = False
 
-    async def _went(self, address: str) -> None:
+    async def _on_navigate(self, address: str) -> None:
         self.last = address
         await self._go(*parse_address(address))
 

@@ -32,7 +32,7 @@ class RunContext:
     info: RunInfo
 
     @property
-    def born(self) -> float:
+    def created(self) -> float:
         """When the run itself began; steps inherited by a fork are older."""
         return self.info.created
 
@@ -46,7 +46,7 @@ class RunContext:
         return 'simulated' if model is not None and model.simulated else 'live'
 
     @property
-    def kept(self) -> str:
+    def content_url(self) -> str:
         """The base address for downloading stored contents of the run."""
         return f'/runs/{self.run}/kept'
 
@@ -69,20 +69,20 @@ class RunContext:
         if len(alike) == 1:
             return role_title(state.role)
         # The shortest that is unique: its own name, its phase, or its full path.
-        for short in (_own, _phase):
+        for short in (_own_name, _phase_name):
             if len({short(other.path) for other in alike}) == len(alike):
                 return f'{role_title(state.role)} · {short(path)}'
         return f'{role_title(state.role)} · {path_text(path)}'
 
 
-def takes_event(shape: Shape, view: View, trigger: str) -> bool:
+def accepts_event(shape: Shape, view: View, trigger: str) -> bool:
     """Return whether an active state, or one that contains it, has an edge for this trigger."""
     return any(edge.trigger == trigger and is_active(edge.source, view.active) for edge in shape.edges)
 
 
-def _own(path: str) -> str:
+def _own_name(path: str) -> str:
     return path.rpartition('.')[2].replace('_', ' ')
 
 
-def _phase(path: str) -> str:
+def _phase_name(path: str) -> str:
     return path.partition('.')[0].replace('_', ' ')

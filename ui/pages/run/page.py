@@ -14,7 +14,7 @@ from ui.components.debounce import BROWSER_TIMEOUT, WAIT_UNTIL_DRAWN, create_pag
 from ui.components.theme import frame
 from ui.exports.routes import serve_exports
 from ui.pages.run.header.run_menu import KEYS
-from ui.pages.run.panels.pattern_tabs import ENDS
+from ui.pages.run.panels.pattern_tabs import TAB_TITLES
 from ui.pages.run.screen import Screen
 from ui.pages.shared import errors
 from ui.web.backend import Backend
@@ -60,7 +60,7 @@ def register(backend: Backend) -> None:
         client.on_connect(viewer.join)
         client.on_disconnect(lambda: None if client.has_socket_connection else viewer.leave())
 
-    for end in ('', *(f'/{end}' for end in ENDS)):
+    for end in ('', *(f'/{end}' for end in TAB_TITLES)):
         serve_page(f'/runs/{{run}}{end}')(page)
 
 

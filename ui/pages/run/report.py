@@ -26,7 +26,7 @@ from ui.web.backend import Backend
 from ui.web.downloads import HARMLESS, attachment
 from ui.web.routing import serve_page
 
-AT_ONCE = 500
+STEPS_PER_READ = 500
 """Number of steps per read."""
 MAX_DEPTH = 6
 
@@ -40,7 +40,7 @@ def register(backend: Backend) -> None:
         try:
             info = await conductor.info(RunId(run))
             shape, view = await conductor.shape(info.id), await conductor.view(info.id)
-            steps = await _about(conductor, info, shape, view)
+            steps = await _find_plan_steps(conductor, info, shape, view)
         except EngineError as error:
             errors.read_error(error)
             return
@@ -70,13 +70,13 @@ def report_of(shape: Shape, view: View) -> str:
     return str(view.memory.get(shape.field('report')) or '')
 
 
-async def _about(conductor: Conductor, info: RunInfo, shape: Shape, view: View) -> dict[str, int]:
+async def _find_plan_steps(conductor: Conductor, info: RunInfo, shape: Shape, view: View) -> dict[str, int]:
     """Return the run step of the last message about each plan step, by the id of the plan step."""
     field, grown, read = shape.field('messages'), AppendIndex.of(shape), 0
     while field and read < view.seq:
-        for step in await conductor.transitions(info.id, after=read, until=read + AT_ONCE):
+        for step in await conductor.transitions(info.id, after=read, until=read + STEPS_PER_READ):
             grown.add(step)
-        read += AT_ONCE
+        read += STEPS_PER_READ
     messages = messages_of(view.memory.get(field), grown.steps(field))
     return {one.about: one.seq for one in messages if one.about and one.seq}
 
@@ -92,8 +92,8 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
         for origin in view.origins:
             origin_chip(origin)
         ui.element('span').classes('grow')
-        asks = InputRequests(conductor, info, shape, sent=lambda: ui.navigate.to(run))
-        asks.show(view, mine=conductor.runs_here(info.id))
+        asks = InputRequests(conductor, info, shape, on_sent=lambda: ui.navigate.to(run))
+        asks.show(view, may_control=conductor.runs_here(info.id))
         if text:
             with link(f'{run}/report.md', 'btn', download=''):
                 ui.icon('download')
@@ -117,14 +117,14 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
         with ui.element('aside').classes('report-aside').props('aria-label="In the run"'):
             Text('h2', 'In the run')
             if plan:
-                _plan(run, plan, steps, 1)
+                _draw_plan(run, plan, steps, 1)
             with ui.element('div').classes('report-links'):
                 for panel in panels_of(shape):
                     with link(f'{run}/{panel.title.lower()}'):
                         Text('span', panel.title)
 
 
-def _plan(run: str, plan: list[Mapping[str, Any]], steps: Mapping[str, int], depth: int) -> None:
+def _draw_plan(run: str, plan: list[Mapping[str, Any]], steps: Mapping[str, int], depth: int) -> None:
     """Draw the steps of the plan, each linked to the last message about it."""
     with ui.element('ol').classes('plan-steps'):
         for step in plan:
@@ -142,4 +142,4 @@ def _plan(run: str, plan: list[Mapping[str, Any]], steps: Mapping[str, int], dep
                         Text('span', step_status(step, plan), f'plan-state {state.replace(" ", "-")}')
                     inner = plan_steps(step.get('steps'))
                     if inner and depth < MAX_DEPTH:
-                        _plan(run, inner, steps, depth + 1)
+                        _draw_plan(run, inner, steps, depth + 1)

@@ -34,7 +34,7 @@ from ui.pages.run.inspector.notes import StepNotes
 from ui.pages.run.panels.artifacts import Artifacts
 from ui.pages.run.panels.files import Files
 from ui.pages.run.panels.panel import PanelSetup
-from ui.pages.run.panels.pattern_tabs import AGENTS, ENDS, PatternTabs
+from ui.pages.run.panels.pattern_tabs import AGENTS, TAB_TITLES, PatternTabs
 from ui.pages.run.player.player import Player
 from ui.pages.shared.transition_reasons import GuardReasons
 from ui.replay.live import Follower
@@ -52,48 +52,48 @@ class Screen:
         self.follower = Follower(conductor, info, shape)
         self._at: int | None = None
         self._view: View | None = None
-        self._past = HistoryReader(conductor, info.id, shape)
+        self._reader = HistoryReader(conductor, info.id, shape)
         self._reasons = GuardReasons(conductor, info.id)
-        self._wanted: list[tuple[int | None, bool]] = []
+        self._requested: list[tuple[int | None, bool]] = []
         self._seeking = False
-        self._watched = False
+        self._runs_elsewhere = False
         """Whether the banner says that another process runs it."""
-        self._whole = False
+        self._history_shown = False
         """Whether the panes have been drawn with the complete history."""
 
     async def draw(self, at: int | None, tab: str = '', query: Mapping[str, str] | None = None) -> None:
         """Draw the page at step `at`, with `tab` open and the parameters of the address in `query`."""
         self._at = at
-        self._desk = Debugger(self._conductor, self._info.id, self._shape)
+        self._debugger = Debugger(self._conductor, self._info.id, self._shape)
         context = RunContext(
             conductor=self._conductor,
             run=self._info.id,
             shape=self._shape,
             history=self.follower.index.history,
             send=self._send,
-            stepper=self._desk.stepper,
+            stepper=self._debugger.stepper,
             reasons=self._reasons,
             info=self._info,
         )
-        self._header = Header(context, self._steer)
-        self._dialogs = RunMenu(self._conductor, self._info, self._header.naming.show)
-        self._needs = ApprovalBar(context, self._reveal_question)
+        self._header = Header(context, self._on_control)
+        self._menu = RunMenu(self._conductor, self._info, self._header.title.show)
+        self._approval_bar = ApprovalBar(context, self._reveal_question)
         self._budgets = BudgetBars(self._conductor, self._info.id)
-        self._strip = StatusStrip(self._conductor, self._info, self._shape)
-        self._stop = StopBanner(self._conductor, self._info, self._shape)
+        self._status_strip = StatusStrip(self._conductor, self._info, self._shape)
+        self._stop_banner = StopBanner(self._conductor, self._info, self._shape)
         setup = PanelSetup(
             context=context,
             follower=self.follower,
             seek=self.seek,
             query=query or {},
-            say_address=self._say_address,
+            show_address=self._show_address,
         )
-        self._address, self._trouble = Address(self._visit), ErrorBanner()
+        self._address, self._error_banner = Address(self._on_navigate), ErrorBanner()
         view_switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
             Splitters(storage_key='run').show(3, 1)
             self._chart = ChartPane(
-                context, self.follower, self.seek, self._enlarge_diagram, self._desk.places
+                context, self.follower, self.seek, self._enlarge_diagram, self._debugger.context_menu
             )
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
                 tabs = Tabs('Agents, transcript, files and more', on_change=lambda: self._on_open(tabs.shown))
@@ -109,42 +109,42 @@ class Screen:
                     self._files = Files(context, self.seek)
                 self._panels.draw(wide=False)
                 self._artifacts = Artifacts(context, tabs)
-            self._inspector = Inspector(context, self._follow_change, self._desk, self._say_address)
-            self._desk.to_reveal(self._chart.shrink, self._inspector.open_breakpoints)
+            self._inspector = Inspector(context, self._follow_change, self._debugger, self._show_address)
+            self._debugger.on_reveal(self._chart.shrink, self._inspector.open_breakpoints)
         self._player = Player(self.follower, self.seek, self._chart.preload, self._viewer)
-        self._notes = StepNotes(context, self._inspector.below, self._player.note)
-        self._rest = Debouncer(self._show_panes, self._grid)
-        self._soon = Debouncer(self._show_step, self._grid, pace=STEPPING)
+        self._notes = StepNotes(context, self._inspector.below, self._player.show_notes)
+        self._pane_updates = Debouncer(self._show_panes, self._grid)
+        self._step_updates = Debouncer(self._show_step, self._grid, pace=STEPPING)
         self._announcer = live_region()
         await self._reasons.load()
-        self._watched = await self._trouble.check_owner(self._conductor, self._info.id)
-        with self._address.hold():
+        self._runs_elsewhere = await self._error_banner.check_owner(self._conductor, self._info.id)
+        with self._address.suspend():
             await self._show_recorded(self._info.seq if at is None else at, at)
-            if ENDS.get(tab) in tabs.titles:
-                tabs.open(ENDS[tab])
+            if TAB_TITLES.get(tab) in tabs.titles:
+                tabs.open(TAB_TITLES[tab])
             self._inspector.open((query or {}).get('inspect', ''))
         if at is not None:
-            self._say_address()
+            self._show_address()
         await self._notes.load()
-        self._header.naming.watch()  # timers come last: the first one sends the page as drawn so far
+        self._header.title.track_size()  # timers come last: the first one sends the page as drawn so far
         ui.timer(0, self._look_when_due)
         ui.timer(1.0, self._tick)
 
-    async def seek(self, at: int | None, *, leap: bool = True) -> None:
+    async def seek(self, at: int | None, *, add_history: bool = True) -> None:
         """Go to a step (None is the present). While one is loading, only the latest request is remembered.
 
-        A leap adds an entry to the browser's history, so that the back button undoes it.
+        With `add_history` it gets an entry in the browser's history, so that the back button undoes it.
         """
-        self._wanted = [(at, leap)]
+        self._requested = [(at, add_history)]
         if self._seeking:
             return
         self._seeking = True
         try:
-            while self._wanted:
-                wish, leap = self._wanted.pop()
+            while self._requested:
+                wish, add_history = self._requested.pop()
                 if wish is not None and not self._live and wish >= self.follower.head:
                     wish = None
-                await notify_errors(self._go(wish, leap=leap))
+                await notify_errors(self._go(wish, add_history=add_history))
         finally:
             self._seeking = False
 
@@ -154,37 +154,37 @@ class Screen:
         projection = self.follower.fold.projection
         return not (projection.status if projection.seq else self._info.status).ended
 
-    async def _go(self, at: int | None, *, leap: bool) -> None:
-        if leap:
-            self._address.say(self._where(at), leap=True)
+    async def _go(self, at: int | None, *, add_history: bool) -> None:
+        if add_history:
+            self._address.show(self._address_of(at), add_history=True)
         if at is None and self.follower.last is not None:
             await self._show_newest()
         elif at is None:
             await self._show_recorded(self.follower.head, None)
         else:
             if self._at is None:
-                self._agents.still()
+                self._agents.clear_streams()
             await self._show_recorded(at, at)
 
-    def _where(self, at: int | None) -> str:
+    def _address_of(self, at: int | None) -> str:
         return self._panels.address(at, self._inspector.tab)
 
-    async def _visit(self, end: str, at: int | None, inspected: str) -> None:
+    async def _on_navigate(self, end: str, at: int | None, inspected: str) -> None:
         """Follow the browser's back button."""
-        title = ENDS.get(end, self._tabs.titles[0])
-        with self._address.hold():
+        title = TAB_TITLES.get(end, self._tabs.titles[0])
+        with self._address.suspend():
             if title in self._tabs.titles and title != self._tabs.shown:
                 self._tabs.open(title)
             self._inspector.open(inspected)
         if at != self._at:
-            await self.seek(at if at is None else min(at, self.follower.head), leap=False)
+            await self.seek(at if at is None else min(at, self.follower.head), add_history=False)
 
-    def _say_address(self, *, leap: bool = False) -> None:
-        self._address.say(self._where(self._at), leap=leap)
+    def _show_address(self, *, add_history: bool = False) -> None:
+        self._address.show(self._address_of(self._at), add_history=add_history)
 
     async def _show_recorded(self, seq: int, at: int | None) -> None:
         """Show step `seq` from the journal, as the past or, with `at` None, as the present."""
-        await self._show(await self._past.at(seq), at)
+        await self._show(await self._reader.at(seq), at)
 
     async def _show_newest(self) -> None:
         await self._show(self.follower.newest, None)
@@ -195,27 +195,27 @@ class Screen:
         self._view = view
         self._reasons.show(moment.step, moment.before)
         if at is None:
-            self._desk.learn(self.follower, [moment.step] if moment.step else [], moment.fold)
-        self._chart.light(view)
+            self._debugger.update(self.follower, [moment.step] if moment.step else [], moment.fold)
+        self._chart.highlight(view)
         self._show_player(view)
         # Only the diagram keeps up with the slider at any speed; the panes are debounced.
         if at is None:
             await self._show_step()
             await self._show_panes()
         else:
-            await self._soon.request()
-            await self._rest.request()
+            await self._step_updates.request()
+            await self._pane_updates.request()
 
     async def _show_step(self) -> None:
         """Show the details of the step: the inspector, and the figures in the header."""
         view, step = self._view, self._reasons.step
         if view is None:
             return
-        self._inspector.show(view, self._since(view.seq), live=self._at is None)
-        self._chart.say_where(view)
-        self._header.show(view, self._newest(view), mine=self._mine)
-        self._strip.show(view, self._newest(view), mine=self._mine)
-        self._budgets.show(view, mine=self._mine)
+        self._inspector.show(view, self._seconds_since_previous(view.seq), live=self._at is None)
+        self._chart.show_location(view)
+        self._header.show(view, self._newest(view), may_control=self._may_control)
+        self._status_strip.show(view, self._newest(view), may_control=self._may_control)
+        self._budgets.show(view, may_control=self._may_control)
         self._tick()
         if step is not None:
             self._announcer.set_text(f'Step {view.seq}: {headline(step)}')
@@ -226,17 +226,17 @@ class Screen:
         if view is None:
             return
         await self._chart.show(view)
-        self._agents.show(view, live=at is None, mine=self._mine)
+        self._agents.show(view, live=at is None, may_control=self._may_control)
         self._show_panels(view)
         self._files.show(view)
         self._artifacts.show(view)
         self._notes.show(view.seq)
         self._inspector.breakpoints.show_step(at)
-        self._stop.show(self._newest(view), mine=self._mine)
-        self._needs.show(self._newest(view), mine=self._mine)
+        self._stop_banner.show(self._newest(view), may_control=self._may_control)
+        self._approval_bar.show(self._newest(view), may_control=self._may_control)
         self._tick()
         if at is not None or self._address.last:
-            self._say_address()
+            self._show_address()
         await self._transcript.show(view.seq)
         await self._agents.count_files(view)
 
@@ -247,7 +247,7 @@ class Screen:
         self._agents.reveal_question(agent)
 
     async def _follow_change(self, place: str) -> None:
-        await self._player.change(place)
+        await self._player.jump_to_change(place)
 
     def _newest(self, view: View) -> View:
         if self.follower.fold.projection.seq:
@@ -255,7 +255,7 @@ class Screen:
         return replace(view, status=self._info.status, error=self._info.error)  # not followed yet
 
     def _show_player(self, view: View) -> None:
-        link = self._where(view.seq)
+        link = self._address_of(view.seq)
         self._player.show(view, self._at, ended=not self._live, link=link)
 
     async def _look_when_due(self) -> None:
@@ -267,22 +267,22 @@ class Screen:
         news = self.follower.collect_updates()
         self.follower.pace.record_refresh(found=news is not None)
         if self.follower.problem:
-            self._trouble.warn(self.follower.problem, mine=self._mine)
+            self._error_banner.warn(self.follower.problem, runs_here=self._may_control)
         if news is None:
             return
         if news.outage is not None:
-            self._trouble.warn(news.outage, mine=self._mine)
-        if self._watched and not self._live:
-            self._watched = False
-            self._trouble.clear()
+            self._error_banner.warn(news.outage, runs_here=self._may_control)
+        if self._runs_elsewhere and not self._live:
+            self._runs_elsewhere = False
+            self._error_banner.clear()
         if self._view is None:
             return
-        self._desk.learn(self.follower, news.steps)
+        self._debugger.update(self.follower, news.steps)
         if self._at is not None:
-            self._header.show(self._view, self.follower.fold.view, mine=self._mine)
-            self._strip.show(self._view, self.follower.fold.view, mine=self._mine)
-            self._stop.show(self.follower.fold.view, mine=self._mine)
-            self._needs.show(self.follower.fold.view, mine=self._mine)
+            self._header.show(self._view, self.follower.fold.view, may_control=self._may_control)
+            self._status_strip.show(self._view, self.follower.fold.view, may_control=self._may_control)
+            self._stop_banner.show(self.follower.fold.view, may_control=self._may_control)
+            self._approval_bar.show(self.follower.fold.view, may_control=self._may_control)
             self._on_history_read(self._view)
             return
         if news.steps:
@@ -295,19 +295,19 @@ class Screen:
         self._agents.stream(news.text)
 
     def _on_history_read(self, view: View) -> None:
-        self._chart.light(view)
+        self._chart.highlight(view)
         self._show_player(view)
-        if self.follower.caught_up and not self._whole:
-            self._whole = True
+        if self.follower.caught_up and not self._history_shown:
+            self._history_shown = True
             self._agents.refresh()
             self._show_panels(view)
             self._files.show(view)
 
     @property
-    def _mine(self) -> bool:
+    def _may_control(self) -> bool:
         return self._conductor.runs_here(self._info.id) and may('send')
 
-    def _since(self, seq: int) -> float | None:
+    def _seconds_since_previous(self, seq: int) -> float | None:
         times = self.follower.index.times
         return times[seq - 1] - times[seq - 2] if 2 <= seq <= len(times) else None
 
@@ -318,33 +318,33 @@ class Screen:
             self._header.tick(self._view, now if self._at is None else self._view.time, streamed)
         if self.follower.fold.projection.seq and self._at is None:
             self._budgets.tick(self.follower.fold.view, now)
-            self._strip.tick(now)
+            self._status_strip.tick(now)
             self._panels.tick(self.follower.fold.view, now)
         if self._view is not None:
             live = self._at is None and self._live
             self._agents.tick(self._view, clock_end(self._view, now if live else self._view.time), live=live)
 
     def _show_panels(self, view: View) -> None:
-        self._panels.show(view, live=self._at is None, mine=self._mine)
+        self._panels.show(view, live=self._at is None, may_control=self._may_control)
 
     def _on_open(self, tab: str) -> None:
         self._files.open(tab == 'Files')
         self._transcript.open(tab == 'Transcript')
         self._panels.open(tab)
-        self._say_address(leap=self._tabs.by_user)
+        self._show_address(add_history=self._tabs.by_user)
         self._artifacts.refresh()
 
     def _hide_diagram(self, hidden: bool) -> None:
         self._grid.classes(add='plain' if hidden else '', remove='' if hidden else 'plain')
-        self._agents.be_wide(hidden)
+        self._agents.set_wide(hidden)
 
     def _enlarge_diagram(self, large: bool) -> None:
         self._grid.classes(add='charted' if large else '', remove='' if large else 'charted')
 
-    async def _steer(self, what: str) -> None:
+    async def _on_control(self, what: str) -> None:
         match what:
             case 'cancel' | 'retry' | 'more':
-                await getattr(self._dialogs, what)()
+                await getattr(self._menu, what)()
             case 'fork':
                 ui.navigate.to(f'/runs/{self._info.id}/fork?at={self._at or self.follower.head}')
             case _:

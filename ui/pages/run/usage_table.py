@@ -12,7 +12,7 @@ from ui.components.widgets import Text
 from ui.formatting.usage import cache_note, usage_notes, usage_rows
 
 
-class SpendingTable:
+class UsageTable:
     """The usage of a run up to a step, by agent and by model."""
 
     def __init__(
@@ -24,13 +24,13 @@ class SpendingTable:
             named: returns the name of an agent, given its path.
             saving: returns the dollars that prompt caching has saved, given the usage by model.
         """
-        self._named, self._saving = named, saving
+        self._name_of, self._saving = named, saving
         self._drawn: object = None
         self.root = ui.element('div').classes('usage-table')
 
     def show(self, view: View) -> None:
         """Show the numbers at this step."""
-        columns, groups = usage_rows(view, self._named)
+        columns, groups = usage_rows(view, self._name_of)
         if (columns, groups) == self._drawn:
             return
         self._drawn = (columns, groups)
@@ -44,12 +44,12 @@ class SpendingTable:
                     for name in columns:
                         Text('th' if name else 'td', name)
                 for title, rows in groups:
-                    self._group(title, rows, len(columns))
+                    self._draw_group(title, rows, len(columns))
             saved = cache_note(view.usage, self._saving(view.models)) if view.usage.calls else ''
             for note in filter(None, [saved, *usage_notes(view)]):
                 Text('p', note, 'muted small')
 
-    def _group(self, title: str, rows: list[list[str]], width: int) -> None:
+    def _draw_group(self, title: str, rows: list[list[str]], width: int) -> None:
         with ui.element('tbody'):
             with ui.element('tr'):
                 Text('th', title, 'usage-title', colspan=str(width), scope='colgroup')

@@ -51,12 +51,12 @@ class WallPane:
         """Fill the whole wall, or return to one cell of it."""
         self.large = large
         self.root.classes(add='alone' if large else '', remove='' if large else 'alone')
-        self.pane.pin(True, alone=large)
+        self.pane.pin(True, enlarged=large)
 
-    def show(self, view: View, *, mine: bool, files: str) -> None:
+    def show(self, view: View, *, may_control: bool, files: str) -> None:
         """Show the agent's current state."""
         live = not view.status.ended
-        self.pane.show(view, view.agents.get(self.path), live=live, mine=mine, files=files)
+        self.pane.show(view, view.agents.get(self.path), live=live, may_control=may_control, files=files)
         leaf = next((leaf for leaf in view.active if within(leaf, self.path)), '')
         waits = live and leaf.endswith(WAITS)
         self.root.classes(add='waits' if waits else '', remove='' if waits else 'waits')
@@ -142,12 +142,12 @@ class WallRun:
         if view is None or (news is None and not self._due and not unseen):
             return news is not None
         heard, news = news is not None, news or Updates()
-        self._stepper.know(self.follower.fold, news.steps)
+        self._stepper.update(self.follower.fold, news.steps)
         if news.steps or not self.panes or unseen:
             self._arrange(view, room)
             touched = self.panes if unseen else self._panes_about(view, news.steps)
             for path in touched:
-                self.panes[path].pane.speak(view, view.agents.get(path) or {})
+                self.panes[path].pane.show_conversation(view, view.agents.get(path) or {})
             self._due.update(touched)
         if self._due and time.monotonic() >= self._shown + REDRAWN_EVERY:
             self._shown = time.monotonic()
@@ -218,9 +218,9 @@ class WallRun:
         return [own for own in self.panes if any(within(path, own) for path in places)]
 
     def _show(self, view: View, paths: Collection[str]) -> None:
-        mine = self._conductor.runs_here(self.info.id) and may('send')
+        may_control = self._conductor.runs_here(self.info.id) and may('send')
         for path in paths:
-            self.panes[path].show(view, mine=mine, files=self._files.get(path, ('', ''))[1])
+            self.panes[path].show(view, may_control=may_control, files=self._files.get(path, ('', ''))[1])
         changed = [path for path in self.panes if self._folder(view, path) != self._files.get(path, ('',))[0]]
         if changed and (self._counting is None or self._counting.done()):
             self._counting = create_page_task(self._place, self._count(view, changed), 'wall counts files')

@@ -13,7 +13,7 @@ from engine.statechart.shape_builder import build_shape
 from ui.formatting.files import diff_rows, preview, size
 from ui.formatting.tool_calls import BatchTime, CallContext, argument_problem, call_block
 from ui.formatting.usage import cost_text, token_count, usage_rows, usage_summary
-from ui.pages.run.agents.regions import columns_for, lay_out_panes, parallel_states, side_by_side
+from ui.pages.run.agents.regions import columns_for, lay_out_panes, parallel_agents, parallel_states
 from ui.replay.history import History, latest
 
 DIGEST = 'a' * 64
@@ -48,7 +48,7 @@ def test_a_call_shows_its_outcome(given, state):
 def test_a_call_shows_its_duration_and_links_to_the_whole_result():
     cut = result(f'head\n[cut: 9,000 more characters; the whole is kept as artifact {DIGEST}]\ntail')
     block = call_block(
-        CALL, cut, CallContext(took={'c1': BatchTime(seconds=2.5, calls=1)}, kept='/runs/r/kept')
+        CALL, cut, CallContext(durations={'c1': BatchTime(seconds=2.5, calls=1)}, content_url='/runs/r/kept')
     )
     assert block['note'] == 'done · 2.5 s'
     assert block['arguments'] == [('path', 'a.py')]
@@ -151,18 +151,18 @@ def view_of(*entered: str) -> View:
 def test_each_region_shows_its_active_agent():
     known = parallel_states(build_shape(Side()))
     assert known == {'both': {'both.one': ['both.one'], 'both.two': ['both.two.first', 'both.two.second']}}
-    assert side_by_side(known, view_of('both', 'both.two', 'both.two.second')) == [
+    assert parallel_agents(known, view_of('both', 'both.two', 'both.two.second')) == [
         'both.one',
         'both.two.second',
     ]
-    assert side_by_side(known, view_of('over')) == []
+    assert parallel_agents(known, view_of('over')) == []
 
 
 def test_an_ended_region_without_an_agent_has_no_pane():
     known = {'both': {'both.one': ['both.one.work'], 'both.two': ['both.two.work']}}
     view = view_of('both', 'both.one', 'both.one.work', 'both.two', 'both.two.left')
-    assert side_by_side(known, view, {'both.two.left'}) == ['both.one.work']
-    assert side_by_side(known, view, set()) == ['both.one.work', 'both.two.work']
+    assert parallel_agents(known, view, {'both.two.left'}) == ['both.one.work']
+    assert parallel_agents(known, view, set()) == ['both.one.work', 'both.two.work']
 
 
 @pytest.mark.parametrize(

@@ -62,12 +62,12 @@ class Stage:
 
     async def look(self) -> DebugController:
         """Load the current state, as the page does."""
-        self.stepper.know(await self.conductor.fold(self.run), await self.conductor.transitions(self.run))
+        self.stepper.update(await self.conductor.fold(self.run), await self.conductor.transitions(self.run))
         return self.stepper
 
     async def list_held(self) -> list[bool]:
         stepper = await self.look()
-        return [stepper.is_held(f'both.{side}') for side in ('left', 'right')]
+        return [stepper.is_paused(f'both.{side}') for side in ('left', 'right')]
 
 
 @pytest.fixture
@@ -168,26 +168,26 @@ async def test_unavailable_steps_say_why(stage):
 
 async def test_a_region_continues_while_the_others_wait(stage):
     await stage.begin()
-    await stage.stepper.do('pause', 'both.left')
+    await stage.stepper.perform('pause', 'both.left')
     assert await stage.list_held() == [True, False]
-    await stage.stepper.do('in', 'both.left')  # the others wait, as is chosen at first
+    await stage.stepper.perform('in', 'both.left')  # the others wait, as is chosen at first
     assert await stage.list_held() == [True, True]
-    assert stage.stepper.busy('both.left') == 'in'
-    assert stage.stepper.busy('both.right') is None
+    assert stage.stepper.pending_step('both.left') == 'in'
+    assert stage.stepper.pending_step('both.right') is None
     stage.gates['left'].set()
     await until(lambda: stage.conductor.catalog.models['scripted'].requests)
     await until_active(stage, 'both.left.done')
     await stage.look()
-    assert stage.stepper.busy('both.left') is None
+    assert stage.stepper.pending_step('both.left') is None
 
 
 async def test_a_region_is_stepped_while_the_others_continue(stage):
     await stage.begin(paused=True)
     assert await stage.list_held() == [True, True]
     stage.stepper.others_wait = False
-    await stage.stepper.do('over', 'both.left')
+    await stage.stepper.perform('over', 'both.left')
     assert await stage.list_held() == [False, False]  # until it has been stepped over
-    assert stage.stepper.busy('both.left') == 'over'
+    assert stage.stepper.pending_step('both.left') == 'over'
     stage.gates['left'].set()
     await until_active(stage, 'both.left.done')
     assert not stage.stepper.view.paused
@@ -207,7 +207,9 @@ async def until_active(stage: Stage, leaf: str) -> None:
 async def test_breakpoint_changes_start_from_the_current_list(stage):
     await stage.begin(paused=True, breakpoints=[Breakpoint(enter='last')])
     other = DebugController(stage.conductor, stage.run, stage.stepper.shape)
-    await other.set(lambda known: [*known, Breakpoint(leave='last')])
-    await stage.stepper.set(lambda known: [*known, Breakpoint(when='tokens > 5')])  # has not refreshed since
+    await other.change_breakpoints(lambda known: [*known, Breakpoint(leave='last')])
+    await stage.stepper.change_breakpoints(
+        lambda known: [*known, Breakpoint(when='tokens > 5')]
+    )  # has not refreshed since
     await stage.look()
     assert [item.id for item in stage.stepper.view.breakpoints] == ['1', '2', '3']

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine import Conductor
-from ui.pages.run.panels.pattern_tabs import ENDS
+from ui.pages.run.panels.pattern_tabs import TAB_TITLES
 from ui.pages.run.panels.registry import PANELS
 
 ELSEWHERE = {'plan', 'report'}
@@ -19,4 +19,4 @@ def test_every_panel_of_the_included_patterns_is_registered():
 
 def test_each_panel_has_an_address_of_its_own():
     assert len({panel.title for panel in PANELS}) == len(PANELS)
-    assert all(ENDS[panel.title.lower()] == panel.title for panel in PANELS)
+    assert all(TAB_TITLES[panel.title.lower()] == panel.title for panel in PANELS)

@@ -21,7 +21,7 @@ from ui.components.forms.narrow_model import narrow_model
 from ui.pages.run.review.coder_seat import coder_turn
 from ui.pages.run.review.contest_records import SuiteResult, candidates_of, versions_at
 from ui.pages.run.review.debate_records import (
-    WORD,
+    REVIEWER,
     Turn,
     current_turn,
     debate_turns,
@@ -65,7 +65,7 @@ def make_append(seq: int, path: str, time: float = 5.0) -> Transition:
 def test_the_shape_names_the_seats_and_the_debate():
     assert (SHAPE.field('debate'), SHAPE.field('candidates')) == ('transcript', 'candidates')
     assert seats(SHAPE) == ['coder1', 'coder2', 'reviewer1', 'reviewer2']
-    assert seats(SHAPE, WORD) == ['reviewer1', 'reviewer2']
+    assert seats(SHAPE, REVIEWER) == ['reviewer1', 'reviewer2']
     race = build_shape(Race(Race.Parameters(task='Write it.')))
     assert (race.field('debate'), race.field('candidates')) == ('', 'candidates')
     pipeline = build_shape(Pipeline(Pipeline.Parameters(task='Think.')))
@@ -100,9 +100,9 @@ def test_rounds_are_columns_and_agreement_grows():
     turns = debate_turns(view, SHAPE, History())
     (held,) = debates(turns, view, History())
     assert [one.number for one in held.rounds] == [0, 1, 2, 3, 4]
-    trends = [one.accord.trend for one in held.rounds if one.accord]
+    trends = [one.agreement.trend for one in held.rounds if one.agreement]
     assert trends == ['', 'closer', 'closer', 'apart', 'agreed']
-    assert held.rounds[2].accord.conceded == 1
+    assert held.rounds[2].agreement.conceded == 1
     assert held.consensus['verdict'] == 'REVISE_ALL'
     assert speakers(turns, SHAPE) == ['reviewer1', 'reviewer2']
 
@@ -194,13 +194,13 @@ def test_candidates_are_ranked_with_their_tests():
         candidates=candidates, standings=standings, choices=[{'candidate': 'coder2', 'by': 'person'}]
     )
     found = candidates_of(view, SHAPE, history)
-    assert [(one.name, one.place, one.picked) for one in found] == [
+    assert [(one.name, one.rank, one.picked) for one in found] == [
         ('coder2', 1, 'person'), ('coder1', 2, ''), ('coder3', 0, ''),
     ]  # fmt: skip
     assert [version.seq for version in found[1].versions] == [5, 12]
     assert found[1].versions[0].required.line == '2 passed, 1 failed'
     assert found[1].latest.required.ok and not found[0].latest.required.ok
-    assert [one.in_play for one in found] == [True, True, False]
+    assert [one.can_be_chosen for one in found] == [True, True, False]
     # At step 8 reviewers saw the first version.
     assert [(name, version.number) for name, version in versions_at(found, 8)] == [
         ('coder2', 1),

@@ -10,7 +10,7 @@ from engine.patterns.time_bounded.pattern import TimeBounded
 from engine.patterns.time_bounded.schedule import TimeSpan
 from engine.records import Change, EdgeShape, PanelField, RunId, Shape, StatePath, Usage, View
 from ui.components.assets import STYLES
-from ui.pages.run.context import takes_event
+from ui.pages.run.context import accepts_event
 from ui.pages.run.diagram.checklist import settled_steps
 from ui.pages.run.diagram.checklist import step_status as step_stands
 from ui.pages.run.panels.messages import Message, MessageFilter, messages_of, parties
@@ -25,7 +25,7 @@ from ui.pages.run.panels.phases import (
     step_lines,
     time_left,
 )
-from ui.pages.run.panels.supervision import gates_of, interventions_of, level_now
+from ui.pages.run.panels.supervision import current_level, gates_of, interventions_of
 from ui.replay.history import AppendIndex, Position
 
 PATH = StatePath
@@ -109,7 +109,7 @@ def test_messages_of_any_pattern_are_read():
 )
 def test_messages_are_filtered(wanted, takes):
     said = Message(number=1, sender='a', recipient='b', type='ASK', content='why?')
-    filters = MessageFilter.read(wanted)
+    filters = MessageFilter.from_query(wanted)
     assert filters.matches(said) is takes
     assert filters.query == wanted
 
@@ -175,14 +175,14 @@ def test_a_gate_names_the_conditions_that_blocked_work():
     )  # fmt: skip
     assert (plan.passed, plan.held_back, plan.threshold, plan.seq) == (True, [], None, 0)
     assert [one.message for one in interventions_of(SHAPE, view(memory), [])] == ['Keep in mind']
-    assert level_now(SHAPE, view(memory)) == 'REMIND'
-    assert level_now(SHAPE, view({'level': 'of old'})) == 'NONE'
+    assert current_level(SHAPE, view(memory)) == 'REMIND'
+    assert current_level(SHAPE, view({'level': 'of old'})) == 'NONE'
 
 
 def test_an_event_is_offered_if_a_parent_state_accepts_it():
-    assert takes_event(SHAPE, view(), 'more')
-    assert not takes_event(SHAPE, view(active=(PATH('ab'),)), 'more')
-    assert not takes_event(SHAPE, view(), 'less')
+    assert accepts_event(SHAPE, view(), 'more')
+    assert not accepts_event(SHAPE, view(active=(PATH('ab'),)), 'more')
+    assert not accepts_event(SHAPE, view(), 'less')
 
 
 def test_a_blocked_step_names_its_dependency():

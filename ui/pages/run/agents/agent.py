@@ -28,10 +28,10 @@ from ui.pages.run.review.seat import SeatButton, seat_at
 from ui.replay.conversation import agent_blocks
 from ui.replay.history import latest
 
-QUIET = 15.0
+SILENT_AFTER = 15.0
 """Seconds without output after which the pane shows that the agent is silent."""
 STAGES = {'approving': 'waiting', 'using_tools': 'running', 'asking': 'running'}
-GROWS_TO = 4
+MAX_GROWTH = 4
 """A limited pane drops old blocks once it shows this many times the number it began with."""
 
 
@@ -49,16 +49,16 @@ class AgentPane:
         self.state, self._context, self.name = state, context, context.name_of(state.path)
         self.pinned = False
         """Whether it is one of several in the grid."""
-        self._leaf, self._heard = '', 0.0
-        self._waits = ''
+        self._leaf, self._last_output = '', 0.0
+        self._wait_reason = ''
         """Why its call has not been sent yet, or ''."""
         self.streamed = 0
         """Characters of the reply that is being streamed."""
         self._cut_off = False
         """Whether the state changed while a reply was streaming: without a new block, its text is dropped."""
-        self.next = ''
+        self.next_agent = ''
         """The agent whose conversation is due here; it waits while somebody is reading the current one."""
-        self._late: list[tuple[str, str]] = []
+        self._buffered: list[tuple[str, str]] = []
         """The text streamed for that conversation so far."""
         self._facts: tuple[Usage, list[str]] = (Usage(), [])
         self._region = RegionControls(context.stepper, state.path)
@@ -75,23 +75,25 @@ class AgentPane:
                 self._stop.on('click', self._ask_to_stop)
             with ui.element('div').classes('agent-facts'):
                 self._path = ui.label().classes('chip mono')
-                self._kind = ui.element('span').classes('ghost')
+                self._origin_chips = ui.element('span').classes('ghost')
                 self._numbers = Text('span', '', 'num')
                 ui.element('span').classes('grow')
                 # Chips that come later go on the right, where they do not move anything.
-                self._attempt, self._quiet = (Text('span', '', f'chip wait {name}') for name in ('', 'quiet'))
+                self._attempt, self._silence = (
+                    Text('span', '', f'chip wait {name}') for name in ('', 'quiet')
+                )
                 self._model = Text('span', '', 'agent-model')
                 self._time = ui.label().classes('num agent-time')
             self._plan = Text('div', '', 'agent-plan')
             self._region.draw_bar()
             with ui.element('div').classes('panel-body').props('tabindex="0"'):
-                self.talk = Conversation([], label=f'Conversation of {self.name}')
-            self._trouble = Text('div', '', 'agent-problem', role='status')
+                self.conversation = Conversation([], label=f'Conversation of {self.name}')
+            self._problem = Text('div', '', 'agent-problem', role='status')
             self._approval = Approval(context.send, context.conductor.catalog.tools)
             self._question = QuestionForm(
                 lambda at, data: context.conductor.send(context.run, 'answer', at=at, data=data)
             )
-        for part in (self._quiet, self._attempt, self._trouble, self._plan, self._enlarge):
+        for part in (self._silence, self._attempt, self._problem, self._plan, self._enlarge):
             part.set_visibility(False)
 
     def show(  # noqa: PLR0913  (all but the first two are named)
@@ -100,9 +102,9 @@ class AgentPane:
         agent: Mapping[str, Any] | None,
         *,
         live: bool,
-        mine: bool,
+        may_control: bool,
         files: str,
-        read: bool = False,
+        being_read: bool = False,
     ) -> None:
         """Show the agent as of `view`.
 
@@ -110,19 +112,19 @@ class AgentPane:
             view: the run at the step that is shown.
             agent: the dump of its `AgentState`; None if it has not started.
             live: whether that step is the present.
-            mine: whether this server can steer the run.
+            may_control: whether the viewer can control the run here.
             files: the number of files in its folder, in words.
-            read: whether somebody is reading in a pane: then another conversation does not replace this one.
+            being_read: whether somebody is reading in a pane; another conversation then waits.
         """
         path, talk = self.state.path, agent or {}
         leaf = next((leaf for leaf in view.active if within(leaf, path)), '')
         blocks = self._read_blocks(view, talk)
-        other = read and self.talk.would_remove(blocks)
-        self.next = self._context.name_of(path, str(talk.get('role', ''))) if other else ''
-        if self.next:
-            self._rest()
+        other = being_read and self.conversation.would_remove(blocks)
+        self.next_agent = self._context.name_of(path, str(talk.get('role', ''))) if other else ''
+        if self.next_agent:
+            self._show_ended()
             return
-        self._speak(blocks)
+        self._show_blocks(blocks)
         shape = self._context.shape.state(leaf)
         self.at_work = bool(leaf) and not (shape and shape.kind == 'final')
         self.name = self._context.name_of(path, str(talk.get('role', '')))
@@ -134,51 +136,55 @@ class AgentPane:
         beside = next((one for one in view.active if parent_of(one) == parent_of(path) != ''), '')
         place = leaf.removeprefix(f'{path}.') if leaf else beside.rpartition('.')[2]
         self._path.set_text(path_text(place) or '—')
-        self._say_numbers(view, talk, files, blocks)
-        self._say_origins(view)
+        self._show_numbers(view, talk, files, blocks)
+        self._show_origins(view)
         stoppable = leaf.endswith(('.thinking', '.using_tools'))  # pending approvals are denied instead
-        away = '' if stoppable and live and mine else 'away'
+        away = '' if stoppable and live and may_control else 'away'
         self._stop.classes(add=away, remove='' if away else 'away')
-        self._seat.show(view, live=live, mine=mine)
-        asks = live and mine and leaf.endswith('.approving')
+        self._seat.show(view, live=live, may_control=may_control)
+        asks = live and may_control and leaf.endswith('.approving')
         may_edit = not str(talk.get('model', '')).startswith(AGENT_PREFIX)
         asked_for = _calls_of(talk) if asks else ()
         self._approval.show(self.name, leaf if asks else '', asked_for, may_edit=may_edit)
         self._plan.show(plan_line(talk.get('plan', ())))
         self._plan.set_visibility(bool(talk.get('plan')))
-        asked = open_question(view, StatePath(leaf)) if live and mine and leaf.endswith('.asking') else None
+        asked = (
+            open_question(view, StatePath(leaf))
+            if live and may_control and leaf.endswith('.asking')
+            else None
+        )
         self._question.show(leaf if asked else '', asked)
 
     def focus_question(self) -> None:
         """Focus the first field of the question."""
         self._question.focus()
 
-    def follow(self, view: View) -> None:
+    def track(self, view: View) -> None:
         """Track the agent's state, even while hidden. Text streamed in the previous one is in the usage."""
         leaf = next((leaf for leaf in view.active if within(leaf, self.state.path)), '')
         if leaf != self._leaf:
-            self._leaf, self._heard = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
+            self._leaf, self._last_output = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
             self._cut_off |= self.streamed > 0
-            self._waits, self.streamed, self._late = '', 0, []
+            self._wait_reason, self.streamed, self._buffered = '', 0, []
 
-    def speak(self, view: View, agent: Mapping[str, Any]) -> None:
+    def show_conversation(self, view: View, agent: Mapping[str, Any]) -> None:
         """Show only the conversation as of `view`."""
-        self._speak(self._read_blocks(view, agent))
+        self._show_blocks(self._read_blocks(view, agent))
 
     def _read_blocks(self, view: View, agent: Mapping[str, Any]) -> list[dict[str, Any]]:
-        self.follow(view)
-        return agent_blocks(agent, self._calls(view.seq, self._leaf))
+        self.track(view)
+        return agent_blocks(agent, self._call_context(view.seq, self._leaf))
 
-    def _speak(self, blocks: list[dict[str, Any]]) -> None:
+    def _show_blocks(self, blocks: list[dict[str, Any]]) -> None:
         self._keep_newest(len(blocks))
-        if not self.talk.show(blocks[max(0, self._first) :]) and self._cut_off:
-            self.talk.reset()
+        if not self.conversation.show(blocks[max(0, self._first) :]) and self._cut_off:
+            self.conversation.reset()
         self._cut_off = False
-        late, self._late = self._late, []
+        late, self._buffered = self._buffered, []
         for kind, piece in late:
-            self.talk.append(kind, piece)
+            self.conversation.append(kind, piece)
 
-    def _rest(self) -> None:
+    def _show_ended(self) -> None:
         """Show that the agent of this conversation has ended, without controls for the next one."""
         self.root.classes(remove='at-work')
         self._stop.classes('away')
@@ -190,35 +196,35 @@ class AgentPane:
         newest = max(0, count - self._newest) if self._newest else 0
         if count < self._first or self._first < 0 < count:  # the conversation begins or restarts
             self._first = newest
-        elif self._newest and count - self._first > GROWS_TO * self._newest:
-            self.talk.drop_first(newest - self._first)
+        elif self._newest and count - self._first > MAX_GROWTH * self._newest:
+            self.conversation.drop_first(newest - self._first)
             self._first = newest
 
     def append(self, pieces: Sequence[tuple[str, str]]) -> None:
         """Append streamed text."""
-        self._heard = time.time()
+        self._last_output = time.time()
         for kind, piece in pieces:
-            self._waits = piece if kind == 'waiting' else ''
+            self._wait_reason = piece if kind == 'waiting' else ''
             if kind == 'reset':
-                self.forget()
+                self.clear_stream()
             elif kind != 'waiting':
                 self.streamed += len(piece)
-                if self.next:
-                    self._late.append((kind, piece))
+                if self.next_agent:
+                    self._buffered.append((kind, piece))
                 else:
-                    self.talk.append(kind, piece)
+                    self.conversation.append(kind, piece)
 
-    def forget(self) -> None:
+    def clear_stream(self) -> None:
         """Remove the streamed text."""
-        self.streamed, self._late = 0, []
-        self.talk.reset()
+        self.streamed, self._buffered = 0, []
+        self.conversation.reset()
 
-    def pin(self, pinned: bool, *, alone: bool = False) -> None:
-        """Show it as one of several panes or as the only one; `alone` means that it is enlarged."""
+    def pin(self, pinned: bool, *, enlarged: bool = False) -> None:
+        """Show it as one of several panes or as the only one; `enlarged` means that it is enlarged."""
         self.pinned = pinned
         self._enlarge.set_visibility(pinned)
         self.root.classes(add='region' if pinned else '', remove='' if pinned else 'region')
-        wanted = ('close_fullscreen', 'Restore size') if alone else ('open_in_full', 'Enlarge pane')
+        wanted = ('close_fullscreen', 'Restore size') if enlarged else ('open_in_full', 'Enlarge pane')
         if self._enlarge.props.get('aria-label') != wanted[1]:
             self._enlarge.props['aria-label'] = wanted[1]
             self._enlarge.clear()
@@ -228,30 +234,30 @@ class AgentPane:
 
     def tick(self, view: View, now: float, *, live: bool) -> None:
         """Update the clocks: time at work, time without output, time until the next retry."""
-        if self.next:
+        if self.next_agent:
             return
         path = self.state.path
         entered = view.entered.get(path)
         stays = latest(self._context.history.stays, path, view.seq)
         spent = stays.until - stays.since if stays else None
         if entered:
-            spent = elapsed(entered[1], now, self._context.born)
+            spent = elapsed(entered[1], now, self._context.created)
         self._time.set_text('' if spent is None else duration(spent))
-        self._say_trouble(view, now if live else None)
-        self._count()
-        quiet = now - self._heard
+        self._show_problem(view, now if live else None)
+        self._show_usage()
+        quiet = now - self._last_output
         waits = self._leaf.endswith(('.approving', '.asking'))
         working = live and self.at_work and not waits and not view.paused
-        stalled = working and quiet >= QUIET and not self._trouble.visible
-        _mark(self._quiet, f'silent {duration(quiet)}' if stalled else '')
+        stalled = working and quiet >= SILENT_AFTER and not self._problem.visible
+        _show_chip(self._silence, f'silent {duration(quiet)}' if stalled else '')
 
-    def _calls(self, seq: int, leaf: str) -> CallContext:
+    def _call_context(self, seq: int, leaf: str) -> CallContext:
         path, history = self.state.path, self._context.history
         stage = STAGES.get(leaf.rpartition('.')[2], 'asked' if leaf else 'dropped')
         tools, took = self._context.conductor.catalog.tools, history.batch_times.get(path, {})
-        return CallContext(stage=stage, tools=tools, took=took, kept=self._context.kept)
+        return CallContext(stage=stage, tools=tools, durations=took, content_url=self._context.content_url)
 
-    def _say_numbers(
+    def _show_numbers(
         self, view: View, agent: Mapping[str, Any], files: str, blocks: Sequence[Mapping[str, Any]]
     ) -> None:
         spent = view.spending.get(self.state.path, Spending())
@@ -259,36 +265,36 @@ class AgentPane:
         more = [count(used, 'tool call') if used else '', files]
         self._facts = (spent.total, more)
         self._model.show(str(agent.get('model') or ''))
-        self._count()
+        self._show_usage()
 
-    def _count(self) -> None:
+    def _show_usage(self) -> None:
         """Show its usage, with an estimate of what is being streamed."""
         total, more = self._facts
         facts = [usage_summary(with_streamed(total, self.streamed)), *more]
         self._numbers.show(' · '.join(filter(None, facts)))
 
-    def _say_origins(self, view: View) -> None:
+    def _show_origins(self, view: View) -> None:
         """Show whether its replies are live, simulated or replayed; before the first, what is expected."""
         origins = view.spending.get(self.state.path, Spending()).origins
         origins = origins or (self._context.expected_origin(self.state.path),)
         if origins == self._origins:
             return
         self._origins = origins
-        self._kind.clear()
-        with self._kind:
+        self._origin_chips.clear()
+        with self._origin_chips:
             for origin in origins:
                 origin_chip(origin)
 
-    def _say_trouble(self, view: View, now: float | None) -> None:
+    def _show_problem(self, view: View, now: float | None) -> None:
         """Show problems with its calls: attempts, errors, the next retry, a fallback."""
         history, path = self._context.history, self.state.path
         number = view.attempts.get(f'{path}.thinking', 1)
         retry = latest(history.retries, path, view.seq) if number > 1 else None
-        _mark(self._attempt, f'attempt {number}' if number > 1 else '')
+        _show_chip(self._attempt, f'attempt {number}' if number > 1 else '')
         text = ''
-        if self._waits and now is not None:
-            text = self._waits
-        elif retry and now is not None and self._heard <= retry.due:
+        if self._wait_reason and now is not None:
+            text = self._wait_reason
+        elif retry and now is not None and self._last_output <= retry.due:
             left = retry.due - now
             when = f'Retrying in {max(1, round(left))} s' if left > 0 and not view.paused else 'Retrying'
             text = f'{when} (attempt {retry.attempt}): {retry.error}'
@@ -296,8 +302,8 @@ class AgentPane:
             text = f'Attempt {retry.attempt}, after: {retry.error}'
         elif (reply := latest(history.replies, path, view.seq)) and reply.failed:
             text = f'Fell back to {reply.model}: {"; ".join(reply.failed)}'
-        self._trouble.show(text)
-        self._trouble.set_visibility(bool(text))
+        self._problem.show(text)
+        self._problem.set_visibility(bool(text))
 
     async def _ask_to_stop(self) -> None:
         text = (
@@ -320,7 +326,7 @@ def _calls_of(agent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [part for part in messages[-1]['parts'] if part['kind'] == 'call']
 
 
-def _mark(chip: Text, text: str) -> None:
+def _show_chip(chip: Text, text: str) -> None:
     """Show a chip with this text, or none for ''; the class lets the style sheet make room for it."""
     chip.show(text)
     chip.set_visibility(bool(text))

@@ -40,31 +40,31 @@ class AgentPanes:
     def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
         self._context = context
         self._stages = stages_of(context)
-        self._visible = VisibleAgents(context.shape, context.history)
+        self._selection = VisibleAgents(context.shape, context.history)
         self._shown: tuple[View, bool, bool] | None = None
         self._picked = ''
         """The stage that a person picked, if any."""
         self._engaged = False
         """Whether the focus or the selection is in a pane."""
-        self._beside: list[str] = []
+        self._visible_agents: list[str] = []
         """The agents that are shown."""
-        self._key = ''
+        self._stage = ''
         """The stage that is shown; if several are, that of the first agent."""
-        self._alone = ''
+        self._enlarged = ''
         """The enlarged pane, if any."""
         self._wide = False
         self._counts: dict[str, int] = {}
         """File counts by snapshot."""
-        self._body = ''
+        self._result_text = ''
         """The result as Markdown."""
-        self._said_origins: tuple[str, ...] = ()
+        self._shown_origins: tuple[str, ...] = ()
         self._panes: dict[str, AgentPane] = {}
         with ui.element('div').classes('agents') as self.root:
             self._row = StageRow(self._stages, context.history, self._pick)
             self._cards = TaskCards(context, seek)
             with ui.element('div').classes('stage') as self._grid:
                 self._splits = Splitters()
-                Engagement(self._engage)
+                Engagement(self._set_engaged)
                 self._draw_result()
                 for state in context.shape.states:
                     if state.role:
@@ -78,34 +78,41 @@ class AgentPanes:
             self._follow.classes(remove='icon').on('click', lambda: self._pick(''))
             self._follow.set_visibility(False)
 
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
+    def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Arrange and fill the panes for `view`."""
-        self._shown = (view, live, mine)
+        self._shown = (view, live, may_control)
         ended = view.status.ended and self._has_result(view)
-        now = [] if ended else self._visible.at_work(view)
+        now = [] if ended else self._selection.at_work(view)
         wanted = RESULT if ended else self._stage_of(now)
         if self._picked:
-            self._key = self._picked
-            self._beside = self._members(view, now)
-        elif not (self._engaged and live and self._key):
-            self._key, self._beside = wanted, now
-        self._alone = self._alone if self._alone in self._beside else ''
+            self._stage = self._picked
+            self._visible_agents = self._picked_agents(view, now)
+        elif not (self._engaged and live and self._stage):
+            self._stage, self._visible_agents = wanted, now
+        self._enlarged = self._enlarged if self._enlarged in self._visible_agents else ''
         for path, pane in self._panes.items():
-            shown = path in self._beside
-            pane.root.set_visibility(shown and self._alone in ('', path))
-            pane.pin(shown and len(self._beside) > 1, alone=path == self._alone)
+            shown = path in self._visible_agents
+            pane.root.set_visibility(shown and self._enlarged in ('', path))
+            pane.pin(shown and len(self._visible_agents) > 1, enlarged=path == self._enlarged)
             if shown:
                 files = self._counts.get(view.files.get(path, ''), 0)
                 words = count(files, 'file') if files else ''
                 read = self._engaged and live
-                pane.show(view, view.agents.get(path), live=live, mine=mine, files=words, read=read)
+                pane.show(
+                    view,
+                    view.agents.get(path),
+                    live=live,
+                    may_control=may_control,
+                    files=words,
+                    being_read=read,
+                )
             else:
-                pane.follow(view)
+                pane.track(view)
         self._cards.show(view)
         self._arrange()
-        self._nobody.set_visibility(not self._beside and self._key != RESULT)
-        self._show_result(view, shown=self._key == RESULT)
-        self._say(view, wanted, now)
+        self._nobody.set_visibility(not self._visible_agents and self._stage != RESULT)
+        self._show_result(view, shown=self._stage == RESULT)
+        self._show_stages(view, wanted, now)
 
     async def count_files(self, view: View) -> None:
         """Count the files of the agents' folders at this step, and show the counts."""
@@ -119,7 +126,7 @@ class AgentPanes:
         if unknown and self._shown and self._shown[0].seq == view.seq:
             self.refresh()
 
-    def be_wide(self, wide: bool) -> None:
+    def set_wide(self, wide: bool) -> None:
         """Set whether the panes also have the width of the diagram."""
         self._wide = wide
         self._arrange()
@@ -131,10 +138,10 @@ class AgentPanes:
                 if path in self._panes:
                     self._panes[path].append(pieces)
 
-    def still(self) -> None:
+    def clear_streams(self) -> None:
         """Remove all streamed text, before a past step is shown."""
         for pane in self._panes.values():
-            pane.forget()
+            pane.clear_stream()
 
     @property
     def streamed(self) -> int:
@@ -146,13 +153,13 @@ class AgentPanes:
         for pane in self._panes.values():
             if pane.root.visible:
                 pane.tick(view, now, live=live)
-        self._row.say(self._activity(view, now))
+        self._row.show_caption(self._describe_activity(view, now))
 
     def refresh(self) -> None:
         """Show the current view again, after more of the history has been read or the choice has changed."""
         if self._shown:
-            view, live, mine = self._shown
-            self.show(view, live=live, mine=mine)
+            view, live, may_control = self._shown
+            self.show(view, live=live, may_control=may_control)
 
     def reveal_question(self, agent: str) -> None:
         """Show the pane of an agent that asks a question, and focus the answer."""
@@ -162,30 +169,34 @@ class AgentPanes:
     def _stage_of(self, agents: Sequence[str]) -> str:
         return next((stage.key for stage in self._stages if agents and agents[0] in stage.agents), '')
 
-    def _members(self, view: View, now: Sequence[str]) -> list[str]:
+    def _picked_agents(self, view: View, now: Sequence[str]) -> list[str]:
         """Return the agents of the picked stage; while it is at work, those shown without a pick."""
         works = any(within(leaf, path) for leaf in view.active for path in now)
         if works and self._picked == self._stage_of(now):
             return list(now)
         picked = next((stage for stage in self._stages if stage.key == self._picked), None)
-        return self._visible.active_agents(picked, view) if picked else []
+        return self._selection.active_agents(picked, view) if picked else []
 
-    def _say(self, view: View, wanted: str, now: Sequence[str]) -> None:
-        self._row.show(view, self._key, has_result=view.status.ended and self._has_result(view))
+    def _show_stages(self, view: View, wanted: str, now: Sequence[str]) -> None:
+        self._row.show(view, self._stage, has_result=view.status.ended and self._has_result(view))
         title = ''
-        if wanted and wanted != self._key:
+        if wanted and wanted != self._stage:
             title = next((stage.title for stage in self._stages if stage.key == wanted), 'the result')
         elif not self._picked:
-            waiting = (pane.next for path, pane in self._panes.items() if path in self._beside and pane.next)
-            others = (self._context.name_of(path) for path in now if path not in self._beside)
+            waiting = (
+                pane.next_agent
+                for path, pane in self._panes.items()
+                if path in self._visible_agents and pane.next_agent
+            )
+            others = (self._context.name_of(path) for path in now if path not in self._visible_agents)
             title = next(waiting, '') or next(others, '')
         self._follow.set_visibility(bool(title))
         if title:
             self._follow_text.show(f'Show {title}')
 
-    def _activity(self, view: View, now: float) -> str:
+    def _describe_activity(self, view: View, now: float) -> str:
         """Describe how the shown stage joined, what the engine is doing, or the active state."""
-        stage = next((stage for stage in self._stages if stage.key == self._key), None)
+        stage = next((stage for stage in self._stages if stage.key == self._stage), None)
         joined = stage is not None and len(stage.agents) > 1 and stage.key not in view.entered
         if stage and joined and (self._picked or view.status.ended):
             return join_summary(stage, view, self._context.history)
@@ -203,7 +214,7 @@ class AgentPanes:
             return f'{where} · {duration(now - since)}'
         return f'{path_text(view.active[0]).capitalize()} after {count(view.seq, "step")}'
 
-    def _engage(self, engaged: bool) -> None:
+    def _set_engaged(self, engaged: bool) -> None:
         self._engaged = engaged
         self._grid.classes(add='read' if engaged else '', remove='' if engaged else 'read')
 
@@ -212,11 +223,11 @@ class AgentPanes:
         self.refresh()
 
     def _enlarge(self, path: str) -> None:
-        self._alone = '' if self._alone == path else path
+        self._enlarged = '' if self._enlarged == path else path
         self.refresh()
 
     def _arrange(self) -> None:
-        panes = [self._alone] if self._alone else self._beside
+        panes = [self._enlarged] if self._enlarged else self._visible_agents
         columns = columns_for(len(panes), wide=self._wide)
         rows = -(-len(panes) // columns)
         self._grid.style(
@@ -235,8 +246,8 @@ class AgentPanes:
                 self._origins = ui.element('span').classes('ghost')
                 self._verdict = ui.label().classes('muted small')
                 ui.element('span').classes('grow')
-                with ui.element('span') as self._take:
-                    copy_buttons('result', lambda: ('result.md', self._body))
+                with ui.element('span') as self._copy_buttons:
+                    copy_buttons('result', lambda: ('result.md', self._result_text))
             with ui.element('div').classes('panel-body').props('tabindex="0"'):
                 self._answer = Conversation([], label='Result', follow=False)
         self._result.set_visibility(False)
@@ -259,12 +270,12 @@ class AgentPanes:
             body = answer if isinstance(answer, str) else json_to_markdown(str(answer or ''))
             if is_time_bounded(view.memory):
                 body = reword_report(body)
-            self._body = body or ''
-            self._take.set_visibility(bool(self._body))
-            self._answer.show([{'kind': 'text', 'text': text + self._body}])
+            self._result_text = body or ''
+            self._copy_buttons.set_visibility(bool(self._result_text))
+            self._answer.show([{'kind': 'text', 'text': text + self._result_text}])
             short = view.status is not Status.DONE and bool(body)
-            if view.origins != self._said_origins:
-                self._said_origins = view.origins
+            if view.origins != self._shown_origins:
+                self._shown_origins = view.origins
                 self._origins.clear()
                 with self._origins:
                     for origin in view.origins:

@@ -38,7 +38,7 @@ def parallel_states(shape: Shape) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def side_by_side(
+def parallel_agents(
     known: Mapping[str, Mapping[str, Sequence[str]]], view: View, ends: Container[str] = ()
 ) -> list[str]:
     """Return the agents that share the screen, one per region of the innermost active parallel state.
@@ -53,17 +53,17 @@ def side_by_side(
         return []
     regions = known[max(inside, key=lambda path: path.count('.'))]
     return [
-        _speaker(agents, view)
+        _agent_to_show(agents, view)
         for region, agents in regions.items()
-        if any(agent in view.agents for agent in agents) or not _over(region, view, ends)
+        if any(agent in view.agents for agent in agents) or not _has_ended(region, view, ends)
     ]
 
 
-def _over(region: str, view: View, ends: Container[str]) -> bool:
+def _has_ended(region: str, view: View, ends: Container[str]) -> bool:
     return any(path in ends for path in view.active if path.startswith(f'{region}.'))
 
 
-def _speaker(agents: Sequence[str], view: View) -> str:
+def _agent_to_show(agents: Sequence[str], view: View) -> str:
     """Return the agent of a region to show: the active one, else the last entered, else the first."""
     at_work = [agent for agent in agents if agent in view.entered]
     begun = [agent for agent in agents if agent in view.agents]

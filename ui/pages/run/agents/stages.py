@@ -11,7 +11,7 @@ from engine import Status
 from engine.records import Shape, View, within
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.steps import path_text
-from ui.pages.run.agents.regions import parallel_states, side_by_side
+from ui.pages.run.agents.regions import parallel_agents, parallel_states
 from ui.pages.run.context import RunContext
 from ui.pages.run.review.debate_records import seats
 from ui.replay.history import History, latest
@@ -103,8 +103,8 @@ class VisibleAgents:
 
     def at_work(self, view: View) -> list[str]:
         """Return the agents at work; if there are none, those that worked last."""
-        beside = [] if view.status.ended else side_by_side(self._parallels, view, self._ends)
-        rest = [path for path in self._agents if path not in beside and _works(path, view)]
+        beside = [] if view.status.ended else parallel_agents(self._parallels, view, self._ends)
+        rest = [path for path in self._agents if path not in beside and _is_working(path, view)]
         return beside + rest or self._last(view)
 
     def active_agents(self, stage: Stage, view: View) -> list[str]:
@@ -131,7 +131,7 @@ class VisibleAgents:
         return stay.seq if stay else 0
 
 
-def _works(path: str, view: View) -> bool:
+def _is_working(path: str, view: View) -> bool:
     return any(leaf in {f'{path}.{name}' for name in AT_WORK} for leaf in view.active)
 
 
@@ -151,12 +151,12 @@ class StageRow:
         with ui.element('div').classes('stage-row'):
             with ui.element('div').classes('stage-chips').props('role="group" aria-label="Stages"'):
                 for stage in stages:
-                    self._chip(stage.key, stage.title, pick)
-                self._chip(RESULT, 'Result', pick)
+                    self._draw_chip(stage.key, stage.title, pick)
+                self._draw_chip(RESULT, 'Result', pick)
             self._caption = Text('span', '', 'stage-caption muted small num')
         self._shown: tuple[object, ...] = ()
 
-    def _chip(self, key: str, title: str, pick: Callable[[str], None]) -> None:
+    def _draw_chip(self, key: str, title: str, pick: Callable[[str], None]) -> None:
         with ui.element('button').classes('stage-chip').props('type="button"') as chip:
             glyph = Text('span', '', 'stage-glyph', aria_hidden='true')
             Text('span', title)
@@ -181,7 +181,7 @@ class StageRow:
             chip.update()
         self._chips[RESULT][0].set_visibility(has_result)
 
-    def say(self, text: str) -> None:
+    def show_caption(self, text: str) -> None:
         """Show the current activity, or how the shown stage ended."""
         self._caption.show(text)
         set_attributes(self._caption, title=text)

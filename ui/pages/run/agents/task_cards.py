@@ -51,11 +51,11 @@ class TaskCards:
                         show = button(
                             '', icon='forum', kind='quiet small', label=f'Show the conversation on {name}'
                         )
-                        show.on('click', partial(self._go, name))
+                        show.on('click', partial(self._go_to_task, name))
                     Text('p', title, 'task-card-title')
                     Text('p', excerpt(result, 120) if result else '', 'muted small')
 
-    async def _go(self, name: str) -> None:
+    async def _go_to_task(self, name: str) -> None:
         if name in self._history.finished:
             await self._seek(self._history.finished[name])
 

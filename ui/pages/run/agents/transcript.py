@@ -15,7 +15,7 @@ from ui.components.theme import button, empty_state
 from ui.formatting.tool_calls import Block
 from ui.replay.conversation import transcript_entry
 
-REACH = 400
+STEPS_PER_READ = 400
 """Number of steps per read."""
 MAX_LOADED = 5_000
 """Maximum number of messages loaded unasked; earlier ones are loaded on demand."""
@@ -32,7 +32,7 @@ class Transcript:
         self._open = self._busy = False
         with ui.element('div').classes('transcript'):
             self._earlier = button('Show earlier', icon='expand_less', kind='quiet')
-            self._earlier.on('click', lambda: self._read_back(MAX_LOADED))
+            self._earlier.on('click', lambda: self._load_earlier(MAX_LOADED))
             self._messages = TranscriptList(label='Transcript')
             with ui.element('div') as self._none:
                 empty_state('forum', 'No messages yet.')
@@ -47,7 +47,7 @@ class Transcript:
     def add(self, steps: list[Transition]) -> None:
         """Add new steps."""
         if self._open:
-            self._take(steps)
+            self._append(steps)
 
     async def show(self, at: int) -> None:
         """Show the transcript up to step `at`."""
@@ -55,29 +55,29 @@ class Transcript:
         if not self._open:
             return
         if at > self._until or at < self._from:
-            start = max(0, at - REACH)
+            start = max(0, at - STEPS_PER_READ)
             if start > self._until or at < self._from:
                 self._steps.clear()
                 self._messages.remove_all()
                 self._from = self._until = start
-            self._take(await self._conductor.transitions(self._run, after=self._until, until=at))
+            self._append(await self._conductor.transitions(self._run, after=self._until, until=at))
         more = self._from > 0 and len(self._steps) < MAX_LOADED and not self._busy
-        self._say(more=more)
+        self._update(more=more)
         if more:
             create_page_task(
-                self._messages, self._read_back(MAX_LOADED - len(self._steps)), 'read a transcript'
+                self._messages, self._load_earlier(MAX_LOADED - len(self._steps)), 'read a transcript'
             )
 
-    async def _read_back(self, most: int) -> None:
+    async def _load_earlier(self, most: int) -> None:
         """Load earlier steps in batches, up to about `most` messages."""
         if self._busy:
             return
         self._busy, wanted = True, len(self._steps) + most
-        self._say()
+        self._update()
         try:
             while self._from and len(self._steps) < wanted and not self._messages.is_deleted:
                 end = self._from
-                start = max(0, end - REACH)
+                start = max(0, end - STEPS_PER_READ)
                 steps = await self._conductor.transitions(self._run, after=start, until=end)
                 if end != self._from:
                     continue  # the page has moved to another range meanwhile
@@ -90,9 +90,9 @@ class Transcript:
         finally:
             self._busy = False
             if not self._messages.is_deleted:
-                self._say()
+                self._update()
 
-    def _take(self, steps: Sequence[Transition]) -> None:
+    def _append(self, steps: Sequence[Transition]) -> None:
         """Append new steps, but only if they directly follow those already loaded."""
         fresh = [step for step in steps if step.seq > self._until]
         if fresh and fresh[0].seq == self._until + 1:
@@ -105,7 +105,7 @@ class Transcript:
         found = ((step.seq, transcript_entry(step, self._shape)) for step in steps)
         return [{**block, 'step': seq} for seq, block in found if block]
 
-    def _say(self, *, more: bool = False) -> None:
+    def _update(self, *, more: bool = False) -> None:
         there, busy = bisect_right(self._steps, self._at) > 0, self._busy or more
         self._messages.show(self._at, busy=busy)
         self._messages.set_visibility(there)

@@ -29,7 +29,7 @@ class BreakpointStore:
         started = item or Breakpoint(enter=self._stepper.shape.initial)
         made = await edit_breakpoint(self._stepper.shape, started, self._probe())
         if made is not None:
-            await self.put(made)
+            await self.insert(made)
 
     async def edit(self, item: Breakpoint) -> None:
         """Show the form to edit a breakpoint."""
@@ -37,22 +37,24 @@ class BreakpointStore:
         if made is not None:
             await self.change(made)
 
-    async def put(self, item: Breakpoint) -> None:
+    async def insert(self, item: Breakpoint) -> None:
         """Add a breakpoint."""
-        if await self._stepper.set(lambda known: [*known, item]):
-            self._say(f'Breakpoint set: {breakpoint_label(item)}')
+        if await self._stepper.change_breakpoints(lambda known: [*known, item]):
+            self._notify(f'Breakpoint set: {breakpoint_label(item)}')
 
     async def change(self, item: Breakpoint) -> None:
         """Replace the breakpoint with the same number."""
-        await self._stepper.set(lambda known: [item if one.id == item.id else one for one in known])
+        await self._stepper.change_breakpoints(
+            lambda known: [item if one.id == item.id else one for one in known]
+        )
 
     async def remove(self, items: Sequence[Breakpoint]) -> None:
         """Remove breakpoints."""
         ids = {item.id for item in items}
-        if await self._stepper.set(lambda known: [one for one in known if one.id not in ids]):
-            self._say('Breakpoint removed' if len(ids) == 1 else 'Breakpoints removed')
+        if await self._stepper.change_breakpoints(lambda known: [one for one in known if one.id not in ids]):
+            self._notify('Breakpoint removed' if len(ids) == 1 else 'Breakpoints removed')
 
-    def _say(self, sentence: str) -> None:
+    def _notify(self, sentence: str) -> None:
         ui.notify(sentence, timeout=2_500)
 
     def _probe(self) -> Probe:

@@ -40,7 +40,7 @@ class ContextMenu:
         self, stepper: DebugController, setting: BreakpointStore, show_all: Callable[[], Any]
     ) -> None:
         """`show_all` opens the list of all breakpoints."""
-        self._stepper, self._setting, self._show_all = stepper, setting, show_all
+        self._stepper, self._breakpoints, self._show_all = stepper, setting, show_all
         self._anchor: ui.element | None = None
 
     def open(self, asked: Mapping[str, Any], folded: frozenset[str]) -> None:
@@ -62,53 +62,57 @@ class ContextMenu:
         entries: list[MenuEntry] = []
         if kind == 'edge':
             title, names = f'Transition {edge_text(name)}', edges_of(shape, name, folded)
-            for one in names[:MAX_EDGES] if self._stepper.steerable else ():
-                entries += self._at(Breakpoint(edge=one), edge_text(one) if len(names) > 1 else 'it is taken')
+            for one in names[:MAX_EDGES] if self._stepper.can_control else ():
+                entries += self._breakpoint_entries(
+                    Breakpoint(edge=one), edge_text(one) if len(names) > 1 else 'it is taken'
+                )
         elif kind == 'state' and shape.state(name):
             title = f'State {path_text(name)}'
-            entries += self.of_state(name)
+            entries += self.state_entries(name)
         else:
             view = self._stepper.view
             title = 'Breakpoints'
             for leaf in (view.active if view else ())[:MAX_EDGES]:
-                entries += self._at(Breakpoint(leave=leaf), f'{path_text(leaf)} is left')
-        if self._stepper.steerable:
+                entries += self._breakpoint_entries(Breakpoint(leave=leaf), f'{path_text(leaf)} is left')
+        if self._stepper.can_control:
             entries.append(
                 MenuEntry(
-                    'add', 'Add breakpoint…', lambda: self._setting.add(_new_breakpoint(kind, name, shape))
+                    'add',
+                    'Add breakpoint…',
+                    lambda: self._breakpoints.add(_new_breakpoint(kind, name, shape)),
                 )
             )
-        return title, [*entries, MenuEntry('list', 'All breakpoints', self._all)]
+        return title, [*entries, MenuEntry('list', 'All breakpoints', self._show_all_breakpoints)]
 
-    def of_state(self, path: str) -> list[MenuEntry]:
+    def state_entries(self, path: str) -> list[MenuEntry]:
         """Return entries for breakpoints at a state, and step controls for its region."""
         stepper = self._stepper
-        if not stepper.steerable or stepper.view is None:
+        if not stepper.can_control or stepper.view is None:
             return []
         found = [
-            *self._at(Breakpoint(enter=path), 'it is entered'),
-            *self._at(Breakpoint(leave=path), 'it is left'),
+            *self._breakpoint_entries(Breakpoint(enter=path), 'it is entered'),
+            *self._breakpoint_entries(Breakpoint(leave=path), 'it is left'),
         ]
         region = region_of(stepper.shape, path)
         if not region or region not in stepper.view.entered:
             return found
-        actions: Sequence[DebugAction] = ('resume', *STEPS) if stepper.is_held(region) else ('pause',)
+        actions: Sequence[DebugAction] = ('resume', *STEPS) if stepper.is_paused(region) else ('pause',)
         return found + [
             MenuEntry(
                 CONTROLS[action].icon,
                 f'{CONTROLS[action].name}: {path_text(region)}',
-                partial(stepper.do, action, region),
+                partial(stepper.perform, action, region),
             )
             for action in actions
             if not stepper.refusal(action, region)
         ]
 
-    def of_edge(self, edge: EdgeShape) -> list[MenuEntry]:
+    def edge_entries(self, edge: EdgeShape) -> list[MenuEntry]:
         """Return entries for breakpoints at an edge."""
         item = Breakpoint(edge=f'{edge.source}>{edge.dest or edge.source}')
-        return self._at(item, 'it is taken') if self._stepper.steerable else []
+        return self._breakpoint_entries(item, 'it is taken') if self._stepper.can_control else []
 
-    def _at(self, item: Breakpoint, words: str) -> list[MenuEntry]:
+    def _breakpoint_entries(self, item: Breakpoint, words: str) -> list[MenuEntry]:
         """Return an entry that adds a breakpoint here, or removes those that are here."""
         known = self._stepper.view.breakpoints if self._stepper.view else ()
         there = [
@@ -120,12 +124,12 @@ class ContextMenu:
                 MenuEntry(
                     'remove_circle_outline',
                     f'Remove breakpoint {numbers}: {words}',
-                    lambda: self._setting.remove(there),
+                    lambda: self._breakpoints.remove(there),
                 )
             ]
-        return [MenuEntry('adjust', f'Break when {words}', lambda: self._setting.put(item))]
+        return [MenuEntry('adjust', f'Break when {words}', lambda: self._breakpoints.insert(item))]
 
-    async def _all(self) -> None:
+    async def _show_all_breakpoints(self) -> None:
         self._show_all()
 
 

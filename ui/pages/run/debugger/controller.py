@@ -33,17 +33,17 @@ class DebugController:
         self._seen, self._known = 0, (-1, False)
         self._steps: dict[str, int] = {}
         """The step in progress, by region."""
-        self._changed: list[Callable[[], Any]] = []
+        self._listeners: list[Callable[[], Any]] = []
 
     @property
-    def mine(self) -> bool:
+    def may_control(self) -> bool:
         """Whether this server runs it and the viewer may control it."""
         return self._conductor.runs_here(self._run) and may('step')
 
     @property
-    def steerable(self) -> bool:
+    def can_control(self) -> bool:
         """Whether it can be controlled now."""
-        return self.mine and self.view is not None and not self.view.status.ended
+        return self.may_control and self.view is not None and not self.view.status.ended
 
     @property
     def hit(self) -> frozenset[str]:
@@ -52,25 +52,25 @@ class DebugController:
 
     def on_change(self, changed: Callable[[], Any]) -> None:
         """Register a callback for every change of state."""
-        self._changed.append(changed)
+        self._listeners.append(changed)
 
-    def know(self, fold: Fold, steps: Sequence[Transition] = ()) -> None:
+    def update(self, fold: Fold, steps: Sequence[Transition] = ()) -> None:
         """Update from the newest view and possibly new steps."""
         for step in steps:
             if step.seq > self._seen:
                 self._seen = step.seq
-                self._take(step)
-        known = (fold.projection.seq, self.mine)
+                self._track_step(step)
+        known = (fold.projection.seq, self.may_control)
         if known != self._known:
             self._fold, self._known, self.view = fold, known, fold.view
-            self.tell()
+            self.notify()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Notify all listeners."""
-        for changed in self._changed:
+        for changed in self._listeners:
             changed()
 
-    def is_held(self, at: str = '') -> bool:
+    def is_paused(self, at: str = '') -> bool:
         """Return whether a region is paused; for the whole run, whether anything is."""
         if self._fold is None or self.view is None or self.view.status.ended:
             return False
@@ -80,14 +80,14 @@ class DebugController:
         leaves = [leaf for leaf in self.view.active if within(leaf, at)]
         return bool(leaves) and all(map(pauses.holds, leaves))
 
-    def busy(self, at: str = '') -> StepMode | None:
+    def pending_step(self, at: str = '') -> StepMode | None:
         """Return the kind of step in progress in a region, or in the whole run."""
         if self._fold is None:
             return None
         pending = self._fold.projection.pauses.pending_steps.get(at)
         return pending.how if pending else 'in' if at in self._steps else None
 
-    def why(self, at: str = '') -> str:
+    def pause_reason(self, at: str = '') -> str:
         """Return why it is paused, unless a person paused it."""
         if self.view is None:
             return ''
@@ -97,32 +97,34 @@ class DebugController:
 
     def refusal(self, action: DebugAction, at: str = '') -> str:
         """Return why the action is not possible now, or ''."""
-        if self.view is None or not self.steerable:
+        if self.view is None or not self.can_control:
             return NOTHING
         match action:
             case 'pause' | 'resume':
                 return ''
             case how:
-                under_way = self.busy(at)
+                under_way = self.pending_step(at)
                 reason = f'“Step {under_way}” is in progress' if under_way else ''
                 return reason or step_refusal(how, self.shape, self.view, at)
 
-    async def do(self, action: DebugAction, at: str = '') -> None:
+    async def perform(self, action: DebugAction, at: str = '') -> None:
         """Pause, resume or step the whole run, or the region `at`."""
-        if not self.steerable:
+        if not self.can_control:
             return
         match action:
             case 'pause':
                 await notify_errors(self._conductor.pause(self._run, at))
             case 'resume':
-                await self._others(at)
-                if self.is_held(at) or not at:
+                await self._prepare_others(at)
+                if self.is_paused(at) or not at:
                     await notify_errors(self._conductor.resume(self._run, at))
             case how:
-                await self._others(at)
+                await self._prepare_others(at)
                 await notify_errors(self._conductor.step(self._run, how, at))
 
-    async def set(self, change: Callable[[Sequence[Breakpoint]], Sequence[Breakpoint]]) -> bool:
+    async def change_breakpoints(
+        self, change: Callable[[Sequence[Breakpoint]], Sequence[Breakpoint]]
+    ) -> bool:
         """Change the breakpoints, starting from the current ones: another window may have set some."""
         now = await notify_errors(self._conductor.view(self._run))
         if now is None:
@@ -132,7 +134,7 @@ class DebugController:
             is not None
         )
 
-    async def _others(self, at: str) -> None:
+    async def _prepare_others(self, at: str) -> None:
         """Before a region continues alone: pause the others, or resume them."""
         if not at or self.view is None:
             return
@@ -140,7 +142,7 @@ class DebugController:
             if not self.view.paused and any(not within(leaf, at) for leaf in self.view.active):
                 await notify_errors(self._conductor.pause(self._run))
         elif self.view.paused and any(
-            self.is_held(leaf) and not self._has_ended(leaf)
+            self.is_paused(leaf) and not self._has_ended(leaf)
             for leaf in self.view.active
             if not within(leaf, at)
         ):
@@ -152,7 +154,7 @@ class DebugController:
         state = self.shape.state(leaf)
         return state is not None and state.kind == 'final'
 
-    def _take(self, step: Transition) -> None:
+    def _track_step(self, step: Transition) -> None:
         event = step.event
         if event.name == 'step' and event.data.get('how', 'in') == 'in':
             self._steps[event.at] = step.seq

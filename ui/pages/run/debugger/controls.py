@@ -12,7 +12,7 @@ from ui.formatting.debugger import CONTROLS, STEPS, DebugAction, active_regions,
 from ui.formatting.steps import path_text
 from ui.pages.run.debugger.controller import DebugController
 
-SPOKEN = {'in': 'Stepping in…', 'over': 'Stepping over…', 'out': 'Stepping out…'}
+IN_PROGRESS = {'in': 'Stepping in…', 'over': 'Stepping over…', 'out': 'Stepping out…'}
 """Shown while a step is in progress."""
 
 
@@ -39,7 +39,7 @@ class ControlButton:
     def show(self) -> None:
         """Show the current state of the control."""
         refused = self._stepper.refusal(self.action, self.at)
-        busy = self._stepper.busy(self.at) == self.action
+        busy = self._stepper.pending_step(self.at) == self.action
         if refused != self._refused:
             self._refused = refused
             # It stays focusable when disabled, so that it can explain why.
@@ -52,7 +52,7 @@ class ControlButton:
         if refused := self._stepper.refusal(self.action, self.at):
             ui.notify(f'{refused}.', timeout=3_000)
             return
-        await self._stepper.do(self.action, self.at)
+        await self._stepper.perform(self.action, self.at)
 
 
 class Controls:
@@ -62,7 +62,9 @@ class Controls:
         """Draw them, and handle their keys."""
         self._stepper = stepper
         with (
-            ui.element('div').classes('debug-actions').props('role="group" aria-label="Pause"') as self._going
+            ui.element('div')
+            .classes('debug-actions')
+            .props('role="group" aria-label="Pause"') as self._running_group
         ):
             self._pause = ControlButton('pause', stepper)
             with button('', icon='expand_more', label='Pause one region') as self._more:
@@ -71,51 +73,51 @@ class Controls:
                 set_attributes(self._more, aria_haspopup='menu')
                 with menu('Pause one region') as opened:
                     self._regions = ui.element('div').props('role="none"')
-                opened.on('show', self._offer)
+                opened.on('show', self._draw_regions)
         with (
             ui.element('div')
             .classes('debug-actions')
-            .props('role="group" aria-label="Step mode"') as self._held
+            .props('role="group" aria-label="Step mode"') as self._paused_group
         ):
             self._continue = ControlButton('resume', stepper, kind='primary')
             self._steps = [ControlButton(how, stepper) for how in STEPS]
-        ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
+        ui.keyboard(on_key=self._on_key, ignore=['input', 'select', 'textarea'])
         stepper.on_change(self.show)
 
     def show(self) -> None:
         """Show the current state of the run."""
         stepper, view = self._stepper, self._stepper.view
-        running = stepper.steerable and view is not None
-        held = running and stepper.is_held()
-        self._going.set_visibility(bool(running and view and not view.paused))
-        self._held.set_visibility(held)
+        running = stepper.can_control and view is not None
+        held = running and stepper.is_paused()
+        self._running_group.set_visibility(bool(running and view and not view.paused))
+        self._paused_group.set_visibility(held)
         several = bool(view and len(active_regions(stepper.shape, view.active)) > 1)
         self._more.classes(add='' if several else 'away', remove='away' if several else '')
-        self._held.props(f'aria-busy="{str(bool(stepper.busy())).lower()}"')
+        self._paused_group.props(f'aria-busy="{str(bool(stepper.pending_step())).lower()}"')
         for one in (self._continue, *self._steps):
             one.show()
 
-    def _offer(self) -> None:
+    def _draw_regions(self) -> None:
         view = self._stepper.view
         self._regions.clear()
         if view is None:
             return
         with self._regions:
             for path, at in active_regions(self._stepper.shape, view.active).items():
-                action: DebugAction = 'resume' if self._stepper.is_held(path) else 'pause'
+                action: DebugAction = 'resume' if self._stepper.is_paused(path) else 'pause'
                 with ui.element('button').classes('menu-item two').props('type="button"') as entry:
                     set_attributes(entry, role='menuitem')
                     Text('b', f'{CONTROLS[action].name}: {path_text(path)}')
                     Text('span', at, 'muted small')
-                entry.on('click', lambda _, action=action, path=path: self._stepper.do(action, path))
+                entry.on('click', lambda _, action=action, path=path: self._stepper.perform(action, path))
 
-    async def _key(self, event: KeyEventArguments) -> None:
+    async def _on_key(self, event: KeyEventArguments) -> None:
         pressed = event.modifiers
-        if not event.action.keydown or event.action.repeat or not self._stepper.steerable:
+        if not event.action.keydown or event.action.repeat or not self._stepper.can_control:
             return
         if pressed.ctrl or pressed.alt or pressed.meta or pressed.shift:
             return
-        shown = [self._continue, *self._steps] if self._held.visible else [self._pause]
+        shown = [self._continue, *self._steps] if self._paused_group.visible else [self._pause]
         for one in shown:
             if event.key.name == CONTROLS[one.action].key:
                 await one.press()
@@ -135,20 +137,20 @@ class PauseReason:
         stepper = self._stepper
         text = ''
         if stepper.view is not None and not stepper.view.status.ended:
-            busy = stepper.busy()
+            busy = stepper.pending_step()
             text = (
-                SPOKEN[busy]
-                if busy and stepper.mine
-                else pause_sentence(stepper.why()) or _describe_held_parts(stepper)
+                IN_PROGRESS[busy]
+                if busy and stepper.may_control
+                else pause_sentence(stepper.pause_reason()) or _describe_paused_regions(stepper)
             )
         self._position.show(text)
         set_attributes(self._position, title=text)
 
 
-def _describe_held_parts(stepper: DebugController) -> str:
+def _describe_paused_regions(stepper: DebugController) -> str:
     """List the regions that are paused while others continue."""
     view = stepper.view
-    if view is None or view.paused or not stepper.is_held():
+    if view is None or view.paused or not stepper.is_paused():
         return ''
-    held = [path_text(path) for path in active_regions(stepper.shape, view.active) if stepper.is_held(path)]
+    held = [path_text(path) for path in active_regions(stepper.shape, view.active) if stepper.is_paused(path)]
     return f'Paused: {", ".join(held)}' if held else ''

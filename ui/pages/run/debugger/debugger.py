@@ -20,21 +20,21 @@ class Debugger:
 
     def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
         self.stepper = DebugController(conductor, run, shape)
-        self.setting = BreakpointStore(conductor, run, self.stepper)
-        self.places = ContextMenu(self.stepper, self.setting, self.reveal)
+        self.breakpoints = BreakpointStore(conductor, run, self.stepper)
+        self.context_menu = ContextMenu(self.stepper, self.breakpoints, self.show_breakpoints)
         self._reveals: tuple[Callable[[], Any], ...] = ()
 
-    def learn(self, follower: Follower, steps: Sequence[Transition], shown: Fold | None = None) -> None:
+    def update(self, follower: Follower, steps: Sequence[Transition], shown: Fold | None = None) -> None:
         """Update from the newest view; `shown` is used until the run is followed."""
         present = follower.fold if follower.fold.projection.seq else shown
         if present is not None:
-            self.stepper.know(present, steps)
+            self.stepper.update(present, steps)
 
-    def to_reveal(self, *acts: Callable[[], Any]) -> None:
+    def on_reveal(self, *acts: Callable[[], Any]) -> None:
         """Set the callbacks that bring the list of breakpoints into sight."""
         self._reveals = acts
 
-    def reveal(self) -> None:
+    def show_breakpoints(self) -> None:
         """Show the list of breakpoints."""
         show_part('inspector')
         for act in self._reveals:

@@ -29,7 +29,7 @@ class BreakpointsPanel:
 
     def __init__(self, stepper: DebugController, setting: BreakpointStore) -> None:
         """Draw the list; it follows the run, including changes made in other windows."""
-        self._stepper, self._setting = stepper, setting
+        self._stepper, self._breakpoints = stepper, setting
         self._shown: object = None
         self._past = False
         self._actions = BreakpointActions(
@@ -37,7 +37,7 @@ class BreakpointsPanel:
         )
         with ui.element('div').classes('breakpoints'):
             with ui.element('div').classes('breakpoints-head') as self._head:
-                button('Add breakpoint', icon='add', kind='small').on('click', self._ask)
+                button('Add breakpoint', icon='add', kind='small').on('click', self._add)
                 ui.element('span').classes('grow')
                 self._clear = button('Remove all', kind='small quiet danger')
                 self._clear.on('click', self._ask_to_clear)
@@ -48,47 +48,47 @@ class BreakpointsPanel:
     def show_step(self, at: int | None) -> None:
         """Note that the page shows step `at`; None is the present."""
         self._past = at is not None
-        self._say()
+        self._show_notes()
 
     def show(self) -> None:
         """Show the current breakpoints."""
         stepper = self._stepper
         found = stepper.view.breakpoints if stepper.view else ()
-        shown = (found, stepper.steerable, stepper.hit)
+        shown = (found, stepper.can_control, stepper.hit)
         if shown == self._shown:
             return
         self._shown = shown
-        self._head.set_visibility(stepper.steerable)
+        self._head.set_visibility(stepper.can_control)
         self._clear.set_visibility(len(found) > 1)
-        self._say()
+        self._show_notes()
         self._list.clear()
         with self._list:
             if not found:
                 empty_state('adjust', NONE)
                 return
-            actions = self._actions if stepper.steerable else None
+            actions = self._actions if stepper.can_control else None
             with ui.element('ul').classes('breakpoint-list').props('aria-label="Breakpoints"'):
                 for item in found:
                     draw_breakpoint(
                         item, breakpoint_facts(item), actions, number=item.id, hit=item.id in stepper.hit
                     )
 
-    def _say(self) -> None:
+    def _show_notes(self) -> None:
         view, notes = self._stepper.view, []
         if self._past and view is not None and view.breakpoints:
             notes.append(NOW)
-        if view is not None and not self._stepper.steerable:
+        if view is not None and not self._stepper.can_control:
             why = refusal('step')
             notes.append(OVER if view.status.ended else f'{why}.' if why else ELSEWHERE)
         self._note.show(' '.join(notes))
         self._note.set_visibility(bool(notes))
 
-    async def _ask(self) -> None:
-        await self._setting.add()
+    async def _add(self) -> None:
+        await self._breakpoints.add()
 
     async def _ask_to_clear(self) -> None:
         found: Sequence[Breakpoint] = self._stepper.view.breakpoints if self._stepper.view else ()
         listed = '; '.join(breakpoint_label(item) for item in found[:3]) + (' …' if len(found) > 3 else '.')
         title = f'Remove {count(len(found), "breakpoint")}?'
         if await confirm(title, listed, yes='Remove all', no='Cancel'):
-            await self._setting.remove(found)
+            await self._breakpoints.remove(found)

@@ -10,9 +10,9 @@ from ui.components.widgets import Text, set_attributes
 from ui.formatting.debugger import STEPS, DebugAction, pause_sentence, region_has_ended
 from ui.formatting.steps import path_text
 from ui.pages.run.debugger.controller import DebugController
-from ui.pages.run.debugger.controls import SPOKEN, ControlButton
+from ui.pages.run.debugger.controls import IN_PROGRESS, ControlButton
 
-GOING_ON: tuple[DebugAction, ...] = ('resume', *STEPS)
+PAUSED_ACTIONS: tuple[DebugAction, ...] = ('resume', *STEPS)
 OTHERS = {True: 'Others: paused', False: 'Others: running'}
 HINT = 'What the other regions do while this one resumes or steps; press to change'
 
@@ -42,11 +42,12 @@ class RegionControls:
             self._why = Text('span', '', 'region-why small')
             with ui.element('div').classes('debug-actions'):
                 self._actions = [
-                    ControlButton(action, stepper, at=region, name=name, kind='small') for action in GOING_ON
+                    ControlButton(action, stepper, at=region, name=name, kind='small')
+                    for action in PAUSED_ACTIONS
                 ]
             self._others = button(OTHERS[True], kind='small quiet others')
             self._others.tooltip(HINT)
-            self._others.on('click', self._turn)
+            self._others.on('click', self._toggle_others)
         self._bar.set_visibility(False)
         self._shown: tuple[bool, ...] = ()
         stepper.on_change(self.show)
@@ -59,8 +60,8 @@ class RegionControls:
             return
         view = stepper.view
         active = view is not None and self.region in view.entered and not view.status.ended
-        held, busy = active and stepper.is_held(self.region), stepper.busy(self.region)
-        steerable = active and stepper.steerable
+        held, busy = active and stepper.is_paused(self.region), stepper.pending_step(self.region)
+        steerable = active and stepper.can_control
         going = bool(active and view and not region_has_ended(stepper.shape, view, self.region))
         away = '' if going and steerable and not held and not busy else 'away'
         self._pause.element.classes(add=away, remove='' if away else 'away')
@@ -69,7 +70,7 @@ class RegionControls:
             one.element.set_visibility(steerable)
             one.show()
         self._badge.show('stepping' if busy else 'paused')
-        self._why.show(SPOKEN[busy] if busy else pause_sentence(stepper.why(self.region)))
+        self._why.show(IN_PROGRESS[busy] if busy else pause_sentence(stepper.pause_reason(self.region)))
         self._others.set_visibility(steerable)
         if self._others_shown is not stepper.others_wait:
             self._others_shown = stepper.others_wait
@@ -80,6 +81,6 @@ class RegionControls:
 
     _others_shown = True
 
-    def _turn(self) -> None:
+    def _toggle_others(self) -> None:
         self._stepper.others_wait = not self._stepper.others_wait
-        self._stepper.tell()
+        self._stepper.notify()

@@ -39,11 +39,11 @@ class ChartPane:
         follower: Follower,
         seek: Callable[[int], Awaitable[None]],
         on_size: Callable[[bool], None],
-        places: ContextMenu,
+        context_menu: ContextMenu,
     ) -> None:
         """Draw the panel; `on_size` is called with whether the diagram fills the page.
 
-        `places` is the context menu of states and edges.
+        `context_menu` is the context menu of states and edges.
         """
         self._shape, self._follower, self._seek, self._on_size = context.shape, follower, seek, on_size
         self._reasons = context.reasons
@@ -54,14 +54,14 @@ class ChartPane:
         self._drawn = ''
         self._fitted: frozenset[str] | None = None
         """The composite states around the states that were active at the last layout."""
-        self._held = False
+        self._moved_by_user = False
         """Whether a person has panned or zoomed it."""
         self._stepper = context.stepper
-        self._stepper.on_change(self._mark)
-        self.why = EdgeExplanation(context, follower.index, seek, places.of_edge)
+        self._stepper.on_change(self._mark_breakpoints)
+        self.explanation = EdgeExplanation(context, follower.index, seek, context_menu.edge_entries)
         with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
             with ui.element('div').classes('panel-head'):
-                self._where = ui.label().classes('where')
+                self._location = ui.label().classes('where')
                 ui.element('span').classes('grow')
                 self._folds.draw()
                 zoom_buttons(lambda: self._drawing, fit=FIT_ACTIVE)
@@ -79,10 +79,10 @@ class ChartPane:
                     states=[state.path for state in self._shape.states],
                     on_pick=self._pick,
                     on_fold=self._folds.toggle,
-                    on_context=lambda asked: places.open(asked, self._folds.folded),
+                    on_context=lambda asked: context_menu.open(asked, self._folds.folded),
                 )
                 self._drawing.on_resize(self._on_resize)
-                self.why.of(self._drawing)
+                self.explanation.attach_to(self._drawing)
             self._plan = PlanChecklist(self._shape, context.history, seek)
 
     async def draw(self) -> None:
@@ -92,15 +92,15 @@ class ChartPane:
         drawn, found = await fit(self._shape, self._room, folded=folded, active=self._active)
         if not self._folds.by_user:
             self._folds.show(found)
-        self.why.folded = self._folds.folded
+        self.explanation.folded = self._folds.folded
         if drawn != self._drawn:
             self._drawn = drawn
             self._drawing.show(drawn)
-            self.why.stay()
+            self.explanation.reposition()
 
-    def say_where(self, view: View) -> None:
+    def show_location(self, view: View) -> None:
         """Show where the run is."""
-        self._where.set_text(active_text(view.active) or status_text(view.status, view.error))
+        self._location.set_text(active_text(view.active) or status_text(view.status, view.error))
 
     async def show(self, view: View) -> None:
         """Show the plan, and lay the chart out again if that is needed to bring active states into sight."""
@@ -108,16 +108,18 @@ class ChartPane:
         self._active = tuple(map(str, view.active))
         inside = composites_around(self._shape, self._active)
         hidden = inside & self._folds.folded and inside != self._fitted
-        if not self._drawn or (hidden and not (self._folds.by_user or self._held or self.why.is_open)):
+        if not self._drawn or (
+            hidden and not (self._folds.by_user or self._moved_by_user or self.explanation.is_open)
+        ):
             await self.draw()
 
     async def _on_resize(self, width: int, height: int, held: bool) -> None:
-        self._held = held
+        self._moved_by_user = held
         if not held and (width, height) != self._room and self._fitted is not None:
             self._room = (width, height)
             await self.draw()
 
-    def light(self, view: View) -> None:
+    def highlight(self, view: View) -> None:
         """Highlight active states, visited ones, and the transition that was taken."""
         self._step = view.seq
         index = self._follower.index
@@ -128,8 +130,8 @@ class ChartPane:
                 self._shape, view, self._reasons.step, visited=seen or list(view.entered), traversed=traversed
             )
         )
-        self.why.show()
-        self._drawing.overlay('why', {'edges': self.why.spots})
+        self.explanation.show()
+        self._drawing.overlay('why', {'edges': self.explanation.decorations})
 
     def preload(self) -> None:
         """Send the browser the highlights of all steps, since the slider is being dragged."""
@@ -145,7 +147,7 @@ class ChartPane:
             }
         )
 
-    def _mark(self) -> None:
+    def _mark_breakpoints(self) -> None:
         """Mark the breakpoints."""
         view = self._stepper.view
         if view is not None:

@@ -24,11 +24,11 @@ MARKS = {
     'stopped': 'stop_circle',
 }
 """An icon for each status, shown next to the word."""
-KEPT = 'plan'
+STORAGE_KEY = 'plan'
 """Storage key for whether a person wants the plan open or closed."""
-LITTLE = 'if (innerHeight < 820) getHtmlElement(%d).open = false'
+COLLAPSE_IF_LOW = 'if (innerHeight < 820) getHtmlElement(%d).open = false'
 """Collapses the plan to one line in a low window; runs only if nobody has chosen."""
-CHOSEN = """(event) => {
+ON_TOGGLE = """(event) => {
     const drawer = event.currentTarget.parentElement, plan = drawer.parentElement;
     plan.classList.remove('undecided');
     plan.classList.toggle('closed', drawer.open);
@@ -46,7 +46,7 @@ class PlanChecklist:
         self._field, self._history, self._seek = shape.field('plan'), history, seek
         self._shown: tuple[list[Mapping[str, Any]], str] | None = None
         self._opened: set[str] = set()
-        chosen = app.storage.user.get(KEPT, 'undecided')
+        chosen = app.storage.user.get(STORAGE_KEY, 'undecided')
         with (
             ui.element('section').classes(f'checklist {chosen}').props('aria-label="Plan"') as self._root,
             ui.element('details').props('' if chosen == 'closed' else 'open') as self._drawer,
@@ -55,14 +55,14 @@ class PlanChecklist:
                 Text('h2', 'Plan')
                 self._count = Text('span', '', 'muted small num')
                 self._now = Text('span', '', 'checklist-now muted small')
-            head.on('click', lambda event: self._choose(opened=event.args), js_handler=CHOSEN)
+            head.on('click', lambda event: self._choose(opened=event.args), js_handler=ON_TOGGLE)
             self._list = ui.element('div').classes('checklist-steps').props('tabindex="0"')
         if chosen == 'undecided':
-            ui.run_javascript(LITTLE % self._drawer.id)
+            ui.run_javascript(COLLAPSE_IF_LOW % self._drawer.id)
         self._root.set_visibility(bool(self._field))
 
     def _choose(self, *, opened: bool) -> None:
-        chosen = app.storage.user[KEPT] = 'opened' if opened else 'closed'
+        chosen = app.storage.user[STORAGE_KEY] = 'opened' if opened else 'closed'
         self._root.classes(add=chosen, remove='undecided closed' if opened else 'undecided opened')
         self._drawer.props(add='open' if opened else '', remove='' if opened else 'open')
 
@@ -87,9 +87,9 @@ class PlanChecklist:
     def _draw(self, steps: Sequence[Mapping[str, Any]], inside: str, depth: int) -> None:
         with ui.element('ol').classes('plan-steps'):
             for number, step in enumerate(steps, start=1):
-                self._step(step, f'{inside}/{step.get("id", number)}', depth, step_status(step, steps))
+                self._draw_step(step, f'{inside}/{step.get("id", number)}', depth, step_status(step, steps))
 
-    def _step(self, step: Mapping[str, Any], path: str, depth: int, status: str) -> None:
+    def _draw_step(self, step: Mapping[str, Any], path: str, depth: int, status: str) -> None:
         state, result = str(step.get('state', '')), str(step.get('result', ''))
         name = state.replace(' ', '-')
         with ui.element('li').classes(f'plan-step {name}'):
@@ -104,20 +104,20 @@ class PlanChecklist:
                     if state in ENDED:
                         name = str(step.get('id', ''))
                         show = button('', icon='forum', kind='quiet small', label=f'Show the work on {name}')
-                        show.on('click', partial(self._go, name))
+                        show.on('click', partial(self._go_to_end, name))
                 with ui.element('div').classes('plan-result'):
                     if result:
-                        self._result(path, result)
+                        self._draw_result(path, result)
                 inner = plan_steps(step.get('steps'))
                 if inner and depth < MAX_DEPTH:
                     self._draw(inner, path, depth + 1)
 
-    async def _go(self, name: str) -> None:
+    async def _go_to_end(self, name: str) -> None:
         """Go to the step at which an entry ended: its agent's conversation is complete there."""
         if name in self._history.finished:
             await self._seek(self._history.finished[name])
 
-    def _result(self, path: str, result: str) -> None:
+    def _draw_result(self, path: str, result: str) -> None:
         with disclosure(self._opened, path, excerpt(result, 120), '', 'plan-text'):
             Conversation([{'kind': 'text', 'text': result}], label='Result', follow=False)
 

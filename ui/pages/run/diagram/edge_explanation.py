@@ -39,7 +39,7 @@ class EdgeExplanation:
         context: the run.
         index: the index of the run's steps.
         seek: goes to a step.
-        offer: returns the menu entries for an edge.
+        menu_entries: returns the menu entries for an edge.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class EdgeExplanation:
         context: RunContext,
         index: Index,
         seek: Callable[[int], Awaitable[None]],
-        offer: Callable[[EdgeShape], Sequence[MenuEntry]],
+        menu_entries: Callable[[EdgeShape], Sequence[MenuEntry]],
     ) -> None:
         self._shape, self._reasons, self._index, self._seek = context.shape, context.reasons, index, seek
-        self._offer = offer
-        self._ways: dict[EdgeShape, EdgeOutcome] = {}
+        self._menu_entries = menu_entries
+        self._outcomes: dict[EdgeShape, EdgeOutcome] = {}
         self._name = ''
         self._pinned = False
         self.folded: frozenset[str] = frozenset()
@@ -60,11 +60,11 @@ class EdgeExplanation:
         with ui.element('div').classes('why').props('role="dialog"') as self._root:
             pass
         self._root.set_visibility(False)
-        self._root.on('keydown.escape.stop', lambda: self.close(back=True))
-        ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
+        self._root.on('keydown.escape.stop', lambda: self.close(restore_focus=True))
+        ui.keyboard(on_key=self._on_key, ignore=['input', 'select', 'textarea'])
         self._drawing: Diagram | None = None
 
-    def of(self, drawing: Diagram) -> None:
+    def attach_to(self, drawing: Diagram) -> None:
         """Attach to the edges of this drawing."""
         self._drawing = drawing
         drawing.on_edge(self._on_edge)
@@ -76,49 +76,49 @@ class EdgeExplanation:
         elif how == 'press' or (name and (not self._pinned or not self._name)):
             self._name, self._pinned = name, how == 'press'
             self._draw()
-            self._hang(into=how == 'press')
+            self._place(focus=how == 'press')
 
-    def close(self, *, back: bool = False) -> None:
-        """Close; `back` returns the focus to the edge."""
-        if back and self._drawing and self._name:
+    def close(self, *, restore_focus: bool = False) -> None:
+        """Close; `restore_focus` returns the focus to the edge."""
+        if restore_focus and self._drawing and self._name:
             self._drawing.run_method('focusEdge', self._name)
         self._name, self._pinned = '', False
         self._root.set_visibility(False)
 
-    def stay(self) -> None:
+    def reposition(self) -> None:
         """Stay next to the edge after a new layout, or close if its states are folded away."""
         if self._name and not self._edges():
             self.close()
         elif self._name:
             self._draw()
-            self._hang()
+            self._place()
 
-    def _hang(self, *, into: bool = False) -> None:
-        """Place it next to its edge; `into` moves the focus into it."""
+    def _place(self, *, focus: bool = False) -> None:
+        """Place it next to its edge; `focus` moves the focus into it."""
         if self._drawing:
-            self._drawing.run_method('placePopover', self._root.html_id, self._name, into)
+            self._drawing.run_method('placePopover', self._root.html_id, self._name, focus)
 
-    def _key(self, event: KeyEventArguments) -> None:
+    def _on_key(self, event: KeyEventArguments) -> None:
         if self._pinned and event.action.keydown and event.key.escape:  # the focused part was redrawn
-            self.close(back=True)
+            self.close(restore_focus=True)
 
     def show(self) -> None:
         """Update the open popover to the step that is shown."""
         step = self._reasons.step
-        self._ways = {way.edge: way for way in edge_outcomes(step, self._shape)} if step else {}
+        self._outcomes = {way.edge: way for way in edge_outcomes(step, self._shape)} if step else {}
         if self._name:
             self._draw()
 
     @property
-    def spots(self) -> dict[str, Decoration]:
+    def decorations(self) -> dict[str, Decoration]:
         """An overlay of the edges that the step considered and did not take."""
         found: dict[str, Decoration] = {}
-        for edge, way in self._ways.items():
+        for edge, way in self._outcomes.items():
             if edge.dest and not way.taken:
                 blocked = any(guard.value is not guard.wanted for guard in way.guards)
                 classes = 'not-taken' if blocked else 'not-taken not-evaluated'
                 found[edge_id(edge)] = {'classes': classes, 'badge': '✗' if blocked else '–'}
-        for edge, way in self._ways.items():
+        for edge, way in self._outcomes.items():
             if way.taken:
                 found.pop(edge_id(edge), None)
         return found
@@ -146,7 +146,7 @@ class EdgeExplanation:
         yield 'times', _Part(times, lambda: self._draw_times(*times))
         for edge in edges:
             yield f'why {edge}', _Part((self._name, self._reasons.step), partial(self._draw_edge, edge))
-            if entries := self._offer(edge):
+            if entries := self._menu_entries(edge):
                 texts = [entry.text for entry in entries]
                 yield f'acts {edge}', _Part(texts, partial(_draw_entries, entries))
 
@@ -155,7 +155,7 @@ class EdgeExplanation:
         with ui.element('div').classes('why-head') as head:
             Text('b', f'{path_text(source)} → {path_text(dest)}', 'grow')
             close = button('', icon='close', kind='quiet small', label='Close')
-            close.on('click', lambda: self.close(back=True))
+            close.on('click', lambda: self.close(restore_focus=True))
         return head
 
     def _verdict(self, edges: Sequence[EdgeShape]) -> str:
@@ -163,7 +163,7 @@ class EdgeExplanation:
         if step is None:
             return 'The run has not taken a step yet.'
         here = f'At step {step.seq} ({step.event.name.replace("_", " ")})'
-        found = [self._ways[edge] for edge in edges if edge in self._ways]
+        found = [self._outcomes[edge] for edge in edges if edge in self._outcomes]
         if any(way.taken for way in found):
             return f'{here}: taken.'
         if any(way.guards for way in found):
@@ -198,7 +198,7 @@ class EdgeExplanation:
         return times
 
     def _draw_edge(self, edge: EdgeShape) -> Element:
-        way = self._ways.get(edge)
+        way = self._outcomes.get(edge)
         asked = {(guard.name, guard.wanted): guard for guard in way.guards} if way else {}
         with ui.element('div').classes('why-edge') as part:
             with ui.element('div').classes('why-terms'):

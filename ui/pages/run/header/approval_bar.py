@@ -26,7 +26,7 @@ class ApprovalBar:
             .props('role="region" aria-label="Needs you"') as self._root
         ):
             ui.icon('front_hand').props('size="18px" aria-hidden="true"')
-            self._what = Text('span', '', 'approval-bar-text')
+            self._summary = Text('span', '', 'approval-bar-text')
             self._allow = button('Allow', kind='primary small', label='Allow once')
             self._deny = button('Deny', kind='small danger', label='Deny')
             self._reply = button('Answer', kind='primary small', requires='send')
@@ -35,9 +35,9 @@ class ApprovalBar:
             self._deny.on('click', lambda: self._answer('deny'))
         self._root.set_visibility(False)
 
-    def show(self, view: View, *, mine: bool) -> None:
+    def show(self, view: View, *, may_control: bool) -> None:
         """Show what the newest step asks of a person."""
-        waiting = [leaf for leaf in view.active if mine and leaf.endswith(('.approving', '.asking'))]
+        waiting = [leaf for leaf in view.active if may_control and leaf.endswith(('.approving', '.asking'))]
         self._leaf = waiting[0] if waiting else ''
         self._root.set_visibility(bool(waiting))
         # For a `:has()` in a style sheet, which would be slow with `:not(.hidden)`.
@@ -57,8 +57,8 @@ class ApprovalBar:
             'asks you a question' if asks else f'waits for your approval: {", ".join(dict.fromkeys(calls))}'
         )
         text = f'{role_title(who)} {what}{more}'
-        self._what.show(text)
-        set_attributes(self._what, title=text)
+        self._summary.show(text)
+        set_attributes(self._summary, title=text)
 
     async def _answer(self, name: str) -> None:
         if self._leaf:

@@ -35,19 +35,19 @@ class BudgetBars:
         with ui.element('div').classes('budgets').props('role="group" aria-label="Budget"') as self.root:
             self._row = ui.element('div').classes('budget-row')
             self._add = button('Add budget', icon='add', kind='small')
-            self._add.on('click', self._ask)
+            self._add.on('click', self._ask_for_more)
             self._warning = Text('span', '', 'budget-warning', role='status')
         self.root.set_visibility(False)
 
-    def show(self, view: View, *, mine: bool) -> None:
-        """Show the remaining budget at this step; `mine` is whether this server runs the run."""
+    def show(self, view: View, *, may_control: bool) -> None:
+        """Show the remaining budget at this step; budget can be added if `may_control`."""
         self._view = view
         self.root.set_visibility(bool(view.budget))
-        self._add.set_visibility(mine and not view.status.ended)
+        self._add.set_visibility(may_control and not view.status.ended)
         if list(view.budget) != list(self._bars):
             self._row.clear()
             with self._row:
-                self._bars = {kind: _bar(kind) for kind in view.budget}
+                self._bars = {kind: _draw_bar(kind) for kind in view.budget}
         spent = [kind for kind, gauge in view.budget.items() if gauge.exhausted]
         warning = ' '.join(view.warnings[-1:])
         if spent and not view.status.ended:
@@ -62,9 +62,9 @@ class BudgetBars:
         for kind, gauge in view.budget.items():
             shown = replace(gauge, used=gauge.used + running) if kind == 'seconds' else gauge
             if kind in self._bars:
-                _fill(*self._bars[kind], kind, shown)
+                _update_bar(*self._bars[kind], kind, shown)
 
-    async def _ask(self) -> None:
+    async def _ask_for_more(self) -> None:
         view = self._view
         if view is None:
             return
@@ -103,7 +103,7 @@ class BudgetBars:
             await notify_errors(self._conductor.extend(self._run, **given))
 
 
-def _bar(kind: str) -> tuple[ui.element, Text]:
+def _draw_bar(kind: str) -> tuple[ui.element, Text]:
     with ui.element('div').classes('budget'):
         Text('span', NAMES[kind], 'budget-name')
         meter = ui.element('div').classes('budget-bar')
@@ -116,7 +116,7 @@ def _bar(kind: str) -> tuple[ui.element, Text]:
     return meter, text
 
 
-def _fill(meter: ui.element, text: Text, kind: str, gauge: Gauge) -> None:
+def _update_bar(meter: ui.element, text: Text, kind: str, gauge: Gauge) -> None:
     left, say = max(0.0, gauge.limit - gauge.used), FORMATS[kind]
     percent = round(100 * left / gauge.limit)
     state = 'spent' if gauge.exhausted or not left else 'low' if gauge.warned else ''

@@ -20,7 +20,7 @@ from ui.pages.run.header.input_requests import InputRequests
 from ui.pages.run.header.title import RunTitle
 from ui.pages.run.panels.drafts import draft_progress
 from ui.pages.run.panels.phases import Phases
-from ui.pages.run.usage_table import SpendingTable
+from ui.pages.run.usage_table import UsageTable
 
 
 class Header:
@@ -32,10 +32,10 @@ class Header:
         self._info, self._context = info, context
         self._known = info.pattern in conductor.catalog.patterns
         self._shown: tuple[object, ...] = ()
-        self._said_origins: set[Origin] = set()
+        self._shown_origins: set[Origin] = set()
         with ui.element('div').classes(f'run-head {"ended" if info.status.ended else ""}'):
             with ui.element('div').classes('run-name'):
-                self.naming = RunTitle(conductor, info)
+                self.title = RunTitle(conductor, info)
                 with ui.element('div').classes('run-facts'):
                     self._status = ui.element('span').classes('head-status')
                     ui.label(info.pattern).classes('chip head-pattern')
@@ -51,31 +51,35 @@ class Header:
                     if by := author_text(info.author):
                         Text('span', by, 'chip run-author')
                     self._time = ui.label().classes('num muted')
-                    self._draw_spending(context.name_of, conductor.catalog.registry)
+                    self._draw_usage(context.name_of, conductor.catalog.registry)
                     self._caveat = Text('span', '', 'run-caveat')
                     PauseReason(stepper)
             with ui.element('div').classes('run-controls') as controls:
                 controls.props('role="toolbar" aria-label="Run controls"')
                 # Buttons that come and go are on the left, so that the others do not move.
-                self._retry = _control('Retry', 'healing', steer, 'Start a new run from the last good step')
-                self._cancel = _control('Cancel', 'stop', steer, 'Stop the run for good', kind='danger')
+                self._retry = _draw_control(
+                    'Retry', 'healing', steer, 'Start a new run from the last good step'
+                )
+                self._cancel = _draw_control('Cancel', 'stop', steer, 'Stop the run for good', kind='danger')
                 Controls(stepper)
-                fork = _control('Fork', 'call_split', steer, 'Start a new run from the step that is shown')
+                fork = _draw_control(
+                    'Fork', 'call_split', steer, 'Start a new run from the step that is shown'
+                )
                 fork.set_visibility(not info.drawn)
                 export_button(info)
                 more = button('', icon='more_horiz', kind='quiet', label='More')
                 more.on('click', lambda: steer('more'))
 
-    def show(self, view: View, newest: View, *, mine: bool) -> None:
+    def show(self, view: View, newest: View, *, may_control: bool) -> None:
         """Show the figures of a step, and the current status of the run.
 
         Args:
             view: the step that is shown.
             newest: the newest step.
-            mine: whether this server runs it.
+            may_control: whether the viewer can control it here.
         """
-        self._say_origins(view)
-        shown = (newest.status, newest.error, mine, view.usage, view.seq)
+        self._show_origins(view)
+        shown = (newest.status, newest.error, may_control, view.usage, view.seq)
         if shown == self._shown:
             return
         self._shown = shown
@@ -85,32 +89,32 @@ class Header:
         caveat = newest.error if newest.status is Status.DONE else ''
         self._caveat.show(caveat)
         set_attributes(self._caveat, title=caveat)
-        running = mine and not newest.status.ended
+        running = may_control and not newest.status.ended
         self._cancel.set_visibility(running)
         self._retry.set_visibility(newest.status.retriable and self._known)
-        self._spending.show(view)
+        self._usage.show(view)
 
-    def _say_origins(self, view: View) -> None:
+    def _show_origins(self, view: View) -> None:
         """Show where the agents' replies came from; for those at work, also where they are expected from."""
         agents = [str(state.path) for state in self._context.shape.states if state.role]
         at_work = [path for path in agents if any(within(leaf, path) for leaf in view.active)]
         found = set(view.origins)
         found |= {self._context.expected_origin(path) for path in (at_work if found else agents)}
-        if found == self._said_origins:
+        if found == self._shown_origins:
             return
-        self._said_origins = found
+        self._shown_origins = found
         self._origins.clear()
         with self._origins:
             for origin in sorted(found):
                 origin_chip(origin)
 
-    def _draw_spending(self, named: Callable[[str], str], models: ModelRegistry) -> None:
+    def _draw_usage(self, named: Callable[[str], str], models: ModelRegistry) -> None:
         with button('', kind='quiet small spent') as opener:
             self._tokens = ui.label().classes('num')
             ui.icon('expand_more').props('size="16px"')
             with ui.menu().classes('popover').props('role="dialog"') as popover:
                 set_attributes(popover, aria_label='Tokens and cost')
-                self._spending = SpendingTable(named, models.cache_saving)
+                self._usage = UsageTable(named, models.cache_saving)
         opener.classes(remove='icon').props('aria-haspopup="dialog"')
 
     def tick(self, view: View, now: float, streamed: int = 0) -> None:
@@ -122,7 +126,7 @@ class Header:
         self._time.set_text(duration(own) if view.started else '')
 
 
-def _control(
+def _draw_control(
     text: str, icon: str, steer: Callable[[str], Awaitable[None]], hint: str, kind: str = ''
 ) -> ui.element:
     made = button(text, icon=icon, kind=kind, requires=text.lower())
@@ -143,15 +147,17 @@ class StatusStrip:
                 with link(f'/runs/{info.id}/report', 'btn small') as self._report:
                     ui.icon('description')
                     Text('span', 'Read report')
-                self._asks = InputRequests(conductor, info, shape)
-            acts.set_visibility(bool(shape.field('report')) or self._asks.possible)
+                self._input_requests = InputRequests(conductor, info, shape)
+            acts.set_visibility(bool(shape.field('report')) or self._input_requests.has_any)
         # Shown from the start if it can ever be needed, so that the parts below do not move.
         fields = [shape.field(panel) for panel in ('time', 'drafts', 'report')]
-        may_ask = self._asks.possible and not info.status.ended
+        may_ask = self._input_requests.has_any and not info.status.ended
         self._root.set_visibility(any(fields) or may_ask)
-        self._root.classes('reserved' if may_ask and (shape.field('time') or not self._asks.by_seat) else '')
+        self._root.classes(
+            'reserved' if may_ask and (shape.field('time') or not self._input_requests.uses_seats) else ''
+        )
 
-    def show(self, view: View, newest: View, *, mine: bool) -> None:
+    def show(self, view: View, newest: View, *, may_control: bool) -> None:
         """Show the time at the step of `view`, and the input that the newest step accepts."""
         self._phases.show(view)
         has_drafts = bool(self._shape.field('drafts'))
@@ -160,7 +166,7 @@ class StatusStrip:
         reported = bool(newest.memory.get(self._shape.field('report')))
         self._report.set_visibility(reported)
         self._root.classes(add='reported' if reported else '', remove='' if reported else 'reported')
-        asking = self._asks.show(newest, mine=mine)
+        asking = self._input_requests.show(newest, may_control=may_control)
         self._root.classes(add='asking' if asking else '', remove='' if asking else 'asking')
 
     def tick(self, now: float) -> None:

@@ -12,7 +12,7 @@ from engine.records import RunInfo, Shape, View
 from ui.components.dialogs import ask_event, event_help
 from ui.components.theme import button
 from ui.formatting.steps import role_title
-from ui.pages.run.context import takes_event
+from ui.pages.run.context import accepts_event
 from ui.pages.run.panels.registry import panels_of
 
 IN_PANES = ('take_seat', 'hand_back')
@@ -28,10 +28,10 @@ class InputRequests:
         info: RunInfo,
         shape: Shape,
         *,
-        sent: Callable[[], None] = lambda: None,
+        on_sent: Callable[[], None] = lambda: None,
     ) -> None:
-        """Draw them; `sent` is called after an event has been sent."""
-        self._sent = sent
+        """Draw them; `on_sent` is called after an event has been sent."""
+        self._on_sent = on_sent
         self._conductor, self._run, self._shape = conductor, info.id, shape
         try:
             self._inputs = dict(conductor.catalog.pattern(info.pattern).inputs)
@@ -54,19 +54,19 @@ class InputRequests:
         self.root.set_visibility(False)
 
     @property
-    def possible(self) -> bool:
+    def has_any(self) -> bool:
         """Whether the run can accept any at all."""
         return bool(self._buttons)
 
     @property
-    def by_seat(self) -> bool:
+    def uses_seats(self) -> bool:
         """Whether people can take seats in the run: then it asks only those who have."""
         return IN_PANES[0] in self._inputs
 
-    def show(self, view: View, *, mine: bool) -> bool:
-        """Show the events accepted now, and return whether there are any; `mine`: this server runs it."""
-        open_ = mine and not view.status.ended
-        shown = {trigger for trigger in self._buttons if open_ and takes_event(self._shape, view, trigger)}
+    def show(self, view: View, *, may_control: bool) -> bool:
+        """Show the events accepted now, and return whether there are any; none unless `may_control`."""
+        open_ = may_control and not view.status.ended
+        shown = {trigger for trigger in self._buttons if open_ and accepts_event(self._shape, view, trigger)}
         for trigger, made in self._buttons.items():
             made.set_visibility(trigger in shown)
         self.root.set_visibility(bool(shown))
@@ -81,4 +81,4 @@ class InputRequests:
         """Ask for the data of an event, and send it."""
         send = partial(self._conductor.send, self._run, trigger)
         if await ask_event(trigger, self._inputs[trigger], lambda data: send(data=data)):
-            self._sent()
+            self._on_sent()

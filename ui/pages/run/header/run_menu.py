@@ -47,8 +47,8 @@ METHODS = {
 class RunMenu:
     """The menu's dialogs and actions; anything drastic is confirmed first."""
 
-    def __init__(self, conductor: Conductor, info: RunInfo, renamed: Callable[[RunInfo], None]) -> None:
-        self._conductor, self._info, self._renamed = conductor, info, renamed
+    def __init__(self, conductor: Conductor, info: RunInfo, on_rename: Callable[[RunInfo], None]) -> None:
+        self._conductor, self._info, self._on_rename = conductor, info, on_rename
 
     async def cancel(self) -> None:
         """Ask, then cancel the run."""
@@ -59,8 +59,8 @@ class RunMenu:
             )
             reason = ui.input('Reason (optional)').props('outlined dense').classes('full')
             with ui.element('div').classes('dialog-actions'):
-                _act(dialog, 'Keep running', False)
-                _act(dialog, 'Cancel run', True, 'danger')
+                _draw_answer(dialog, 'Keep running', False)
+                _draw_answer(dialog, 'Cancel run', True, 'danger')
         if await await_answer(dialog):
             await notify_errors(self._conductor.cancel(self._info.id, str(reason.value or '')))
 
@@ -79,7 +79,9 @@ class RunMenu:
                     ui.icon('merge')
                     Text('span', 'Review and merge')
                 for face in actions:
-                    _act(dialog, face.text, face, 'quiet danger' if face == DELETE else 'quiet', face.icon)
+                    _draw_answer(
+                        dialog, face.text, face, 'quiet danger' if face == DELETE else 'quiet', face.icon
+                    )
             with ui.element('details').classes('fold'):
                 Text('summary', 'Keyboard shortcuts')
                 with ui.element('dl').classes('keys'):
@@ -88,7 +90,7 @@ class RunMenu:
                             Text('kbd', key)
                         Text('dd', meaning)
             with ui.element('div').classes('dialog-actions'):
-                _act(dialog, 'Close', '')
+                _draw_answer(dialog, 'Close', '')
         answer = await await_answer(dialog)
         if isinstance(answer, ActionLabel):
             await actions[answer]()
@@ -147,8 +149,8 @@ class RunMenu:
         )
         if info:
             self._info = info
-            self._renamed(info)
+            self._on_rename(info)
 
 
-def _act(dialog: ui.dialog, text: str, answer: object, kind: str = '', icon: str = '') -> None:
+def _draw_answer(dialog: ui.dialog, text: str, answer: object, kind: str = '', icon: str = '') -> None:
     button(text, kind=kind, icon=icon).on('click', lambda: dialog.submit(answer))

@@ -9,7 +9,7 @@ from engine.records import RunInfo, Shape, View
 from ui.components.theme import notice
 from ui.components.widgets import Text
 from ui.formatting.steps import role_title
-from ui.pages.run.context import takes_event
+from ui.pages.run.context import accepts_event
 
 RETRY = 'Retry starts a new run from the last good step. To change something first, fork an earlier step.'
 FORK = 'Its pattern is not available here: the run can be read, but not retried.'
@@ -29,9 +29,9 @@ class StopBanner:
         else:
             self._known, self._inputs = True, list(pattern.inputs)
 
-    def show(self, view: View, *, mine: bool) -> None:
-        """Show the run as it is now; `mine` is whether this server runs it."""
-        content = (stop_reason(self._shape, view), self._remedy(view, mine=mine))
+    def show(self, view: View, *, may_control: bool) -> None:
+        """Show the run as it is now; `may_control` is whether the viewer can control it here."""
+        content = (stop_reason(self._shape, view), self._remedy(view, may_control=may_control))
         if content == self._shown:
             return
         self._shown = content
@@ -44,11 +44,11 @@ class StopBanner:
                 if remedy:
                     Text('p', remedy, 'small')
 
-    def _remedy(self, view: View, *, mine: bool) -> str:
+    def _remedy(self, view: View, *, may_control: bool) -> str:
         if view.status.ended:
             return RETRY if self._known else FORK
-        offered = [role_title(name) for name in self._inputs if takes_event(self._shape, view, name)]
-        return f'Nothing is lost. You can: {" or ".join(offered).lower()}.' if mine and offered else ''
+        offered = [role_title(name) for name in self._inputs if accepts_event(self._shape, view, name)]
+        return f'Nothing is lost. You can: {" or ".join(offered).lower()}.' if may_control and offered else ''
 
 
 def stop_reason(shape: Shape, view: View) -> str:

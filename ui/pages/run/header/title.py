@@ -13,7 +13,7 @@ from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, text_input
 from ui.formatting.values import byte_size
 
-EVERY = 10.0
+MEASURE_INTERVAL = 10.0
 """Seconds between measurements of the size on disk."""
 DONE = '(event) => { if (event.key === "Enter") emit(event.target.value); }'
 
@@ -38,9 +38,9 @@ class RunTitle:
                 self._star = button(
                     '', icon='star_outline', kind='quiet small', label='Star', requires='annotate'
                 )
-                self._star.on('click', lambda: self._say(starred=not self._info.starred))
+                self._star.on('click', lambda: self._annotate(starred=not self._info.starred))
                 self._pin = button('', icon='push_pin', kind='quiet small', label='Pin', requires='annotate')
-                self._pin.on('click', lambda: self._say(pinned=not self._info.pinned))
+                self._pin.on('click', lambda: self._annotate(pinned=not self._info.pinned))
             self._bytes = Text('span', '', 'num muted small run-weight')
             self._deleted = ui.element('span').classes('ghost')
         self.show(info)
@@ -49,8 +49,10 @@ class RunTitle:
         """Show the run's title and marks."""
         self._info = info
         self._name.set_text(info.title)
-        _press(self._star, 'Starred' if info.starred else '', 'star' if info.starred else 'star_outline')
-        _press(self._pin, 'Pinned' if info.pinned else '', 'push_pin')
+        _draw_pressed(
+            self._star, 'Starred' if info.starred else '', 'star' if info.starred else 'star_outline'
+        )
+        _draw_pressed(self._pin, 'Pinned' if info.pinned else '', 'push_pin')
         self._marks.classes(add='set' if info.starred or info.pinned else '', remove='set')
         self._deleted.clear()
         if info.deleted:
@@ -60,9 +62,9 @@ class RunTitle:
                     'click', self._restore
                 )
 
-    def watch(self) -> None:
+    def track_size(self) -> None:
         """Keep showing the size on disk."""
-        ui.timer(EVERY, self._show_size)
+        ui.timer(MEASURE_INTERVAL, self._show_size)
 
     async def _show_size(self) -> None:
         try:
@@ -91,7 +93,7 @@ class RunTitle:
     async def _on_rename(self, title: str) -> None:
         title = ' '.join(title.split())[:200]
         if title and title != self._info.title:
-            await self._say(title=title)
+            await self._annotate(title=title)
         self._close()
 
     def _close(self) -> None:
@@ -99,7 +101,7 @@ class RunTitle:
         self._heading.classes(remove='visually-hidden')
         self._edit.set_visibility(True)
 
-    async def _say(self, **changes: Unpack[Annotation]) -> None:
+    async def _annotate(self, **changes: Unpack[Annotation]) -> None:
         info = await notify_errors(self._conductor.annotate(self._info.id, **changes))
         if info:
             self.show(info)
@@ -110,7 +112,7 @@ class RunTitle:
             self.show(info)
 
 
-def _press(made: ui.element, on: str, icon: str) -> None:
+def _draw_pressed(made: ui.element, on: str, icon: str) -> None:
     """Show whether a button is pressed, by its icon and a word."""
     made.clear()
     with made:

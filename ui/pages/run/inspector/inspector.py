@@ -28,7 +28,7 @@ from ui.formatting.values import with_list_ends, with_times
 from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.debugger import Debugger
 from ui.pages.run.debugger.panel import BreakpointsPanel
-from ui.pages.run.usage_table import SpendingTable
+from ui.pages.run.usage_table import UsageTable
 from ui.pages.shared.transition_reasons import draw_outcome
 from ui.replay.marks import marks_of
 
@@ -46,7 +46,7 @@ class Inspector:
         self,
         context: RunContext,
         follow: Callable[[str], Awaitable[None]],
-        desk: Debugger,
+        debugger: Debugger,
         on_tab: Callable[[], None],
     ) -> None:
         """Draw the panel.
@@ -54,19 +54,19 @@ class Inspector:
         Args:
             context: the run.
             follow: goes to the next change of a value in the run's data.
-            desk: the debugger.
+            debugger: the debugger.
             on_tab: called when another tab is opened.
         """
         self._on_tab = on_tab
-        self._shape, self._named, self._reasons = context.shape, context.name_of, context.reasons
+        self._shape, self._name_of, self._reasons = context.shape, context.name_of, context.reasons
         self._pending: tuple[View | None, list[str]] = (None, [])
         self._reading: asyncio.Task[None] | None = None
         self._engaged = False
         """Whether the focus or the selection is in a text."""
-        self._held: tuple[View, float | None] | None = None
+        self._postponed: tuple[View, float | None] | None = None
         """A newer step, which is shown once nobody is reading this one."""
         with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
-            Engagement(self._engage)
+            Engagement(self._set_engaged)
             self._tabs = Tabs('Step, memory, usage or breakpoints', on_change=self._on_open)
             with self._tabs.panel('Step'):
                 self._step = ui.element('div').classes('step')
@@ -75,15 +75,13 @@ class Inspector:
             with self._tabs.panel('Memory'):
                 self._tree = JsonTree({}, on_follow=follow)
             with self._tabs.panel('Usage'):
-                self._spending = SpendingTable(
-                    context.name_of, context.conductor.catalog.registry.cache_saving
-                )
+                self._usage = UsageTable(context.name_of, context.conductor.catalog.registry.cache_saving)
             with self._tabs.panel(BREAKPOINTS):
-                self.breakpoints = BreakpointsPanel(desk.stepper, desk.setting)
+                self.breakpoints = BreakpointsPanel(debugger.stepper, debugger.breakpoints)
             self._follow = button('', kind='follow')
             self._follow_text = Text('span', '')
             self._follow_text.move(self._follow)
-            self._follow.classes(remove='icon').on('click', lambda: self._engage(False))
+            self._follow.classes(remove='icon').on('click', lambda: self._set_engaged(False))
             self._follow.set_visibility(False)
 
     def show(self, view: View, since: float | None, *, live: bool = False) -> None:
@@ -95,11 +93,11 @@ class Inspector:
             live: whether nobody requested this step: then it waits while somebody is reading another.
         """
         if live and self._engaged:
-            self._held = (view, since)
+            self._postponed = (view, since)
             self._follow_text.show(f'Show step {view.seq}')
             self._follow.set_visibility(True)
             return
-        self._held = None
+        self._postponed = None
         self._follow.set_visibility(False)
         step = self._reasons.step
         self._step.clear()
@@ -107,7 +105,7 @@ class Inspector:
             if step is None:
                 empty_state('hourglass_empty', 'The run has not taken a step yet.')
             else:
-                self._describe(view, step, since)
+                self._draw_step(view, step, since)
         changed = [change.path for change in step.changes] if step else []
         self._pending = (view, changed)
         self._fill()
@@ -132,10 +130,10 @@ class Inspector:
         """Open the list of breakpoints."""
         self._tabs.open(BREAKPOINTS)
 
-    def _engage(self, engaged: bool) -> None:
+    def _set_engaged(self, engaged: bool) -> None:
         self._engaged = engaged
-        if self._held and not engaged:
-            self.show(*self._held)
+        if self._postponed and not engaged:
+            self.show(*self._postponed)
 
     def _fill(self) -> None:
         # The whole document is sent only while its tab is open.
@@ -143,7 +141,7 @@ class Inspector:
         if view and self._tabs.shown == 'Memory' and (self._reading is None or self._reading.done()):
             self._reading = create_page_task(self._step, self._show_memory(), 'show memory')
         if view and self._tabs.shown == 'Usage':
-            self._spending.show(view)
+            self._usage.show(view)
 
     async def _show_memory(self) -> None:
         """Show the memory of the pending step, then of the latest one that arrived meanwhile."""
@@ -160,7 +158,7 @@ class Inspector:
             self._tree.show(document, changed, words)
             shown = view
 
-    def _describe(self, view: View, step: Transition, since: float | None) -> None:
+    def _draw_step(self, view: View, step: Transition, since: float | None) -> None:
         ui.label(f'Step {step.seq}').classes('step-number num')
         ui.label(headline(step)).classes('step-title')
         facts = [f'Triggered by step {step.seq - 1}'] if step.raised else []
@@ -173,8 +171,8 @@ class Inspector:
         for mark in marks_of(step, {}):
             if mark.kind in DETAILED:
                 ui.label(pause_sentence(mark.text)).classes(f'step-reason mark-{mark.kind}')
-        self._moves(step)
-        draw_criteria(view, step, self._shape, self._named)
+        self._draw_transitions(step)
+        draw_criteria(view, step, self._shape, self._name_of)
         found = edge_outcomes(step, self._shape)
         if found:
             ui.label('Why this transition').classes('step-section')
@@ -185,9 +183,9 @@ class Inspector:
             ui.label('No changes.').classes('muted small')
         replaced = previous_values(self._reasons.before, step.changes)
         for change, before in zip(step.changes, replaced, strict=True):
-            self._change(change, before)
+            self._draw_change(change, before)
 
-    def _moves(self, step: Transition) -> None:
+    def _draw_transitions(self, step: Transition) -> None:
         with ui.element('div').classes('moves'):
             for edge in step.edges:
                 with ui.element('div').classes('move'):
@@ -201,20 +199,20 @@ class Inspector:
                     else 'All states were exited.'
                 ).classes('muted small')
 
-    def _change(self, change: Change, before: Any) -> None:
+    def _draw_change(self, change: Change, before: Any) -> None:
         name = change.path.rpartition('/')[2]
         value, before = with_times(change.value, name), with_times(before, name)
         with ui.element('div').classes('change'):
             Text('div', change_title(change.path), 'change-path', title=change.path)
             if change.op != 'add' and before not in (None, ''):
-                _value(before, name, 'before')
+                _draw_value(before, name, 'before')
             if change.op == 'remove':
                 ui.label('removed').classes('muted small')
             else:
-                _value(value, name, 'after')
+                _draw_value(value, name, 'after')
 
 
-def _value(value: Any, name: str, when: str) -> None:
+def _draw_value(value: Any, name: str, when: str) -> None:
     made = ui.html(value_html(value, name), sanitize=False)  # one element, however many lines it has
     made.classes(when).props(f'role="group" aria-label="{when}"')
 
@@ -227,17 +225,19 @@ def _document_of(view: View) -> tuple[dict[str, Any], dict[str, str]]:
 
 def draw_criteria(view: View, step: Transition, shape: Shape, named: Callable[[str], str]) -> None:
     """Draw the completion criteria of all agents that have any."""
-    for path, judged in _agents(view, shape):
+    for path, judged in _criteria_by_agent(view, shape):
         held = sum(holds is True for _, holds, _ in judged)
         Text('h2', f'{named(path)} is complete when', 'step-section')
         Text('p', f'{held} of {len(judged)} met', 'criteria-count muted small num')
         asked = {guard.name for guard in step.guards if guard.source.startswith(f'{path}.')}
         with ui.element('ul').classes('criteria').props('role="list"'):
             for name, holds, missing in judged:
-                _criterion(name, holds, missing, asked=name in asked)
+                _draw_criterion(name, holds, missing, asked=name in asked)
 
 
-def _agents(view: View, shape: Shape) -> Iterator[tuple[str, Sequence[tuple[str, bool | None, str]]]]:
+def _criteria_by_agent(
+    view: View, shape: Shape
+) -> Iterator[tuple[str, Sequence[tuple[str, bool | None, str]]]]:
     """Yield each agent with its criteria: name, whether it holds (None if not evaluated), what is missing."""
     known = {str(state.path): state.criteria for state in shape.states if state.criteria}
     for path in dict.fromkeys([*known, *view.agents]):
@@ -258,7 +258,7 @@ def _list_judgements(value: Any) -> list[tuple[str, bool | None, str]]:
     ]
 
 
-def _criterion(name: str, holds: bool | None, missing: str, *, asked: bool) -> None:
+def _draw_criterion(name: str, holds: bool | None, missing: str, *, asked: bool) -> None:
     icon, word, kind = {
         True: ('check_circle', 'holds', 'holds'),
         False: ('radio_button_unchecked', f'missing: {missing}', 'missing')

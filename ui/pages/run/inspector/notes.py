@@ -38,7 +38,7 @@ class StepNotes:
             self._list = ui.element('ul').classes('note-list')
             self._editor = ui.element('div').classes('ghost')
             self._add = button('Add note', icon='edit_note', kind='small', requires='write_note')
-            self._add.on('click', lambda: self._write(Note(run=self._run, seq=self._step, text='')))
+            self._add.on('click', lambda: self._open_editor(Note(run=self._run, seq=self._step, text='')))
         with place:
             self._undo = Undo()
 
@@ -75,11 +75,11 @@ class StepNotes:
                 if not may('write_note'):
                     return
                 change = button('', icon='edit', kind='quiet small', label='Edit note')
-                change.on('click', lambda: self._write(note))
+                change.on('click', lambda: self._open_editor(note))
                 remove = button('', icon='delete', kind='quiet small', label='Delete note')
                 remove.on('click', lambda: self._delete(note))
 
-    def _write(self, note: Note) -> None:
+    def _open_editor(self, note: Note) -> None:
         """Open the editor."""
         self._editor.clear()
         self._add.set_visibility(False)
@@ -93,21 +93,21 @@ class StepNotes:
             set_attributes(text, maxlength='10000')
             label(name, text, 'label small')
             text.on('keydown', lambda event: self._save(note, str(event.args)), js_handler=SAVE)
-            text.on('keydown.esc', self._close)
+            text.on('keydown.esc', self._close_editor)
             with ui.element('div').classes('note-foot'):
                 button('Save', kind='small primary').on(
                     'click', lambda: self._save(note, str(text.value or ''))
                 )
-                button('Cancel', kind='small').on('click', self._close)
+                button('Cancel', kind='small').on('click', self._close_editor)
                 Text('span', 'Ctrl+Enter saves', 'muted small')
 
-    def _close(self) -> None:
+    def _close_editor(self) -> None:
         self._editor.clear()
         self._add.set_visibility(True)
 
     async def _save(self, note: Note, text: str) -> None:
         if await notify_errors(self._conductor.write_note(self._run, text, at=note.seq, note=note.id)):
-            self._close()
+            self._close_editor()
             await self.load()
 
     async def _delete(self, note: Note) -> None:

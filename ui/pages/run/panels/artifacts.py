@@ -33,7 +33,7 @@ class Artifacts:
         self._context, self._tabs = context, tabs
         self._view: View | None = None
         self._offered = any(state.criteria for state in context.shape.states)
-        self._turned: dict[Key, bool] = {}
+        self._toggled: dict[Key, bool] = {}
         """Whether a person has opened an artifact (or folded it)."""
         self._drawn: dict[Key, tuple[Mapping[str, Any], ui.element]] = {}
         self._groups: dict[str, ui.element] = {}
@@ -62,23 +62,23 @@ class Artifacts:
         for path in [path for path in self._groups if path not in agents]:
             self._groups.pop(path).delete()
         for path in agents:
-            self._group(path)
+            self._draw_group(path)
         for place, (key, item) in enumerate(made.items()):
             if key not in self._drawn:
                 with self._groups[key[0]]:
-                    self._drawn[key] = (item, self._card(key, item))
+                    self._drawn[key] = (item, self._draw_card(key, item))
                 before = sum(path == key[0] for path, _ in list(made)[:place])
                 self._drawn[key][1].move(self._groups[key[0]], before + 1)
 
-    def _group(self, path: str) -> None:
+    def _draw_group(self, path: str) -> None:
         if path not in self._groups:
             with self._root, ui.element('section').classes('artifact-group') as group:
                 Text('h3', self._context.name_of(path), 'artifact-agent')
             self._groups[path] = group
 
-    def _card(self, key: Key, item: Mapping[str, Any]) -> ui.element:
+    def _draw_card(self, key: Key, item: Mapping[str, Any]) -> ui.element:
         size = int(item.get('size', 0))
-        opened = self._turned.get(key, size <= LONG)
+        opened = self._toggled.get(key, size <= LONG)
         with ui.element('details').classes('artifact') as card:
             with ui.element('summary'):
                 Text('span', key[1], 'artifact-name mono')
@@ -89,7 +89,7 @@ class Artifacts:
             set_attributes(body, aria_label=key[1])
 
         def toggle(now: bool) -> None:
-            self._turned[key] = now
+            self._toggled[key] = now
             if now and not body.default_slot.children:
                 self._fill(body, key[1], item)
 
@@ -114,16 +114,16 @@ class Artifacts:
                 text = f'~~~~json\n{value}\n~~~~' if cut_json else value
                 Conversation([{'kind': 'text', 'text': text}], label=name, follow=False)
             else:
-                Text('p', _words(value))
+                Text('p', _describe_scalar(value))
             if item.get('kept'):
                 Text('p', f'Only the first {len(str(value)):,} characters are shown.', 'muted small')
-                address = f'{self._context.kept}/{item["kept"]}?artifact={quote(name, safe="")}'
+                address = f'{self._context.content_url}/{item["kept"]}?artifact={quote(name, safe="")}'
                 with link(address, 'btn small', download=''):
                     ui.icon('download')
                     ui.label('Download')
 
 
-def _words(value: Any) -> str:
+def _describe_scalar(value: Any) -> str:
     if isinstance(value, bool):
         return 'Yes' if value else 'No'
     return brief_value(value) if isinstance(value, int | float) else 'None' if value is None else 'Empty.'

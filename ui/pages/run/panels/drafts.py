@@ -44,16 +44,16 @@ class Drafts(LazyPanel):
                 empty_state('edit_note', 'There is no draft yet.')
                 return
             for place in reversed(range(len(found))):
-                self._draft(found[place], found[place - 1] if place else None, seqs[place])
+                self._draw_draft(found[place], found[place - 1] if place else None, seqs[place])
 
-    def _draft(self, draft: Draft, before: Draft | None, seq: int) -> None:
+    def _draw_draft(self, draft: Draft, before: Draft | None, seq: int) -> None:
         with ui.element('article').classes(f'draft {draft.state}'):
             with ui.element('div').classes('draft-head'):
                 Text('h3', f'Draft {draft.number}')
                 if draft.number > 1:
                     Text('span', f'revision {draft.number - 1} of {draft.limit}', 'muted small num')
                 if draft.score is not None:
-                    Text('span', f'score {draft.score}{_gain(draft, before)}', 'chip num')
+                    Text('span', f'score {draft.score}{_score_change(draft, before)}', 'chip num')
                 Text('span', draft.verdict, 'draft-state')
                 ui.element('span').classes('grow')
                 if seq:
@@ -63,12 +63,12 @@ class Drafts(LazyPanel):
                 blocks = [{'kind': 'text', 'text': f'{draft.summary}\n{listed}'}]
                 Conversation(blocks, label=f'Review of draft {draft.number}', follow=False)
             if before is not None:
-                self._difference(draft, before)
+                self._draw_difference(draft, before)
             with disclosure(self._unfolded, f'text {draft.number}', 'Text', 'draft-fold', 'draft-text'):
                 shown = [{'kind': 'text', 'text': draft.text}]
                 Conversation(shown, label=f'Text of draft {draft.number}', follow=False)
 
-    def _difference(self, draft: Draft, before: Draft) -> None:
+    def _draw_difference(self, draft: Draft, before: Draft) -> None:
         title = f'What changed since draft {before.number}'
         with disclosure(self._unfolded, f'changes {draft.number}', title, 'draft-fold', 'draft-changes'):
             sides = ui.element('div').classes('draft-sides')
@@ -149,7 +149,7 @@ def draft_progress(shape: Shape, view: View) -> str:
     return f'{where} · {"score" if len(scores) == 1 else "scores"} {", ".join(scores)}'
 
 
-def _gain(draft: Draft, before: Draft | None) -> str:
+def _score_change(draft: Draft, before: Draft | None) -> str:
     """Return the change of the score since the previous draft, in brackets."""
     if before is None or before.score is None or draft.score is None:
         return ''

@@ -38,8 +38,8 @@ class Files:
         self._context, self._seek = context, seek
         self._view: View | None = None
         self._open = self._opened = self._comparing = False
-        self._picked, self._turn = '', 0
-        self._read: object = None
+        self._picked, self._load_number = '', 0
+        self._loaded: object = None
         self._entries: dict[str, FileVersion | FileChange] = {}
         with ui.element('div').classes('files') as self._root:
             with ui.element('div').classes('files-head'):
@@ -64,7 +64,7 @@ class Files:
             self._versions = ui.element('div').classes('versions')
             self._versions.props('role="group" aria-label="Versions of this folder"')
             with ui.element('div').classes('files-pair') as self._pair:
-                self._before, self._after = (self._side(name) for name in ('From', 'To'))
+                self._before, self._after = (self._draw_side(name) for name in ('From', 'To'))
             self._summary = Text('p', '', 'files-summary muted small', role='status')
             with ui.element('div').classes('files-body') as self._body:
                 self._tree = FileTree(self._pick, label='Files')
@@ -77,10 +77,10 @@ class Files:
                             ui.icon('download')
                             ui.label('Download')
                     self._code = Code()
-                    self._why = Text('p', '', 'file-why muted')
+                    self._omission = Text('p', '', 'file-why muted')
         with ui.element('div') as self._none:
             empty_state('folder_open', 'No files up to this step.')
-        self._trouble = ui.element('div').classes('files-problem')
+        self._problem = ui.element('div').classes('files-problem')
 
     def show(self, view: View) -> None:
         """Show the files at another step, once the tab is visible."""
@@ -95,11 +95,11 @@ class Files:
         self._open = opened
         if opened and not self._opened:
             self._opened = True
-            self._begin_with_difference()
+            self._start_with_differences()
         if opened and self._view is not None:
             self._refresh()
 
-    def _begin_with_difference(self) -> None:
+    def _start_with_differences(self) -> None:
         """Start with the differences from the files the agent was given, if it has changed any."""
         view, history = self._view, self._context.history
         folder = next(iter(sorted(view.files)), '') if view is not None else ''
@@ -130,8 +130,8 @@ class Files:
         address = f'/runs/{self._context.run}/patch/{after}?before={before}&name={quote(name)}'
         set_attributes(self._patch, href=address)
         wanted = (self._before.value, self._after.value) if self._comparing else (snapshot,)
-        if wanted != self._read:
-            self._read = wanted
+        if wanted != self._loaded:
+            self._loaded = wanted
             ui.timer(0, self._load, once=True)
 
     def _offer_versions(self, view: View) -> None:
@@ -162,7 +162,7 @@ class Files:
             Text('span', f'step {version.seq}', 'num')
         part.on('click', lambda: self._seek(version.seq))
 
-    def _side(self, name: str) -> NativeSelect:
+    def _draw_side(self, name: str) -> NativeSelect:
         with ui.element('div').classes('files-side'):
             Text('span', name, 'muted small', aria_hidden='true')
             choice = NativeSelect({EMPTY: 'Empty folder'}, value=EMPTY, on_change=self._refresh)
@@ -184,8 +184,8 @@ class Files:
         self._refresh()
 
     async def _load(self) -> None:
-        self._turn += 1
-        turn, comparing, read = self._turn, self._comparing, self._read
+        self._load_number += 1
+        turn, comparing, read = self._load_number, self._comparing, self._loaded
         workspaces, run = self._context.conductor.workspaces, self._context.run
         assert isinstance(read, tuple)
         try:
@@ -197,7 +197,7 @@ class Files:
             found = []
         else:
             self._warn('')
-        if turn != self._turn:
+        if turn != self._load_number:
             return
         found = [entry for entry in found if is_own_work(entry)]
         self._entries = {entry.path: entry for entry in found}
@@ -212,7 +212,7 @@ class Files:
     async def _pick(self, path: str) -> None:
         self._picked = path
         self._tree.run_method('pick', path)
-        await self._show_file(self._turn)
+        await self._show_file(self._load_number)
 
     async def _show_file(self, turn: int) -> None:
         entry = self._entries.get(self._picked)
@@ -234,22 +234,22 @@ class Files:
                 return
             reason = content.note
             lines = [['', 0, number, text] for number, text in enumerate(content.lines, start=1)]
-        if turn != self._turn or self._entries.get(self._picked) is not entry:
+        if turn != self._load_number or self._entries.get(self._picked) is not entry:
             return
         self._name.show(file.path)
         self._note.show('' if isinstance(entry, FileChange) else f'{size(file.size)}{mode_note(file)}')
-        self._why.show(reason)
-        self._why.set_visibility(bool(reason))
+        self._omission.show(reason)
+        self._omission.set_visibility(bool(reason))
         self._code.set_visibility(not reason)
         self._code.show(
             lines, f'{"Changes of" if isinstance(entry, FileChange) else "Content of"} {file.path}'
         )
         self._download.set_visibility(bool(file.digest))
         name = quote(file.path.rpartition('/')[2])
-        set_attributes(self._download, href=f'{self._context.kept}/{file.digest}?name={name}')
+        set_attributes(self._download, href=f'{self._context.content_url}/{file.digest}?name={name}')
 
     def _warn(self, problem: str) -> None:
-        self._trouble.clear()
+        self._problem.clear()
         if problem:
-            with self._trouble, notice('fail', 'folder_off'):
+            with self._problem, notice('fail', 'folder_off'):
                 ui.label(problem)

@@ -32,14 +32,14 @@ class Messages(LazyPanel):
     def __init__(self, setup: PanelSetup) -> None:
         super().__init__(setup)
         self._field = setup.context.shape.field('messages')
-        self._follower, self._seek, self._on_filter = setup.follower, setup.seek, setup.say_address
-        self.wanted = wanted = MessageFilter.read(setup.query)
+        self._follower, self._seek, self._on_filter = setup.follower, setup.seek, setup.show_address
+        self.filter = wanted = MessageFilter.from_query(setup.query)
         self._messages: list[Message] = []
         self._drawn: object = None
         self._seq = 0
         with ui.element('div').classes('messages'):
             self._draw_filters(wanted)
-            self._list = MessageList('list', label='Messages', on_pick=self._pick, on_go=self._visit)
+            self._list = MessageList('list', label='Messages', on_pick=self._pick, on_go=self._go_to_step)
             self._none = Text('p', '', 'messages-none muted', role='status')
             with (
                 ui.element('section')
@@ -59,31 +59,33 @@ class Messages(LazyPanel):
 
     def _draw_filters(self, wanted: MessageFilter) -> None:
         with ui.element('div').classes('messages-filters').props('role="search" aria-label="Messages"'):
-            self._sender = self._choice('From', ANY, wanted.sender)
-            self._recipient = self._choice('To', ANY, wanted.recipient)
-            self._type = self._choice('Type', ANY, wanted.type)
+            self._sender = self._draw_choice('From', ANY, wanted.sender)
+            self._recipient = self._draw_choice('To', ANY, wanted.recipient)
+            self._type = self._draw_choice('Type', ANY, wanted.type)
             with ui.element('div').classes('messages-filter text'):
                 self._words = text_input(wanted.text, kind='search', placeholder='Contains')
                 self._words.props('debounce=200')
                 label('Contains', self._words, 'visually-hidden')
                 self._words.on_value_change(lambda _: self._on_change())
             with ui.element('div').classes('messages-forms').props('role="group" aria-label="Show as"'):
-                self._forms = {form: self._form(form, title, icon) for form, title, icon in FORMS}
+                self._forms = {
+                    form: self._draw_layout_button(form, title, icon) for form, title, icon in FORMS
+                }
             self._count = Text('span', '', 'muted small num', role='status')
 
-    def _choice(self, name: str, options: dict[str, str], value: str) -> NativeSelect:
+    def _draw_choice(self, name: str, options: dict[str, str], value: str) -> NativeSelect:
         with ui.element('div').classes('messages-filter'):
             choice = NativeSelect(options, value=value, on_change=self._on_change)
             label(name, choice, 'muted small')
         return choice
 
-    def _form(self, form: str, title: str, icon: str) -> ui.element:
+    def _draw_layout_button(self, form: str, title: str, icon: str) -> ui.element:
         made = button('', icon=icon, kind='quiet', label=title)
         made.props(f'aria-pressed="{str(form == "list").lower()}"')
-        made.on('click', lambda: self._be(form))
+        made.on('click', lambda: self._show_as(form))
         return made
 
-    def _be(self, form: str) -> None:
+    def _show_as(self, form: str) -> None:
         for name, made in self._forms.items():
             made.props(f'aria-pressed="{str(name == form).lower()}"')
         self._list.set_layout('sequence' if form == 'sequence' else 'list')
@@ -91,7 +93,7 @@ class Messages(LazyPanel):
     @property
     def query(self) -> Mapping[str, str]:
         """The filter as parameters of the address."""
-        return self.wanted.query
+        return self.filter.query
 
     def fill(self, view: View) -> None:
         """Send the newest messages to the page, positioned at the step of `view`."""
@@ -99,13 +101,13 @@ class Messages(LazyPanel):
         memory = fold.view.memory if fold.projection.seq else view.memory
         found = memory.get(self._field)
         many = len(found) if isinstance(found, list) else 0
-        if (many, len(steps), self.wanted) != self._drawn:
-            self._drawn = (many, len(steps), self.wanted)
+        if (many, len(steps), self.filter) != self._drawn:
+            self._drawn = (many, len(steps), self.filter)
             self._messages = messages_of(found, steps)
-            self._list_them(fold.projection.started or view.started)
+            self._show_list(fold.projection.started or view.started)
         self._list.show_step(view.seq)
 
-    def _list_them(self, started: float) -> None:
+    def _show_list(self, started: float) -> None:
         messages = self._messages
         for choice, names in (
             (self._sender, {one.sender for one in messages}),
@@ -115,7 +117,7 @@ class Messages(LazyPanel):
         self._type.set_options(
             ANY | {name: type_text(name) for name in sorted({one.type for one in messages})}
         )
-        shown = [one for one in messages if self.wanted.matches(one)]
+        shown = [one for one in messages if self.filter.matches(one)]
         self._list.show([one.row(started) for one in shown], parties(shown))
         self._count.show(f'{len(shown)} of {len(messages)}' if messages else '')
         self._none.show('' if shown else 'No messages match.' if messages else 'No messages yet.')
@@ -123,7 +125,7 @@ class Messages(LazyPanel):
         self._list.set_visibility(bool(shown))
 
     def _on_change(self) -> None:
-        self.wanted = MessageFilter(
+        self.filter = MessageFilter(
             sender=self._sender.value,
             recipient=self._recipient.value,
             type=self._type.value,
@@ -132,7 +134,7 @@ class Messages(LazyPanel):
         self.refresh()
         self._on_filter()
 
-    async def _visit(self, number: int) -> None:
+    async def _go_to_step(self, number: int) -> None:
         if 0 < number <= len(self._messages) and (seq := self._messages[number - 1].seq):
             await self._seek(seq)
 
@@ -151,7 +153,7 @@ class Messages(LazyPanel):
         self._detail.set_visibility(True)
 
 
-HEAD = 220
+MAX_ROW_LENGTH = 220
 """Characters of a message sent for its row; the rest is loaded when it is opened."""
 
 
@@ -180,7 +182,7 @@ class Message:
             self.sender,
             self.recipient,
             self.type,
-            clip(one_line(self.content[: 4 * HEAD]), HEAD),
+            clip(one_line(self.content[: 4 * MAX_ROW_LENGTH]), MAX_ROW_LENGTH),
         ]
 
 
@@ -194,7 +196,7 @@ class MessageFilter:
     text: str = ''
 
     @classmethod
-    def read(cls, given: Mapping[str, str]) -> MessageFilter:
+    def from_query(cls, given: Mapping[str, str]) -> MessageFilter:
         """Read a filter from the parameters of an address."""
         return cls(**{name: str(given.get(name, ''))[:200] for name in cls.__slots__})
 

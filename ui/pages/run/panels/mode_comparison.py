@@ -51,7 +51,7 @@ class ModeComparison(Panel):
     def _sides(self, view: View) -> list[Side]:
         return [side for side in view.memory.get(self._field) or () if isinstance(side, Mapping)]
 
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
+    def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Show the modes at this step."""
         sides = self._sides(view)
         if sides == self._shown and self._root.default_slot.children:
@@ -67,7 +67,7 @@ class ModeComparison(Panel):
             if not sides:
                 empty_state('balance', 'The comparison appears here once all modes have ended.')
                 return
-            _table(sides)
+            _draw_table(sides)
             if len(sides) == len(SIDES) and all(side.get('output') for side in sides):
                 with ui.element('div').classes('compared-actions'):
                     title = 'Show formatted' if self._marks else 'Mark differences'
@@ -75,7 +75,7 @@ class ModeComparison(Panel):
             with ui.element('div').classes('compared-outputs'):
                 for letter, side, parts in zip_longest(SIDES, sides, pieces):
                     if side is not None:
-                        _output(side, letter, parts)
+                        _draw_output(side, letter, parts)
 
     async def _toggle(self) -> None:
         sides, pieces = self._shown, None
@@ -90,7 +90,7 @@ class ModeComparison(Panel):
             self._draw(pieces or [])
 
 
-def _table(sides: Sequence[Side]) -> None:
+def _draw_table(sides: Sequence[Side]) -> None:
     with ui.element('table').classes('compared'):
         Text('caption', 'Modes compared', 'visually-hidden')
         with ui.element('thead'), ui.element('tr'):
@@ -122,7 +122,7 @@ def _table(sides: Sequence[Side]) -> None:
                     Text('td', ', '.join(map(str, side.get('artifacts', ()))) or 'none', 'compared-names')
 
 
-def _output(side: Side, letter: str | None, pieces: Sequence[Piece] | None) -> None:
+def _draw_output(side: Side, letter: str | None, pieces: Sequence[Piece] | None) -> None:
     with ui.element('section').classes('compared-output') as section:
         section.props('tabindex="0"').props['aria-label'] = f'Output: {_name(side)}'
         Text('h3', _name(side))

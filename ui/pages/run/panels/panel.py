@@ -20,7 +20,7 @@ class PanelSetup:
     seek: Callable[[int | None], Awaitable[None]]
     query: Mapping[str, str]
     """The parameters in the page's address."""
-    say_address: Callable[[], None]
+    show_address: Callable[[], None]
     """Called after `Panel.query` has changed."""
 
 
@@ -44,8 +44,8 @@ class Panel:
         """The panel's parameters in the address while it is open."""
         return {}
 
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
-        """Show the run at this step; `mine` is whether this server runs it."""
+    def show(self, view: View, *, live: bool, may_control: bool) -> None:
+        """Show the run at this step; `may_control` is whether the viewer can control it here."""
 
     def tick(self, view: View, now: float) -> None:
         """Update the clocks, if the panel has any."""
@@ -53,7 +53,7 @@ class Panel:
     def open(self, opened: bool) -> None:
         """Set whether its tab is open."""
 
-    def asks(self, view: View) -> str:
+    def pending_action(self, view: View) -> str:
         """Return what the run waits for a person to do here, in two words; '' if nothing."""
         return ''
 
@@ -75,7 +75,7 @@ class LazyPanel(Panel):
         self._opened = opened
         self.refresh()
 
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
+    def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Show the run at this step, once the tab is visible."""
         self._view = view
         self.refresh()

@@ -9,7 +9,7 @@ from ui.pages.run.panels.registry import PANELS, panels_of
 from ui.web.routing import with_query
 
 AGENTS = 'Agents'
-ENDS = {
+TAB_TITLES = {
     title.lower(): title for title in ('Transcript', 'Files', 'Artifacts', *(panel.title for panel in PANELS))
 }
 """All tabs of a run page but the first, by the end of their address."""
@@ -21,7 +21,7 @@ class PatternTabs:
     def __init__(self, setup: PanelSetup, tabs: Tabs) -> None:
         self._setup, self._tabs = setup, tabs
         self._panels: list[Panel] = []
-        self._asked: dict[str, str] = {}
+        self._pending_actions: dict[str, str] = {}
         """What a person is asked for, by the title of the panel."""
 
     def draw(self, *, wide: bool) -> None:
@@ -34,17 +34,17 @@ class PatternTabs:
     def address(self, at: int | None, inspect: str = '') -> str:
         """Return the page's address: run, open tab, step, parameters of the open panel, inspector tab."""
         tab = self._tabs.shown
-        end = next((f'/{end}' for end, title in ENDS.items() if title == tab), '')
+        end = next((f'/{end}' for end, title in TAB_TITLES.items() if title == tab), '')
         query = next((panel.query for panel in self._panels if panel.title == tab), {})
         return with_query(f'/runs/{self._setup.context.run}{end}', **query, at=at, inspect=inspect)
 
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
+    def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Show the run at this step."""
         for panel in self._panels:
-            panel.show(view, live=live, mine=mine)
-            asks = panel.asks(view) if live and mine else ''
-            if asks != self._asked.get(panel.title, ''):
-                self._asked[panel.title] = asks
+            panel.show(view, live=live, may_control=may_control)
+            asks = panel.pending_action(view) if live and may_control else ''
+            if asks != self._pending_actions.get(panel.title, ''):
+                self._pending_actions[panel.title] = asks
                 self._tabs.set_note(panel.title, asks)
         first = max(self._panels, key=lambda panel: panel.relevance(view), default=None)
         if first and first.relevance(view):

@@ -116,7 +116,7 @@ class TimePanel(LazyPanel):
                 empty_state('schedule', 'The clock has not started.')
                 return
             for title, head, rows in facts:
-                _table(title, head, rows)
+                _draw_table(title, head, rows)
 
     def _facts(self, view: View, clock: PhaseBudget, ran: float) -> list[Table]:
         phases = [
@@ -149,7 +149,7 @@ class TimePanel(LazyPanel):
         return found
 
 
-def _table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+def _draw_table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     Text('h2', title)
     box = ui.element('div').classes('time-table').props(f'role="group" tabindex="0" aria-label="{title}"')
     with box, ui.element('table'):
@@ -221,7 +221,7 @@ def phase_outlook(clock: PhaseBudget, burn: BurnDown) -> str:
     return forecast + (' (over budget)' if now and burn.over else '')
 
 
-NOTHING = 0.05
+MIN_DURATION = 0.05
 """Seconds below which a duration would read as 0.0 s."""
 
 
@@ -230,12 +230,12 @@ def time_left(clock: PhaseBudget, ran: float, status: Status) -> str:
     if clock.stopped >= 0:
         left = clock.ends - clock.stopped
         how = 'ended' if status.ended else 'stopped'
-        is_over = left < NOTHING
+        is_over = left < MIN_DURATION
         return f'used up: {duration(clock.limit)}' if is_over else f'{how} with {duration(left)} left'
     left = clock.seconds_left(ran)
     return (
         f'{duration(left)} of {duration(clock.limit)} left'
-        if left >= NOTHING
+        if left >= MIN_DURATION
         else f'{duration(clock.limit)} used up'
     )
 

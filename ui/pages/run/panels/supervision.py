@@ -19,7 +19,7 @@ from ui.pages.run.panels.panel import LazyPanel, PanelSetup
 from ui.replay.history import Position
 
 PANEL = 'supervision'
-AT_ONCE = 40
+MAX_GATES = 40
 """Maximum number of gates drawn at first."""
 
 
@@ -41,30 +41,32 @@ class Supervision(LazyPanel):
         shape, steps = self._shape, self._follower.index.appended.steps
         gates = gates_of(shape, view, steps(shape.field(PANEL, 'verdicts')))
         sent = interventions_of(shape, view, steps(shape.field(PANEL, 'interventions')))
-        level, issues = level_now(shape, view), view.memory.get(shape.field(PANEL, 'issues'), 0)
+        level, issues = current_level(shape, view), view.memory.get(shape.field(PANEL, 'issues'), 0)
         if (gates, sent, level, issues, self._all) == self._drawn:
             return
         self._drawn = (gates, sent, level, issues, self._all)
         self._root.clear()
         with self._root:
-            self._ladder(sent, level, issues if isinstance(issues, int) else 0, gates)
+            self._draw_levels(sent, level, issues if isinstance(issues, int) else 0, gates)
             Text('h2', 'Gates')
             if not gates:
                 empty_state('rule', 'No gate has been reached yet.')
             newest = gates[::-1]
-            for gate in newest if self._all else newest[:AT_ONCE]:
-                self._gate(gate)
-            if len(newest) > AT_ONCE and not self._all:
-                more = button(f'Show {len(newest) - AT_ONCE} earlier', icon='expand_more', kind='quiet')
+            for gate in newest if self._all else newest[:MAX_GATES]:
+                self._draw_gate(gate)
+            if len(newest) > MAX_GATES and not self._all:
+                more = button(f'Show {len(newest) - MAX_GATES} earlier', icon='expand_more', kind='quiet')
                 more.on('click', self._show_all)
 
     def _show_all(self) -> None:
         self._all = True
         self.refresh()
 
-    def _ladder(self, sent: Sequence[Intervention], level: str, issues: int, gates: Sequence[Gate]) -> None:
+    def _draw_levels(
+        self, sent: Sequence[Intervention], level: str, issues: int, gates: Sequence[Gate]
+    ) -> None:
         Text('h2', 'Escalation')
-        Text('p', _why(level, issues, gates), 'oversight-why')
+        Text('p', _explain_level(level, issues, gates), 'oversight-why')
         with ui.element('ol').classes('levels'):
             for step in Level:
                 own = [one for one in sent if one.level == step.value]
@@ -80,21 +82,21 @@ class Supervision(LazyPanel):
                         ui.element('span').classes('grow')
                         Text('span', TRIGGERS[step], 'muted small')
                     if own:
-                        with self._fold(f'rung {step.value}', f'{count(len(own), "message")} sent'):
+                        with self._draw_fold(f'rung {step.value}', f'{count(len(own), "message")} sent'):
                             for one in reversed(own):
-                                self._draw_sent(one)
+                                self._draw_intervention(one)
 
-    def _draw_sent(self, one: Intervention) -> None:
+    def _draw_intervention(self, one: Intervention) -> None:
         with ui.element('div').classes('sent'):
             with ui.element('div').classes('sent-head'):
                 Text('b', f'To {role_title(one.agent)}')
                 about = f', step {one.about} of the plan' if one.about else ''
                 Text('span', f'score {one.score}{about}', 'muted small')
                 ui.element('span').classes('grow')
-                self._link(one.seq)
+                self._draw_link(one.seq)
             Conversation([{'kind': 'text', 'text': one.message}], label='Message', follow=False)
 
-    def _gate(self, gate: Gate) -> None:
+    def _draw_gate(self, gate: Gate) -> None:
         with ui.element('article').classes(f'gate {"passed" if gate.passed else "held"}'):
             with ui.element('div').classes('gate-head'):
                 ui.icon('check_circle' if gate.passed else 'front_hand').props(
@@ -107,7 +109,7 @@ class Supervision(LazyPanel):
                 if gate.degraded:
                     Text('span', 'degraded', 'chip wait')
                 ui.element('span').classes('grow')
-                self._link(gate.seq)
+                self._draw_link(gate.seq)
             with ui.element('ul').classes('conditions'):
                 for name, holds in gate.conditions:
                     with ui.element('li').classes('holds' if holds else 'fails'):
@@ -119,20 +121,20 @@ class Supervision(LazyPanel):
                 filter(None, [gate.summary, *(f'- {issue}' for issue in gate.issues), gate.evidence])
             )
             if text:
-                with self._fold(f'gate {gate.seq} {gate.title}', 'Supervisor’s assessment'):
+                with self._draw_fold(f'gate {gate.seq} {gate.title}', 'Supervisor’s assessment'):
                     Conversation(
                         [{'kind': 'text', 'text': text}], label='Supervisor’s assessment', follow=False
                     )
 
-    def _fold(self, key: str, title: str) -> ui.element:
+    def _draw_fold(self, key: str, title: str) -> ui.element:
         return disclosure(self._unfolded, key, title, 'oversight-fold', 'oversight-text')
 
-    def _link(self, seq: int) -> None:
+    def _draw_link(self, seq: int) -> None:
         if seq:
             button(f'Step {seq}', kind='quiet small').on('click', lambda: self._seek(seq))
 
 
-def _why(level: str, issues: int, gates: Sequence[Gate]) -> str:
+def _explain_level(level: str, issues: int, gates: Sequence[Gate]) -> str:
     """Explain why the current level applies."""
     if not gates:
         return 'Nothing has been verified yet.'
@@ -228,7 +230,7 @@ def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> lis
     ]
 
 
-def level_now(shape: Shape, view: View) -> str:
+def current_level(shape: Shape, view: View) -> str:
     """Return the current escalation level."""
     found = str(view.memory.get(shape.field(PANEL, 'level'), ''))
     return found if found in list(Level) else Level.NONE.value

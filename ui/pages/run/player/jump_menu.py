@@ -24,14 +24,16 @@ class JumpMenu:
         index: the index of the run's steps.
         here: returns the step that is shown.
         go: goes to another one.
-        say: announces a sentence to screen readers.
+        announce: announces a sentence to screen readers.
     """
 
-    def __init__(self, index: Index, here: Callable[[], int], go: Go, say: Callable[[str], None]) -> None:
-        self._index, self._here, self._go, self._say = index, here, go, say
+    def __init__(
+        self, index: Index, here: Callable[[], int], go: Go, announce: Callable[[str], None]
+    ) -> None:
+        self._index, self._here, self._go, self._announce = index, here, go, announce
         self._notes: list[int] = []
         self._counts: dict[Kind, Text] = {}
-        self.place = ''
+        self.pointer = ''
         """The pointer of the value whose changes to jump between, or ''."""
         with ui.element('div').classes('jumps'):
             for kind, sort in KINDS.items():
@@ -40,65 +42,71 @@ class JumpMenu:
                     Text('span', sort.title.capitalize(), 'grow')
                     self._counts[kind] = Text('span', '', 'muted num')
                     Text('kbd', sort.key)
-                    self._arrows(sort.title, lambda on, kind=kind: self.jump(kind, on=on))  # type: ignore[misc]
+                    self._draw_arrows(sort.title, lambda on, kind=kind: self.jump_to_mark(kind, forward=on))  # type: ignore[misc]
             with ui.element('div').classes('jump'):
                 Text('span', '≔', 'jump-glyph', aria_hidden='true')
-                self._places = NativeSelect({'': 'Memory field…'}, value='', on_change=self._on_pick)
-                set_attributes(self._places, aria_label='Memory field to follow')
+                self._field_select = NativeSelect({'': 'Memory field…'}, value='', on_change=self._on_pick)
+                set_attributes(self._field_select, aria_label='Memory field to follow')
                 Text('kbd', 'm')
-                self._arrows('memory change', lambda on: self.change(on=on))
+                self._draw_arrows('memory change', lambda on: self.jump_to_change(forward=on))
 
-    def note(self, steps: list[int]) -> None:
+    def set_notes(self, steps: list[int]) -> None:
         """Set the steps that have notes."""
         self._notes = sorted(steps)
 
-    def offer(self, view: View) -> None:
+    def update(self, view: View) -> None:
         """Show the number of marks by kind, and offer the memory fields of this step."""
         for kind, text in self._counts.items():
             many = len(self._steps(kind))
             text.show(f'{many:,}' if many else 'none')
         names = {f'/memory/{escape_token(key)}': key.replace('_', ' ') for key in view.memory}
-        self._places.set_options({'': 'Memory field…', **names, **self._own(names)})
+        self._field_select.set_options({'': 'Memory field…', **names, **self._followed_field(names)})
 
-    async def jump(self, kind: Kind, *, on: bool) -> None:
+    async def jump_to_mark(self, kind: Kind, *, forward: bool) -> None:
         """Go to the next or previous mark of a kind, wrapping around."""
-        await self._to(self._steps(kind), on=on, what=KINDS[kind].title)
+        await self._jump(self._steps(kind), forward=forward, what=KINDS[kind].title)
 
-    async def change(self, pointer: str = '', *, on: bool = True) -> None:
+    async def jump_to_change(self, pointer: str = '', *, forward: bool = True) -> None:
         """Go to the next change of a value in the run's data, by default the chosen one."""
         if pointer:
-            self.place = pointer
-            self._places.set_options({**self._places.options, **self._own(self._places.options)})
-            self._places.set_value(pointer)
-        if not self.place:
-            self._say('Choose a memory field to follow first, here or in the memory tree.')
+            self.pointer = pointer
+            self._field_select.set_options(
+                {**self._field_select.options, **self._followed_field(self._field_select.options)}
+            )
+            self._field_select.set_value(pointer)
+        if not self.pointer:
+            self._announce('Choose a memory field to follow first, here or in the memory tree.')
             return
-        await self._to(
-            self._index.changes_of(self.place), on=on, what=f'change of {pointer_text(self.place)}'
+        await self._jump(
+            self._index.changes_of(self.pointer),
+            forward=forward,
+            what=f'change of {pointer_text(self.pointer)}',
         )
 
-    async def _to(self, steps: list[int], *, on: bool, what: str) -> None:
+    async def _jump(self, steps: list[int], *, forward: bool, what: str) -> None:
         here = self._here()
-        step = next_step(steps, here) if on else previous_step(steps, here)
+        step = next_step(steps, here) if forward else previous_step(steps, here)
         if step is None:
-            self._say(f'No {what} in the run so far.')
+            self._announce(f'No {what} in the run so far.')
             return
-        if (step <= here) if on else (step >= here):
+        if (step <= here) if forward else (step >= here):
             many = len(steps)
             there = f'Wrapped around: {what} at step {step}, one of {many:,}.'
-            self._say(there if many > 1 else f'The only {what} is at step {step}.')
+            self._announce(there if many > 1 else f'The only {what} is at step {step}.')
         await self._go(step)
 
     def _steps(self, kind: Kind) -> list[int]:
         return self._notes if kind == 'note' else self._index.mark_steps[kind]
 
-    def _own(self, known: Mapping[str, Any]) -> dict[str, str]:
-        return {self.place: pointer_text(self.place)} if self.place and self.place not in known else {}
+    def _followed_field(self, known: Mapping[str, Any]) -> dict[str, str]:
+        return (
+            {self.pointer: pointer_text(self.pointer)} if self.pointer and self.pointer not in known else {}
+        )
 
     def _on_pick(self) -> None:
-        self.place = self._places.value
+        self.pointer = self._field_select.value
 
-    def _arrows(self, title: str, jump: Callable[[bool], Awaitable[None]]) -> None:
+    def _draw_arrows(self, title: str, jump: Callable[[bool], Awaitable[None]]) -> None:
         for icon, label, on in (
             ('chevron_left', f'{title.capitalize()}: previous', False),
             ('chevron_right', f'Next {title}', True),

@@ -31,9 +31,9 @@ RECORDED = 'Recorded: no model is called'
 
 
 class Seek(Protocol):
-    """Goes to a step; None is the present. A leap adds an entry to the browser's history."""
+    """Goes to a step; None is the present. With `add_history`, the back button undoes it."""
 
-    def __call__(self, at: int | None, *, leap: bool = True) -> Awaitable[None]:
+    def __call__(self, at: int | None, *, add_history: bool = True) -> Awaitable[None]:
         """Go there."""
 
 
@@ -44,7 +44,7 @@ class Player:
         """Draw it for `viewer`; `on_grab` is called when a person grabs the slider."""
         self._follower, self._seek = follower, seek
         self._at: int | None = None
-        self._wish: int | None = None
+        self._target: int | None = None
         """The step that is loading: further key presses count from it."""
         self._marked = 0
         """How many marks have been sent to the slider."""
@@ -52,27 +52,27 @@ class Player:
         self._view: View | None = None
         with ui.element('footer').classes('player').props('aria-label="Replay"'):
             with ui.element('div').classes('player-buttons'):
-                self._button('first_page', 'First step (Home)', lambda: self._go(1))
-                self._button('chevron_left', 'Previous step (←)', lambda: self._go(self._from - 1))
-                self._play = self._button('play_arrow', 'Play (Space)', self.toggle)
-                self._button('chevron_right', 'Next step (→)', lambda: self._go(self._from + 1))
-                self._button('last_page', 'Last step (End)', lambda: self._go(follower.head))
+                self._draw_button('first_page', 'First step (Home)', lambda: self._go(1))
+                self._draw_button('chevron_left', 'Previous step (←)', lambda: self._go(self._origin - 1))
+                self._play = self._draw_button('play_arrow', 'Play (Space)', self.toggle)
+                self._draw_button('chevron_right', 'Next step (→)', lambda: self._go(self._origin + 1))
+                self._draw_button('last_page', 'Last step (End)', lambda: self._go(follower.head))
             with ui.element('div').classes('player-track'):
-                self._track = Slider(on_slide=self._slid, on_pick=self._leap, on_grab=on_grab)
+                self._track = Slider(on_slide=self._on_slide, on_pick=self._jump_to, on_grab=on_grab)
                 with self._track:
                     self._chip = Text('span', RECORDED, 'player-chip')
             speeds = {str(speed): text for speed, text in SPEEDS.items()}
             self._speed = NativeSelect(speeds, value='1').classes('speed').props('aria-label="Speed"')
             self._draw_jumps()
-            self._link = self._button('link', 'Copy link to this step', None)
+            self._link = self._draw_button('link', 'Copy link to this step', None)
             self._link.classes('player-link').on('click', self._on_copy, js_handler=COPY)
             self._live = button('Live', icon='sensors', kind='live', label='Go live (L)')
-            self._live.on('click', lambda: self._leap(None))
+            self._live.on('click', lambda: self._jump_to(None))
             self.viewers = Viewers(viewer, seek)
         self._announcer = ui.label().classes('visually-hidden').props('role="status"')
         # A focused button handles the space bar itself, but not the other keys.
-        ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
-        ui.keyboard(on_key=self._space)
+        ui.keyboard(on_key=self._on_key, ignore=['input', 'select', 'textarea'])
+        ui.keyboard(on_key=self._on_space)
 
     @property
     def step(self) -> int:
@@ -80,15 +80,15 @@ class Player:
         return self._follower.head if self._at is None else self._at
 
     @property
-    def _from(self) -> int:
-        return self.step if self._wish is None else self._wish
+    def _origin(self) -> int:
+        return self.step if self._target is None else self._target
 
     def show(self, view: View, at: int | None, *, ended: bool, link: str) -> None:
         """Show a step (None is the present); `link` is its address."""
         head = self._follower.head
         self._at, self._view = at, view
-        if self._wish == self.step:
-            self._wish = None
+        if self._target == self.step:
+            self._target = None
         self._track.move_to(self.step, head, duration(view.ran), link)
         past = at is not None or ended
         self._chip.classes(add='' if past else 'off', remove='off' if past else '')
@@ -96,18 +96,18 @@ class Player:
         present = 'off' if ended else '' if at is not None else 'on'
         self._live.classes(add=present, remove=' '.join({'on', 'off'} - {present}))
         marks = self._follower.index.marks
-        self._track.add(mark for mark in marks[self._marked :] if mark.kind not in UNDRAWN)
+        self._track.add_marks(mark for mark in marks[self._marked :] if mark.kind not in UNDRAWN)
         self._marked = len(marks)
 
-    def note(self, marks: Sequence[Mark]) -> None:
+    def show_notes(self, marks: Sequence[Mark]) -> None:
         """Show notes as marks over the slider."""
-        self._track.note(marks)
-        self._jumps.note([mark.seq for mark in marks])
+        self._track.set_notes(marks)
+        self._jumps.set_notes([mark.seq for mark in marks])
 
-    async def change(self, pointer: str) -> None:
+    async def jump_to_change(self, pointer: str) -> None:
         """Go to the next change of a value in the run's data, and follow it from now on."""
         self.stop()
-        await self._jumps.change(pointer)
+        await self._jumps.jump_to_change(pointer)
 
     async def toggle(self) -> None:
         """Start or stop playing."""
@@ -130,12 +130,12 @@ class Player:
         clock = asyncio.get_running_loop().time
         before, seconds = clock(), 0.0
         while not self._track.is_deleted:
-            times, at, folded = self._follower.index.times, self.step, bool(self._folded.value)
+            times, at, folded = self._follower.index.times, self.step, bool(self._skip_idle.value)
             if at >= len(times):
-                if not self._again.value or len(times) < 2:
+                if not self._loop.value or len(times) < 2:
                     break
                 at, seconds = 1, 0.0
-                await self._seek(at, leap=False)
+                await self._seek(at, add_history=False)
             speed = float(self._speed.value)
             await asyncio.sleep(seconds_until_next(times, at, seconds, speed, folded=folded))
             now = clock()
@@ -143,7 +143,7 @@ class Player:
             before = now
             if to != at:
                 with self._track:
-                    await self._seek(to, leap=False)
+                    await self._seek(to, add_history=False)
         self._playing = None
         with self._track:
             self._show_playing(False)
@@ -156,41 +156,41 @@ class Player:
         set_attributes(self._play, aria_label='Stop' if playing else 'Play (Space)')
 
     async def _go(self, step: int | None) -> None:
-        await self._move(step, leap=False)
+        await self._move(step, add_history=False)
 
-    async def _leap(self, step: int | None) -> None:
-        await self._move(step, leap=True)
+    async def _jump_to(self, step: int | None) -> None:
+        await self._move(step, add_history=True)
 
-    async def _move(self, step: int | None, *, leap: bool) -> None:
+    async def _move(self, step: int | None, *, add_history: bool) -> None:
         self.stop()
-        self._wish = None if step is None else min(max(step, 1), max(self._follower.head, 1))
-        await self._seek(self._wish, leap=leap)
+        self._target = None if step is None else min(max(step, 1), max(self._follower.head, 1))
+        await self._seek(self._target, add_history=add_history)
 
-    async def _slid(self, step: int) -> None:
+    async def _on_slide(self, step: int) -> None:
         await self._go(step)
 
-    async def _key(self, event: KeyEventArguments) -> None:
+    async def _on_key(self, event: KeyEventArguments) -> None:
         if not event.action.keydown or event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta:
             return
         moves: dict[str, Callable[[], Awaitable[None]]] = {
-            'ArrowLeft': lambda: self._go(self._from - 1),
-            'ArrowRight': lambda: self._go(self._from + 1),
+            'ArrowLeft': lambda: self._go(self._origin - 1),
+            'ArrowRight': lambda: self._go(self._origin + 1),
             'Home': lambda: self._go(1),
             'End': lambda: self._go(self._follower.head),
-            'l': lambda: self._leap(None),
+            'l': lambda: self._jump_to(None),
         }
         name, on = event.key.name, not event.modifiers.shift
         if name in moves:
             await moves[name]()
         elif name.lower() == 'm':
             self.stop()
-            await self._jumps.change(on=on)
+            await self._jumps.jump_to_change(forward=on)
         for kind, sort in KINDS.items():
             if name.lower() == sort.key:
                 self.stop()
-                await self._jumps.jump(kind, on=on)
+                await self._jumps.jump_to_mark(kind, forward=on)
 
-    async def _space(self, event: KeyEventArguments) -> None:
+    async def _on_space(self, event: KeyEventArguments) -> None:
         if event.action.keydown and not event.action.repeat and event.key.space:
             await self.toggle()
 
@@ -203,21 +203,23 @@ class Player:
                 .props('role="dialog" anchor="top right" self="bottom right"') as popover
             ):
                 set_attributes(popover, aria_label='Marks and jumps')
-                self._jumps = JumpMenu(self._follower.index, lambda: self._from, self._leap, self._say)
+                self._jumps = JumpMenu(
+                    self._follower.index, lambda: self._origin, self._jump_to, self._announce
+                )
                 with ui.element('div').classes('jump-options'):
-                    self._folded = ui.checkbox('Skip idle time', value=True)
-                    self._again = ui.checkbox('Loop')
-            popover.on('show', self._offer)
+                    self._skip_idle = ui.checkbox('Skip idle time', value=True)
+                    self._loop = ui.checkbox('Loop')
+            popover.on('show', self._update_jumps)
 
-    def _button(self, icon: str, label: str, act: Callable[[], Awaitable[None]] | None) -> ui.element:
+    def _draw_button(self, icon: str, label: str, act: Callable[[], Awaitable[None]] | None) -> ui.element:
         made = button('', icon=icon, kind='quiet', label=label)
         if act:
             made.on('click', act)
         return made
 
-    def _offer(self) -> None:
+    def _update_jumps(self) -> None:
         if self._view is not None:
-            self._jumps.offer(self._view)
+            self._jumps.update(self._view)
 
     def _on_copy(self, event: object) -> None:
         there, link = event.args  # type: ignore[attr-defined]
@@ -226,7 +228,7 @@ class Player:
         else:
             ui.notify(f'Copy this link: {link}', timeout=15_000, close_button='Close')
 
-    def _say(self, sentence: str) -> None:
+    def _announce(self, sentence: str) -> None:
         self._announcer.set_text(sentence)
         ui.notify(sentence, timeout=2_500, group='jump', badgeClass='hidden')  # only the latest matters
 
@@ -255,7 +257,7 @@ class Slider(Element, component=ASSETS / 'controls' / 'slider.js'):
             self._props |= {'at': at, 'head': head, 'said': time, 'link': link}
         self.run_method('update', at, head, time, link)
 
-    def add(self, marks: Iterable[Mark]) -> None:
+    def add_marks(self, marks: Iterable[Mark]) -> None:
         """Add marks that are later than the existing ones."""
         fresh = _mark_list(marks)
         if fresh:
@@ -263,7 +265,7 @@ class Slider(Element, component=ASSETS / 'controls' / 'slider.js'):
             self._marks['run'] += fresh
             self.run_method('add', known, fresh)
 
-    def note(self, marks: Iterable[Mark]) -> None:
+    def set_notes(self, marks: Iterable[Mark]) -> None:
         """Replace the notes."""
         fresh = _mark_list(marks)
         if fresh != self._marks['notes']:

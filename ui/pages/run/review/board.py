@@ -14,7 +14,7 @@ from ui.formatting.steps import role_title, time_of_day
 from ui.pages.run.panels.panel import Panel, PanelSetup
 from ui.pages.run.review.contest_records import candidates_of, versions_at
 from ui.pages.run.review.debate_records import (
-    WORD,
+    REVIEWER,
     Turn,
     as_list,
     as_record,
@@ -52,13 +52,13 @@ class Board(Panel):
             )
             with words:
                 Text('h2', 'Transcript')
-                self._talk = Conversation([], label='Debate transcript', follow=False)
-            self._words = words
+                self._conversation = Conversation([], label='Debate transcript', follow=False)
+            self._transcript = words
             with ui.element('div') as self._none:
                 empty_state('forum', 'No reviews yet.')
-                self._free = ui.element('div').classes('board-free-seats')
+                self._free_seats = ui.element('div').classes('board-free-seats')
 
-    def asks(self, view: View) -> str:
+    def pending_action(self, view: View) -> str:
         """Return a note while it is a person's turn to speak."""
         return 'your turn' if current_turn(view, self._context.shape)[1] else ''
 
@@ -66,10 +66,10 @@ class Board(Panel):
         """Return 1 while a debate is in progress."""
         return int(is_debating(view, self._context.shape))
 
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
+    def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Show the debates as of `view`."""
         shape, history = self._context.shape, self._context.history
-        self._seats.show(view, live=live, mine=mine)
+        self._seats.show(view, live=live, may_control=may_control)
         turns = debate_turns(view, shape, history)
         name, by_person = current_turn(view, shape)
         going = as_record(view.memory.get('debate'))
@@ -79,7 +79,7 @@ class Board(Panel):
             by_person,
             as_list(view.memory.get('consensuses')),
             dict(going),
-            self._seats.shown,
+            self._seats.button_state,
         )
         if shown == self._shown:
             return
@@ -87,7 +87,7 @@ class Board(Panel):
         held = debates(turns, view, history)
         self._none.set_visibility(not held)
         self._place.set_visibility(bool(held))
-        self._words.set_visibility(bool(turns))
+        self._transcript.set_visibility(bool(turns))
         self._offer_seats(free=not held)
         points = link_points(turns, answerable=int(view.memory.get('revision') or 1) > 1)
         rows, found = speakers(turns, shape), candidates_of(view, shape, history)
@@ -99,17 +99,17 @@ class Board(Panel):
         for table, one in zip(self._tables, held, strict=True):
             whose = (name, int(going.get('round') or 1), by_person) if one is held[-1] else ('', 0, False)
             table.show(one, rows, whose, versions_at(found, one.seq), points)
-        self._talk.show([turn_block(turn) for turn in turns])
+        self._conversation.show([turn_block(turn) for turn in turns])
 
     def _offer_seats(self, *, free: bool) -> None:
         """Offer the seats outside a table as well, before anybody has spoken."""
-        self._free.clear()
+        self._free_seats.clear()
         if free:
-            with self._free:
-                for name in seats(self._context.shape, WORD):
+            with self._free_seats:
+                for name in seats(self._context.shape, REVIEWER):
                     with ui.element('div').classes('board-seat'):
                         Text('b', role_title(name))
-                        self._seats.control(name)
+                        self._seats.draw_control(name)
 
 
 def turn_block(turn: Turn) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ui.pages.run.review.coder_seat import CoderSeat, coder_turn
 from ui.pages.run.review.contest_records import (
     CHOICE,
     CONFLICTS,
-    LIST,
+    FILES,
     PICKED,
     Candidate,
     SuiteResult,
@@ -52,92 +52,94 @@ class Candidates(Panel):
         self._opened: set[str] = set()
         with ui.element('div').classes('candidates') as self.root:
             self._seat = CoderSeat(setup.context)
-            self._choosing = Decision(setup.context)
+            self._decision = Decision(setup.context)
             with link(f'/runs/{setup.context.run}/review', 'btn small'):
                 ui.icon('merge')
                 Text('span', 'Review and merge')
             self._cards = ui.element('div').classes('candidate-cards')
             self._difference = VersionDiff(setup.context)
             self._comments = LineComments(setup.context)
-            self._ladder = ui.element('section').classes('version-history').props('aria-label="Versions"')
+            self._version_list = (
+                ui.element('section').classes('version-history').props('aria-label="Versions"')
+            )
         with ui.element('div') as self._none:
             empty_state('compare', 'No candidates yet.')
 
-    def asks(self, view: View) -> str:
+    def pending_action(self, view: View) -> str:
         """Return a note while a person has to decide, or to work in a coder's seat."""
-        if view.waiting in (CHOICE, LIST, CONFLICTS):
+        if view.waiting in (CHOICE, FILES, CONFLICTS):
             return 'your decision'
         return 'your turn' if coder_turn(view, self._context.shape) else ''
 
     def relevance(self, view: View) -> int:
         """Return 2 while a person is asked, which takes precedence over a debate."""
-        return 2 if self.asks(view) else 0
+        return 2 if self.pending_action(view) else 0
 
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
+    def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Show the candidates as of `view`."""
         found = candidates_of(view, self._context.shape, self._context.history)
-        asked = live and mine and view.waiting == CHOICE
-        self._seat.show(view, live=live, mine=mine)
-        self._choosing.show(view, found, live=live, mine=mine)
-        self._comments.show(view, found, live=live, mine=mine)
+        asked = live and may_control and view.waiting == CHOICE
+        self._seat.show(view, live=live, may_control=may_control)
+        self._decision.show(view, found, live=live, may_control=may_control)
+        self._comments.show(view, found, live=live, may_control=may_control)
         shown = (found, asked, self._seat.name)
         if shown == self._shown:
             return
         self._shown = shown
-        begun = any(entrant.versions or entrant.problem for entrant in found) or self._seat.name != ''
+        begun = any(candidate.versions or candidate.problem for candidate in found) or self._seat.name != ''
         self.root.set_visibility(begun)
         self._none.set_visibility(not begun)
         self._cards.clear()
         with self._cards:
-            for entrant in found:
-                self._card(entrant, asked=asked)
-        self._ladder.clear()
-        with self._ladder:
+            for candidate in found:
+                self._draw_card(candidate, asked=asked)
+        self._version_list.clear()
+        with self._version_list:
             Text('h2', 'Versions')
-            for entrant in found:
-                if entrant.versions:
-                    self._versions(entrant)
-        self._difference.offer(found)
+            for candidate in found:
+                if candidate.versions:
+                    self._draw_versions(candidate)
+        self._difference.set_versions(found)
 
     def open(self, opened: bool) -> None:
         """Set whether the tab is visible."""
         self._difference.open(opened)
         self._comments.open(opened)
 
-    def _card(self, entrant: Candidate, *, asked: bool) -> None:
-        made = entrant.latest
-        with ui.element('article').classes(f'candidate {"picked" if entrant.picked else ""}') as card:
-            set_attributes(card, aria_label=entrant.name)
+    def _draw_card(self, candidate: Candidate, *, asked: bool) -> None:
+        made = candidate.latest
+        with ui.element('article').classes(f'candidate {"picked" if candidate.picked else ""}') as card:
+            set_attributes(card, aria_label=candidate.name)
             with ui.element('div').classes('candidate-head'):
-                Text('h3', entrant.name)
-                if entrant.place:
-                    place = PLACES[entrant.place] if entrant.place < len(PLACES) else f'{entrant.place}th'
-                    Text('span', place, 'chip strong', title=f'Ranked {place}: {entrant.points:g} points')
+                Text('h3', candidate.name)
+                if candidate.rank:
+                    place = PLACES[candidate.rank] if candidate.rank < len(PLACES) else f'{candidate.rank}th'
+                    Text('span', place, 'chip strong', title=f'Ranked {place}: {candidate.points:g} points')
                 ui.element('span').classes('grow')
-                icon, word = STATES.get(entrant.status, ('help_outline', entrant.status))
-                with ui.element('span').classes(f'chip state-{entrant.status.replace(" ", "-")}'):
+                icon, word = STATES.get(candidate.status, ('help_outline', candidate.status))
+                with ui.element('span').classes(f'chip state-{candidate.status.replace(" ", "-")}'):
                     ui.icon(icon).props('size="15px" aria-hidden="true"')
                     ui.label(word)
-            if entrant.picked:
+            if candidate.picked:
                 with ui.element('p').classes('candidate-picked'):
                     ui.icon('star').props('size="16px" aria-hidden="true"')
-                    Text('span', f'Picked: {PICKED.get(entrant.picked, entrant.picked)}')
-            facts = [entrant.model, f'version {made.number}' if made else '']
+                    Text('span', f'Picked: {PICKED.get(candidate.picked, candidate.picked)}')
+            facts = [candidate.model, f'version {made.number}' if made else '']
             Text('p', ' · '.join(filter(None, facts)), 'muted small')
-            if entrant.problem:
-                Text('p', entrant.problem, 'candidate-problem')
+            if candidate.problem:
+                Text('p', candidate.problem, 'candidate-problem')
             if made:
-                self._tests(entrant.name, 'Required tests', made.required)
-                self._tests(entrant.name, 'Own tests', made.own)
-                self._files(made)
+                self._draw_tests(candidate.name, 'Required tests', made.required)
+                self._draw_tests(candidate.name, 'Own tests', made.own)
+                self._draw_files(made)
                 if made.summary:
                     with ui.element('div').classes('candidate-messages'):
                         Conversation([{'kind': 'text', 'text': made.summary}], label='Summary', follow=False)
-            if asked and entrant.in_play:
-                take = button(f'Choose {entrant.name}', icon='how_to_reg', kind='primary')
-                take.on('click', lambda: self._choosing.confirm(entrant))
+            if asked and candidate.can_be_chosen:
+                take = button(f'Choose {candidate.name}', icon='how_to_reg', kind='primary')
+                take.on('click', lambda: self._decision.confirm(candidate))
 
-    def _tests(self, name: str, title: str, suite: SuiteResult) -> None:
+    def _draw_tests(self, name: str, title: str, suite: SuiteResult) -> None:
         with ui.element('div').classes('candidate-tests'):
             draw_test_result(suite, title)
             total = suite.passed + suite.broken
@@ -145,9 +147,9 @@ class Candidates(Panel):
                 with ui.element('div').classes('test-bar').props('aria-hidden="true"'):
                     ui.element('div').style(f'width: {suite.passed / total:.1%}')
             if suite.failures or suite.problem:
-                self._failures(f'{name}/{title}', suite)
+                self._draw_failures(f'{name}/{title}', suite)
 
-    def _failures(self, key: str, suite: SuiteResult) -> None:
+    def _draw_failures(self, key: str, suite: SuiteResult) -> None:
         listed, broken = len(suite.failures), suite.broken
         number = f'{broken}' if listed == broken else f'the first {listed} of {broken}'
         with disclosure(
@@ -159,7 +161,7 @@ class Candidates(Panel):
                 Text('b', name, 'mono')
                 Text('pre', detail, tabindex='0', aria_label=f'Why {name} failed')
 
-    def _files(self, made: Version) -> None:
+    def _draw_files(self, made: Version) -> None:
         with ui.element('ul').classes('candidate-files'):
             for path, length in made.files:
                 with ui.element('li'):
@@ -168,13 +170,13 @@ class Candidates(Panel):
                         Text('span', f'from {made.merged[path]}', 'chip')
                     Text('span', size(length), 'muted small num')
 
-    def _versions(self, entrant: Candidate) -> None:
-        Text('h3', entrant.name)
+    def _draw_versions(self, candidate: Candidate) -> None:
+        Text('h3', candidate.name)
         with ui.element('ol').classes('version-entries'):
-            for before, made in zip((None, *entrant.versions), entrant.versions, strict=False):
-                self._rung(before, made)
+            for before, made in zip((None, *candidate.versions), candidate.versions, strict=False):
+                self._draw_version(before, made)
 
-    def _rung(self, before: Version | None, made: Version) -> None:
+    def _draw_version(self, before: Version | None, made: Version) -> None:
         with ui.element('li').classes('version-entry'):
             with ui.element('div').classes('version-entry-head'):
                 Text('b', f'Version {made.number}')
@@ -190,9 +192,9 @@ class Candidates(Panel):
             if made.merged:
                 taken = ', '.join(f'{path} from {coder}' for path, coder in made.merged.items())
                 Text('p', f'Merged: {taken}', 'small')
-            self._answers(made.answers)
+            self._draw_answers(made.answers)
 
-    def _answers(self, answers: Sequence[str]) -> None:
+    def _draw_answers(self, answers: Sequence[str]) -> None:
         if not answers:
             return
         Text('p', 'Responses to review', 'muted small')

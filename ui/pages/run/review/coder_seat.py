@@ -11,16 +11,16 @@ from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, text_area, text_input
 from ui.formatting.steps import role_title
 from ui.pages.run.context import RunContext
-from ui.pages.run.review.debate_records import WORK
+from ui.pages.run.review.debate_records import CODER
 
-NEW = ''
+NEW_FILE = ''
 """The choice of a file that does not exist yet."""
 
 
 def coder_turn(view: View, shape: Shape) -> str:
     """Return the coder in whose seat a person has to work now; '' if there is none."""
     found = (shape.state(leaf) for leaf in view.active)
-    return next((state.parent.rpartition('.')[2] for state in found if state and state.waits == WORK), '')
+    return next((state.parent.rpartition('.')[2] for state in found if state and state.waits == CODER), '')
 
 
 class CoderSeat:
@@ -37,9 +37,9 @@ class CoderSeat:
         self.root = ui.element('section').classes('seat coder-seat').props('aria-label="Your work"')
         self.root.set_visibility(False)
 
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
+    def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Show the form while it is a person's turn; typed text stays until it is over."""
-        name = coder_turn(view, self._context.shape) if live and mine else ''
+        name = coder_turn(view, self._context.shape) if live and may_control else ''
         leaf = next((leaf for leaf in view.active if leaf.endswith(f'{name}.person')), '') if name else ''
         visit = (name, view.entered.get(leaf)) if name else None
         if visit == self._visit:
@@ -63,22 +63,22 @@ class CoderSeat:
             Text('p', problem, 'candidate-problem', role='alert')
         with ui.element('div').classes('coder-seat-files'):
             with ui.element('div').classes('field'):
-                self._choice = NativeSelect({NEW: 'New file'}, value=NEW, on_change=self._load)
+                self._choice = NativeSelect({NEW_FILE: 'New file'}, value=NEW_FILE, on_change=self._open_file)
                 label('File', self._choice)
             with ui.element('div').classes('field'):
                 self._path = text_input(placeholder='module.py')
                 label('Path', self._path)
-                self._path.on_value_change(self._keep)
+                self._path.on_value_change(self._store_edit)
         with ui.element('div').classes('field'):
             self._text = text_area(spellcheck='false').classes('mono')
             label('Content', self._text)
-            self._text.on_value_change(self._keep)
+            self._text.on_value_change(self._store_edit)
         self._changed = Text('p', '', 'muted small', role='status')
         with ui.element('div').classes('field'):
             self._message = text_area(maxlength='20000')
             label('Message to the reviewers', self._message)
         with ui.element('div').classes('seat-actions'):
-            button('Submit', icon='send', kind='primary').on('click', self._hand_in)
+            button('Submit', icon='send', kind='primary').on('click', self._submit)
             button('Remove file', icon='delete').on('click', self._remove)
             button('Return seat', icon='undo').on(
                 'click', lambda: self._context.send('hand_back', '', {'seat': self.name})
@@ -86,17 +86,17 @@ class CoderSeat:
         self._show_edits()
         snapshot = view.files.get(self.name)
         if snapshot:
-            ui.timer(0, lambda: self._offer(snapshot), once=True)
+            ui.timer(0, lambda: self._load_files(snapshot), once=True)
 
-    async def _offer(self, snapshot: str) -> None:
+    async def _load_files(self, snapshot: str) -> None:
         try:
             files = await self._context.conductor.workspaces.files(self._context.run, snapshot)
         except WorkspaceError:
             return
         self._files = {file.path: file for file in files if file.target is None and is_own_work(file)}
-        self._choice.set_options({NEW: 'New file', **{path: path for path in self._files}})
+        self._choice.set_options({NEW_FILE: 'New file', **{path: path for path in self._files}})
 
-    async def _load(self) -> None:
+    async def _open_file(self) -> None:
         path = self._choice.value
         text = self._edits.get(path)
         if path and text is None and path in self._files:
@@ -107,7 +107,7 @@ class CoderSeat:
         self._path.value, self._text.value = path, text or ''
         self._loading = False
 
-    def _keep(self) -> None:
+    def _store_edit(self) -> None:
         path = str(self._path.value or '').strip()
         if path and self._text.value and not self._loading:
             self._edits[path] = str(self._text.value)
@@ -128,7 +128,7 @@ class CoderSeat:
         names = [f'{path} (removed)' if text is None else path for path, text in sorted(self._edits.items())]
         self._changed.show(f'To submit: {", ".join(names)}' if names else 'No files changed yet.')
 
-    async def _hand_in(self) -> None:
+    async def _submit(self) -> None:
         files = [{'path': path, 'text': text} for path, text in self._edits.items()]
         summary = str(self._message.value or '').strip()
         await self._context.send('hand_in', '', {'seat': self.name, 'files': files, 'said': summary})

@@ -18,7 +18,7 @@ PICKED = {
     'model': 'by a model',
     'only one': 'only one left',
 }
-CHOICE, LIST, CONFLICTS = 'choice', 'files', 'conflicts'
+CHOICE, FILES, CONFLICTS = 'choice', 'files', 'conflicts'
 """`waits` of the states in which a person picks a candidate, picks files, or resolves conflicts."""
 
 
@@ -83,7 +83,7 @@ class Candidate:
     status: str
     problem: str
     versions: tuple[Version, ...]
-    place: int = 0
+    rank: int = 0
     """In the ranking, from 1; 0 if unranked."""
     points: float = 0.0
     picked: str = ''
@@ -96,7 +96,7 @@ class Candidate:
         return self.versions[-1] if self.versions else None
 
     @property
-    def in_play(self) -> bool:
+    def can_be_chosen(self) -> bool:
         """Whether it can be chosen."""
         return self.status == 'ready' and bool(self.versions)
 
@@ -123,13 +123,13 @@ def candidates_of(view: View, shape: Shape, history: History) -> list[Candidate]
                 else str(kept.get('status') or ''),
                 problem=str(kept.get('problem') or ''),
                 versions=tuple(_versions(kept, name, shape, history)),
-                place=order.index(name) + 1 if name in order else 0,
+                rank=order.index(name) + 1 if name in order else 0,
                 points=float(as_record(points.get(name)).get('points') or 0),
                 picked=str(mine.get('by') or ''),
                 why=str(mine.get('why') or ''),
             )
         )
-    return sorted(found, key=lambda entrant: entrant.place or len(found) + 1)
+    return sorted(found, key=lambda candidate: candidate.rank or len(found) + 1)
 
 
 def _versions(kept: Mapping[str, Any], name: str, shape: Shape, history: History) -> list[Version]:

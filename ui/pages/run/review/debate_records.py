@@ -11,11 +11,11 @@ from typing import Any, Literal
 from engine.records import Shape, View
 from ui.replay.history import History
 
-WORD = 'word'
+REVIEWER = 'word'
 """`waits` of a state in which a person speaks for a reviewer; its parent is the seat."""
-WORK = 'work'
+CODER = 'work'
 """`waits` of a state in which a person works in a coder's seat."""
-ROLE = ('plan', 'verdict')
+AGENT_ROLES = ('plan', 'verdict')
 """`waits` of states in which a person answers for an agent; the seat is named after the agent's role."""
 Trend = Literal['', 'agreed', 'closer', 'same', 'apart']
 
@@ -59,7 +59,7 @@ class Round:
     number: int
     """0 stands for the reviews before the debate."""
     turns: Mapping[str, tuple[Turn, ...]]
-    accord: Agreement | None
+    agreement: Agreement | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +88,11 @@ def as_list(value: object) -> list[Any]:
 def seats(shape: Shape, *kinds: str) -> list[str]:
     """Return the chart's seats that a person can take: of reviewers (`WORD`), coders (`WORK`), or all."""
     found = [(shape.state(state.parent), state.waits) for state in shape.states if state.waits]
-    every = kinds or (WORD, WORK, *ROLE)
+    every = kinds or (REVIEWER, CODER, *AGENT_ROLES)
     names = (
-        state.role if waits in ROLE else state.name for state, waits in found if state and waits in every
+        state.role if waits in AGENT_ROLES else state.name
+        for state, waits in found
+        if state and waits in every
     )
     return list(dict.fromkeys(names))
 
@@ -109,7 +111,7 @@ def debate_turns(view: View, shape: Shape, history: History) -> list[Turn]:
 def speakers(turns: Sequence[Turn], shape: Shape) -> list[str]:
     """Return the speakers with a row: the chart's reviewers, then others except the synthesizer."""
     spoke = [str(turn.entry.get('speaker', '')) for turn in turns if not turn.entry.get('synthesized')]
-    return list(dict.fromkeys([*seats(shape, WORD), *spoke]))
+    return list(dict.fromkeys([*seats(shape, REVIEWER), *spoke]))
 
 
 def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]:
@@ -129,7 +131,7 @@ def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]
             Debate(
                 number=number,
                 phase=next(iter(phases), ''),
-                rounds=tuple(_rounds(inside)),
+                rounds=tuple(_list_rounds(inside)),
                 consensus=ended.get(number, {}),
                 seq=when[place] if 0 <= place < len(when) else 0,
             )
@@ -137,7 +139,7 @@ def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]
     return found
 
 
-def _rounds(turns: Sequence[Turn]) -> Iterator[Round]:
+def _list_rounds(turns: Sequence[Turn]) -> Iterator[Round]:
     spoken = [turn for turn in turns if not turn.entry.get('synthesized')]
     stands: dict[str, Mapping[str, Any]] = {}
     before: Agreement | None = None
@@ -151,7 +153,7 @@ def _rounds(turns: Sequence[Turn]) -> Iterator[Round]:
                     stands[speaker] = turn.position
         here = [turn.position for turns in inside.values() for turn in turns]
         before = measure_agreement(list(stands.values()), here, before)
-        yield Round(number=number, turns=inside, accord=before)
+        yield Round(number=number, turns=inside, agreement=before)
 
 
 def measure_agreement(
@@ -202,25 +204,25 @@ def current_turn(view: View, shape: Shape) -> tuple[str, bool]:
 
     Where all speak in parallel, as in the first review, only a person's turn is returned.
     """
-    known = {state.parent: state.path for state in shape.states if state.waits == WORD}
+    known = {state.parent: state.path for state in shape.states if state.waits == REVIEWER}
     for leaf in view.active:
         state = shape.state(leaf)
         for seat, person in known.items():
             inside = leaf.startswith(f'{seat}.') and state and state.kind != 'final'
-            if inside and (leaf == person or not _side_by_side(seat, shape)):
+            if inside and (leaf == person or not _is_parallel(seat, shape)):
                 return seat.rpartition('.')[2], leaf == person
     return '', False
 
 
-def _side_by_side(seat: str, shape: Shape) -> bool:
+def _is_parallel(seat: str, shape: Shape) -> bool:
     around = shape.state(seat.rpartition('.')[0])
     return around is not None and around.kind == 'parallel'
 
 
 def is_debating(view: View, shape: Shape) -> bool:
     """Return whether a debate is in progress at this step."""
-    context = {shape.state(state.parent) for state in shape.states if state.waits == WORD}
-    held = {seat.parent for seat in context if seat and not _side_by_side(seat.path, shape)}
+    context = {shape.state(state.parent) for state in shape.states if state.waits == REVIEWER}
+    held = {seat.parent for seat in context if seat and not _is_parallel(seat.path, shape)}
     return any(leaf.startswith(f'{path}.') for path in held for leaf in view.active)
 
 

@@ -13,7 +13,7 @@ from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area
 from ui.pages.run.context import RunContext
-from ui.pages.run.review.contest_records import CHOICE, CONFLICTS, LIST, Candidate
+from ui.pages.run.review.contest_records import CHOICE, CONFLICTS, FILES, Candidate
 from ui.pages.run.review.debate_records import as_list, as_record
 from ui.pages.run.review.verdict import draw_test_result
 
@@ -28,9 +28,11 @@ class Decision:
         self.root = ui.element('section').classes('choosing').props('aria-label="Your decision"')
         self.root.set_visibility(False)
 
-    def show(self, view: View, found: Sequence[Candidate], *, live: bool, mine: bool) -> None:
+    def show(self, view: View, found: Sequence[Candidate], *, live: bool, may_control: bool) -> None:
         """Ask if the run is waiting for a decision. Selections stay until the question changes."""
-        asked = (view.waiting, tuple(view.active)) if live and mine and view.waiting in ASKS else None
+        asked = (
+            (view.waiting, tuple(view.active)) if live and may_control and view.waiting in QUESTIONS else None
+        )
         if asked == self._asked:
             return
         self._asked = asked
@@ -39,35 +41,35 @@ class Decision:
         if asked is None:
             return
         with self.root:
-            title, text = ASKS[view.waiting]
+            title, text = QUESTIONS[view.waiting]
             with ui.element('div').classes('seat-head'):
                 ui.icon('front_hand').props('size="20px" aria-hidden="true"')
                 Text('h2', title)
             Text('p', text)
             match view.waiting:
-                case name if name == LIST:
+                case name if name == FILES:
                     self._draw_files(_offers(view, found))
                 case name if name == CONFLICTS:
                     self._draw_conflicts(view)
 
-    async def confirm(self, entrant: Candidate) -> None:
+    async def confirm(self, candidate: Candidate) -> None:
         """Confirm the choice, with a reason."""
-        with self.root, dialog_frame(f'Choose {entrant.name}?') as dialog:
-            if entrant.latest:
-                draw_test_result(entrant.latest.required, 'Required tests')
+        with self.root, dialog_frame(f'Choose {candidate.name}?') as dialog:
+            if candidate.latest:
+                draw_test_result(candidate.latest.required, 'Required tests')
             Text('p', 'The run continues with this implementation.')
-            field = _why()
+            field = _draw_reason_field()
             with ui.element('div').classes('dialog-actions'):
                 stay = button('Cancel').on('click', lambda: dialog.submit(False))
                 set_attributes(stay, autofocus='')
                 button('Choose', kind='primary').on('click', lambda: dialog.submit(True))
         if await await_answer(dialog):
-            data = {'candidate': entrant.name, 'why': str(field.value or '').strip()}
+            data = {'candidate': candidate.name, 'why': str(field.value or '').strip()}
             await self._context.send('choose', '', data)
 
     def _draw_files(self, offers: Mapping[str, Mapping[str, str]]) -> None:
-        self._picks = self._choices(offers)
-        why = _why()
+        self._picks = self._draw_choices(offers)
+        why = _draw_reason_field()
 
         async def take() -> None:
             files = [{'path': path, 'coder': pick.value} for path, pick in self._picks.items() if pick.value]
@@ -82,7 +84,7 @@ class Decision:
             str(one.get('path')): {str(coder): f'version of {coder}' for coder in as_list(one.get('coders'))}
             for one in conflicts
         }
-        self._picks = self._choices(offers)
+        self._picks = self._draw_choices(offers)
 
         async def settle() -> None:
             answers: dict[str, Any] = {path: pick.value for path, pick in self._picks.items()}
@@ -91,7 +93,7 @@ class Decision:
         with ui.element('div').classes('seat-actions'):
             button('Resolve', icon='check', kind='primary').on('click', settle)
 
-    def _choices(self, offers: Mapping[str, Mapping[str, str]]) -> dict[str, NativeSelect]:
+    def _draw_choices(self, offers: Mapping[str, Mapping[str, str]]) -> dict[str, NativeSelect]:
         found = {}
         with ui.element('div').classes('file-picks'):
             for path, offered in offers.items():
@@ -102,12 +104,12 @@ class Decision:
         return found
 
 
-ASKS = {
+QUESTIONS = {
     CHOICE: (
         'Choose an implementation',
         'Compare tests, files and differences, then choose one. You confirm before it counts.',
     ),
-    LIST: (
+    FILES: (
         'Choose files to merge into the best implementation',
         'All other files stay as in the best one. The tests then run on the result.',
     ),
@@ -121,20 +123,20 @@ ASKS = {
 
 def _offers(view: View, found: Sequence[Candidate]) -> dict[str, dict[str, str]]:
     """Return the versions that can be merged for each path that differs from the best candidate's."""
-    best = next((entrant for entrant in found if entrant.picked), None)
+    best = next((candidate for candidate in found if candidate.picked), None)
     mine = best.latest.digests if best and best.latest else {}
     offers: dict[str, dict[str, str]] = {}
-    for entrant in found:
-        if entrant is best or not entrant.in_play or not entrant.latest:
+    for candidate in found:
+        if candidate is best or not candidate.can_be_chosen or not candidate.latest:
             continue
-        for path, digest in entrant.latest.digests.items():
+        for path, digest in candidate.latest.digests.items():
             if mine.get(path) != digest:
                 stays = f'version of {best.name}' if best and path in mine else 'leave out'
-                offers.setdefault(path, {'': stays})[entrant.name] = f'from {entrant.name}'
+                offers.setdefault(path, {'': stays})[candidate.name] = f'from {candidate.name}'
     return offers
 
 
-def _why() -> Textarea:
+def _draw_reason_field() -> Textarea:
     with ui.element('div').classes('field'):
         head = Text('label', 'Reason (optional)', 'label')
         field = text_area(maxlength='2000')

@@ -17,26 +17,26 @@ class VersionDiff:
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
-        self._read: tuple[str, str] = ('', '')
-        self._touched = False
+        self._loaded: tuple[str, str] = ('', '')
+        self._chosen_by_user = False
         self._open = False
         with ui.element('section').classes('difference').props('aria-label="Differences"') as self.root:
             Text('h2', 'Differences')
             with ui.element('div').classes('files-pair'):
-                self._sides = tuple(self._side(name) for name in ('From', 'To'))
+                self._sides = tuple(self._draw_side(name) for name in ('From', 'To'))
             self._changes = FileChanges()
 
-    def offer(self, found: Sequence[Candidate]) -> None:
+    def set_versions(self, found: Sequence[Candidate]) -> None:
         """Offer all versions; by default, the two ranked highest are compared."""
         offered: dict[str, str] = {}
-        for entrant in found:
-            for made in entrant.versions:
-                offered.setdefault(made.snapshot, f'{entrant.name}, version {made.number}')
-        newest = [entrant.latest.snapshot for entrant in found if entrant.latest]
+        for candidate in found:
+            for made in candidate.versions:
+                offered.setdefault(made.snapshot, f'{candidate.name}, version {made.number}')
+        newest = [candidate.latest.snapshot for candidate in found if candidate.latest]
         self.root.set_visibility(len(offered) > 1)
         values = [side.value for side in self._sides]
-        if not self._touched or not set(values) <= set(offered):
-            self._touched = False
+        if not self._chosen_by_user or not set(values) <= set(offered):
+            self._chosen_by_user = False
             values = [*newest, *offered][1:2] + newest[:1] if len(newest) > 1 else [*offered][:2]
         for side, value in zip(self._sides, values, strict=False):
             side.options = {}
@@ -46,7 +46,7 @@ class VersionDiff:
 
     def compare(self, before: str, after: str) -> None:
         """Show what changed between two snapshots."""
-        self._touched = True
+        self._chosen_by_user = True
         self._sides[0].value, self._sides[1].value = before, after
         self._refresh()
         ui.run_javascript(
@@ -58,7 +58,7 @@ class VersionDiff:
         self._open = opened
         self._refresh()
 
-    def _side(self, name: str) -> NativeSelect:
+    def _draw_side(self, name: str) -> NativeSelect:
         with ui.element('div').classes('files-side'):
             Text('span', name, 'muted small', aria_hidden='true')
             choice = NativeSelect({'': ''}, value='')
@@ -67,14 +67,14 @@ class VersionDiff:
         return choice
 
     def _on_choice(self) -> None:
-        self._touched = True
+        self._chosen_by_user = True
         self._refresh()
 
     def _refresh(self) -> None:
         wanted = (self._sides[0].value, self._sides[1].value)
-        if self._open and all(wanted) and wanted != self._read:
-            self._read = wanted
+        if self._open and all(wanted) and wanted != self._loaded:
+            self._loaded = wanted
             ui.timer(0, self._load, once=True)
 
     async def _load(self) -> None:
-        await self._changes.show(self._context.conductor.workspaces.diff(self._context.run, *self._read))
+        await self._changes.show(self._context.conductor.workspaces.diff(self._context.run, *self._loaded))

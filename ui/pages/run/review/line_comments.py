@@ -27,8 +27,8 @@ class LineComments:
         self._digests: dict[str, str] = {}
         """By candidate and path, joined by a colon and a space."""
         self._comments: list[Mapping[str, Any]] = []
-        self._read = ''
-        self._open = self._can = False
+        self._loaded = ''
+        self._open = self._can_comment = False
         with (
             ui.element('section')
             .classes('line-comments')
@@ -51,7 +51,7 @@ class LineComments:
                 button('Comment', icon='add_comment').on('click', self._send)
         self.root.set_visibility(False)
 
-    def show(self, view: View, found: Sequence[Candidate], *, live: bool, mine: bool) -> None:
+    def show(self, view: View, found: Sequence[Candidate], *, live: bool, may_control: bool) -> None:
         """Offer the files of all newest versions, and show the comments up to this step."""
         self._digests = {
             f'{one.name}: {path}': digest
@@ -61,10 +61,10 @@ class LineComments:
         }
         pattern = self._context.conductor.catalog.patterns.get(self._context.shape.pattern)
         able = pattern is not None and 'comment' in pattern.inputs
-        self._can = able and live and mine and not view.status.ended
+        self._can_comment = able and live and may_control and not view.status.ended
         comments = [as_record(one) for one in as_list(view.memory.get('comments'))]
         self.root.set_visibility(bool(self._digests) and (able or bool(comments)))
-        self._form.set_visibility(self._can)
+        self._form.set_visibility(self._can_comment)
         if not self._digests:
             return
         if self._file.value not in self._digests:
@@ -83,8 +83,8 @@ class LineComments:
 
     def _refresh(self) -> None:
         wanted = f'{self._file.value}@{self._digests.get(self._file.value, "")}'
-        if self._open and self._digests and wanted != self._read:
-            self._read = wanted
+        if self._open and self._digests and wanted != self._loaded:
+            self._loaded = wanted
             self._draw_comments()
             ui.timer(0, self._load, once=True)
 
@@ -117,7 +117,7 @@ class LineComments:
                         Text('span', f'{by}, version {one.get("version")} · {state}', 'muted small')
 
     def _pick(self, line: int) -> None:
-        if self._can:
+        if self._can_comment:
             self._line.value = str(line)
             self._text.run_method('focus')
 

@@ -37,11 +37,11 @@ class Points:
 
     def replies_in(self, turn: Turn) -> tuple[Reply, ...]:
         """Return the answers given in a turn."""
-        place = _place(turn)
+        place = _locate(turn)
         given = (reply for replies in self.replies.values() for reply in replies)
         return tuple(reply for reply in given if (reply.speaker, reply.seq) == (place[0], turn.seq))
 
-    def about(self, turn: Turn) -> tuple[tuple[Reply, ...], frozenset[str]]:
+    def shown_with(self, turn: Turn) -> tuple[tuple[Reply, ...], frozenset[str]]:
         """Return what to show with a turn: the answers in it and to it, and its open points."""
         ids = {name for name, _ in point_ids(turn)}
         to_it = (reply for name in ids for reply in self.replies.get(name, ()))
@@ -50,7 +50,7 @@ class Points:
 
 def point_ids(turn: Turn) -> list[tuple[str, str]]:
     """Return a turn's points with the ids that reviewers see."""
-    speaker, debate, number = _place(turn)
+    speaker, debate, number = _locate(turn)
     texts = [*as_list(turn.position.get('insists')), *as_list(turn.position.get('changes'))]
     return [(f'{speaker}/{debate}.{number}/{index}', str(text)) for index, text in enumerate(texts, start=1)]
 
@@ -70,24 +70,24 @@ def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
             made, text = known.get(to, (None, ''))
             reply = Reply(
                 to=to,
-                speaker=_place(turn)[0],
+                speaker=_locate(turn)[0],
                 stance=str(answer.get('stance', '')),
                 why=str(answer.get('why', '')),
                 seq=turn.seq,
                 point=text,
-                whose=_place(made)[0] if made else '',
+                whose=_locate(made)[0] if made else '',
             )
             replies[to] = (*replies.get(to, ()), reply)
-    unanswered = (name for name in _standing(turns) if name not in replies) if answerable else ()
+    unanswered = (name for name in _insisted_points(turns) if name not in replies) if answerable else ()
     return Points(replies=replies, open=frozenset(unanswered))
 
 
-def _standing(turns: Sequence[Turn]) -> list[str]:
+def _insisted_points(turns: Sequence[Turn]) -> list[str]:
     """Return the points each speaker insisted on in its last turn of a debate, if others spoke after it."""
     found = []
     for index, turn in enumerate(turns):
-        speaker, debate, _ = _place(turn)
-        after = [_place(later) for later in turns[index + 1 :] if later.position]
+        speaker, debate, _ = _locate(turn)
+        after = [_locate(later) for later in turns[index + 1 :] if later.position]
         others = [one for one in after if one[1] == debate and one[0] != speaker]
         again = any(one[:2] == (speaker, max(debate, 1)) for one in after)
         if debate and others and not again and not turn.entry.get('synthesized'):
@@ -95,7 +95,7 @@ def _standing(turns: Sequence[Turn]) -> list[str]:
     return found
 
 
-def _place(turn: Turn) -> tuple[str, int, int]:
+def _locate(turn: Turn) -> tuple[str, int, int]:
     numbers = (turn.entry.get(name) for name in ('debate', 'round'))
     debate, number = (value if isinstance(value, int) else 0 for value in numbers)
     return str(turn.entry.get('speaker', '')), debate, number

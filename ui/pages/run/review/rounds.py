@@ -21,7 +21,7 @@ from ui.pages.run.review.verdict import draw_stance, draw_verdict
 PHASES = {'debate': 'Debate', 'final': 'Final review', '': 'Reviews'}
 
 
-HEAD = '\n'
+HEADER_ROW = '\n'
 """The key of the header row."""
 
 
@@ -49,44 +49,46 @@ class DebateTable:
 
     def show(
         self,
-        held: Debate,
+        debate: Debate,
         rows: Sequence[str],
-        whose: tuple[str, int, bool],
+        speaker: tuple[str, int, bool],
         shown: Sequence[tuple[str, Version]],
         points: Points,
     ) -> None:
         """Show a debate.
 
         Args:
-            held: the debate.
+            debate: the debate.
             rows: the speakers that have a row.
-            whose: who is speaking, in which round, and whether it is a person; '' is nobody.
+            speaker: who is speaking, in which round, and whether it is a person; '' is nobody.
             shown: the versions under review, with their tests.
             points: the points and answers of all debates.
         """
-        numbers = [one.number for one in held.rounds]
-        running = [whose[1]] if whose[0] and whose[1] not in numbers else []
-        self._title.show(PHASES.get(held.phase, 'Debate'))
+        numbers = [one.number for one in debate.rounds]
+        running = [speaker[1]] if speaker[0] and speaker[1] not in numbers else []
+        self._title.show(PHASES.get(debate.phase, 'Debate'))
         self._lay_out(list(rows), [*numbers, *running])
-        by_round = {one.number: one for one in held.rounds}
+        by_round = {one.number: one for one in debate.rounds}
         for name in rows:
-            spoken = [turn for one in held.rounds for turn in one.turns.get(name, ())]
+            spoken = [turn for one in debate.rounds for turn in one.turns.get(name, ())]
             models = tuple(
                 dict.fromkeys(str(turn.entry['model']) for turn in spoken if turn.entry.get('model'))
             )
-            self._fill(name, -1, (models, self._seats.shown), partial(self._name, name, models))
+            self._draw_cell(
+                name, -1, (models, self._seats.button_state), partial(self._draw_name, name, models)
+            )
             for number in self._columns:
                 turns = by_round[number].turns.get(name, ()) if number in by_round else ()
-                now = whose[0] == name and whose[1] == number
-                by = whose[2] if now else None
-                about = tuple(points.about(turn) for turn in turns)
+                now = speaker[0] == name and speaker[1] == number
+                by = speaker[2] if now else None
+                about = tuple(points.shown_with(turn) for turn in turns)
                 draw = partial(self._draw_turns, turns, by, points)
-                cell = self._fill(name, number, (turns, by, about), draw)
+                cell = self._draw_cell(name, number, (turns, by, about), draw)
                 cell.classes(add='now' if now else '', remove='' if now else 'now')
         for number in self._columns:
-            found = by_round[number].accord if number in by_round else None
-            self._fill('', number, (found,), partial(draw_agreement, found))
-        self._show_end(held, shown)
+            found = by_round[number].agreement if number in by_round else None
+            self._draw_cell('', number, (found,), partial(draw_agreement, found))
+        self._show_end(debate, shown)
 
     def _lay_out(self, rows: list[str], columns: list[int]) -> None:
         """Make the rows; remove columns that no longer apply, and add new ones."""
@@ -111,13 +113,13 @@ class DebateTable:
         for number in columns[len(same) :]:
             with self._heads:
                 title = f'Round {number}' if number else 'First review'
-                self._cells[HEAD, number] = Text('th', title, scope='col')
+                self._cells[HEADER_ROW, number] = Text('th', title, scope='col')
             for name, line in self._lines.items():
                 with line:
                     self._cells[name, number] = ui.element('td')
         self._columns = columns
 
-    def _fill(self, name: str, number: int, what: object, draw: Callable[[], None]) -> ui.element:
+    def _draw_cell(self, name: str, number: int, what: object, draw: Callable[[], None]) -> ui.element:
         cell = self._cells[name, number]
         if self._drawn.get((name, number)) != what:
             self._drawn[name, number] = what
@@ -126,37 +128,37 @@ class DebateTable:
                 draw()
         return cell
 
-    def _name(self, name: str, models: Sequence[str]) -> None:
+    def _draw_name(self, name: str, models: Sequence[str]) -> None:
         Text('span', role_title(name), 'row-name')
         if models:
             Text('span', ', '.join(models), 'muted small')
-        self._seats.control(name)
+        self._seats.draw_control(name)
 
     def _draw_turns(self, turns: Sequence[Turn], by_person: bool | None, points: Points) -> None:
         for turn in turns:
-            draw_turn(turn, self._link, points)
+            draw_turn(turn, self._draw_link, points)
         if by_person is not None:
             with ui.element('p').classes('board-speaker'):
                 ui.icon('front_hand' if by_person else 'more_horiz').props('size="18px" aria-hidden="true"')
                 Text('span', 'A person is speaking' if by_person else 'Speaking')
 
-    def _show_end(self, held: Debate, shown: Sequence[tuple[str, Version]]) -> None:
-        ended = (held.consensus, held.seq, shown)
+    def _show_end(self, debate: Debate, shown: Sequence[tuple[str, Version]]) -> None:
+        ended = (debate.consensus, debate.seq, shown)
         if ended == self._ended:
             return
         self._ended = ended
         self._end.clear()
         self._short.clear()
-        if held.consensus:
+        if debate.consensus:
             with self._short:
-                draw_stance(held.consensus)
-                several = len(held.consensus.get('by') or ()) > 1
-                way = f'agreed in round {held.consensus.get("round")}' if several else 'the only reviewer'
-                Text('span', 'synthesized' if held.consensus.get('synthesized') else way, 'muted small')
+                draw_stance(debate.consensus)
+                several = len(debate.consensus.get('by') or ()) > 1
+                way = f'agreed in round {debate.consensus.get("round")}' if several else 'the only reviewer'
+                Text('span', 'synthesized' if debate.consensus.get('synthesized') else way, 'muted small')
             with self._end:
-                draw_verdict(held.consensus, shown, lambda: self._link(held.seq))
+                draw_verdict(debate.consensus, shown, lambda: self._draw_link(debate.seq))
 
-    def _link(self, seq: int) -> None:
+    def _draw_link(self, seq: int) -> None:
         if seq:
             button(f'Step {seq}', kind='quiet small num').on('click', lambda: self._seek(seq))
 
@@ -182,37 +184,37 @@ def draw_turn(turn: Turn, link: Callable[[int], None], points: Points) -> None:
     with ui.element('div').classes('turn human' if utterance.get('human') else 'turn'):
         with ui.element('div').classes('turn-head'):
             if utterance.get('human'):
-                _chip('person', 'A person', 'strong person')
+                _draw_chip('person', 'A person', 'strong person')
             if position:
                 draw_stance(position)
             if position.get('agrees'):
-                _chip('check', 'Agrees', 'agrees')
+                _draw_chip('check', 'Agrees', 'agrees')
         if utterance.get('problem'):
             Text('p', f'No reply: {utterance["problem"]}', 'turn-problem')
             return
         Text('p', str(utterance.get('text', '')), 'turn-text')
-        _points(position, 'concedes', 'undo', 'Concedes')
+        _draw_points(position, 'concedes', 'undo', 'Concedes')
         ids = [name for name, _ in point_ids(turn)]
         first = len(as_list(position.get('insists')))
-        _points(position, 'insists', 'push_pin', 'Insists', ids[:first], points)
-        _answers(points.replies_in(turn))
+        _draw_points(position, 'insists', 'push_pin', 'Insists', ids[:first], points)
+        _draw_answers(points.replies_in(turn))
         with ui.element('div').classes('turn-more'):
-            _points(position, 'changes', 'build', 'Requests', ids[first:], points)
-            _points(position, 'rests_on', 'fact_check', 'Evidence')
-            _comments(as_list(position.get('comments')))
+            _draw_points(position, 'changes', 'build', 'Requests', ids[first:], points)
+            _draw_points(position, 'rests_on', 'fact_check', 'Evidence')
+            _draw_comments(as_list(position.get('comments')))
         with ui.element('div').classes('turn-foot'):
             more = button('More', icon='unfold_more', kind='quiet small').props('aria-expanded="false"')
             more.on('click', js_handler=UNFOLD)
             link(turn.seq)
 
 
-def _chip(icon: str, text: str, kind: str) -> None:
+def _draw_chip(icon: str, text: str, kind: str) -> None:
     with ui.element('span').classes(f'chip {kind}'):
         ui.icon(icon).props('size="15px" aria-hidden="true"')
         ui.label(text)
 
 
-def _points(  # noqa: PLR0913  (the last two go together)
+def _draw_points(  # noqa: PLR0913  (the last two go together)
     position: Mapping[str, Any],
     name: str,
     icon: str,
@@ -231,10 +233,10 @@ def _points(  # noqa: PLR0913  (the last two go together)
                 for number, point in enumerate(points):
                     with Text('li', str(point)):
                         if known and number < len(ids):
-                            _replies(ids[number], known)
+                            _draw_replies(ids[number], known)
 
 
-def _replies(point: str, known: Points) -> None:
+def _draw_replies(point: str, known: Points) -> None:
     """Draw who has answered the point and how, or that nobody has."""
     for reply in known.replies.get(point, ()):
         icon, words = STANCES.get(reply.stance, ('reply', 'Answered by'))
@@ -248,23 +250,23 @@ def _replies(point: str, known: Points) -> None:
             Text('span', 'Unanswered')
 
 
-def _answers(replies: Sequence[Reply]) -> None:
+def _draw_answers(replies: Sequence[Reply]) -> None:
     """Draw the speaker's answers to points of others."""
     lines = []
     for reply in replies:
         verb = 'Accepts' if reply.stance == 'accepts' else 'Rebuts'
         point = f'{role_title(reply.whose)}: “{reply.point}”' if reply.whose else reply.to
         lines.append(f'{verb} {point}' + (f': {reply.why}' if reply.why else ''))
-    _points({'answers': lines}, 'answers', 'forum', 'Answers')
+    _draw_points({'answers': lines}, 'answers', 'forum', 'Answers')
 
 
-def _comments(comments: Sequence[Any]) -> None:
+def _draw_comments(comments: Sequence[Any]) -> None:
     found = map(as_record, comments)
     lines = [
         f'{one.get("candidate")}: {one.get("path")}, line {one.get("line")}: {one.get("text")}'
         for one in found
     ]
-    _points({'comments': lines}, 'comments', 'comment', 'Comments')
+    _draw_points({'comments': lines}, 'comments', 'comment', 'Comments')
 
 
 def draw_agreement(found: Agreement | None) -> None:

@@ -12,10 +12,10 @@ from ui.components.forms.narrow_model import narrow_model
 from ui.components.theme import button
 from ui.components.widgets import Text
 from ui.formatting.steps import role_title
-from ui.pages.run.context import RunContext, takes_event
+from ui.pages.run.context import RunContext, accepts_event
 from ui.pages.run.review.answers import PointAnswers
 from ui.pages.run.review.contest_records import candidates_of
-from ui.pages.run.review.debate_records import WORD, as_list, current_turn, debate_turns, seats
+from ui.pages.run.review.debate_records import REVIEWER, as_list, current_turn, debate_turns, seats
 
 
 class SeatButton:
@@ -27,12 +27,12 @@ class SeatButton:
         self.root = ui.element('span').classes('seat-button')
         self.root.set_visibility(False)
 
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
+    def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Offer what is possible at this step."""
         taken = self._name in as_list(view.memory.get('seats'))
         trigger = 'hand_back' if taken else 'take_seat'
-        open_ = live and mine and not view.status.ended
-        can = bool(self._name) and open_ and takes_event(self._context.shape, view, trigger)
+        open_ = live and may_control and not view.status.ended
+        can = bool(self._name) and open_ and accepts_event(self._context.shape, view, trigger)
         self.root.set_visibility(can)
         if (can, taken) == self._shown:
             return
@@ -48,25 +48,25 @@ class Seats:
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
-        self._known = seats(context.shape, WORD)
+        self._known = seats(context.shape, REVIEWER)
         self._asked: object = None
         self._taken: list[Any] = []
-        self._can = False
+        self._can_take = False
         self._name = ''
         self._form: Form | None = None
         self._answers: PointAnswers | None = None
         self.root = ui.element('section').classes('seat').props('aria-label="Your turn"')
         for keys in ('ctrl.enter', 'meta.enter'):
-            self.root.on(f'keydown.{keys}.prevent', self._say)
+            self.root.on(f'keydown.{keys}.prevent', self._send_turn)
         self.root.set_visibility(False)
 
-    def show(self, view: View, *, live: bool, mine: bool) -> None:
+    def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Show the form on a person's turn. Typed text stays until the turn is over."""
         name, by_person = current_turn(view, self._context.shape)
         self._taken = as_list(view.memory.get('seats'))
-        self._can = live and mine and not view.status.ended and bool(self._known)
+        self._can_take = live and may_control and not view.status.ended and bool(self._known)
         leaf = next((leaf for leaf in view.active if leaf.endswith(f'{name}.person')), '') if name else ''
-        asked = (name, view.entered.get(leaf)) if self._can and by_person else None
+        asked = (name, view.entered.get(leaf)) if self._can_take and by_person else None
         if asked == self._asked:
             return
         self._asked, self._name, self._form = asked, name, None
@@ -77,17 +77,17 @@ class Seats:
                 self._draw(view)
 
     @property
-    def shown(self) -> object:
+    def button_state(self) -> object:
         """The state that the buttons depend on."""
-        return self._can, self._taken
+        return self._can_take, self._taken
 
-    def control(self, name: str) -> None:
+    def draw_control(self, name: str) -> None:
         """Draw the button of a seat, if somebody may take it or has taken it."""
         if name in self._taken:
             with ui.element('span').classes('chip strong person'):
                 ui.icon('person').props('size="15px"')
                 ui.label('A person')
-        if self._can and name in self._known:
+        if self._can_take and name in self._known:
             draw_button(self._context, name, taken=name in self._taken)
 
     def _draw(self, view: View) -> None:
@@ -99,14 +99,16 @@ class Seats:
         if model is None:
             return
         names = [
-            one.name for one in candidates_of(view, self._context.shape, self._context.history) if one.in_play
+            one.name
+            for one in candidates_of(view, self._context.shape, self._context.history)
+            if one.can_be_chosen
         ]
         asked = narrow_model(model, without=('reviewer', 'answers', 'comments'), choices={'best': names})
         self._form = Form(asked, on_change=lambda: None)
         turns = debate_turns(view, self._context.shape, self._context.history)
         self._answers = PointAnswers(self._name, turns)
         with ui.element('div').classes('seat-actions'):
-            button('Send', icon='send', kind='primary').on('click', self._say)
+            button('Send', icon='send', kind='primary').on('click', self._send_turn)
             button('Return seat', icon='undo').on(
                 'click', lambda: self._context.send('hand_back', '', {'seat': self._name})
             )
@@ -116,7 +118,7 @@ class Seats:
                 Text('kbd', 'Enter')
                 Text('span', ' sends')
 
-    async def _say(self) -> None:
+    async def _send_turn(self) -> None:
         turn = self._form.submit() if self._form else None
         if turn is None:
             return

@@ -63,8 +63,8 @@ def draw_verdict(
         Text('p', text, 'muted')
         Text('p', str(consensus.get('text', '')), 'verdict-text')
         with ui.element('div').classes('verdict-parts'):
-            _list('Requested changes', as_list(consensus.get('changes')), 'None.')
-            _list('Evidence', as_list(consensus.get('rests_on')), 'None given.')
+            _draw_list('Requested changes', as_list(consensus.get('changes')), 'None.')
+            _draw_list('Evidence', as_list(consensus.get('rests_on')), 'None given.')
             if shown:
                 with ui.element('div'):
                     Text('h4', 'Tests shown to reviewers')
@@ -88,7 +88,7 @@ def draw_test_result(suite: SuiteResult, what: str = '') -> None:
             ui.tooltip(suite.problem)
 
 
-def _list(title: str, entries: Sequence[Any], nothing: str) -> None:
+def _draw_list(title: str, entries: Sequence[Any], nothing: str) -> None:
     with ui.element('div'):
         Text('h4', title)
         if not entries:

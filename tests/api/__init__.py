@@ -1,1 +1,1 @@
-"""The API over HTTP, and what is built on it: MCP and AG-UI servers, against a conductor in memory."""
+"""The API over HTTP, and the MCP and AG-UI servers built on it, against a conductor in memory."""

@@ -1,4 +1,4 @@
-"""Who may do what over HTTP: nothing without a login, and every operation for every role."""
+"""Permissions over HTTP: nothing without a login, and every operation for every role."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ui.services.schedules import Trigger
 from ui.web.backend import Backend
 
 READS = frozenset({'audit', 'draw', 'forecast', 'export_bundle', 'preview_merge'})
-"""Operations that change nothing although they are no GET."""
+"""Operations that change nothing although they are not GET requests."""
 OF_ADMINS = frozenset({'purge', 'preview_cleanup', 'clean_up', 'recover'})
 BODIES: dict[str, Any] = {
     'start': {'pattern': 'lone'},
@@ -34,7 +34,7 @@ BODIES: dict[str, Any] = {
     'send': {'name': 'approve'},
 }
 BY_NAME = frozenset({'receive_webhook', 'try_endpoint', 'try_mcp_server', 'try_tool'})
-"""Of what is not there, anybody may know that; the guard's own test has what is."""
+"""Anybody may get a 404 for what does not exist; the guard's own test covers existing objects."""
 PASSWORD = 'correct horse battery'
 
 

@@ -83,8 +83,8 @@ async def test_reasoning_is_streamed_before_the_answer():
         api(conductor) as http,
     ):
         events = check_events(await http.post('/agui/lone', json=make_input()))
-        told = [event for event in events if event['type'].startswith(('REASONING', 'TEXT'))]
-        kinds = list(dict.fromkeys(event['type'] for event in told))
+        shown = [event for event in events if event['type'].startswith(('REASONING', 'TEXT'))]
+        kinds = list(dict.fromkeys(event['type'] for event in shown))
         assert kinds == [
             'REASONING_START',
             'REASONING_MESSAGE_START',
@@ -95,8 +95,8 @@ async def test_reasoning_is_streamed_before_the_answer():
             'TEXT_MESSAGE_CONTENT',
             'TEXT_MESSAGE_END',
         ]
-        assert join_deltas(told, 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
-        assert join_deltas(told, 'TEXT_MESSAGE_CONTENT') == 'It is. '
+        assert join_deltas(shown, 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
+        assert join_deltas(shown, 'TEXT_MESSAGE_CONTENT') == 'It is. '
         [run] = (await conductor.runs()).runs
         again = Narrated(conductor, run.id)
         assert join_deltas(await again.narrate(), 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
@@ -109,7 +109,7 @@ def join_deltas(events: list[dict[str, Any]], kind: str) -> str:
 
 @dataclass
 class Narrated:
-    """An ended run, as told to a client that followed none of it."""
+    """An ended run, as streamed to a client that did not follow it."""
 
     conductor: Conductor
     run: RunId

@@ -28,7 +28,7 @@ async def conductor(model: FakeModel, journal: DamagedJournal) -> AsyncIterator[
 
 
 @pytest.mark.parametrize('form', get_args(FormatName))
-async def test_an_export_of_a_damaged_run_is_the_error(
+async def test_an_export_of_a_damaged_run_returns_the_error(
     journal: DamagedJournal, conductor: Conductor, http: httpx.AsyncClient, form: str
 ) -> None:
     run = await start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
@@ -48,7 +48,7 @@ async def test_an_export_of_a_damaged_run_is_the_error(
     )
 
 
-async def test_a_download_for_which_there_is_no_room_is_a_sentence(
+async def test_a_download_on_a_full_disk_returns_a_message(
     conductor: Conductor, http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
@@ -59,7 +59,7 @@ async def test_a_download_for_which_there_is_no_room_is_a_sentence(
     assert answer.json()['detail'] == 'the file cannot be made: No space left on device'
 
 
-async def test_an_import_for_which_there_is_no_room_is_a_sentence(
+async def test_an_import_on_a_full_disk_returns_a_message(
     http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(downloads.tempfile, 'TemporaryFile', full_disk)

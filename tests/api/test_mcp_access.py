@@ -1,4 +1,4 @@
-"""Who may use which tool of the MCP server: each tool for each role, over HTTP with a token."""
+"""Permissions of the MCP server: each tool for each role, over HTTP with a token."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ui.web.backend import Backend
 pytestmark = pytest.mark.anyio
 
 READS = frozenset({'get_run', 'list_runs'})
-"""What a viewer may use."""
+"""Tools that a viewer may use."""
 STEERS = frozenset({'answer_run', 'approve_run', 'deny_run', 'cancel_run', 'fork_run'})
 
 
@@ -69,7 +69,7 @@ async def connect(url: str, headers: dict[str, str]) -> AsyncIterator[Client]:
 
 
 def arguments(schema: dict[str, Any], run: str) -> dict[str, Any]:
-    """What a tool needs, with the id of a run."""
+    """Return the required arguments of a tool, with the id of a run."""
     given: dict[str, Any] = {'run': run, 'event': 'approve', 'at': 1, 'task': 'Tea or coffee?'}
     return {name: given[name] for name in schema.get('required', ())}
 

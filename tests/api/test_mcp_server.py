@@ -61,12 +61,12 @@ async def test_a_pattern_runs_with_progress_and_answers(client: Client, conducto
         heard.append(done)
 
     made = await client.call_tool('pipeline', {'task': 'Compare tea and coffee'}, progress_callback=progress)
-    told = made.structured_content
-    assert (told['status'], told['answer']) == ('done', 'draft 2 ')
-    assert told['notes'] == ['Simulated: the scripted model wrote this, and no provider was called.']
+    content = made.structured_content
+    assert (content['status'], content['answer']) == ('done', 'draft 2 ')
+    assert content['notes'] == ['Simulated: the scripted model wrote this, and no provider was called.']
     assert heard == sorted(heard)
-    again = await client.call_tool('get_run', {'run': told['run']})
-    assert again.structured_content == told
+    again = await client.call_tool('get_run', {'run': content['run']})
+    assert again.structured_content == content
     listed = await client.call_tool('list_runs', {})
     assert listed.structured_content['total'] == 1
 
@@ -93,9 +93,9 @@ async def test_a_run_that_waits_is_answered_and_forked():
     async with Conductor(catalog=catalog(model, Asks)) as conductor:
         run = (await conductor.start('asks', approvals='all')).id
         async with Client(build_mcp(lambda: conductor)) as client:
-            told = (await client.call_tool('get_run', {'run': run})).structured_content
-            assert told['status'] == 'waiting'
-            assert {one['event'] for one in told['accepts']} == {'approve', 'deny'}
+            content = (await client.call_tool('get_run', {'run': run})).structured_content
+            assert content['status'] == 'waiting'
+            assert {one['event'] for one in content['accepts']} == {'approve', 'deny'}
             await client.call_tool('approve_run', {'run': run})
             done = (await client.call_tool('get_run', {'run': run})).structured_content
             assert done['status'] == 'done'
@@ -107,11 +107,11 @@ async def test_a_long_run_can_be_polled():
     go_on = asyncio.Event()
     conductor = Conductor(catalog=catalog(FakeModel(lambda request: go_on), Lone))
     async with conductor, Client(build_mcp(lambda: conductor)) as client:
-        told = (await client.call_tool('lone', {'wait_seconds': 0.01})).structured_content
-        assert told['status'] == 'running'
+        content = (await client.call_tool('lone', {'wait_seconds': 0.01})).structured_content
+        assert content['status'] == 'running'
         go_on.set()
-        told = (await client.call_tool('get_run', {'run': told['run']})).structured_content
-        assert told['status'] == 'done'
+        content = (await client.call_tool('get_run', {'run': content['run']})).structured_content
+        assert content['status'] == 'done'
 
 
 async def test_it_is_served_over_http(conductor: Conductor):

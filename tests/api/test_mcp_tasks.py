@@ -31,7 +31,7 @@ class Params(RequestParams):
 
 
 async def ask(client: Any, method: str, **params: Any) -> dict[str, Any]:
-    """The raw answer of a server."""
+    """Return the server's raw answer."""
     session = getattr(client, 'session', client)
     answer = await session.send_request(Request(method=method, params=Params(**params)), Anything)
     return answer.model_dump(by_alias=True, exclude_none=True)
@@ -44,11 +44,11 @@ async def conductor() -> AsyncIterator[Conductor]:
 
 
 async def begin(client: Client, name: str, **arguments: Any) -> str:
-    """Call a tool as a task, which this package's own client does not do; the task."""
+    """Call a tool as a task, which the package's own client cannot do; returns the task's id."""
     params = {'name': name, 'arguments': arguments, 'task': {'ttl': 1000}}
-    told = await client.session._dispatcher.send_raw_request('tools/call', params, {})
-    assert told['task']['status'] == 'working'
-    return str(told['task']['taskId'])
+    answer = await client.session._dispatcher.send_raw_request('tools/call', params, {})
+    assert answer['task']['status'] == 'working'
+    return str(answer['task']['taskId'])
 
 
 def asking() -> Conductor:
@@ -57,16 +57,16 @@ def asking() -> Conductor:
     return Conductor(catalog=catalog(model, Asks))
 
 
-class TestOfTheVersionWithTasks:
+class TestCoreProtocol:
     @pytest.fixture
     async def client(self, conductor: Conductor) -> AsyncIterator[Client]:
         async with Client(build_mcp(lambda: conductor), mode='legacy') as client:
             yield client
 
     async def test_the_server_announces_tasks(self, client: Client):
-        told = client.session.server_capabilities
-        assert told is not None and told.tasks is not None
-        assert told.tasks.requests is not None and told.tasks.list is not None
+        capabilities = client.session.server_capabilities
+        assert capabilities is not None and capabilities.tasks is not None
+        assert capabilities.tasks.requests is not None and capabilities.tasks.list is not None
         tools = {tool.name: tool.execution for tool in (await client.list_tools()).tools}
         assert tools['pipeline'] is not None and tools['pipeline'].task_support == 'optional'
         assert tools['get_run'] is None
@@ -77,19 +77,19 @@ class TestOfTheVersionWithTasks:
         done = await ask(client, 'tasks/result', taskId=run)
         assert done['structuredContent']['answer'] == 'draft 2 '
         assert done['_meta'][RELATED] == {'taskId': run}
-        told = await ask(client, 'tasks/get', taskId=run)
-        assert (told['status'], told['pollInterval']) == ('completed', 1000)
+        task = await ask(client, 'tasks/get', taskId=run)
+        assert (task['status'], task['pollInterval']) == ('completed', 1000)
         assert [one['taskId'] for one in (await ask(client, 'tasks/list'))['tasks']] == [run]
 
     async def test_invalid_calls_are_errors_and_start_nothing(self, client: Client, conductor: Conductor):
         for name, code in (('pipeline', -32602), ('nothing', -32601), ('list_runs', -32601)):
-            with pytest.raises(MCPError) as told:
+            with pytest.raises(MCPError) as caught:
                 await begin(client, name)
-            assert told.value.code == code, name
+            assert caught.value.code == code, name
         for method in ('tasks/get', 'tasks/result', 'tasks/cancel'):
-            with pytest.raises(MCPError) as told:
+            with pytest.raises(MCPError) as caught:
                 await ask(client, method, taskId='nothing')
-            assert told.value.code == -32602, method
+            assert caught.value.code == -32602, method
         with pytest.raises(MCPError):
             await ask(client, 'tasks/list', cursor='nonsense')
         assert (await conductor.runs()).total == 0
@@ -159,13 +159,15 @@ class Polling(ClientExtension):
 
     async def resolve(self, handle: TaskHandle, context: ClaimContext) -> CallToolResult:
         while True:
-            told = await ask(context.session, 'tasks/get', taskId=handle.task_id)
-            self.seen.append(told['status'])
-            if told['status'] == 'completed':
-                return CallToolResult.model_validate(told['result'])
-            for key in told.get('inputRequests', {}):
-                said = {'action': 'accept', 'content': {'answer': self.answer}}
-                await ask(context.session, 'tasks/update', taskId=handle.task_id, inputResponses={key: said})
+            task = await ask(context.session, 'tasks/get', taskId=handle.task_id)
+            self.seen.append(task['status'])
+            if task['status'] == 'completed':
+                return CallToolResult.model_validate(task['result'])
+            for key in task.get('inputRequests', {}):
+                answer = {'action': 'accept', 'content': {'answer': self.answer}}
+                await ask(
+                    context.session, 'tasks/update', taskId=handle.task_id, inputResponses={key: answer}
+                )
             await asyncio.sleep(0.01)
 
 
@@ -173,7 +175,7 @@ async def silent(context: Any, params: Any) -> ElicitResult:
     raise AssertionError('nothing is asked outside of the task')
 
 
-class TestOfTheExtension:
+class TestExtension:
     async def test_a_call_becomes_a_task_for_a_client_that_has_it(self, conductor: Conductor):
         async with Client(build_mcp(lambda: conductor), extensions=[Polling()]) as client:
             made = await client.call_tool('pipeline', TASK)

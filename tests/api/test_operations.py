@@ -67,7 +67,7 @@ ROUTES: dict[str, tuple[str, ...]] = {
     'workspaces': ('list_files', 'list_snapshot', 'get_content', 'get_archive', 'list_changes'),
     'write_note': ('write_note', 'change_note'),
 }
-"""By action: the operations that do it."""
+"""The operations for each action."""
 INSIDE = {
     'clock': 'the process has it',
     'close': 'the server ends by its signal',
@@ -77,7 +77,7 @@ INSIDE = {
     'sandbox': 'agents and tools use it',
     'services': 'activities use them',
 }
-"""What is no action of a caller, and why."""
+"""Members that are not actions of a caller, and why."""
 
 pytestmark = pytest.mark.anyio
 
@@ -108,21 +108,23 @@ FILES = {'check': 'what `save_test` gives', 'import_bundle': 'what `export_bundl
 
 
 async def test_each_body_has_a_valid_example(app: FastAPI):
-    told = app.openapi()
+    document = app.openapi()
     bodies = 0
-    for path in told['paths'].values():
+    for path in document['paths'].values():
         for operation in path.values():
             if 'requestBody' not in operation or operation['operationId'] in FILES:
                 continue
             body = operation['requestBody']['content']['application/json']
             place = body['schema'].get('$ref', '').rpartition('/')[2]
             examples = (
-                [body['example']] if 'example' in body else told['components']['schemas'][place]['examples']
+                [body['example']]
+                if 'example' in body
+                else document['components']['schemas'][place]['examples']
             )
             for example in examples:
-                jsonschema.validate(example, {**body['schema'], 'components': told['components']})
+                jsonschema.validate(example, {**body['schema'], 'components': document['components']})
             bodies += len(examples)
     assert bodies > 20
-    assert {tag['name'] for tag in told['tags']} == {
-        tag for path in told['paths'].values() for operation in path.values() for tag in operation['tags']
+    assert {tag['name'] for tag in document['tags']} == {
+        tag for path in document['paths'].values() for operation in path.values() for tag in operation['tags']
     }

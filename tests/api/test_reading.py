@@ -85,12 +85,12 @@ async def test_an_error_is_a_problem_that_names_the_field(
     http: httpx.AsyncClient, path: str, status: int, field: str | None
 ):
     answer = await http.get(path)
-    told = answer.json()
-    assert (answer.status_code, told['status']) == (status, status)
+    problem = answer.json()
+    assert (answer.status_code, problem['status']) == (status, status)
     assert answer.headers['Content-Type'] == 'application/problem+json'
-    assert told['type'].startswith('urn:hemicycle:')
-    assert told['detail']
-    assert field is None or [one['field'] for one in told['errors']] == [field]
+    assert problem['type'].startswith('urn:hemicycle:')
+    assert problem['detail']
+    assert field is None or [one['field'] for one in problem['errors']] == [field]
 
 
 async def test_a_missing_step_is_404(conductor: Conductor, http: httpx.AsyncClient):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # Slow to import: only in the workers that run these tests.
     from schemathesis.schemas import BaseSchema
 
 STREAM = '/events'
-"""Without an end: tried in `test_streams`."""
+"""It never ends: `test_streams` covers it."""
 EXAMPLES = 10
-"""Requests for each operation, beside those that its schema suggests: the ends of ranges, what is missing."""
+"""Requests per operation, in addition to those that its schema implies: range limits, missing fields."""
 GENERATED = settings(
     max_examples=EXAMPLES,
     derandomize=True,
@@ -60,16 +60,16 @@ def schema(served: Served, request: pytest.FixtureRequest) -> BaseSchema:
     """The operations of one tag; their requests are generated only when tested, since there are thousands."""
     import schemathesis
 
-    told = served.app.openapi()
+    document = served.app.openapi()
     paths = {
         path: {
             method: operation
             for method, operation in operations.items()
             if request.param in operation['tags'] and (method, path) != ('get', STREAM)
         }
-        for path, operations in told['paths'].items()
+        for path, operations in document['paths'].items()
     }
-    found = schemathesis.openapi.from_dict({**told, 'paths': paths})
+    found = schemathesis.openapi.from_dict({**document, 'paths': paths})
     found.app = served.app
     return found
 
@@ -92,7 +92,7 @@ def test_no_request_breaks_the_server(schema: BaseSchema, served: Served, subtes
 
     def check(case: schemathesis.Case) -> None:
         if 'run' in case.path_parameters and len(str(case.path_parameters['run'])) % 2:
-            case.path_parameters['run'] = served.run  # Half of them about a run that exists.
+            case.path_parameters['run'] = served.run  # Half of the requests name an existing run.
         case.call_and_validate(checks=checks)
 
     for made in get_all_tests(schema=schema, test_func=check, settings=GENERATED, given_kwargs=None):

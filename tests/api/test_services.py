@@ -67,7 +67,7 @@ INSIDE = {
     Schedules: {'run', 'look', 'check', 'clean_up', 'handle'},
     Triggers: {'retention_filter', 'run', 'look', 'check'},
 }
-"""What the server does by itself."""
+"""Methods that only the server calls."""
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ async def conductor(model: FakeModel):
 ACTION = {'pattern': 'pair', 'approvals': 'none'}
 
 
-async def test_a_schedule_is_kept_over_http(conductor: Conductor, app: FastAPI, http: httpx.AsyncClient):
+async def test_a_schedule_is_managed_over_http(conductor: Conductor, app: FastAPI, http: httpx.AsyncClient):
     body = {
         'name': 'Nightly',
         'action': ACTION,
@@ -201,7 +201,7 @@ async def test_a_destination_shows_its_secret_once(receiver: Receiver, http: htt
 
 @pytest.fixture
 def dies_once(conductor: Conductor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server dies when it has carried out a request, and before it has stored its reply."""
+    """Let the server die once, after carrying out a request and before storing its reply."""
 
     async def die(key: str, reply: str | None) -> None:
         monkeypatch.undo()
@@ -211,7 +211,7 @@ def dies_once(conductor: Conductor, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def ask_thrice(http: httpx.AsyncClient, path: str, body: Any = None) -> list[httpx.Response]:
-    """The answers to the second and third time that a request is sent with one key."""
+    """Send a request three times with one key; returns the second and third answers."""
     key = {'Idempotency-Key': 'k'}
     with pytest.raises(asyncio.CancelledError):
         await http.post(path, json=body, headers=key)
@@ -220,7 +220,7 @@ async def ask_thrice(http: httpx.AsyncClient, path: str, body: Any = None) -> li
 
 @pytest.mark.usefixtures('dies_once')
 @pytest.mark.parametrize('kind', ['schedules', 'triggers', 'destinations'])
-async def test_what_is_added_with_one_key_is_added_once(
+async def test_an_addition_repeated_with_its_key_is_made_once(
     receiver: Receiver, http: httpx.AsyncClient, kind: str
 ):
     bodies = {

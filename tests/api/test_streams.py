@@ -132,15 +132,15 @@ async def test_the_list_shows_runs_as_they_change(conductor: Conductor):
 
 async def of(messages: AsyncIterator[StreamMessage], run: RunId) -> str:
     async for message in messages:
-        told = json.loads(message.data)
-        if message.kind == 'run' and told['id'] == run:
-            return str(told['status'])
+        content = json.loads(message.data)
+        if message.kind == 'run' and content['id'] == run:
+            return str(content['status'])
     raise AssertionError('the stream has ended')
 
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    """A client in a thread of its own, whose event loop is the conductor's as well."""
+    """A client in its own thread, whose event loop also runs the conductor."""
     model, backend = FakeModel(lambda request: asyncio.Event()), Backend()
     conductor = Conductor(catalog=catalog(model, Lone))
     backend.open(conductor)

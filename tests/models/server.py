@@ -86,7 +86,7 @@ async def serving(script: Script) -> AsyncIterator[Server]:
 
 @contextlib.asynccontextmanager
 async def listening(answer: Answer, host: str = '127.0.0.1') -> AsyncIterator[int]:
-    """A port of this machine until the block is left; `answer` gets each connection, which then is closed."""
+    """Listen on a port until the block is left; `answer` handles each connection, which is then closed."""
 
     async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

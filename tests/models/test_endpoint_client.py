@@ -26,8 +26,8 @@ speech, anthropic = OpenAISpeech(), AnthropicSpeech()
 WHOLE = speech.start + speech.say('x') + speech.stop + speech.report_usage(1_000_000) + speech.end
 
 
-async def complete(line: EndpointClient, model: str = 'm', said: str = 'Say something') -> Completed:
-    events = [event async for event in line.model(model).stream(make_request(said))]
+async def complete(line: EndpointClient, model: str = 'm', prompt: str = 'Say something') -> Completed:
+    events = [event async for event in line.model(model).stream(make_request(prompt))]
     assert isinstance(events[-1], Completed)
     return events[-1]
 
@@ -95,7 +95,7 @@ async def test_a_429_delays_the_others() -> None:
 
 
 async def time_sends(line: EndpointClient, clock: SimulatedClock, calls: int) -> list[float]:
-    """The send times of concurrent calls, in seconds; each is answered at once."""
+    """Return the send times of concurrent calls in seconds; each is answered immediately."""
     sent: list[float] = []
     began = clock.now()
 
@@ -148,7 +148,7 @@ async def test_first_calls_reserve_a_guess_at_their_output(most: int | None, at_
 
     limits = endpoint(tokens_per_minute=2 * (100 + FIRST_OUTPUT), most_tokens=most)
     line = EndpointClient(limits, transport=httpx.MockTransport(answer), clock=SimulatedClock())
-    calls = [asyncio.create_task(complete(line, said='x' * 400)) for _ in range(8)]
+    calls = [asyncio.create_task(complete(line, prompt='x' * 400)) for _ in range(8)]
     await settle(300)
     assert begun == at_first
     gate.set()
@@ -211,22 +211,22 @@ async def test_a_call_says_why_it_waits_and_counts_those_ahead_of_it() -> None:
     line = EndpointClient(endpoint(requests_per_minute=1), transport=answers(1), clock=clock)
     await complete(line)
     await clock.advance(20)
-    said: list[list[Waiting]] = [[], []]
+    reported: list[list[Waiting]] = [[], []]
 
     async def one(number: int) -> None:
         async for event in line.stream('m', make_request()):
             if isinstance(event, Waiting):
-                said[number].append(event)
+                reported[number].append(event)
 
     tasks = [asyncio.create_task(one(number)) for number in range(2)]
     await settle()
-    assert said == [
+    assert reported == [
         [Waiting(reason='1 request a minute', seconds=40)],
         [Waiting(reason='1 request a minute', seconds=100)],
     ]
     tasks[0].cancel()  # A call that leaves the queue does not delay the others.
     await clock.advance(100)
-    assert said[1][-1] == Waiting(reason='')
+    assert reported[1][-1] == Waiting(reason='')
     await asyncio.gather(*tasks, return_exceptions=True)
     await line.close()
 
@@ -326,7 +326,7 @@ async def test_an_endpoint_has_its_own_timeouts() -> None:
 
 
 @pytest.mark.parametrize(
-    ('url', 'variable', 'value', 'said'),
+    ('url', 'variable', 'value', 'message'),
     [
         ('http://127.0.0.1:99999/v1', '', '', 'here: its address cannot be used: .*port must be'),
         ('http://127.0.0.1:9/v1', 'HTTP_PROXY', 'foo://bar:1', 'here: the proxy .* cannot be used: .*foo'),
@@ -340,12 +340,12 @@ async def test_an_endpoint_has_its_own_timeouts() -> None:
     ],
 )
 async def test_unusable_files_are_named(
-    monkeypatch: pytest.MonkeyPatch, url: str, variable: str, value: str, said: str
+    monkeypatch: pytest.MonkeyPatch, url: str, variable: str, value: str, message: str
 ) -> None:
     if variable:
         monkeypatch.setenv(variable, value)
     line = EndpointClient(endpoint(url=url))
-    with pytest.raises(ModelError, match=said) as caught:
+    with pytest.raises(ModelError, match=message) as caught:
         await complete(line)
     assert (caught.value.kind, caught.value.retryable) == ('bad request', False)
 

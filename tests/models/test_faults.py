@@ -157,7 +157,7 @@ async def test_a_stall_in_mid_stream(speech: Speech) -> None:
 async def test_keep_alives_do_not_hide_a_stall(speech: Speech, keep_alive: bytes, begun: bool) -> None:
     if speech.dialect == 'openai' and b'ping' in keep_alive:
         keep_alive = b'data: {"choices": []}\n\n'
-        begun = True  # The first chunk of this dialect, whatever is in it, says that the answer has begun.
+        begun = True  # In this dialect, any first chunk means that the answer has begun.
 
     async def script(wire: Wire) -> None:
         await wire.head()

@@ -63,8 +63,8 @@ async def test_a_failed_finish_of_anthropic_fails_the_call() -> None:
 
 
 async def test_an_error_after_a_failed_finish_explains_it() -> None:
-    told = openai(error={'message': 'upstream is gone', 'code': 502}, choices=[], usage=USED)
-    found = await read(say('half'), finish('error'), told, b'data: [DONE]\n\n')
+    error = openai(error={'message': 'upstream is gone', 'code': 502}, choices=[], usage=USED)
+    found = await read(say('half'), finish('error'), error, b'data: [DONE]\n\n')
     assert found.error is not None
     assert str(found.error) == 'here: upstream is gone (HTTP 502)'
     assert found.error.usage is not None and found.error.usage.total == 5
@@ -98,9 +98,9 @@ async def test_an_error_inside_a_choice_is_reported() -> None:
     assert found.error is not None and str(found.error) == 'here: upstream is gone (HTTP 502)'
 
 
-@pytest.mark.parametrize('told', [{'detail': 'It broke'}, {'message': 'It broke', 'type': 'server_error'}])
-async def test_an_unlabelled_error_is_reported(told: dict[str, str]) -> None:
-    found = await read(openai(**told), b'data: [DONE]\n\n')
+@pytest.mark.parametrize('payload', [{'detail': 'It broke'}, {'message': 'It broke', 'type': 'server_error'}])
+async def test_an_unlabelled_error_is_reported(payload: dict[str, str]) -> None:
+    found = await read(openai(**payload), b'data: [DONE]\n\n')
     assert found.error is not None and str(found.error) == 'here: It broke'
 
 
@@ -112,18 +112,18 @@ async def test_an_error_in_a_list_is_reported() -> None:
 
 
 @pytest.mark.parametrize('asked', ['openai', 'responses', 'anthropic', 'gemini'])
-@pytest.mark.parametrize('told', ['openai', 'responses', 'anthropic', 'gemini'])
-async def test_an_answer_in_another_dialect_is_named(asked: str, told: str) -> None:
+@pytest.mark.parametrize('answered', ['openai', 'responses', 'anthropic', 'gemini'])
+async def test_an_answer_in_another_dialect_is_named(asked: str, answered: str) -> None:
     first = {
         'openai': SPEECHES[0].start,
         'responses': openai(type='response.created', response={'id': '1'}),
         'anthropic': SPEECHES[1].start,
         'gemini': SPEECHES[2].start,
     }
-    found = await read(first[told], dialect=asked)
+    found = await read(first[answered], dialect=asked)
     assert found.error is not None
-    assert ('is `dialect` right?' in str(found.error)) == (asked != told)
-    assert found.error.retryable == (asked == told)
+    assert ('is `dialect` right?' in str(found.error)) == (asked != answered)
+    assert found.error.retryable == (asked == answered)
 
 
 @pytest.mark.parametrize('status', ['failed', 'incomplete', 'cancelled'])
@@ -236,17 +236,17 @@ async def test_an_error_in_one_json_document_is_reported(speech: Speech, kind: s
 
 
 @pytest.mark.parametrize(
-    ('body', 'said'),
+    ('body', 'message'),
     [
         (b'{"model": "m", "done": false}\n{"model": "m", "done": true}\n', 'JSON'),
         (b'{"answer": "yes"}', 'JSON'),
         (b'Please log in', 'Please log in'),
     ],
 )
-async def test_a_body_that_is_not_a_stream_is_named(body: bytes, said: str) -> None:
+async def test_a_body_that_is_not_a_stream_is_named(body: bytes, message: str) -> None:
     found = await read(body)
     assert found.error is not None and found.error.kind == 'bad response'
-    assert said in str(found.error) and 'is the address right' in str(found.error)
+    assert message in str(found.error) and 'is the address right' in str(found.error)
 
 
 @pytest.mark.parametrize('size', [0, 1, 2])
@@ -297,7 +297,7 @@ async def test_a_legacy_function_call_is_a_call() -> None:
     assert found.calls == [('f', '{"x": 1}')] and found.end.reason == 'tools'
 
 
-async def test_a_call_whose_name_does_not_come_is_an_error() -> None:
+async def test_a_call_without_a_name_is_an_error() -> None:
     def delta(**function: Any) -> bytes:
         call = {'index': 0, 'id': 'a', 'type': 'function', 'function': function}
         return openai(choices=[{'index': 0, 'delta': {'tool_calls': [call]}}])
@@ -391,7 +391,7 @@ async def test_reasoning_that_is_only_in_the_total_counts(
 
 
 @pytest.mark.parametrize(
-    ('told', 'cost'),
+    ('reported', 'cost'),
     [
         ({'cost': 0.25}, 0.25),
         ({'cost': 0}, 0.0),
@@ -402,8 +402,8 @@ async def test_reasoning_that_is_only_in_the_total_counts(
         ({}, None),
     ],
 )
-async def test_the_cost_reported_by_a_provider_is_used(told: dict[str, Any], cost: float | None) -> None:
-    found = await read(say('x'), finish('stop', usage=USED | told))
+async def test_the_cost_reported_by_a_provider_is_used(reported: dict[str, Any], cost: float | None) -> None:
+    found = await read(say('x'), finish('stop', usage=USED | reported))
     assert found.end.cost == (None if cost is None else pytest.approx(cost))
 
 

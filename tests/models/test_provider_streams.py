@@ -48,8 +48,8 @@ async def test_a_recorded_stream_is_read_correctly(folder: Path, case: dict[str,
     if 'text' in expected:
         assert found.text == expected['text']
         assert found.reasoning == expected['reasoning']
-        told = [(item['name'], item['arguments']) for item in expected['tool_calls']]
-        assert found.calls == told
+        calls = [(item['name'], item['arguments']) for item in expected['tool_calls']]
+        assert found.calls == calls
         assert found.ids == [item['id'] for item in expected['tool_calls']]
     if error := expected.get('error'):
         assert found.error is not None

@@ -79,7 +79,7 @@ async def test_an_endpoint_uses_its_own_ca_and_client_certificate(files: Path) -
 
 
 @pytest.mark.parametrize(
-    ('ways', 'said'),
+    ('ways', 'message'),
     [
         ({'ca': 'none.pem'}, 'here: its ca .*none.pem cannot be used: No such file'),
         ({'ca': 'client.key'}, 'here: its ca .*client.key cannot be used: '),
@@ -94,9 +94,9 @@ async def test_an_endpoint_uses_its_own_ca_and_client_certificate(files: Path) -
         ),
     ],
 )
-async def test_unusable_files_are_named(files: Path, ways: dict[str, str], said: str) -> None:
+async def test_unusable_files_are_named(files: Path, ways: dict[str, str], message: str) -> None:
     paths = {name: value if 'password' in name else str(files / value) for name, value in ways.items()}
-    with pytest.raises(ModelError, match=said) as caught:
+    with pytest.raises(ModelError, match=message) as caught:
         await call(EndpointClient(endpoint(url='https://127.0.0.1:9/v1', **paths)))
     assert caught.value.kind == 'bad request'
 
@@ -124,14 +124,14 @@ def test_files_are_relative_to_the_configuration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ('line', 'said'),
+    ('line', 'message'),
     [
         (f'certificate_password = "{PASSWORD}"', 'certificate_password: say where'),
         ('certificate_key = "a.key"', 'certificate_key: requires a certificate'),
     ],
 )
-def test_contradictory_settings_are_refused(tmp_path: Path, line: str, said: str) -> None:
+def test_contradictory_settings_are_refused(tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / 'e.toml').write_text(f'[endpoints.work]\nurl = "https://a.example"\n{line}', 'utf-8')
-    with pytest.raises(EngineError, match=said) as caught:
+    with pytest.raises(EngineError, match=message) as caught:
         load_configuration(tmp_path / 'e.toml', {})
     assert PASSWORD not in str(caught.value)

@@ -1,4 +1,4 @@
-"""The API that tests share: an application builds its routes at its first request, in 0.3 s."""
+"""The API application that tests share: building its routes at the first request takes 0.3 s."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def serve_api(backend: Backend, server: str = '') -> FastAPI:
-    """The application of this process, or of one of its servers, with this backend until the next call."""
+    """Return the shared application, one for each `server`, with this backend until the next call."""
     app = _build_once(server)
     app.state = State({'backend': backend})
     return app

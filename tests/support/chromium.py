@@ -4,13 +4,13 @@ import os
 import shutil
 
 NAMES = (
-    'chromium-headless-shell',  # without the browser's own windows: a page costs a quarter less
+    'chromium-headless-shell',  # without the browser's own UI: a page costs a quarter less
     *('chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome'),
 )
 LEFT_OUT = (
     # Otherwise each window has a process for the address bar's popup: a second of processor time.
     *('WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup'),
-    # From the default list of Playwright, which this one replaces: what can be seen in a page.
+    # From Playwright's default list, which this one replaces: features with visible effects.
     *('PaintHolding', 'HttpsUpgrades', 'ThirdPartyStoragePartitioning'),
 )
 ARGUMENTS = (
@@ -26,5 +26,5 @@ ARGUMENTS = (
 
 
 def path() -> str | None:
-    """Its path: `HEMICYCLE_CHROMIUM`, or the first one found; None without any."""
+    """Return its path: `HEMICYCLE_CHROMIUM`, or the first one found, or None."""
     return os.environ.get('HEMICYCLE_CHROMIUM') or next(filter(None, map(shutil.which, NAMES)), None)

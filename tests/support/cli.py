@@ -24,9 +24,9 @@ from tests.support.forkserver import Command
 from ui.__main__ import Stores
 from ui.cli.app import app
 
-typer.testing._get_command = cache(typer.testing._get_command)  # Else all commands are made at each call.
+typer.testing._get_command = cache(typer.testing._get_command)  # Otherwise each call builds all commands.
 DEADLINE = 60.0
-"""Seconds until a condition that does not come is a failure."""
+"""Seconds after which an unmet condition is a failure."""
 
 PATTERNS = '''
 """Patterns for tests of the command line."""
@@ -146,15 +146,15 @@ class Hemicycle:
         return _kill_at_the_end(Command(list(arguments), {**inherited, **own, 'PYTHONUNBUFFERED': '1'}))
 
     def newest(self) -> RunInfo | None:
-        """The newest run, read by a separate reader; None while there is no database."""
+        """Return the newest run, read by a separate reader; None while there is no database."""
         return asyncio.run(self._newest()) if self.database.exists() else None
 
     def steps(self, run: RunId) -> list[Transition]:
-        """All journaled steps of a run."""
+        """Return all journaled steps of a run."""
         return asyncio.run(self._steps(run))
 
     def last_step(self) -> int:
-        """The last journaled step of the newest run, read from the file directly, since it is polled."""
+        """Return the last journaled step of the newest run, read from the file itself since it is polled."""
         query = 'SELECT seq FROM run ORDER BY created DESC, id DESC LIMIT 1'
         try:
             with contextlib.closing(sqlite3.connect(f'{self.database.as_uri()}?mode=ro', uri=True)) as file:
@@ -164,7 +164,7 @@ class Hemicycle:
         return row[0] if row else 0
 
     def reaches(self, steps: int, process: Command) -> None:
-        """Wait until this many steps of the newest run are journaled; fails when the process ends before."""
+        """Wait until this many steps of the newest run are journaled; fails if the process ends first."""
         until(lambda: self.last_step() >= steps or process.poll() is not None, f'{steps} steps are journaled')
         assert self.last_step() >= steps, process.communicate()
 
@@ -202,13 +202,13 @@ def until(condition: Callable[[], bool], what: str) -> None:
 
 
 def wait_for_exit(process: Command) -> tuple[int, str, str]:
-    """Wait for a process to end: its exit code and what it wrote."""
+    """Wait for a process to end; returns its exit code, stdout and stderr."""
     out, err = process.communicate(timeout=DEADLINE)
     return process.returncode, out, err
 
 
 def line(stream: IO[str] | None) -> str:
-    """The next line that a process prints; fails if there is none."""
+    """Return the next line that a process prints; fails if there is none."""
     assert stream is not None
     signal.signal(signal.SIGALRM, _late)
     signal.alarm(int(DEADLINE))

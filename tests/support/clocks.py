@@ -13,15 +13,14 @@ NOW = 1_700_000_000.0
 
 
 class IdleClock(Clock):
-    """Simulated time that moves on to the next one who waits as soon as nothing else is under way.
+    """Simulated time that advances to the next sleeper as soon as no work is in progress.
 
-    Tests that really run, files that are really written and subprocesses take none of it. What is under way
-    is read from the tasks of the loop: an activity (named `<run>:<state>`) that does not wait for this clock,
-    or a mailbox at work.
+    Real test runs, file writes and subprocesses take no simulated time. Work in progress is read from the
+    loop's tasks: an activity (named `<run>:<state>`) that does not sleep on this clock, or a busy mailbox.
 
     Args:
-        now: when it begins.
-        longest: waits of more seconds than this are not waited for.
+        now: the initial time.
+        longest: sleeps of more seconds than this never end.
     """
 
     def __init__(self, now: float = NOW, *, longest: float = math.inf) -> None:
@@ -32,7 +31,7 @@ class IdleClock(Clock):
         self._driver: asyncio.Task[None] | None = None
 
     def now(self) -> float:
-        """Seconds since 1970, as simulated."""
+        """Return the simulated seconds since 1970."""
         return self._now
 
     async def sleep(self, seconds: float) -> None:

@@ -40,7 +40,7 @@ def normalize(steps: Iterable[Transition], fields: set[str] | None = None) -> li
 
 
 def as_recorded(now: Any, recorded: Any) -> Any:
-    """A value without fields added to records in memory since."""
+    """Return a value without the fields that records in memory have gained since."""
     if isinstance(now, Event) and isinstance(recorded, Event) and now.name == 'start':
         return replace(now, data=as_recorded(now.data, recorded.data))
     if isinstance(now, Change) and isinstance(recorded, Change):
@@ -66,13 +66,13 @@ async def fork_and_compare(conductor: Conductor, run: RunId, at: int) -> RunId:
     for number, (one, now) in enumerate(zip(wanted, found, strict=False), start=1):
         other = {name: as_recorded(value, one[name]) for name, value in now.items()}
         differing = [(name, one[name], other[name]) for name in one if one[name] != other[name]]
-        assert not differing, f'forked at {at}, step {number} is another one: {differing}'
-    assert len(found) == len(wanted), f'forked at {at}: {len(found)} steps in place of {len(wanted)}'
+        assert not differing, f'forked at {at}, step {number} differs: {differing}'
+    assert len(found) == len(wanted), f'forked at {at}: {len(found)} steps instead of {len(wanted)}'
     return fork
 
 
 async def forks_alike(conductor: Conductor, run: RunId) -> int:
-    """The same at every step where the run can be forked; returns their number."""
+    """Fork and compare at every step where the run can be forked; returns the number of forks."""
     steps = await conductor.transitions(run)
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
     for at in [0, *ends]:

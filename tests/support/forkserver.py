@@ -17,7 +17,7 @@ from pathlib import Path
 from tests import tree
 
 DEADLINE = 120.0
-"""Seconds until a command that does not end is a failure."""
+"""Seconds after which a command that has not ended is a failure."""
 LATE = (
     *('nicegui.elements.context_menu', 'nicegui.elements.dark_mode', 'nicegui.elements.timer'),
     *('nicegui.elements.skip_link', 'nicegui.elements.tooltip', 'nicegui.functions.html'),
@@ -25,11 +25,11 @@ LATE = (
     *('uvicorn.lifespan.on', 'uvicorn.loops.uvloop', 'uvicorn.protocols.http.httptools_impl'),
     *('uvicorn.protocols.websockets.wsproto_impl', 'anyio._backends._asyncio', 'httpcore'),
 )
-"""What servers import when it is first used."""
+"""Modules that servers import at first use."""
 
 
 def start(arguments: list[str], environment: dict[str, str], log: Path) -> ForkServerProcess:
-    """Start it with these arguments; what it prints is appended to `log`."""
+    """Start `hemicycle` with these arguments; its output is appended to `log`."""
     return _start(arguments, environment, str(log), str(log))
 
 
@@ -54,7 +54,7 @@ class Command:
         return self._process.exitcode
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """Wait for its end, and return what is still unread of its output."""
+        """Wait for the command to end, and return its unread output."""
         with ThreadPoolExecutor(2) as pool:
             reading = [pool.submit(stream.read) for stream in (self.stdout, self.stderr) if not stream.closed]
             self._process.join(timeout)
@@ -79,7 +79,7 @@ class Command:
 
 
 def run(arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run it to its end."""
+    """Run `hemicycle` to its end."""
     command = Command(arguments, environment)
     out, errors = command.communicate(DEADLINE)
     return subprocess.CompletedProcess(arguments, command.returncode, out, errors)
@@ -90,14 +90,14 @@ def _start(
 ) -> ForkServerProcess:
     context = multiprocessing.get_context('forkserver')
     context.set_forkserver_preload(list_preloads())
-    # NiceGUI serves in no process that has another name.
+    # NiceGUI serves only in a process with this name.
     process = context.Process(name='MainProcess', target=_main, args=(arguments, environment, *outputs))
     process.start()
     return process
 
 
 def list_preloads() -> list[str]:
-    """Every module of ours, and lazily imported ones of others."""
+    """List all our modules, and lazily imported ones of others."""
     files = (path.relative_to(tree.ROOT).with_suffix('') for path in tree.modules())
     names = ('.'.join(file.parts).removesuffix('.__init__') for file in files)
     return [*names, 'nicegui', 'sqlmodel', *LATE, 'tests.support.forkserver', 'tests.support.prepared']
@@ -109,7 +109,7 @@ def _main(arguments: list[str], environment: dict[str, str], *outputs: Connectio
             os.dup2(os.open(output, os.O_CREAT | os.O_APPEND | os.O_WRONLY), descriptor)
         else:
             os.dup2(output.fileno(), descriptor)
-    # Not the previous ones, which may have been files; these are pipes.
+    # The previous streams may have been files; these are pipes.
     sys.stdout = os.fdopen(1, 'w', buffering=1, encoding='utf-8', closefd=False)
     sys.stderr = os.fdopen(2, 'w', buffering=1, encoding='utf-8', closefd=False)
     os.environ.clear()

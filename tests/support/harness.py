@@ -25,7 +25,7 @@ from engine.tools.builtin.research.calculator import calculator
 from engine.tools.builtin.research.notes import notes
 
 DEADLINE = 60.0
-"""Seconds until a condition that does not come is a failure."""
+"""Seconds after which an unmet condition is a failure."""
 
 
 def runs_commands(pattern: type[Pattern]) -> bool:
@@ -39,7 +39,7 @@ class Calls:
 
     asked: tuple[tuple[str, Any], ...]
     text: str = ''
-    """What is said beside them."""
+    """The text that accompanies the calls."""
 
 
 def calls(*asked: tuple[str, Any], text: str = '') -> Calls:
@@ -47,7 +47,7 @@ def calls(*asked: tuple[str, Any], text: str = '') -> Calls:
 
 
 class FakeModel:
-    """Answers with `reply(request)`, and keeps the requests.
+    """Answers with `reply(request)`, and records the requests.
 
     A reply is a text, a mapping (sent as JSON), `calls(...)`, an exception (raised), or an event to wait for.
     """
@@ -93,7 +93,7 @@ def in_turn(*replies: Any) -> Callable[[ModelRequest], Any]:
 
 
 def pipeline_reply(request: ModelRequest, *, revisions: int = 1) -> Any:
-    """The three agents of the pipeline: depends on the request alone, so a repeated call gets the same."""
+    """Reply as the pipeline's agents; depends only on the request, so a repeated call gets the same."""
     hints = request.hints
     if hints.role == 'researcher':
         if hints.turn == 0:
@@ -116,13 +116,13 @@ def pipeline_reply(request: ModelRequest, *, revisions: int = 1) -> Any:
 
 PIPELINE_TASK = {'task': 'How much is two times three?'}
 SAID_KINDS = ('findings', 'draft', 'verdict', 'result', 'error', 'update')
-"""What is said between agents, without the calls behind it."""
+"""Messages between agents, without the calls behind them."""
 
 
 async def ran_pipeline(
     reply: Any = pipeline_reply, pattern: type[Pipeline] = Pipeline, **parameters: Any
 ) -> tuple[Outcome, list[str]]:
-    """The outcome, and each status that memory had."""
+    """Run a pipeline; returns the outcome, and each status that memory had."""
     async with Conductor(catalog=catalog(FakeModel(reply), pattern)) as conductor:
         run = (await conductor.start(pattern.name, {**PIPELINE_TASK, **parameters})).id
         outcome = await conductor.result(run)
@@ -162,7 +162,7 @@ class Lone(Pattern):
 
 
 async def turns() -> AsyncIterator[None]:
-    """Lets other tasks run, for as long as a slow machine needs."""
+    """Let other tasks run, for as long as a slow machine needs."""
     end = time.monotonic() + DEADLINE
     for turn in itertools.count():
         yield
@@ -176,7 +176,7 @@ async def until(condition: Callable[[], Any]) -> None:
     async for _ in turns():
         if condition():
             return
-    raise AssertionError('it never came to hold')
+    raise AssertionError('the condition was never met')
 
 
 async def wait_for_state(conductor: Conductor, run: RunId, leaf: str) -> View:
@@ -189,9 +189,9 @@ async def wait_for_state(conductor: Conductor, run: RunId, leaf: str) -> View:
 
 
 class HastyClock(Clock):
-    """Every wait ends at once and its time passes; but no timeout ever fires.
+    """Every wait ends immediately and its time passes, but no timeout ever fires.
 
-    Longer than `PATIENCE` seconds nobody waits for anything else.
+    Waits of more than `PATIENCE` seconds are assumed to be timeouts.
     """
 
     PATIENCE = 100
@@ -211,7 +211,7 @@ class HastyClock(Clock):
 
 
 async def to_the_end(conductor: Conductor, run: RunId) -> Outcome:
-    """Wait for a run to end, approving whatever it asks."""
+    """Wait for a run to end, approving every request."""
 
     async def say_yes() -> None:
         async for item in conductor.watch(run):
@@ -227,7 +227,7 @@ async def to_the_end(conductor: Conductor, run: RunId) -> Outcome:
 
 
 def sample_parameters(pattern: type[Pattern]) -> dict[str, Any]:
-    """Minimal parameters: the first example of each required field."""
+    """Return minimal parameters: the first example of each required field."""
     fields = pattern.Parameters.model_fields
     return {
         name: (field.examples or ['an example'])[0] for name, field in fields.items() if field.is_required()
@@ -235,7 +235,7 @@ def sample_parameters(pattern: type[Pattern]) -> dict[str, Any]:
 
 
 async def first_steps(journal: Journal, run: RunId, count: int) -> MemoryJournal:
-    """A journal with only the first `count` steps of a run."""
+    """Return a journal with only the first `count` steps of a run."""
     kept = MemoryJournal()
     info = await journal.info(run)
     await kept.create(replace(info, seq=0, status=Status.RUNNING, epoch=1), await journal.shape(run))

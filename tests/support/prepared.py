@@ -8,6 +8,6 @@ from ui.components.loading.first_paint import style_sheet
 
 bundled_scenarios()
 style_sheet(theme.SHEETS, theme.versioned_url(theme.ICONS))
-# A server collects garbage as it starts, which would copy all shared pages.
+# Otherwise the garbage collection of each starting server would copy all shared pages.
 gc.collect()
 gc.freeze()

@@ -42,8 +42,8 @@ def write_ticking(folder: Path, *, ticks: int, seconds: float) -> Path:
 
     Args:
         folder: where the new folder is made.
-        ticks: how often the state is entered again.
-        seconds: how long it takes each time.
+        ticks: the number of further entries.
+        seconds: the duration of each.
     """
     patterns = folder / 'patterns'
     patterns.mkdir()

@@ -173,8 +173,8 @@ def test_how_long_to_wait(headers: dict[str, str], message: str, seconds: float 
 
 
 def test_headers_repeated_by_a_proxy_are_read() -> None:
-    told = {'X-RateLimit-Limit': 20, 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1792567710000'}
-    sent = body(message='Rate limit exceeded', code=429, metadata={'headers': told})
+    headers = {'X-RateLimit-Limit': 20, 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1792567710000'}
+    sent = body(message='Rate limit exceeded', code=429, metadata={'headers': headers})
     error = error_of_response(429, {'date': 'Wed, 21 Oct 2026 07:28:00 GMT'}, sent)
     assert (error.kind, error.retry_after) == ('rate limit', pytest.approx(30))
 

@@ -38,7 +38,7 @@ def deep(levels: int) -> str:
 
 
 def assert_plain(error: ModelError | None) -> None:
-    """It can be journaled, and shown."""
+    """Check that an error can be journaled and shown."""
     assert error is not None
     json.dumps(error.retry_after, allow_nan=False)
     for text in (error.problem, error.code, error.request_id):
@@ -60,23 +60,23 @@ ERRORS: tuple[Any, ...] = (
 
 @pytest.mark.parametrize('dialect', DIALECTS)
 @pytest.mark.parametrize('error', ERRORS, ids=lambda error: str(error)[:20].encode('ascii', 'replace'))
-async def test_an_error_of_any_form_is_told(dialect: str, error: Any) -> None:
-    said = {'error': error, 'request_id': 'r' * 100_000}
-    assert_plain((await replay(event(said), dialect)).error)
-    assert_plain((await replay(json.dumps(said).encode(), dialect, headers=JSON)).error)
-    assert_plain((await replay(json.dumps(said).encode(), dialect, status=429, headers=JSON)).error)
+async def test_an_error_of_any_form_is_reported(dialect: str, error: Any) -> None:
+    payload = {'error': error, 'request_id': 'r' * 100_000}
+    assert_plain((await replay(event(payload), dialect)).error)
+    assert_plain((await replay(json.dumps(payload).encode(), dialect, headers=JSON)).error)
+    assert_plain((await replay(json.dumps(payload).encode(), dialect, status=429, headers=JSON)).error)
 
 
 @pytest.mark.parametrize('levels', [90, 300, 900, 5_000, 100_000])
-async def test_an_error_of_any_depth_is_told(levels: int) -> None:
+async def test_an_error_of_any_depth_is_reported(levels: int) -> None:
     assert_plain((await replay(event(deep(levels)))).error)
     assert_plain((await replay(deep(levels).encode(), status=500, headers=JSON)).error)
 
 
 @pytest.mark.parametrize('number', ['NaN', '1e400', '-1e400', '-5', '1e300'])
-async def test_a_wait_that_is_no_number_is_not_taken(number: str) -> None:
-    told = f'{{"error": {{"message": "m", "code": 429, "retry_after": {number}}}}}'
-    assert_plain((await replay(event(told))).error)
+async def test_an_invalid_wait_is_ignored(number: str) -> None:
+    payload = f'{{"error": {{"message": "m", "code": 429, "retry_after": {number}}}}}'
+    assert_plain((await replay(event(payload))).error)
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ async def test_a_wait_that_is_no_number_is_not_taken(number: str) -> None:
     ],
     ids=lambda headers: str(headers)[:20],
 )
-def test_a_header_that_tells_of_no_wait_is_passed_over(headers: dict[str, str]) -> None:
+def test_a_header_without_a_usable_wait_is_ignored(headers: dict[str, str]) -> None:
     error = error_of_response(429, headers, b'{"error": {"message": "slow down"}}')
     assert (error.kind, error.retry_after) in (('rate limit', None), ('rate limit', 0.0))
 
 
-async def test_a_page_of_tags_without_an_end_takes_no_time() -> None:
+async def test_a_page_of_unclosed_tags_is_read_quickly() -> None:
     found = await replay(b'<a' * 1_000_000, status=500, headers={'content-type': 'text/html'})
     assert_plain(found.error)
 
@@ -111,7 +111,7 @@ def fragment(arguments: str, index: int = 0) -> dict[str, Any]:
 END = event({'choices': [{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]}) + event('[DONE]')
 MANY = 100_000
 SLOW = 20.0
-"""Seconds; each of these took minutes or hours when work grew with the square of what came."""
+"""Seconds; each of these took minutes or hours while the work was quadratic."""
 
 
 async def replay_quickly(body: bytes, dialect: str = 'openai') -> Read:
@@ -121,7 +121,7 @@ async def replay_quickly(body: bytes, dialect: str = 'openai') -> Read:
     return found
 
 
-async def test_reasoning_details_in_many_fragments_take_no_time() -> None:
+async def test_reasoning_details_in_many_fragments_are_read_quickly() -> None:
     details = [{'index': 0, 'type': 'reasoning.text', 'text': 'x' * 80}] * MANY
     found = await replay_quickly(chunk(reasoning_details=details) * 2 + END)
     opaque = next(event for event in found.events if isinstance(event, OpaquePiece))
@@ -129,12 +129,12 @@ async def test_reasoning_details_in_many_fragments_take_no_time() -> None:
 
 
 @pytest.mark.parametrize('begins', ['1', '{x}', '{"a"'])
-async def test_arguments_that_are_none_in_many_fragments_take_no_time(begins: str) -> None:
+async def test_invalid_arguments_in_many_fragments_are_read_quickly(begins: str) -> None:
     found = await replay_quickly(chunk(tool_calls=[fragment(begins), *[fragment('1')] * MANY]) + END)
     assert found.calls == [('a', begins + '1' * MANY)]
 
 
-async def test_a_signature_in_many_fragments_takes_no_time() -> None:
+async def test_a_signature_in_many_fragments_is_read_quickly() -> None:
     piece = {'type': 'content_block_delta', 'index': 0}
     signed = event({**piece, 'delta': {'type': 'signature_delta', 'signature': 'x' * 400}})
     start = event({'type': 'content_block_start', 'index': 0, 'content_block': {'type': 'thinking'}})
@@ -147,7 +147,7 @@ async def test_a_signature_in_many_fragments_takes_no_time() -> None:
 
 
 def calls_of(dialect: str, number: int) -> bytes:
-    """An answer with so many calls."""
+    """Return an answer with this many calls."""
     names = [str(at) for at in range(number)]
     call = {'type': 'function_call', 'name': 'a', 'arguments': '{}'}
     whole: dict[str, Any] = {
@@ -163,7 +163,7 @@ def calls_of(dialect: str, number: int) -> bytes:
 
 
 @pytest.mark.parametrize('dialect', DIALECTS)
-async def test_an_answer_has_a_bound_of_calls(dialect: str) -> None:
+async def test_the_number_of_calls_in_an_answer_is_limited(dialect: str) -> None:
     found = await replay(calls_of(dialect, MAX_CALLS), dialect, headers=JSON)
     assert (found.end.reason, len(found.calls)) == ('tools', MAX_CALLS)
     many = await replay(calls_of(dialect, MAX_CALLS + 1), dialect, headers=JSON)
@@ -172,7 +172,7 @@ async def test_an_answer_has_a_bound_of_calls(dialect: str) -> None:
 
 
 @pytest.mark.parametrize('text', ['x', '*', '.', 'sk-a', 'xxxxy', 'sk-axxxx', '-'])
-def test_a_text_that_is_made_to_look_like_keys_is_filtered_in_no_time(text: str) -> None:
+def test_text_that_resembles_keys_is_filtered_quickly(text: str) -> None:
     began = time.process_time()
     hidden = SecretFilter(['sk-abcdefghijklmnop6789']).text(text * 50_000 + ' 6789')
     assert hidden.endswith(' 6789')
@@ -185,7 +185,9 @@ ANSWER = chunk(content='all') + END
 
 @pytest.mark.parametrize('record', [False, True])
 @pytest.mark.parametrize('coding', ['gzip, gzip', 'zstd', 'gzip,zstd', 'br', 'x' * 1_000])
-async def test_what_could_fill_memory_is_not_decompressed(coding: str, record: bool, tmp_path: Path) -> None:
+async def test_answers_that_could_fill_memory_are_not_decompressed(
+    coding: str, record: bool, tmp_path: Path
+) -> None:
     body = zstandard.compress(ANSWER) if coding == 'zstd' else gzip.compress(gzip.compress(ANSWER))
     carrier = RecordedCall(Cassette(tmp_path / 'tape', 'record'), 'state', 1) if record else None
     headers = {**STREAM, 'content-encoding': coding}
@@ -198,19 +200,19 @@ async def test_what_could_fill_memory_is_not_decompressed(coding: str, record: b
 
 
 @pytest.mark.parametrize('coding', ['gzip', 'GZIP', 'identity', ''])
-async def test_what_is_compressed_once_is_read(coding: str) -> None:
+async def test_an_answer_compressed_once_is_read(coding: str) -> None:
     body = gzip.compress(ANSWER) if 'gzip' in coding.lower() else ANSWER
     assert (await replay(body, headers={**STREAM, 'content-encoding': coding})).text == 'all'
 
 
-async def test_answers_are_asked_for_as_they_are() -> None:
+async def test_answers_are_requested_uncompressed() -> None:
     async with serving(lambda wire: wire.head('500 No', content_length='0', transfer_encoding='')) as server:
         async with httpx.AsyncClient() as http:
             await read(http, endpoint(url=server.url))
         assert b'accept-encoding: identity\r\n' in server.requests[0].request.lower()
 
 
-async def test_a_recording_keeps_how_long_to_wait(tmp_path: Path) -> None:
+async def test_a_recording_keeps_the_time_to_wait(tmp_path: Path) -> None:
     carrier = RecordedCall(Cassette(tmp_path / 'tape', 'record'), 'state', 1)
     headers = {**JSON, 'x-ratelimit-reset-requests': '7s', 'set-cookie': 'a=b'}
     found = await replay(b'{}', status=429, headers=headers, request=make_request(carrier=carrier))

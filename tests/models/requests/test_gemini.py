@@ -320,7 +320,7 @@ def test_its_prices_are_known() -> None:
     assert model.price(Usage(input=1_000, output=1_000)) == pytest.approx(0.0028)
 
 
-def test_an_address_of_googles_other_interface_is_asked_in_its_dialect(tmp_path: Path) -> None:
+def test_googles_openai_compatible_address_uses_that_dialect(tmp_path: Path) -> None:
     file = tmp_path / 'endpoints.toml'
     file.write_text('[endpoints.gemini]\nurl = "https://generativelanguage.googleapis.com/v1beta/openai/"')
     given = {'GEMINI_API_KEY': 'k'}

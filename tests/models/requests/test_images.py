@@ -38,7 +38,7 @@ def chunk(name: bytes, data: bytes) -> bytes:
 
 
 def png(width: int = 1, height: int = 1) -> bytes:
-    """A black picture; a large size is only claimed in its header."""
+    """Return a black picture; only its header claims a large size."""
     pixels = zlib.compress(bytes((min(width, 10_000) // 8 + 2) * min(height, 10)))
     header = struct.pack('>IIBBBBB', width, height, 1, 0, 0, 0, 0)
     return SIGNATURE + chunk(b'IHDR', header) + chunk(b'IDAT', pixels) + chunk(b'IEND', b'')
@@ -190,7 +190,7 @@ def test_an_image_with_too_many_pixels_is_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ('data', 'said'),
+    ('data', 'message'),
     [
         (PNG[:-5], 'it is incomplete'),
         (png(0, 5), 'it is incomplete'),
@@ -199,11 +199,11 @@ def test_an_image_with_too_many_pixels_is_refused(data: bytes) -> None:
     ],
     ids=['cut', 'no pixels', 'bomb', 'zeros'],
 )
-async def test_an_unreadable_file_is_named_but_not_sent(tmp_path: Path, data: bytes, said: str) -> None:
+async def test_an_unreadable_file_is_named_but_not_sent(tmp_path: Path, data: bytes, message: str) -> None:
     workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
     context = ToolContext(key='k', workspace=workspace)
     await workspace.write('plan.png', data)
-    with pytest.raises(ToolError, match=f'plan.png: .*{said}'):
+    with pytest.raises(ToolError, match=f'plan.png: .*{message}'):
         await read_file.give('{"path": "plan.png"}', context)
     block = ImageContent(type='image', data=base64.b64encode(data).decode(), mime_type='image/png')
     assert (await output_of(CallToolResult(content=[block]), context)).images == ()

@@ -1,4 +1,4 @@
-"""Prompt caching: where the repeated prefix of a request is marked, and what it saved."""
+"""Prompt caching: where the repeated prefix of a request is marked, and what that saves."""
 
 from typing import Any
 
@@ -22,12 +22,12 @@ MARK = {'type': 'ephemeral'}
 
 def turns(count: int, system: str = 'Be brief.') -> tuple[Message, ...]:
     """A conversation with this many tool calls."""
-    said = [*([Message.of('system', system)] if system else []), Message.of('user', 'Go')]
+    messages = [*([Message.of('system', system)] if system else []), Message.of('user', 'Go')]
     for turn in range(count):
         call = ToolCall(id=f'{turn}', name='notes', arguments='{}')
-        said.append(Message(role='assistant', parts=(call,)))
-        said.append(Message(role='tool', parts=(ToolResult(id=f'{turn}', name='notes', text='ok'),)))
-    return tuple(said)
+        messages.append(Message(role='assistant', parts=(call,)))
+        messages.append(Message(role='tool', parts=(ToolResult(id=f'{turn}', name='notes', text='ok'),)))
+    return tuple(messages)
 
 
 def body(
@@ -38,7 +38,7 @@ def body(
 
 
 def marks(value: Any, at: str = '') -> list[str]:
-    """Where a request is marked."""
+    """Return where a request is marked."""
     if isinstance(value, dict):
         here = [at] if 'cache_control' in value else []
         return here + [found for name, item in value.items() for found in marks(item, f'{at}/{name}')]
@@ -82,7 +82,7 @@ def test_a_proxy_is_asked_for_models_that_need_it(model: str, marked: bool) -> N
     assert 'cache_control' not in DIALECTS['openai'].body(model, request, endpoint())
 
 
-def test_the_saving_is_the_price_without_a_cache_less_what_it_cost() -> None:
+def test_the_saving_is_the_price_without_a_cache_minus_the_actual_cost() -> None:
     here = Endpoint(name='here', url='http://here.example/v1')
     prices = Prices(own={'here/m': Price(input=10, output=20, cached=1, written=12.5)})
     models = ModelRegistry({}, EndpointSettings(endpoints={'here': here}, prices=prices))
@@ -94,7 +94,7 @@ def test_the_saving_is_the_price_without_a_cache_less_what_it_cost() -> None:
 
 
 @pytest.mark.parametrize(
-    ('usage', 'saving', 'says'),
+    ('usage', 'saving', 'note'),
     [
         (Usage(input=100), 0.0, ''),
         (
@@ -116,5 +116,5 @@ def test_the_saving_is_the_price_without_a_cache_less_what_it_cost() -> None:
         ),
     ],
 )
-def test_the_saving_is_shown(usage: Usage, saving: float | None, says: str) -> None:
-    assert cache_note(usage, saving) == says
+def test_the_saving_is_shown(usage: Usage, saving: float | None, note: str) -> None:
+    assert cache_note(usage, saving) == note

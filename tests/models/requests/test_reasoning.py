@@ -45,7 +45,8 @@ def body(wanted: str, model: str, dialect: str = 'openai', **more: Any) -> dict[
         ('any', 'high', {'body': {'reasoning_effort': 'low'}}, {'reasoning_effort': 'low'}),
         ('any', '', {'effort': 'medium'}, {'reasoning_effort': 'medium'}),
         ('any', 'high', {'effort': 'medium'}, {'reasoning_effort': 'high'}),
-        ('gpt-4o', '', {'effort': 'medium'}, {}),  # An endpoint's own effort is for those that take it.
+        # An endpoint's default effort is for models that accept one.
+        ('gpt-4o', '', {'effort': 'medium'}, {}),
         ('any', '', {}, {}),
     ],
 )
@@ -107,7 +108,7 @@ def test_thinking_goes_with_a_schema_and_without_a_temperature_or_a_forced_tool(
 
 
 @pytest.mark.parametrize(
-    ('dialect', 'model', 'effort', 'says'),
+    ('dialect', 'model', 'effort', 'message'),
     [
         ('openai', 'gpt-4o', 'low', 'it does not reason'),
         ('openai', 'gpt-5.1', 'minimal', "it accepts none, low, medium, high, not 'minimal'"),
@@ -135,11 +136,11 @@ def test_thinking_goes_with_a_schema_and_without_a_temperature_or_a_forced_tool(
         ('gemini', 'gemini-3.5-flash', 'max', 'it accepts minimal, low, medium, high, xhigh or a number'),
     ],
 )
-def test_a_model_without_reasoning_refuses(dialect: str, model: str, effort: str, says: str) -> None:
-    with pytest.raises(ModelError, match=f'reasoning effort: {says}') as caught:
+def test_a_model_without_reasoning_refuses(dialect: str, model: str, effort: str, message: str) -> None:
+    with pytest.raises(ModelError, match=f'reasoning effort: {message}') as caught:
         body(effort, model, dialect)
     assert caught.value.kind == 'bad request' and not caught.value.retryable
-    assert says in EndpointClient(endpoint(dialect)).model(model).effort_problem(effort)
+    assert message in EndpointClient(endpoint(dialect)).model(model).effort_problem(effort)
 
 
 def test_an_endpoint_can_be_configured_without_efforts() -> None:

@@ -1,4 +1,4 @@
-"""A model that thinks and gives no valid record is asked once more, as its provider wants that."""
+"""A model that thinks but returns no valid record is asked again in the way its provider requires."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def message(*content: dict[str, Any], reason: str = 'end_turn') -> dict[str, Any
     return {'type': 'message', 'id': '1', 'model': 'm', 'content': content, 'stop_reason': reason}
 
 
-def completion(finish: str = 'stop', **said: Any) -> dict[str, Any]:
-    choice = {'index': 0, 'message': {'role': 'assistant', 'content': None, **said}, 'finish_reason': finish}
+def completion(finish: str = 'stop', **more: Any) -> dict[str, Any]:
+    choice = {'index': 0, 'message': {'role': 'assistant', 'content': None, **more}, 'finish_reason': finish}
     return {'id': '1', 'model': 'm', 'choices': [choice]}
 
 
@@ -57,7 +57,7 @@ def call_answer(number: Any) -> list[dict[str, Any]]:
 
 
 async def collect_requests(model: str, *answers: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
-    """Collect the requests of a run whose second answer is taken."""
+    """Collect the requests of a run whose second answer is accepted."""
     requests: list[dict[str, Any]] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -104,7 +104,7 @@ DETAILS = [{'type': 'reasoning.text', 'index': 0, 'text': 'Hm.', 'signature': 's
     [
         ({'content': 'It is four.'}, {'content': 'It is four.', 'reasoning_details': DETAILS}),
         ({'tool_calls': call_answer('x')}, {'content': '{"number": "x"}', 'reasoning_details': DETAILS}),
-        ({'content': ''}, {'content': ''}),  # Behind it, Anthropic would refuse thinking alone.
+        ({'content': ''}, {'content': ''}),  # Behind OpenRouter, Anthropic would refuse thinking alone.
     ],
 )
 async def test_openrouter_gets_reasoning_back_and_forces_no_tool(

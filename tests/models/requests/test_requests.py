@@ -159,7 +159,7 @@ def test_short_ids_are_nine_letters_and_digits_and_the_same_each_time() -> None:
     assert [messages[3]['tool_call_id'], messages[4]['tool_call_id']] == ids
 
 
-def test_tools_are_strict_where_the_endpoint_takes_that() -> None:
+def test_tools_are_strict_where_the_endpoint_supports_that() -> None:
     schema = {
         'type': 'object',
         'properties': {
@@ -231,7 +231,7 @@ class Bounded(BaseModel):
         ('all', {'minimum', 'maximum', 'minItems', 'minLength'}),
     ],
 )
-def test_bounds_stay_where_the_endpoint_holds_them(bounds: str, kept: set[str]) -> None:
+def test_bounds_are_sent_where_the_endpoint_enforces_them(bounds: str, kept: set[str]) -> None:
     made = to_openai(request(schema=Bounded.model_json_schema()), bounds=bounds)
     fields = made['response_format']['json_schema']['schema']['properties'].values()
     assert {name for field in fields for name in field} - {'type', 'items'} == kept
@@ -249,7 +249,7 @@ def test_bounds_stay_where_the_endpoint_holds_them(bounds: str, kept: set[str]) 
         ('claude-opus-5', 'schema'),
     ],
 )
-def test_anthropic_gives_structured_answers_its_own_way_where_the_model_has_it(model: str, way: str) -> None:
+def test_anthropic_uses_its_own_structured_answers_where_the_model_has_them(model: str, way: str) -> None:
     to = KNOWN_PROVIDERS['anthropic'].endpoint
     made = DIALECTS['anthropic'].body(model, request(schema=Verdict.model_json_schema()), to)
     assert ('output_config' in made) == (way == 'schema')

@@ -85,8 +85,8 @@ async def test_reasoning_is_carried_over_between_turns_without_ids() -> None:
 async def test_reasoning_that_cannot_be_sent_back_is_left_out() -> None:
     bare = Opaque(provider='here', data={'item': {'type': 'reasoning', 'summary': []}})
     other = Opaque(provider='elsewhere', data={'item': {'type': 'reasoning', 'encrypted_content': 'x'}})
-    said = Message(role='assistant', parts=(bare, other, Text(text='Hm.')))
-    sent = body(ModelRequest(model='m', messages=(*OPENING, said)))['input']
+    message = Message(role='assistant', parts=(bare, other, Text(text='Hm.')))
+    sent = body(ModelRequest(model='m', messages=(*OPENING, message)))['input']
     assert [item['type'] for item in sent[1:]] == ['message']
 
 

@@ -1,1 +1,1 @@
-"""Journals for tests: a slow one, and a server of PostgreSQL."""
+"""Journals for tests: a slow one, a damaged one, and a PostgreSQL server."""

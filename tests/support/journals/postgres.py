@@ -29,7 +29,7 @@ FAST = {
     'jit': 'off',
 }
 START = 30.0
-"""Seconds for a server to start, also where others are busy."""
+"""Seconds for a server to start, even on a busy machine."""
 
 
 def binaries() -> Path | None:
@@ -41,7 +41,7 @@ def binaries() -> Path | None:
 
 @dataclass
 class PostgresServer:
-    """A server that can be started and stopped; its databases stay."""
+    """A server that can be started and stopped; its databases survive."""
 
     folder: Path
     programs: Path
@@ -80,7 +80,7 @@ class PostgresServer:
                 return
 
     def stop(self) -> None:
-        """Stop it at once, without an orderly shutdown."""
+        """Stop it immediately, without an orderly shutdown."""
         assert self.process
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(START)
@@ -89,7 +89,7 @@ class PostgresServer:
         return f'postgresql://{USER}@/{database}?host={self.folder}'
 
     def create(self) -> str:
-        """A new database; returns its URL."""
+        """Create a database, and return its URL."""
         name = f'test{next(self.numbers)}'
         with psycopg.connect(self.url('postgres'), autocommit=True) as connection:
             connection.execute(f'CREATE DATABASE {name} TEMPLATE template0')  # type: ignore[arg-type]
@@ -101,7 +101,7 @@ class PostgresServer:
         )
 
     def _identity(self) -> dict[str, str]:
-        """The server refuses to run as root."""
+        """Return whom to run as: the server refuses to run as root."""
         user, group = self._user()
         return {'user': user, 'group': group, 'cwd': str(self.folder)} if os.geteuid() == 0 else {}
 
@@ -119,7 +119,7 @@ def empty(url: str) -> None:
 
 @contextmanager
 def postgres_server(**settings: str) -> Iterator[PostgresServer | None]:
-    """A server that is running; None where none is installed."""
+    """Yield a running server, or None if PostgreSQL is not installed."""
     programs = binaries()
     if programs is None:
         yield None

@@ -26,27 +26,27 @@ class Guarded:
     url: str
     lifetime: int = 3600
     metadata: dict[str, Any] = field(default_factory=dict)
-    """In place of what the authorization server says of itself."""
+    """Overrides of the authorization server's metadata."""
     resource: dict[str, Any] = field(default_factory=dict)
-    """In place of what the MCP server says of who protects it."""
+    """Overrides of the MCP server's metadata, which name its authorization server."""
     padding: int = 0
-    """Characters of nothing in the metadata."""
+    """Number of spaces added to the metadata."""
     echoes: bool = False
-    """Whether the token endpoint refuses, and repeats what it was sent."""
+    """Whether the token endpoint refuses requests and echoes them."""
     token: dict[str, Any] = field(default_factory=dict)
-    """In place of a token."""
+    """The response that replaces a token."""
     bytes: tuple[int, bytes] | None = None
-    """What the token endpoint answers in place of JSON: a status and a body."""
+    """The token endpoint's answer instead of JSON: a status and a body."""
     coding: str = ''
-    """How the refusal says that it is compressed, twice perhaps: it is not."""
+    """The content encoding, perhaps twice the same, that refusals claim; they are not compressed."""
     answers_coded: str = ''
-    """How answers to those who are signed in say that they are compressed."""
+    """The content encoding that answers to signed-in clients claim."""
     redirects: bool = False
-    """Whether what protects the MCP server is elsewhere, which a body without an end says."""
+    """Whether the MCP server's metadata is redirected, with a body that never ends."""
     hangs: bool = False
-    """Whether the token endpoint says nothing."""
+    """Whether the token endpoint never answers."""
     refuses: bool = False
-    """Whether the person says no."""
+    """Whether the person declines."""
     valid: set[str] = field(default_factory=lambda: {TOKEN, RENEWED})
     registered: list[Any] = field(default_factory=list)
     grants: list[dict[str, str]] = field(default_factory=list)

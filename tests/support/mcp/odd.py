@@ -1,7 +1,7 @@
 """A hand-written MCP server of protocol 2025-11-25 whose answers to single calls are odd: `odd.py`.
 
-Its `wait` answers once `free` has been called, in the same connection. The answer to the method that it is
-started with is a line without an end.
+Its `wait` answers once `free` has been called on the same connection. The answer to the method named on the
+command line is an endless line.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def greeting() -> dict[str, Any]:
 
 
 def state(status: str) -> dict[str, Any]:
-    """A task's."""
+    """Return the state of a task."""
     stamps = {'createdAt': '2025-11-25T10:00:00Z', 'lastUpdatedAt': '2025-11-25T10:00:00Z', 'ttl': 60_000}
     return {**stamps, 'taskId': 't', 'status': status, 'pollInterval': 50}
 
@@ -80,7 +80,7 @@ def answer_call(name: str) -> dict[str, Any]:
 
 
 def flood() -> NoReturn:
-    """Write a line without an end."""
+    """Write an endless line."""
     while True:
         sys.stdout.buffer.write(b'x' * 1_000_000)
 

@@ -1,6 +1,6 @@
 """A hand-written MCP server of protocol 2025-11-25: it asks during calls, and has tasks.
 
-`older.py [FILE]`: what it was asked goes to the file, a line each.
+`older.py [FILE]`: requests are appended to the file, one per line.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOOLS = [
 
 
 class Older:
-    """The server; `_waiting` are the questions that have no answer yet."""
+    """The server; `_waiting` holds the questions without an answer."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -81,8 +81,8 @@ class Older:
                 return self._state(params['taskId'])
             case 'tasks/result':
                 if params['taskId'] == 'asks':
-                    said = await self._ask({'message': 'Which format?', 'requestedSchema': FORM})
-                    return _text(f'exported for {said["content"]["name"]}')
+                    answer = await self._ask({'message': 'Which format?', 'requestedSchema': FORM})
+                    return _text(f'exported for {answer["content"]["name"]}')
                 return _text('exported')
             case 'tasks/cancel':
                 return {**STAMPS, 'taskId': params['taskId'], 'status': 'cancelled'}
@@ -92,8 +92,8 @@ class Older:
         given = params.get('arguments') or {}
         match params['name']:
             case 'book':
-                said = await self._ask({'message': given.get('ask', 'Who stays?'), 'requestedSchema': FORM})
-                return _text(json.dumps(said, sort_keys=True))
+                answer = await self._ask({'message': given.get('ask', 'Who stays?'), 'requestedSchema': FORM})
+                return _text(json.dumps(answer, sort_keys=True))
             case 'pay':
                 ask = {
                     'mode': 'url',

@@ -43,7 +43,7 @@ class Remote(Pattern):
 
 
 def remote(model: FakeModel, file: Path, **environment: str) -> Catalog:
-    """That agent with this model; `file` configures the servers."""
+    """Return a catalog with that agent and this model; `file` configures the servers."""
     found = catalog(model, Remote)
     return Catalog(
         patterns=found.patterns, models=found.models, configuration=load_configuration(file, environment)
@@ -52,7 +52,7 @@ def remote(model: FakeModel, file: Path, **environment: str) -> Catalog:
 
 @contextlib.asynccontextmanager
 async def connect(server: McpServer) -> AsyncIterator[tuple[McpServers, dict[str, Tool]]]:
-    """The connection to one server, and its tools once they are found."""
+    """Connect to one server, and find its tools."""
     tools: dict[str, Tool] = {}
     servers = McpServers({server.name: server}, tools)
     try:

@@ -117,8 +117,8 @@ def make_server(how: str) -> MCPServer:  # noqa: C901  (a list of tools)
         @server.tool(annotations=ADDS)
         def book(guest: Annotated[ElicitationResult[Guest], Resolve(who)]) -> str:
             """Book a room."""
-            said = guest.model_dump(exclude_none=True)
-            return json.dumps({'content': said.pop('data', None), **said})
+            answer = guest.model_dump(exclude_none=True)
+            return json.dumps({'content': answer.pop('data', None), **answer})
 
     if how == 'many':
         for number in range(300):

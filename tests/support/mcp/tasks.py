@@ -41,7 +41,7 @@ ASKS = {
 
 
 class LongWork(Extension):
-    """`export` works for three polls and then ends as it was told; `polls` says what was asked."""
+    """`export` works for three polls and then ends as `how` says; `polls` lists the requests."""
 
     identifier = 'io.modelcontextprotocol/tasks'
 
@@ -101,9 +101,9 @@ class LongWork(Extension):
         return {**WORKING, 'resultType': 'complete', 'taskId': params.task_id, **ends[params.task_id]}
 
     async def _update(self, ctx: Any, params: Update) -> dict[str, Any]:
-        said = next(iter(params.input_responses.values()), {'action': 'cancel'})
-        self._asked.append(f'{said["action"].removesuffix("e")}ed')
-        text = json.dumps(said.get('content'))
+        answer = next(iter(params.input_responses.values()), {'action': 'cancel'})
+        self._asked.append(f'{answer["action"].removesuffix("e")}ed')
+        text = json.dumps(answer.get('content'))
         self._answered = {'status': 'completed', 'result': {'content': [{'type': 'text', 'text': text}]}}
         return {}
 

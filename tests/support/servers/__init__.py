@@ -1,1 +1,1 @@
-"""Servers that tests start, and the certificates that they show."""
+"""Servers that tests start, and their certificates."""

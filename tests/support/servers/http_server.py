@@ -29,7 +29,7 @@ def local(reply: Callable[[str, str, Any], Answer]) -> Iterator[Local]:
         def answer(self) -> None:
             size = int(self.headers.get('Content-Length', 0))
             data = self.rfile.read(size)
-            if len(data) < size:  # The client is gone.
+            if len(data) < size:  # The client has disconnected.
                 self.close_connection = True
                 return
             body = json.loads(data) if data else None

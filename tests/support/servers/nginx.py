@@ -26,12 +26,12 @@ def write_configuration(
     """Write one of our configurations as a whole; returns the command that serves it.
 
     Args:
-        folder: for what nginx writes: `access.log` says which server got each request.
+        folder: for nginx's own files: `access.log` records which server got each request.
         certificates: as `write_certificates` makes them.
         name: of the file in assets/deploy.
         port: for TLS.
-        plain: for what sends there.
-        servers: addresses of the file, and those of the test.
+        plain: for plain HTTP, which redirects to TLS.
+        servers: addresses in the file, and their replacements.
     """
     given = (DEPLOY / name).read_text()
     for old, new in {

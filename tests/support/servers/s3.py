@@ -1,4 +1,4 @@
-"""S3Server: moto's server on a free port; it can be away for a while, and refuse keys."""
+"""S3Server: moto's server on a free port; it can be unavailable for a while, and reject keys."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def actors(script: Mapping[str, Any]) -> Callable[[ModelRequest], Any]:
 
 
 def everybody(*verdicts: Any, reviewers: int = 2, **script: Any) -> dict[str, Any]:
-    """Reviewers who all say the same, in the debate and in each final review."""
+    """Reviewers who all give these verdicts, in the debate and in each final review."""
     first, *later = verdicts
     states: dict[str, Any] = {}
     for number in range(1, reviewers + 1):

@@ -29,7 +29,7 @@ Answer = Callable[[ModelRequest], Any]
 
 
 def verdict(score: int = 90, **more: Any) -> dict[str, Any]:
-    """The source of every field that any verdict may ask for."""
+    """Return every field that any verdict may ask for."""
     return {'score': score, 'approved': score >= 60, 'summary': f'scored {score}', 'issues': [], **more}
 
 

@@ -62,10 +62,18 @@ ROUTES = {
 }
 INSIDE = {
     Inbox: {'clean_up'},
-    Notifications: {'run', 'close', 'look', 'adopt', 'clean_up', 'notify_assignee', 'waiting'},
+    Notifications: {
+        'run',
+        'close',
+        'process_new_steps',
+        'adopt_overdue',
+        'clean_up',
+        'notify_assignee',
+        'waiting',
+    },
     Destinations: set[str](),
-    Schedules: {'run', 'look', 'check', 'clean_up', 'handle'},
-    Triggers: {'retention_filter', 'run', 'look', 'check'},
+    Schedules: {'run', 'check_due', 'validate', 'clean_up', 'handle'},
+    Triggers: {'retention_filter', 'run', 'check_folders', 'validate'},
 }
 """Methods that only the server calls."""
 

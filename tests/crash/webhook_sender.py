@@ -34,7 +34,7 @@ async def send(database: Path, url: str, runs: int) -> None:
             await asyncio.gather(*map(conductor.result, begun))
         print('the runs are there', flush=True)
         sending = asyncio.create_task(notifications.run())
-        while await notifications.look() or notifications.waiting:
+        while await notifications.process_new_steps() or notifications.waiting:
             await conductor.clock.sleep(0.05)
         sending.cancel()
         print('all is sent', flush=True)

@@ -45,8 +45,8 @@ MUTATIONS = (
     Mutation(
         name='send a command to a worker without a key',
         module='ui.fleet.web',
-        before="there=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen, key=key),",
-        after="there=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen),",
+        before="remotely=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen, key=key),",
+        after="remotely=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen),",
         guards=(FLEET,),
     ),
     Mutation(

@@ -21,11 +21,11 @@ from ui.fleet.records import DRIVE, Placement, Rest
 from ui.web.fleet import DrivenRun
 
 log = logging.getLogger('hemicycle')
-LOOK: Final = 0.2
+POLL_SECONDS: Final = 0.2
 """Seconds between checks whether a run is at rest."""
-LINGER: Final = 2.0
+LINGER_SECONDS: Final = 2.0
 """Seconds that a run at rest stays here, in case a person answers immediately."""
-LATER = timedelta(seconds=1)
+RETRY_DELAY = timedelta(seconds=1)
 
 
 @dataclass(slots=True)
@@ -41,15 +41,15 @@ class Driver:
 
     Args:
         runs: the live runs of this process.
-        most: the maximum number of concurrent runs.
+        max_runs: the maximum number of concurrent runs.
         grace: seconds for live model calls to finish when this process is told to leave.
     """
 
-    def __init__(self, runs: LiveRuns, *, most: int, grace: float) -> None:
-        self._runs, self.most, self._grace = runs, most, grace
+    def __init__(self, runs: LiveRuns, *, max_runs: int, grace: float) -> None:
+        self._runs, self.max_runs, self._grace = runs, max_runs, grace
         self._driven: dict[RunId, _Driven] = {}
         self._freed = asyncio.Event()
-        self._leaving = self._cut = False
+        self._draining = self._is_cut_short = False
 
     @property
     def driven(self) -> tuple[DrivenRun, ...]:
@@ -59,21 +59,21 @@ class Driver:
     @property
     def has_room(self) -> bool:
         """Whether there is room for another run."""
-        return len(self._driven) < self.most and not self._leaving
+        return len(self._driven) < self.max_runs and not self._draining
 
-    async def room(self) -> None:
+    async def wait_for_room(self) -> None:
         """Wait until there is room for another run."""
         while not self.has_room:
             self._freed.clear()
             await self._freed.wait()
 
-    def leave(self) -> None:
+    def drain(self) -> None:
         """Release all runs and accept no more."""
-        self._leaving = True
+        self._draining = True
 
     def stop_waiting(self) -> None:
         """Stop waiting for calls."""
-        self._cut = True
+        self._is_cut_short = True
 
     @activity.defn(name=DRIVE)
     async def drive(self, placement: Placement, timers: list[dict[str, Any]]) -> Rest:
@@ -81,12 +81,12 @@ class Driver:
         run = RunId(placement.run)
         if run not in self._driven and not self.has_room:
             return Rest(why='moves', timers=timers)
-        async with self._seat(run, placement.pattern) as seat, heartbeat():
-            live = await self._take(run, timers)
+        async with self._register(run, placement.pattern) as seat, heartbeat():
+            live = await self._claim(run, timers)
             if live is None:
                 return Rest(why='ended')
             try:
-                return await self._follow(live)
+                return await self._wait_for_rest(live)
             except asyncio.CancelledError:
                 # Temporal has assigned the run to another worker, or to a later attempt in this process.
                 if self._driven.get(run) is seat and self._runs.runs.get(run) is live:
@@ -94,7 +94,7 @@ class Driver:
                 raise
 
     @contextlib.asynccontextmanager
-    async def _seat(self, run: RunId, pattern: str) -> AsyncIterator[_Driven]:
+    async def _register(self, run: RunId, pattern: str) -> AsyncIterator[_Driven]:
         since = self._runs.services.clock.now()
         before = self._driven.get(run)
         shown = before.shown if before else DrivenRun(run=run, pattern=pattern, since=since)
@@ -106,7 +106,7 @@ class Driver:
                 del self._driven[run]
                 self._freed.set()
 
-    async def _take(self, run: RunId, timers: Sequence[dict[str, Any]]) -> Run | None:
+    async def _claim(self, run: RunId, timers: Sequence[dict[str, Any]]) -> Run | None:
         """Return the run, claimed and restored, or the live one of an earlier attempt in this process."""
         live = self._runs.runs.get(run)
         if live is not None and not (live.lost or live.detached.is_set()):
@@ -114,25 +114,25 @@ class Driver:
         try:
             taken = await self._runs.take_over(run, [_timer(one) for one in timers])
         except JournalUnavailable as error:
-            raise ApplicationError(str(error), next_retry_delay=LATER) from error
+            raise ApplicationError(str(error), next_retry_delay=RETRY_DELAY) from error
         except Exception as error:
             self._runs.stranded[run] = str(error)
             raise ApplicationError(str(error) or type(error).__name__, non_retryable=True) from error
         self._runs.stranded.pop(run, None)
         return taken
 
-    async def _follow(self, live: Run) -> Rest:
+    async def _wait_for_rest(self, live: Run) -> Rest:
         """Wait until the run ends, rests, or has to move."""
         clock, rested = self._runs.services.clock, 0.0
         while not live.detached.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(live.detached.wait(), LOOK)
+                await asyncio.wait_for(live.detached.wait(), POLL_SECONDS)
             if live.detached.is_set():
                 break
-            if self._leaving:
-                return Rest(why='moves', timers=await self._hand_over(live))
+            if self._draining:
+                return Rest(why='moves', timers=await self._release(live))
             rested = (rested or clock.now()) if live.is_resting else 0.0
-            if rested and clock.now() - rested >= LINGER:
+            if rested and clock.now() - rested >= LINGER_SECONDS:
                 until = live.deadline
                 kept = await self._runs.release_run(live)
                 return Rest(why='rests', until=until, timers=[asdict(timer) for timer in kept])
@@ -140,13 +140,13 @@ class Driver:
             return Rest(why='ended')
         raise ApplicationError(live.lost or 'the run was released', next_retry_delay=timedelta(seconds=0.2))
 
-    async def _hand_over(self, live: Run) -> list[dict[str, Any]]:
+    async def _release(self, live: Run) -> list[dict[str, Any]]:
         """Release a run; paid model calls may finish first."""
         if not live.info.simulated:
             drained = asyncio.ensure_future(live.drain())
             until = self._runs.services.clock.now() + self._grace
-            while not (drained.done() or self._cut) and self._runs.services.clock.now() < until:
-                await asyncio.wait({drained}, timeout=LOOK)
+            while not (drained.done() or self._is_cut_short) and self._runs.services.clock.now() < until:
+                await asyncio.wait({drained}, timeout=POLL_SECONDS)
             drained.cancel()
         return [asdict(timer) for timer in await self._runs.release_run(live)]
 

@@ -17,7 +17,7 @@ from ui.fleet.routes import Fit
 from ui.fleet.temporal import Temporal
 from ui.web.fleet import WorkerInfo
 
-KEPT: Final = 1.0
+CACHE_SECONDS: Final = 1.0
 """Seconds for which the workers' descriptions are cached."""
 
 
@@ -32,13 +32,13 @@ class Finder:
     def __init__(self, temporal: Temporal, connect: Callable[[str], Connection]) -> None:
         self._temporal, self._connect = temporal, connect
         self._asking: asyncio.Task[list[WorkerInfo]] | None = None
-        self._at = 0.0
+        self._asked_at = 0.0
 
     async def workers(self) -> list[WorkerInfo]:
         """Return all workers by name, including those that do not respond. Raises `TemporalUnavailable`."""
         now = asyncio.get_running_loop().time()
-        if self._asking is None or now - self._at > KEPT:
-            self._asking, self._at = asyncio.create_task(self._ask_all()), now
+        if self._asking is None or now - self._asked_at > CACHE_SECONDS:
+            self._asking, self._asked_at = asyncio.create_task(self._ask_all()), now
         return await asyncio.shield(self._asking)
 
     @activity.defn(name=FIND)
@@ -51,7 +51,7 @@ class Finder:
             return Found(version='', reason=f'no worker has the label “{placement.label}”')
         known: dict[str, WorkerInfo] = {}
         for worker in there:
-            if placement.pattern in worker.patterns and _carries(worker, placement.label):
+            if placement.pattern in worker.patterns and _accepts_label(worker, placement.label):
                 known.setdefault(worker.patterns[placement.pattern], worker)
         if not known:
             return Found(version='', reason=f'no worker knows the pattern “{placement.pattern}”')
@@ -88,6 +88,6 @@ class Finder:
         return found
 
 
-def _carries(worker: WorkerInfo, label: str) -> bool:
+def _accepts_label(worker: WorkerInfo, label: str) -> bool:
     """Whether a worker accepts runs with this label; one with labels accepts no others."""
     return label in worker.labels if label or worker.labels else True

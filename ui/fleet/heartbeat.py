@@ -9,7 +9,7 @@ from typing import Final
 
 from temporalio import activity
 
-BEAT: Final = 1.0
+HEARTBEAT_SECONDS: Final = 1.0
 """Seconds between heartbeats."""
 
 
@@ -20,7 +20,7 @@ async def heartbeat() -> AsyncIterator[None]:
     async def beat() -> None:
         while True:
             activity.heartbeat()
-            await asyncio.sleep(BEAT)
+            await asyncio.sleep(HEARTBEAT_SECONDS)
 
     beats = asyncio.create_task(beat(), name='heartbeat')
     try:

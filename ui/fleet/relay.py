@@ -18,9 +18,9 @@ from ui.api.client import Connection, RunIsOver, stream_items
 from ui.fleet.owners import address_of, name_of
 
 log = logging.getLogger('hemicycle')
-LOOK: Final = 0.25
+POLL_SECONDS: Final = 0.25
 """Seconds between attempts to find the run's next worker."""
-SILENCE: Final = 1.0
+SILENCE_SECONDS: Final = 1.0
 """Seconds without an item after which the run's owner is checked."""
 
 
@@ -80,13 +80,13 @@ class Relays:
 
     async def _relay(self, run: RunId) -> None:
         gone: tuple[str, int] | None = None
-        looks = 0
+        polls = 0
         while info := await self._info_or_none(run):
             if info.status is Status.RUNNING:
-                looks += 1
-            elif looks:
-                looks = 0
-                self._say(run, '')
+                polls += 1
+            elif polls:
+                polls = 0
+                self._publish_problem(run, '')
             if address_of(info.owner) and gone != (info.owner, info.epoch):
                 try:
                     if await self._relay_from(info):
@@ -94,11 +94,11 @@ class Relays:
                 except RunIsOver:
                     return
                 finally:
-                    self._leave(run)
-                looks = 0
-            elif looks and not looks % WAITING_LOOKS:
-                await self._say_why(run)
-            await asyncio.sleep(LOOK)
+                    self._mark_offline(run)
+                polls = 0
+            elif polls and not polls % WAITING_POLLS:
+                await self._publish_reason(run)
+            await asyncio.sleep(POLL_SECONDS)
 
     async def _info_or_none(self, run: RunId) -> RunInfo | None:
         """Return the run, waiting for the database; None if it has ended or been deleted."""
@@ -106,13 +106,13 @@ class Relays:
             try:
                 info = await self._journal.info(run)
             except JournalUnavailable as error:
-                self._say(run, str(error))
-                await asyncio.sleep(LOOK)
+                self._publish_problem(run, str(error))
+                await asyncio.sleep(POLL_SECONDS)
             except EngineError:
                 return None  # It was deleted.
             else:
                 if info.status.ended:
-                    self._leave(run)
+                    self._mark_offline(run)
                 return None if info.status.ended else info
 
     async def _relay_from(self, info: RunInfo) -> bool:
@@ -125,21 +125,21 @@ class Relays:
         try:
             await self._stream(info)
         except JournalUnavailable:
-            self._leave(info.id)
-            self._say(info.id, UNREACHABLE.format(name))
+            self._mark_offline(info.id)
+            self._publish_problem(info.id, UNREACHABLE.format(name))
             return False
         except EngineError as error:
             log.warning('run %s: its worker %s says: %s', info.id, name, error)
         return True
 
-    async def _say_why(self, run: RunId) -> None:
+    async def _publish_reason(self, run: RunId) -> None:
         """Report why no worker has taken a run that could continue."""
         try:
             why = await self._why_waiting(run)
         except EngineError as error:
             why = str(error)
         if why:
-            self._say(run, WAITING.format(why))
+            self._publish_problem(run, WAITING.format(why))
 
     async def _stream(self, info: RunInfo) -> None:
         run = info.id
@@ -148,14 +148,14 @@ class Relays:
         def on_rest(rests: int | None) -> None:
             if run not in self._live:
                 self._live.add(run)
-                self._say(run, '')
+                self._publish_problem(run, '')
             if rests is not None:
                 self._rests[run] = rests
 
         async with aclosing(stream_items(connection, run, info.seq, on_rest)) as items:
             coming = asyncio.ensure_future(anext(items, None))
             try:
-                while await self._comes(coming, info):
+                while await self._wait_for_item(coming, info):
                     if (item := coming.result()) is None:
                         return
                     self._feed.publish(item)
@@ -164,25 +164,25 @@ class Relays:
                 coming.cancel()
                 await asyncio.wait({coming})
 
-    async def _comes(self, coming: asyncio.Future[Item | None], info: RunInfo) -> bool:
+    async def _wait_for_item(self, coming: asyncio.Future[Item | None], info: RunInfo) -> bool:
         """Wait for an item; return False if another process owns the run: the silent worker may be frozen."""
-        while not (await asyncio.wait({coming}, timeout=SILENCE))[0]:
+        while not (await asyncio.wait({coming}, timeout=SILENCE_SECONDS))[0]:
             with suppress(JournalUnavailable):
                 now = await self._journal.info(info.id)
                 if now.epoch != info.epoch:
                     return False
         return True
 
-    def _say(self, run: RunId, problem: str) -> None:
+    def _publish_problem(self, run: RunId, problem: str) -> None:
         self._feed.publish(JournalOutage(run=run, problem=problem))
 
-    def _leave(self, run: RunId) -> None:
+    def _mark_offline(self, run: RunId) -> None:
         if run in self._live:
             self._live.discard(run)
             self._feed.wake(run)
 
 
-WAITING_LOOKS: Final = 8
-"""Report the reason at every `WAITING_LOOKS`th consecutive failed attempt."""
+WAITING_POLLS: Final = 8
+"""Report the reason at every `WAITING_POLLS`th consecutive failed attempt."""
 WAITING: Final = 'It waits for a worker: {}.'
 UNREACHABLE: Final = 'Its worker {} cannot be reached: this page follows the journal, without streamed text.'

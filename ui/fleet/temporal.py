@@ -57,7 +57,7 @@ class Temporal:
         Raises:
             TemporalUnavailable
         """
-        with answers():
+        with map_errors():
             client = await Client.connect(
                 address, namespace=namespace, identity=identity or None, lazy=not identity
             )
@@ -65,7 +65,7 @@ class Temporal:
 
     async def place(self, placement: Placement) -> None:
         """Place a run, or wake it if it is already placed. Raises `TemporalUnavailable`."""
-        with answers():
+        with map_errors():
             await self.client.start_workflow(
                 WORKFLOW,
                 args=[placement, []],
@@ -78,13 +78,13 @@ class Temporal:
 
     async def is_held(self, run: RunId) -> bool:
         """Whether a worker has taken the run and not yet released it. Raises `TemporalUnavailable`."""
-        with answers():
+        with map_errors():
             found = await self._describe(run)
         return found is not None and _has_started(found)
 
     async def why_waiting(self, run: RunId) -> str:
         """Return why no worker has taken a run; '' if one has. Raises `TemporalUnavailable`."""
-        with answers():
+        with map_errors():
             found = await self._describe(run)
             if found is None:
                 return UNPLACED
@@ -100,7 +100,7 @@ class Temporal:
 
     async def placed_runs(self) -> AsyncIterator[PlacedRun]:
         """Yield all runs with an open workflow. Raises `TemporalUnavailable`."""
-        with answers():
+        with map_errors():
             async for found in self.client.list_workflows(OPEN, rpc_timeout=TIMEOUT):
                 reason = await found.memo_value(MEMO, '')
                 yield PlacedRun(RunId(found.id.removeprefix(f'{WORKFLOW}-')), str(reason or ''))
@@ -112,7 +112,7 @@ class Temporal:
             task_queue=TaskQueue(name=CONTROL),
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
         )
-        with answers():
+        with map_errors():
             found = await self.client.workflow_service.describe_task_queue(asked, timeout=TIMEOUT)
         return sorted({poller.identity for poller in found.pollers})
 
@@ -124,7 +124,7 @@ def _has_started(found: WorkflowExecutionDescription) -> bool:
 
 
 @contextlib.contextmanager
-def answers() -> Iterator[None]:
+def map_errors() -> Iterator[None]:
     """Convert the client's errors to `TemporalUnavailable`."""
     try:
         yield

@@ -24,7 +24,7 @@ from ui.fleet.versions import version_of
 
 R = TypeVar('R')
 log = logging.getLogger('hemicycle')
-PATIENCE: Final = 15.0
+COMMAND_TIMEOUT: Final = 15.0
 """Seconds for which a command waits for a worker that can handle it."""
 FIRST_PAUSE, MAX_PAUSE = 0.02, 0.5
 NOTHING_DONE: Final = 'nothing was done; try again'
@@ -52,19 +52,19 @@ class FleetRuns(LiveRuns):
         self._temporal, self._connect = temporal, connect
         self.relays = Relays(self.journal, self.feed, connect, temporal.why_waiting)
         self._placing: dict[RunId, asyncio.Task[None]] = {}
-        self._again: set[RunId] = set()
+        self._place_again: set[RunId] = set()
         """Runs to place again, because something arrived while they were being placed."""
-        self._holding: WeakValueDictionary[RunId, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[RunId, asyncio.Lock] = WeakValueDictionary()
 
     async def create(self, info: RunInfo, *chart_and_state: Any) -> None:
         """Journal a new run and its first step, and have a worker drive it."""
         await super().create(info, *chart_and_state)
-        await self._pass_on(info)
+        await self._release_and_place(info)
 
     async def fork(self, info: RunInfo, *chart: Any) -> None:
         """Journal a fork of another run, and have a worker drive it."""
         await super().fork(info, *chart)
-        await self._pass_on(info)
+        await self._release_and_place(info)
 
     async def recover(
         self, *, paused: bool = False, where: Callable[[RunInfo], bool] = lambda info: True
@@ -115,22 +115,24 @@ class FleetRuns(LiveRuns):
         """
         key = key or uuid.uuid4().hex
         body = {'name': name, 'at': at, 'data': dict(data or {})}
-        await self._reach(
+        await self._run_where_driven(
             run,
             name,
-            there=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen, key=key),
-            here=lambda: super(FleetRuns, self).send(run, name, at=at, data=data, seen=seen, key=key),
+            remotely=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen, key=key),
+            locally=lambda: super(FleetRuns, self).send(run, name, at=at, data=data, seen=seen, key=key),
         )
 
     async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
         """Evaluate a condition where the run is driven, or here."""
 
-        async def there(worker: Connection) -> ConditionResult | None:
+        async def remotely(worker: Connection) -> ConditionResult | None:
             result = await worker.do(f'runs/{run}/probe', {'condition': condition})
             return None if result is None else decode(ConditionResult, result)
 
-        here = super().probe
-        return await self._reach(run, 'breakpoints', there=there, here=lambda: here(run, condition))
+        probe = super().probe
+        return await self._run_where_driven(
+            run, 'breakpoints', remotely=remotely, locally=lambda: probe(run, condition)
+        )
 
     async def release(self, grace: asyncio.Future[Any] | None = None) -> None:
         """Stop the relays; no run is driven here."""
@@ -139,13 +141,13 @@ class FleetRuns(LiveRuns):
             task.cancel()
         await super().release(grace)
 
-    async def _reach(
+    async def _run_where_driven(
         self,
         run: RunId,
         name: str,
         *,
-        there: Callable[[Connection], Awaitable[R]],
-        here: Callable[[], Awaitable[R]],
+        remotely: Callable[[Connection], Awaitable[R]],
+        locally: Callable[[], Awaitable[R]],
     ) -> R:
         """Run an operation in the worker that drives the run, or here if there is none.
 
@@ -156,15 +158,15 @@ class FleetRuns(LiveRuns):
             JournalUnavailable: there was no response in time.
         """
         loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
-        until, problem, outcome = loop.time() + PATIENCE, 'no worker has taken the run', NOTHING_DONE
+        until, problem, outcome = loop.time() + COMMAND_TIMEOUT, 'no worker has taken the run', NOTHING_DONE
         while True:
             info = await self.journal.info(run)
             if info.status.ended:
-                return await here()  # Reports how it ended, or that this was already done.
+                return await locally()  # Reports how it ended, or that this was already done.
             held, worker = False, address_of(info.owner)
             try:
                 if worker:
-                    return await there(self._connect(worker))
+                    return await remotely(self._connect(worker))
             except (RunElsewhere, StaleOwner):
                 held = (await self.journal.info(run)).epoch != info.epoch  # Another worker has just taken it.
             except ServerUnreachable as error:
@@ -172,9 +174,9 @@ class FleetRuns(LiveRuns):
                 outcome = MAYBE_DONE if error.sent else outcome
             except JournalUnavailable as error:  # The worker responds, and may have done it.
                 problem, held, outcome = str(error), True, MAYBE_DONE
-            if not held and await self._fits(info):
+            if not held and await self._has_same_chart(info):
                 with contextlib.suppress(RunElsewhere, StaleOwner):
-                    return await self._do_here(info, here)
+                    return await self._run_here(info, locally)
             if loop.time() > until:
                 raise JournalUnavailable(f'{problem}: {outcome}')
             self._place(info)
@@ -187,7 +189,7 @@ class FleetRuns(LiveRuns):
         except TemporalUnavailable:
             return True
 
-    async def _fits(self, info: RunInfo) -> bool:
+    async def _has_same_chart(self, info: RunInfo) -> bool:
         """Whether this process knows the run's pattern, with the chart that the run has."""
         try:
             return self.chart_of(info).shape == await self.journal.shape(info.id)
@@ -197,16 +199,16 @@ class FleetRuns(LiveRuns):
             log.warning('run %s cannot be steered by this process alone: %s', info.id, error)
             return False
 
-    async def _do_here(self, info: RunInfo, here: Callable[[], Awaitable[R]]) -> R:
+    async def _run_here(self, info: RunInfo, locally: Callable[[], Awaitable[R]]) -> R:
         """Claim the run, decide and journal, start no work, and let a worker continue."""
-        async with self._holding.setdefault(info.id, asyncio.Lock()):
+        async with self._locks.setdefault(info.id, asyncio.Lock()):
             try:
                 await self.take_over(info.id)
-                return await here()
+                return await locally()
             finally:
-                await self._pass_on(info)
+                await self._release_and_place(info)
 
-    async def _pass_on(self, info: RunInfo) -> None:
+    async def _release_and_place(self, info: RunInfo) -> None:
         """Release a run claimed here, and have a worker continue it."""
         if live := self.runs.get(info.id):
             await self.release_run(live)
@@ -214,7 +216,7 @@ class FleetRuns(LiveRuns):
 
     def _place(self, info: RunInfo) -> None:
         if info.id in self._placing:
-            self._again.add(info.id)
+            self._place_again.add(info.id)
         else:
             task = asyncio.create_task(self._keep_placing(info), name=f'place {info.id}')
             self._placing[info.id] = task
@@ -236,7 +238,7 @@ class FleetRuns(LiveRuns):
         )
         pause = FIRST_PAUSE
         while True:
-            self._again.discard(info.id)
+            self._place_again.discard(info.id)
             try:
                 await self._temporal.place(asked)
             except TemporalUnavailable as error:
@@ -244,5 +246,5 @@ class FleetRuns(LiveRuns):
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, 10 * MAX_PAUSE)
             else:
-                if info.id not in self._again:
+                if info.id not in self._place_again:
                     return

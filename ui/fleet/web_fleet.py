@@ -19,7 +19,7 @@ from ui.fleet.web import FleetRuns
 from ui.web.fleet import FleetView, WaitingRun, WorkerInfo
 
 log = logging.getLogger('hemicycle')
-SWEEP: Final = 60.0
+SWEEP_SECONDS: Final = 60.0
 """Seconds between checks for runs that have not been placed."""
 
 
@@ -83,7 +83,7 @@ class LiveFleet:
     async def watch_over(self) -> None:
         """Periodically place runs that could not be placed at first, or were lost with Temporal's data."""
         while True:
-            await asyncio.sleep(SWEEP)
+            await asyncio.sleep(SWEEP_SECONDS)
             try:
                 for run in await self._conductor.recover():
                     log.info('run %s is placed', run)

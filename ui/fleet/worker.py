@@ -35,7 +35,7 @@ from ui.api.access import PREFIX
 from ui.api.app import build_api
 from ui.fleet.driver import Driver
 from ui.fleet.finder import Finder
-from ui.fleet.heartbeat import BEAT
+from ui.fleet.heartbeat import HEARTBEAT_SECONDS
 from ui.fleet.owners import name_of, owner_of
 from ui.fleet.records import CONTROL, queue_name
 from ui.fleet.routes import TokenOnly, worker_routes
@@ -52,9 +52,9 @@ from ui.web.backend import Backend
 from ui.web.fleet import WorkerInfo
 
 log = logging.getLogger('hemicycle')
-AGAIN: Final = 1.0
+RETRY_SECONDS: Final = 1.0
 """Seconds between attempts to reach Temporal at startup."""
-OPEN: Final = frozenset({'/healthz', '/readyz'})
+OPEN_PATHS: Final = frozenset({'/healthz', '/readyz'})
 """The paths that need no token."""
 OpenConductor = Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]
 """Opens the journal and creates a conductor with this owner and this factory of live runs."""
@@ -83,7 +83,7 @@ class FleetWorker:
         options: the worker's options.
         listening: the socket on which it serves the API.
         open_conductor: opens its journal, given its name and the factory of its runs.
-        monitor: makes the routes for monitoring; those in `OPEN` need no token.
+        monitor: makes the routes for monitoring; those in `OPEN_PATHS` need no token.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class FleetWorker:
         self._fleet, self._options, self._listening, self._open = fleet, options, listening, open_conductor
         self._monitor = monitor
         self.owner = owner_of(options.url)
-        self._leaving = asyncio.Event()
+        self._draining = asyncio.Event()
         self._versions: dict[str, str] = {}
 
     async def run(self) -> None:
@@ -120,10 +120,10 @@ class FleetWorker:
                 pattern.name: version_of(pattern)
                 for pattern in _served_patterns(conductor, self._options.only)
             }
-            self._driver = Driver(made[0], most=self._options.at_once, grace=self._options.grace)
+            self._driver = Driver(made[0], max_runs=self._options.at_once, grace=self._options.grace)
             self._started = conductor.clock.now()
             with self._signals():
-                async with self._serving(conductor):
+                async with self._serve_api(conductor):
                     temporal = await self._connect()
                     if temporal:
                         await self._work(temporal, connections)
@@ -141,14 +141,14 @@ class FleetWorker:
             patterns=self._versions,
             labels=tuple(self._options.labels),
             at_once=self._options.at_once,
-            draining=self._leaving.is_set(),
+            draining=self._draining.is_set(),
             runs=self._driver.driven,
         )
 
     async def _connect(self) -> Temporal | None:
         """Return Temporal once it answers; None if this process has to leave first."""
         reported = False
-        while not self._leaving.is_set():
+        while not self._draining.is_set():
             try:
                 return await Temporal.at(
                     self._fleet.temporal, namespace=self._fleet.namespace, identity=self.owner
@@ -158,25 +158,25 @@ class FleetWorker:
                     log.warning('%s', error)
                 reported = True
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._leaving.wait(), AGAIN)
+                await asyncio.wait_for(self._draining.wait(), RETRY_SECONDS)
         return None
 
     async def _work(self, temporal: Temporal, connections: Connections) -> None:
         starts_runs = partial(FleetRuns, temporal=temporal, connect=connections)
         schedules = ScheduleHandler(partial(self._open, name_of(self.owner), starts_runs))
         try:
-            await self._take(temporal, Finder(temporal, connections), schedules)
+            await self._serve_queues(temporal, Finder(temporal, connections), schedules)
         finally:
             await schedules.close()
 
-    async def _take(self, temporal: Temporal, finder: Finder, schedules: ScheduleHandler) -> None:
+    async def _serve_queues(self, temporal: Temporal, finder: Finder, schedules: ScheduleHandler) -> None:
         workers = [self._control(temporal, finder, schedules), *self._drivers(temporal)]
         running = [asyncio.create_task(worker.run()) for worker in workers]
         log.info('%s takes runs of %s', name_of(self.owner), ', '.join(sorted(self._versions)))
-        leaving = asyncio.create_task(self._leaving.wait())
+        leaving = asyncio.create_task(self._draining.wait())
         done, _ = await asyncio.wait([*running, leaving], return_when=asyncio.FIRST_COMPLETED)
-        self._leaving.set()
-        self._driver.leave()
+        self._draining.set()
+        self._driver.drain()
         await asyncio.gather(*(worker.shutdown() for worker in workers), return_exceptions=True)
         await asyncio.gather(*running, return_exceptions=True)
         for task in done - {leaving}:
@@ -195,7 +195,7 @@ class FleetWorker:
         )
 
     def _drivers(self, temporal: Temporal) -> Iterator[Worker]:
-        fixed, room = FixedSizeSlotSupplier(1), _Room(self._driver)
+        fixed, room = FixedSizeSlotSupplier(1), _DriverSlots(self._driver)
         for pattern, version in self._versions.items():
             for label in self._options.labels or ('',):
                 yield Worker(
@@ -209,7 +209,7 @@ class FleetWorker:
                         nexus_supplier=fixed,
                     ),
                     max_concurrent_activity_task_polls=1,
-                    max_heartbeat_throttle_interval=timedelta(seconds=BEAT),
+                    max_heartbeat_throttle_interval=timedelta(seconds=HEARTBEAT_SECONDS),
                     graceful_shutdown_timeout=timedelta(seconds=self._options.grace + 5),
                     identity=self.owner,
                 )
@@ -218,13 +218,13 @@ class FleetWorker:
     def _signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
 
-        def leave() -> None:
-            if self._leaving.is_set():
+        def drain() -> None:
+            if self._draining.is_set():
                 self._driver.stop_waiting()  # The second signal: do not wait for calls.
-            self._leaving.set()
+            self._draining.set()
 
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, leave)
+            loop.add_signal_handler(number, drain)
         try:
             yield
         finally:
@@ -232,13 +232,13 @@ class FleetWorker:
                 loop.remove_signal_handler(number)
 
     @contextlib.asynccontextmanager
-    async def _serving(self, conductor: Conductor) -> Any:
+    async def _serve_api(self, conductor: Conductor) -> Any:
         backend = Backend()
         backend.open(conductor)
         api = build_api(backend)
-        api.include_router(worker_routes(self.describe, self._leaving.set))
+        api.include_router(worker_routes(self.describe, self._draining.set))
         app = Starlette(routes=[*self._monitor(backend), Mount(PREFIX, api)])
-        guarded = TokenOnly(app, self._fleet.token, OPEN)
+        guarded = TokenOnly(app, self._fleet.token, OPEN_PATHS)
         config = uvicorn.Config(guarded, log_config=None, lifespan='off', timeout_graceful_shutdown=1)
         server = _Server(config)
         serving = asyncio.create_task(server.serve(sockets=[self._listening]), name='serve the API')
@@ -256,14 +256,14 @@ class _Server(uvicorn.Server):
         yield  # The worker has its own handlers.
 
 
-class _Room(CustomSlotSupplier):
+class _DriverSlots(CustomSlotSupplier):
     """A slot supplier with which every queue is polled while the driver has room."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
     async def reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit:
-        await self._driver.room()
+        await self._driver.wait_for_room()
         return SlotPermit()
 
     def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:

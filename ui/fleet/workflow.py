@@ -16,9 +16,9 @@ from ui.fleet.records import DRIVE, FIND, MEMO, WAKE, WORKFLOW, Found, Placement
 TIMEOUT: Final = timedelta(days=365)
 FIRST_WAIT, MAX_WAIT = 10.0, 300.0
 """Seconds in a queue before other workers are sought; doubled each time."""
-LOOK_AGAIN = 5.0
+RECHECK_SECONDS = 5.0
 """Seconds before a run that no worker can take is checked again."""
-AT_ONCE: Final = RetryPolicy(initial_interval=timedelta(milliseconds=100), backoff_coefficient=1.0)
+IMMEDIATE_RETRY: Final = RetryPolicy(initial_interval=timedelta(milliseconds=100), backoff_coefficient=1.0)
 """For workers that died: the next one takes the run immediately."""
 
 
@@ -45,13 +45,13 @@ class RunWorkflow:
                 rest = await self._drive(placement, timers, wait)
             except ActivityError as error:
                 if not _is_queued(error):
-                    self._say(str(error.cause or error))
-                    await self._sleep(seen, LOOK_AGAIN)
+                    self._publish_reason(str(error.cause or error))
+                    await self._sleep(seen, RECHECK_SECONDS)
                     continue
                 wait = min(2 * wait, MAX_WAIT)
                 placement = await self._find(placement)
                 continue
-            self._say('')
+            self._publish_reason('')
             wait, timers = FIRST_WAIT, rest.timers
             if rest.why == 'ended':
                 return
@@ -71,7 +71,7 @@ class RunWorkflow:
             schedule_to_start_timeout=timedelta(seconds=wait),
             start_to_close_timeout=TIMEOUT,
             heartbeat_timeout=timedelta(seconds=placement.heartbeat),
-            retry_policy=AT_ONCE,
+            retry_policy=IMMEDIATE_RETRY,
             priority=Priority(priority_key=placement.priority, fairness_key=placement.author or None),
         )
         return rest
@@ -83,10 +83,10 @@ class RunWorkflow:
             found = await workflow.execute_activity(
                 FIND, placement, result_type=Found, start_to_close_timeout=timedelta(minutes=1)
             )
-            self._say(found.reason)
+            self._publish_reason(found.reason)
             if found.version:
                 return replace(placement, version=found.version)
-            await self._sleep(seen, LOOK_AGAIN)
+            await self._sleep(seen, RECHECK_SECONDS)
 
     async def _sleep(self, seen: int, seconds: float | None) -> None:
         """Wait for a signal after the first `seen`, or until a timeout."""
@@ -96,7 +96,7 @@ class RunWorkflow:
         except builtins.TimeoutError:
             return
 
-    def _say(self, reason: str) -> None:
+    def _publish_reason(self, reason: str) -> None:
         """Publish why the run has to wait; '' if it does not."""
         if reason != self._reason:
             self._reason = reason

@@ -29,11 +29,11 @@ RENEWAL: Final = 5.0
 """Seconds between heartbeats of a process with calls."""
 LEASE: Final = 15.0
 """Seconds after its last heartbeat until a process is considered dead and its calls ended."""
-POLL: Final = 0.25
+POLL_SECONDS: Final = 0.25
 """Average seconds between reads of the entry while calls wait for other processes' calls."""
-AGAIN: Final = 0.02
+MAX_BACKOFF: Final = 0.02
 """Maximum seconds until the entry is read again after a lost race with another process."""
-AWAY: Final = 1.0
+OUTAGE_SECONDS: Final = 1.0
 """Seconds between attempts to reach an unavailable database."""
 
 
@@ -96,7 +96,7 @@ class SharedState:
                 started={
                     int(second): StartedCalls(int(calls), int(tokens))
                     for second, (calls, tokens) in body['started'].items()
-                    if ends(int(second)) > now
+                    if expiry_of(int(second)) > now
                 },
                 until=float(body['until']),
             )
@@ -134,7 +134,7 @@ class SharedState:
         if not full:
             return None
         return Waiting(
-            seconds=ends(min(self.started)) - now, reason=f'{limit} {full} a minute, in all processes'
+            seconds=expiry_of(min(self.started)) - now, reason=f'{limit} {full} a minute, in all processes'
         )
 
     def start(self, process: str, tokens: int, now: float) -> None:
@@ -151,7 +151,7 @@ class SharedState:
                 self.started[second].tokens += tokens
 
 
-def ends(second: int) -> int:
+def expiry_of(second: int) -> int:
     """Return when calls started within a second stop counting, including those at its very end."""
     return second + 1 + MINUTE
 
@@ -167,7 +167,7 @@ class EndpointLimiter:
         self._corrections: list[tuple[int, int]] = []
         """Seconds, with the error in the estimated tokens of the calls started in them."""
         self._until = 0.0
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def call(self, estimate: Callable[[], int]) -> EndpointCall:
@@ -179,12 +179,12 @@ class EndpointLimiter:
         self._until = max(self._until, self._clock.now() + seconds)
         self._wake()
 
-    def ask(self, call: EndpointCall) -> None:
+    def enqueue(self, call: EndpointCall) -> None:
         """Let a call start as soon as possible."""
         self._asked.append(call)
         self._wake()
 
-    def leave(self, call: EndpointCall) -> None:
+    def remove(self, call: EndpointCall) -> None:
         """Remove a call that has ended or no longer waits."""
         if call.started is None:
             self._asked.remove(call)
@@ -197,29 +197,29 @@ class EndpointLimiter:
         self._corrections.append((second, tokens))
 
     def _wake(self) -> None:
-        self._news.set()
+        self._changed.set()
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._work(), name=f'limits of {self.endpoint.name}')
+            self._task = asyncio.create_task(self._exchange_reports(), name=f'limits of {self.endpoint.name}')
 
-    async def _work(self) -> None:
+    async def _exchange_reports(self) -> None:
         """Exchange reports with the other processes until there is nothing to report."""
-        while self._news.is_set() or self._asked or self._running:
-            self._news.clear()
+        while self._changed.is_set() or self._asked or self._running:
+            self._changed.clear()
             try:
                 wait = await self._exchange()
             except EntryChanged:
-                self._news.set()
-                await self._clock.sleep(random.uniform(0, AGAIN))
+                self._changed.set()
+                await self._clock.sleep(random.uniform(0, MAX_BACKOFF))
             except JournalError:
-                self._tell(Waiting(reason='its limits cannot be read while the database is away'))
-                self._news.set()
-                await self._clock.sleep(AWAY)
+                self._notify_waiting(Waiting(reason='its limits cannot be read while the database is away'))
+                self._changed.set()
+                await self._clock.sleep(OUTAGE_SECONDS)
             else:
-                await self._pause_until_news(wait)
+                await self._sleep_until_changed(wait)
 
-    async def _pause_until_news(self, seconds: float) -> None:
+    async def _sleep_until_changed(self, seconds: float) -> None:
         if self._asked or self._running:
-            await self._clock.sleep_until(self._news, seconds)
+            await self._clock.sleep_until(self._changed, seconds)
 
     async def _exchange(self) -> float:
         """Read the entry, let calls start, and write it; return the seconds until the next exchange.
@@ -248,25 +248,25 @@ class EndpointLimiter:
             admitted.append(call)
         if not (mine.running or mine.waiting):
             del state.processes[self._process]
-        if admitted or corrections or paused or not _still_true(report, mine, now):
+        if admitted or corrections or paused or not _is_current(report, mine, now):
             await self._journal.write_entries([replace(entry, body=state.to_json())])
         del self._corrections[:corrections]
         for call in admitted:
-            if not call.over:  # Otherwise it was cancelled during the write; the next exchange reports that.
+            if not call.is_over:  # It may be cancelled during the write: the next exchange reports that.
                 self._asked.remove(call)
                 self._running += 1
                 call.start(int(now))
         if wait is None:
             return RENEWAL
-        self._tell(wait)
-        return min(wait.seconds or POLL, RENEWAL) * random.uniform(0.5, 1.5)
+        self._notify_waiting(wait)
+        return min(wait.seconds or POLL_SECONDS, RENEWAL) * random.uniform(0.5, 1.5)
 
-    def _tell(self, wait: Waiting) -> None:
+    def _notify_waiting(self, wait: Waiting) -> None:
         for call in self._asked:
-            call.tell(wait)
+            call.notify_wait(wait)
 
 
-def _still_true(report: CallReport | None, mine: CallReport, now: float) -> bool:
+def _is_current(report: CallReport | None, mine: CallReport, now: float) -> bool:
     """Whether the entry's report of this process is still correct."""
     if report is None:
         return not (mine.running or mine.waiting)
@@ -283,18 +283,18 @@ class EndpointCall:
         """The number of tokens counted for it."""
         self.started: int | None = None
         """The second in which it started."""
-        self.over = False
+        self.is_over = False
         self._asked = False
         self._wait = Waiting(reason='')
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
 
     async def waits(self) -> AsyncGenerator[Waiting]:
         """Wait until the call may start, yielding every wait when it begins."""
         self._asked = True
-        self._limiter.ask(self)
+        self._limiter.enqueue(self)
         while True:
-            await self._news.wait()
-            self._news.clear()
+            await self._changed.wait()
+            self._changed.clear()
             if self.started is not None:
                 return
             yield self._wait
@@ -302,13 +302,13 @@ class EndpointCall:
     def start(self, second: int) -> None:
         """Let the call start."""
         self.started = second
-        self._news.set()
+        self._changed.set()
 
-    def tell(self, wait: Waiting) -> None:
+    def notify_wait(self, wait: Waiting) -> None:
         """Notify the call that it has to wait."""
         if wait.reason != self._wait.reason:
             self._wait = wait
-            self._news.set()
+            self._changed.set()
 
     def settle(self, tokens: int) -> None:
         """Replace the estimate with the tokens that the call used."""
@@ -318,6 +318,6 @@ class EndpointCall:
 
     def end(self) -> None:
         """Mark the call, or its wait, as ended."""
-        if self._asked and not self.over:
-            self.over = True
-            self._limiter.leave(self)
+        if self._asked and not self.is_over:
+            self.is_over = True
+            self._limiter.remove(self)

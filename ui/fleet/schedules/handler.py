@@ -37,7 +37,9 @@ class ScheduleHandler:
         """
         async with heartbeat():
             found = await self._open_schedules()
-            return await found.handle(schedule, moment, waiting=waiting, again=activity.info().attempt > 1)
+            return await found.handle(
+                schedule, moment, waiting=waiting, interrupted=activity.info().attempt > 1
+            )
 
     async def close(self) -> None:
         """Close the conductor, if opened."""

@@ -26,13 +26,13 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from ui.fleet.records import CONTROL, SCHEDULE_WORKFLOW
-from ui.fleet.temporal import TIMEOUT, Temporal, answers
+from ui.fleet.temporal import TIMEOUT, Temporal, map_errors
 from ui.services import schedules as ours
 
 PREFIX: Final = 'hemicycle-schedule-'
 FORMAT: Final = 1
 """The version of the conversion; incrementing it replaces all schedules in Temporal."""
-LOOK_AGAIN: Final = 60.0
+RECHECK_SECONDS: Final = 60.0
 """Seconds between checks of Temporal's schedules, even if nothing has changed here."""
 CATCH_UP: Final = timedelta(seconds=60)
 """Each wake-up handles all past times, so after an outage of Temporal the last ones suffice."""
@@ -67,12 +67,12 @@ class TemporalPlacer:
         if wanted.keys() != self._placed or now > self._until:
             self._placed = set()
             await self._sync(wanted)
-            self._placed, self._until = set(wanted), now + LOOK_AGAIN
+            self._placed, self._until = set(wanted), now + RECHECK_SECONDS
         return {one.id for one in wanted.values()}
 
     async def _sync(self, wanted: dict[str, ours.Schedule]) -> None:
         client = self._temporal.client
-        with answers():
+        with map_errors():
             found = {one.id async for one in await client.list_schedules(rpc_timeout=TIMEOUT)}
             there = {name for name in found if name.startswith(PREFIX)}
             for name in wanted.keys() - there:

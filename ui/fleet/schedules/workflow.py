@@ -10,9 +10,9 @@ from temporalio.common import RetryPolicy
 
 from ui.fleet.records import HANDLE, SCHEDULE_WORKFLOW
 
-LOOK_AGAIN: Final = timedelta(seconds=5)
+RECHECK_DELAY: Final = timedelta(seconds=5)
 """Time between checks for the end of the previous run."""
-BEAT: Final = timedelta(seconds=3)
+HEARTBEAT_TIMEOUT: Final = timedelta(seconds=3)
 """Time without a heartbeat after which a worker is considered dead."""
 TIMEOUT: Final = timedelta(minutes=5)
 RETRY: Final = RetryPolicy(
@@ -33,10 +33,10 @@ class ScheduleWorkflow:
                 args=[schedule, workflow.now().timestamp(), waiting],
                 result_type=bool,
                 start_to_close_timeout=TIMEOUT,
-                heartbeat_timeout=BEAT,
+                heartbeat_timeout=HEARTBEAT_TIMEOUT,
                 retry_policy=RETRY,
             )
             if not waiting:
                 return
-            await workflow.sleep(LOOK_AGAIN)
+            await workflow.sleep(RECHECK_DELAY)
         workflow.continue_as_new(args=[schedule, waiting])

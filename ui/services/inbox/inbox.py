@@ -15,10 +15,10 @@ from ui.services.inbox.questions import Ask, find_asks, run_and_step
 
 KIND = 'question'
 """The kind of the entries with people's decisions about questions."""
-TRIES = 100
+MAX_ATTEMPTS = 100
 """Maximum attempts to answer while other regions of the run take steps."""
 MAX_NAME = 200
-KEPT = 30 * 86_400.0
+RETENTION = 30 * 86_400.0
 """Seconds for which decisions about questions are stored."""
 
 
@@ -79,7 +79,7 @@ class Inbox:
             if not info.waiting or (run and info.id != run) or not self._can_see(info):
                 continue
             key = (info.id, info.seq)
-            asks = known[key] = self._known[key] if key in self._known else await self._asks(info.id)
+            asks = known[key] = self._known[key] if key in self._known else await self._find_asks(info.id)
             found += [self._item(info, ask, decided.get(ask.id)) for ask in asks]
         if not run:
             self._known = known
@@ -115,7 +115,7 @@ class Inbox:
             UnknownQuestion, InvalidInput
             QuestionClosed: it was already answered, or differs from the one that was shown.
         """
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             item, seen = await self._find(ask)
             found = item.ask
             if digest != found.digest:
@@ -126,7 +126,7 @@ class Inbox:
                 await self._send(found, event, data or {}, seen)
             except StepPassed:
                 continue  # Perhaps another region took a step.
-            await self._note(ask, answered=event, by=by)
+            await self._store_decision(ask, answered=event, by=by)
             return await self._conductor.info(found.run)
         raise QuestionClosed(run_and_step(ask)[0], event, 'the run is changing too quickly: try again')
 
@@ -136,18 +136,18 @@ class Inbox:
         if len(name) > MAX_NAME:
             raise InvalidInput({'assignee': f'must have at most {MAX_NAME} characters'})
         await self._find(ask)
-        await self._note(ask, assignee=name)
+        await self._store_decision(ask, assignee=name)
         return await self.find(ask)
 
     async def snooze(self, ask: str, until: float) -> InboxItem:
         """Snooze a question until a time; 0 ends the snooze. Raises the same errors as `find`."""
         await self._find(ask)
-        await self._note(ask, until=until)
+        await self._store_decision(ask, until=until)
         return await self.find(ask)
 
     async def clean_up(self) -> None:
         """Remove decisions about old questions."""
-        query = EntryQuery(kind=KIND, until=self._conductor.clock.now() - KEPT)
+        query = EntryQuery(kind=KIND, until=self._conductor.clock.now() - RETENTION)
         await self._conductor.journal.forget_entries(query)
 
     async def _send(self, ask: Ask, event: str, data: Mapping[str, Any], seen: int) -> None:
@@ -159,7 +159,7 @@ class Inbox:
         else:
             await self._conductor.send(ask.run, event, at=ask.at, data=data, seen=seen)
 
-    async def _asks(self, run: RunId) -> Sequence[Ask]:
+    async def _find_asks(self, run: RunId) -> Sequence[Ask]:
         try:
             fold = await self._conductor.fold(run)
         except JournalDamaged:  # The run is reported elsewhere, and cannot be answered.
@@ -178,9 +178,9 @@ class Inbox:
         for found in find_asks(fold.shape, fold.view):
             if found.id == ask:
                 return self._item(info, found, await self._conductor.journal.entry(KIND, ask)), fold.view.seq
-        raise QuestionClosed(run, 'an answer', await self._ending(ask, run, step))
+        raise QuestionClosed(run, 'an answer', await self._describe_ending(ask, run, step))
 
-    async def _ending(self, ask: str, run: RunId, step: int) -> str:
+    async def _describe_ending(self, ask: str, run: RunId, step: int) -> str:
         """Describe in a sentence how a question ended. Raises `UnknownQuestion` if it was never asked."""
         if not 0 < step <= (await self._conductor.info(run)).seq:
             raise UnknownQuestion(ask)
@@ -207,7 +207,7 @@ class Inbox:
             snoozed_until=float(body.get('until', 0.0)),
         )
 
-    async def _note(self, ask: str, **decided: Any) -> None:
+    async def _store_decision(self, ask: str, **decided: Any) -> None:
         """Store a person's decision about a question."""
         while True:
             entry = await self._conductor.journal.entry(KIND, ask)

@@ -115,7 +115,7 @@ def _ask(shape: Shape, view: View, leaf: StatePath, kind: str) -> Ask:
         events=events,
         calls=calls,
         question=question,
-        said=_last_words(agent),
+        said=_last_message(agent),
     )
 
 
@@ -134,7 +134,7 @@ def _calls(agent: Mapping[str, Any]) -> Iterator[PendingCall]:
         yield PendingCall(id=call.id, name=call.name, arguments=call.arguments)
 
 
-def _last_words(agent: Mapping[str, Any]) -> str:
+def _last_message(agent: Mapping[str, Any]) -> str:
     messages = agent.get('messages') or ()
     return message_of(messages[-1]).text if messages else ''
 

@@ -105,7 +105,7 @@ class Destinations:
             created=self._clock.now(),
             problem='',
         )
-        check(made)
+        validate(made)
         await self._journal.write_entries([Entry(kind=KIND, key=made.id, body=asdict(made))])
         return made
 
@@ -117,7 +117,7 @@ class Destinations:
         made = replace(found, **values)
         if paused_before and not made.paused:
             made = replace(made, problem='')
-        check(made)
+        validate(made)
         await self._journal.write_entries([replace(entry, body=asdict(made))])
         return made
 
@@ -136,7 +136,7 @@ def _destination_of(entry: Entry) -> Destination:
     return STORED.validate_python(dict(entry.body))
 
 
-def check(given: Destination) -> None:
+def validate(given: Destination) -> None:
     """Raise `InvalidInput`, naming the field, for a destination that cannot work."""
     problems = {
         name: f'must have 1 to {MAX_TEXT} characters'

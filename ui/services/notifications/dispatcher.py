@@ -16,10 +16,10 @@ from ui.services.notifications.outbox import Attempt, Message, Outbox
 log = logging.getLogger('hemicycle')
 DELAYS = (5.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
 """Seconds between attempts, as Standard Webhooks recommends; after the last, a message is abandoned."""
-AT_ONCE = 16
+MAX_CONCURRENT = 16
 """Maximum number of messages sent concurrently."""
 MAX_ATTEMPTS_KEPT = 20
-AGAIN = 1.0
+RETRY_SECONDS = 1.0
 """Seconds before the journal is retried after a failure."""
 
 
@@ -45,10 +45,10 @@ class Dispatcher:
         self._outbox, self._destinations, self._channels = outbox, destinations, channels
         self._clock, self._delays = clock, delays
         self._lanes: dict[str, list[Message]] = {}
-        self._busy: dict[str, asyncio.Task[None]] = {}
-        self._asleep: set[str] = set()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._sleeping: set[str] = set()
         """Lanes whose first message is not yet due."""
-        self._room = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT)
 
     def add(self, messages: Iterable[Message]) -> None:
         """Also send these messages; one with a known id replaces the known one."""
@@ -56,13 +56,13 @@ class Dispatcher:
             name = message.lane
             others = [known for known in self._lanes.get(name, ()) if known.id != message.id]
             self._lanes[name] = sorted([*others, message], key=lambda one: one.place)
-            if name in self._asleep:  # The new message may be due before the one the lane waits for.
-                self._asleep.discard(name)
-                self._busy.pop(name).cancel()
-            if name not in self._busy:
-                self._busy[name] = asyncio.create_task(self._serve(name), name=f'notify {name}')
+            if name in self._sleeping:  # The new message may be due before the one the lane waits for.
+                self._sleeping.discard(name)
+                self._tasks.pop(name).cancel()
+            if name not in self._tasks:
+                self._tasks[name] = asyncio.create_task(self._send_lane(name), name=f'notify {name}')
 
-    def knows(self, lane: str) -> bool:
+    def has_lane(self, lane: str) -> bool:
         """Whether there are unsent messages in this lane."""
         return lane in self._lanes
 
@@ -71,38 +71,38 @@ class Dispatcher:
         """The number of unsent messages."""
         return sum(map(len, self._lanes.values()))
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait until nothing is left to send."""
-        while self._busy:
-            await asyncio.wait(self._busy.values())
+        while self._tasks:
+            await asyncio.wait(self._tasks.values())
 
     async def close(self) -> None:
         """Stop; unsent messages stay in the outbox."""
-        tasks = list(self._busy.values())
+        tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _serve(self, lane: str) -> None:
+    async def _send_lane(self, lane: str) -> None:
         """Send the messages of a lane until none are left."""
         while messages := self._lanes.get(lane):
             message = messages[0]
             if (wait := message.at - self._clock.now()) > 0:
-                self._asleep.add(lane)
+                self._sleeping.add(lane)
                 await self._clock.sleep(wait)
-                self._asleep.discard(lane)
+                self._sleeping.discard(lane)
                 continue
             try:
-                async with self._room:
+                async with self._slots:
                     settled = await self._try(message)
             except JournalError as error:
                 log.warning('a notification could not be stored: %s', error)
-                await self._clock.sleep(AGAIN)
+                await self._clock.sleep(RETRY_SECONDS)
                 continue
             rest = [one for one in self._lanes[lane] if one.id != message.id]
             self._lanes[lane] = [settled, *rest] if settled.state == 'due' else rest
         self._lanes.pop(lane, None)
-        self._busy.pop(lane, None)
+        self._tasks.pop(lane, None)
 
     async def _try(self, message: Message) -> Message:
         """Make one attempt, and store its outcome."""
@@ -121,10 +121,10 @@ class Dispatcher:
         )
         made = replace(message, attempts=(*message.attempts, tried)[-MAX_ATTEMPTS_KEPT:])
         if result.gone:
-            await self._retire(destination)
-        return await self._store(self._judge(made, result))
+            await self._pause_destination(destination)
+        return await self._store(self._apply_result(made, result))
 
-    def _judge(self, message: Message, result: Result) -> Message:
+    def _apply_result(self, message: Message, result: Result) -> Message:
         now, count = self._clock.now(), len(message.attempts)
         if not result.error:
             return replace(message, state='sent', at=now)
@@ -138,7 +138,7 @@ class Dispatcher:
         except EntryChanged:  # A person has resent it in the meantime.
             return await self._outbox.get(message.id)
 
-    async def _retire(self, destination: Destination) -> None:
+    async def _pause_destination(self, destination: Destination) -> None:
         """Stop sending to a receiver that has unsubscribed."""
         reason = 'it answered 410 Gone and wants no more messages'
         try:

@@ -22,16 +22,16 @@ from ui.services.notifications.events import Notice, find_notices
 from ui.services.notifications.outbox import CURSOR, Message, Outbox, message_id
 
 log = logging.getLogger('hemicycle')
-PAUSE, LOOK = 0.25, 5.0
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.25, 5.0
 """Minimum and maximum seconds between reads of the journal, as other processes execute runs, too."""
 PAGE = 500
-LATE, SEARCH = 60.0, 20.0
+LATE_SECONDS, ADOPT_SECONDS = 60.0, 20.0
 """Seconds after which another server sends a killed server's messages, and between searches for them."""
-FOLDS = 200
+MAX_FOLDS = 200
 """Maximum number of runs whose folds are cached, so that only their new steps are read."""
-LOG_KEPT = 30 * 86_400.0
+LOG_RETENTION = 30 * 86_400.0
 """Seconds for which sent and abandoned messages are stored."""
-NOBODY = RunId('')
+NO_RUN = RunId('')
 
 
 class Notifications:
@@ -82,7 +82,7 @@ class Notifications:
         found = await self.destinations.get(destination)
         now = self._conductor.clock.now()
         text = 'Hemicycle can send notifications here'
-        message = self._message(found, 'test', NOBODY, 'Test', 0, text, now, {}, salt=repr(now))
+        message = self._message(found, 'test', NO_RUN, 'Test', 0, text, now, {}, salt=repr(now))
         (stored,) = await self._outbox.add([message])
         self._dispatcher.add([stored])
         return stored
@@ -109,7 +109,7 @@ class Notifications:
             )
             for one in await self.destinations.list()
             if one.wants('question.assigned', item.pattern, item.tags, item.assignee)
-            and _may_learn(one, info, item.assignee)
+            and _may_notify(one, info, item.assignee)
         ]
         if made:
             self._dispatcher.add(await self._outbox.add(made))
@@ -118,17 +118,17 @@ class Notifications:
         """Follow the journal and send messages until cancelled."""
         try:
             with self._conductor.feed.listen() as bell:
-                self._dispatcher.add(await self._patiently(self._outbox.due))
+                self._dispatcher.add(await self._retry(self._outbox.due))
                 searched = self._conductor.clock.now()
                 while True:
                     bell.clear()
-                    await self._patiently(self.look)
-                    if self._conductor.clock.now() - searched >= SEARCH:
+                    await self._retry(self.process_new_steps)
+                    if self._conductor.clock.now() - searched >= ADOPT_SECONDS:
                         searched = self._conductor.clock.now()
-                        await self._patiently(self.adopt)
-                    await self._conductor.clock.sleep(PAUSE)
+                        await self._retry(self.adopt_overdue)
+                    await self._conductor.clock.sleep(MIN_POLL_SECONDS)
                     try:
-                        async with asyncio.timeout(LOOK):
+                        async with asyncio.timeout(MAX_POLL_SECONDS):
                             await bell.wait()
                     except TimeoutError:
                         continue
@@ -139,7 +139,7 @@ class Notifications:
         """Close the connections to receivers."""
         await self._channels.close()
 
-    async def look(self) -> int:
+    async def process_new_steps(self) -> int:
         """Read new steps, store and send the messages for them; return the number of messages."""
         wanted = [one for one in await self.destinations.list() if not one.paused]
         if not wanted:
@@ -158,33 +158,33 @@ class Notifications:
                 log.error('no notifications of run %s: %s', run, error, extra={'run': run})
         return found
 
-    async def adopt(self) -> None:
+    async def adopt_overdue(self) -> None:
         """Send overdue messages that a killed server of this database has left behind."""
         lanes: dict[str, list[Message]] = {}
         for message in await self._outbox.due():
             lanes.setdefault(message.lane, []).append(message)
-        late = self._conductor.clock.now() - LATE
+        late = self._conductor.clock.now() - LATE_SECONDS
         for lane, messages in lanes.items():
             first = min(messages, key=lambda one: one.place)  # The others wait for it.
-            if first.at < late and not self._dispatcher.knows(lane):
+            if first.at < late and not self._dispatcher.has_lane(lane):
                 self._dispatcher.add(messages)
 
     async def clean_up(self) -> None:
         """Delete messages that were sent or abandoned long ago."""
-        await self._outbox.clean_up(self._conductor.clock.now() - LOG_KEPT)
+        await self._outbox.clean_up(self._conductor.clock.now() - LOG_RETENTION)
 
     @property
     def waiting(self) -> int:
         """The number of unsent messages."""
         return self._dispatcher.waiting
 
-    async def _patiently(self, ask: Callable[[], Any]) -> Any:
+    async def _retry(self, ask: Callable[[], Any]) -> Any:
         while True:
             try:
                 return await ask()
             except JournalError as error:
                 log.warning('notifications wait for the journal: %s', error)
-                await self._conductor.clock.sleep(LOOK)
+                await self._conductor.clock.sleep(MAX_POLL_SECONDS)
 
     async def _read_run(self, run: RunId, wanted: Sequence[Destination]) -> int:
         """Read the new steps of one run."""
@@ -196,7 +196,7 @@ class Notifications:
         if fold is None or fold.projection.seq < begin:
             fold = await self._conductor.fold(run, begin)
         if fold.projection.seq >= info.seq:
-            self._keep(run, fold)
+            self._cache_fold(run, fold)
             return 0
         messages: list[Message] = []
         while fold.projection.seq < info.seq:
@@ -210,12 +210,12 @@ class Notifications:
             reached = replace(cursor, rank=float(fold.projection.seq))
             self._dispatcher.add(await self._outbox.add(messages, reached))
         if not info.status.ended:
-            self._keep(run, fold)
+            self._cache_fold(run, fold)
         return len(messages)
 
-    def _keep(self, run: RunId, fold: Fold) -> None:
+    def _cache_fold(self, run: RunId, fold: Fold) -> None:
         self._folds[run] = fold
-        while len(self._folds) > FOLDS:
+        while len(self._folds) > MAX_FOLDS:
             self._folds.popitem(last=False)
 
     def _messages(self, info: RunInfo, notice: Notice, wanted: Sequence[Destination]) -> list[Message]:
@@ -234,7 +234,7 @@ class Notifications:
             for one in wanted
             if one.created <= notice.time
             and one.wants(notice.event, info.pattern, info.tags, info.author if info.private else '')
-            and _may_learn(one, info)
+            and _may_notify(one, info)
         ]
 
     def _message(  # noqa: PLR0913  (what a message holds)
@@ -280,7 +280,7 @@ class Notifications:
         )
 
 
-def _may_learn(destination: Destination, info: RunInfo, assignee: str = '') -> bool:
+def _may_notify(destination: Destination, info: RunInfo, assignee: str = '') -> bool:
     """Whether a destination may be notified of a run; if private, only its author's or an assignee's."""
     if not info.private:
         return True

@@ -24,15 +24,15 @@ KIND = 'schedule'
 SCHEDULE = TypeAdapter(Schedule)
 NEVER = 1e15
 """The rank of a schedule that is never due again."""
-LOOK = 5.0
+POLL_SECONDS = 5.0
 """Maximum seconds between checks, as another process may have written a schedule."""
-LATE = 15.0
+LATE_SECONDS = 15.0
 """Seconds after which a server handles times that the fleet's workers should have handled."""
-AT_ONCE = 1_000
+MAX_DUE = 1_000
 """Maximum due times of a schedule handled per check; the rest follows in the next."""
 NEXT_TIMES = 5
 MAX_BACKFILL = 500
-TICKS_KEPT = 90 * 86_400.0
+TICK_RETENTION = 90 * 86_400.0
 
 
 class SchedulePlacer(Protocol):
@@ -88,7 +88,7 @@ class Schedules:
             EntryChanged: a schedule with the given id exists.
         """
         made = replace(given, id=given.id or uuid.uuid4().hex[:12], created=self._now())
-        self.check(made)
+        self.validate(made)
         await self._store(Entry(kind=KIND, key=made.id), made, self._now())
         return await self.get(made.id)
 
@@ -101,7 +101,7 @@ class Schedules:
         """
         entry = await self._entry(schedule)
         made = replace(self._schedule_of(entry), **values)
-        self.check(made)
+        self.validate(made)
         await self._store(entry, made, self._now())
         return await self.get(schedule)
 
@@ -154,7 +154,7 @@ class Schedules:
         await self._entry(schedule)
         return await self.ticks.list(schedule, limit=limit)
 
-    def check(self, given: Schedule) -> None:
+    def validate(self, given: Schedule) -> None:
         """Raise `InvalidInput`, naming the field, for a schedule that cannot work."""
         problems = given.spec.problems()
         if not 0 < len(given.name.strip()) <= 200:
@@ -170,38 +170,38 @@ class Schedules:
         while True:
             self._changed.clear()
             try:
-                wait = await self.look()
+                wait = await self.check_due()
             except (JournalError, EntryChanged) as error:
                 log.warning('schedules wait for the journal: %s', error)
-                wait = LOOK
+                wait = POLL_SECONDS
             await self._conductor.clock.sleep_until(self._changed, wait)
 
-    async def look(self) -> float:
+    async def check_due(self) -> float:
         """Handle all due times; return the seconds until the next check.
 
-        In a fleet, workers handle them; times not handled after `LATE` seconds are handled here.
+        In a fleet, workers handle them; times not handled after `LATE_SECONDS` seconds are handled here.
         """
         known = {one.id: one for one in await self.list()}
         placed = await self._place(list(known.values()))
 
-        def here(schedule: str, due: float) -> float:
-            return due + LATE if schedule in placed else due
+        def due_here(schedule: str, due: float) -> float:
+            return due + LATE_SECONDS if schedule in placed else due
 
-        now, wait = self._now(), LOOK
+        now, wait = self._now(), POLL_SECONDS
         for state in ('claimed', 'buffered'):
             for tick in reversed(await self.ticks.list(state=state)):
                 schedule = known.get(tick.source)
-                if schedule and here(schedule.id, tick.due) <= now:
-                    await self._take_up(schedule, tick)
+                if schedule and due_here(schedule.id, tick.due) <= now:
+                    await self._resume_tick(schedule, tick)
         for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND, until=now)):
-            if here(entry.key, entry.rank) <= now:
+            if due_here(entry.key, entry.rank) <= now:
                 await self._handle(entry, now)
-        for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND, until=now + LOOK)):
-            wait = min(wait, max(0.0, here(entry.key, entry.rank) - self._now()))
+        for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND, until=now + POLL_SECONDS)):
+            wait = min(wait, max(0.0, due_here(entry.key, entry.rank) - self._now()))
         return wait
 
     async def handle(
-        self, schedule: str, moment: float, *, waiting: bool = False, again: bool = False
+        self, schedule: str, moment: float, *, waiting: bool = False, interrupted: bool = False
     ) -> bool:
         """Handle one schedule's due times, when called by the placer of a fleet.
 
@@ -209,7 +209,7 @@ class Schedules:
             schedule: its id; nothing happens if it no longer exists.
             moment: the minimum current time: the placer's clock may be ahead of ours.
             waiting: whether the previous call returned True.
-            again: whether the previous call may have been interrupted.
+            interrupted: whether the previous call may have been interrupted.
 
         Returns:
             Whether to call this again soon, because a due time waits for the previous run.
@@ -219,9 +219,9 @@ class Schedules:
             return False
         found, now = self._schedule_of(entry), max(self._now(), moment)
         before = await self.ticks.list(schedule, state='buffered')
-        cut_off = await self.ticks.list(schedule, state='claimed') if again else ()
+        cut_off = await self.ticks.list(schedule, state='claimed') if interrupted else ()
         for tick in reversed([*before, *cut_off]):
-            await self._take_up(found, tick)
+            await self._resume_tick(found, tick)
         if entry.rank <= now:
             await self._handle(entry, now)
         after = await self.ticks.list(schedule, state='buffered', limit=1)
@@ -239,12 +239,12 @@ class Schedules:
 
     async def clean_up(self, is_kept: Callable[[Tick], bool] = lambda tick: False) -> None:
         """Delete old ticks, including those of triggers, except those that must be kept."""
-        await self.ticks.clean_up(self._now() - TICKS_KEPT, is_kept)
+        await self.ticks.clean_up(self._now() - TICK_RETENTION, is_kept)
 
-    async def _take_up(self, schedule: Schedule, tick: Tick) -> None:
+    async def _resume_tick(self, schedule: Schedule, tick: Tick) -> None:
         """Continue a tick that a killed process had claimed or that waits for the previous run."""
         if tick.state == 'buffered':
-            if await self._busy(schedule, tick):
+            if await self._is_busy(schedule, tick):
                 return
             try:
                 (tick,) = await self.ticks.claim([replace(tick, state='claimed')])
@@ -257,7 +257,7 @@ class Schedules:
         """Handle the due times of one schedule, each in its own transaction."""
         schedule = self._schedule_of(entry)
         done = float(entry.body['done'])
-        for moment in schedule.spec.next(done, AT_ONCE):
+        for moment in schedule.spec.next(done, MAX_DUE):
             if moment > now:
                 break
             tick = await self._decide(schedule, moment, now, float(entry.body['since']))
@@ -286,9 +286,9 @@ class Schedules:
             return replace(tick, state='skipped', reason=FAILED)
         if policy.overlap == 'allow_all' or last is None or last.status.ended:
             return tick
-        return await self._overlap(schedule, tick, last)
+        return await self._resolve_overlap(schedule, tick, last)
 
-    async def _overlap(self, schedule: Schedule, tick: Tick, last: RunInfo) -> Tick:
+    async def _resolve_overlap(self, schedule: Schedule, tick: Tick, last: RunInfo) -> Tick:
         """Decide what to do at a due time while the previous run is unfinished."""
         overlap = schedule.policy.overlap
         if overlap == 'cancel_other':
@@ -303,7 +303,7 @@ class Schedules:
             return replace(tick, state='buffered', reason=f'waits for {last.id}')
         return replace(tick, state='skipped', reason=f'{last.id} was not done')
 
-    async def _busy(self, schedule: Schedule, tick: Tick) -> bool:
+    async def _is_busy(self, schedule: Schedule, tick: Tick) -> bool:
         last = await self._last_run(schedule)
         return last is not None and not last.status.ended and last.id != tick.run
 

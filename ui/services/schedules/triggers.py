@@ -30,7 +30,7 @@ from ui.services.schedules.ticks import Source, Ticks, new_tick
 log = logging.getLogger('hemicycle')
 KIND = 'trigger'
 TRIGGER = TypeAdapter(Trigger)
-LOOK = 2.0
+POLL_SECONDS = 2.0
 """Seconds between checks of folders; a file that is unchanged in two checks is complete."""
 MAX_TEXT = 1_000_000
 """Maximum bytes of a file whose text can be used."""
@@ -47,9 +47,9 @@ class Triggers:
 
     def __init__(self, conductor: Conductor) -> None:
         self._conductor, self.ticks = conductor, Ticks(conductor)
-        self._before: dict[str, dict[str, str]] = {}
+        self._last_files: dict[str, dict[str, str]] = {}
         """Files found by the last check, with size and time, by trigger."""
-        self._known: dict[str, set[str]] = {}
+        self._known_ticks: dict[str, set[str]] = {}
         """Ticks of known files, which need not be looked up, by trigger."""
 
     async def list(self) -> list[Trigger]:
@@ -66,7 +66,7 @@ class Triggers:
         secret = (given.secret or new_signing_secret()) if given.kind == 'webhook' else ''
         key, now = given.id or uuid.uuid4().hex[:12], self._conductor.clock.now()
         made = replace(given, id=key, created=now, secret=secret)
-        self.check(made)
+        self.validate(made)
         present = await asyncio.to_thread(_files, made.files) if made.kind == 'file' else {}
         seen = [
             new_tick(_file_key(made.id, path, mark), made.id, made.created, state='seen')
@@ -79,7 +79,7 @@ class Triggers:
         """Change some fields. Raises `UnknownTrigger`, `InvalidInput`, `EntryChanged`."""
         entry = await self._entry(trigger)
         made = replace(_trigger_of(entry), **values)
-        self.check(made)
+        self.validate(made)
         await self._conductor.journal.write_entries([replace(entry, body=asdict(made))])
         return made
 
@@ -113,18 +113,18 @@ class Triggers:
         except ValueError as error:
             raise InvalidInput({'body': f'must be JSON: {error}'}) from None
         lowered = {name.lower(): value for name, value in headers.items()}
-        return await self._set_off(found, f'{trigger}@{lowered[ID_HEADER]}', document)
+        return await self._fire(found, f'{trigger}@{lowered[ID_HEADER]}', document)
 
     async def run(self) -> None:
         """Watch folders until cancelled."""
         while True:
             try:
-                await self.look()
+                await self.check_folders()
             except (JournalError, EntryChanged) as error:
                 log.warning('triggers wait for the journal: %s', error)
-            await self._conductor.clock.sleep(LOOK)
+            await self._conductor.clock.sleep(POLL_SECONDS)
 
-    async def look(self) -> Sequence[Tick]:
+    async def check_folders(self) -> Sequence[Tick]:
         """Start runs for new files, and for ticks that a killed process had claimed."""
         known = {one.id: one for one in await self.list()}
         done = []
@@ -133,7 +133,7 @@ class Triggers:
                 done.append(await self.ticks.start(tick, trigger.action, Source(KIND, trigger.name)))
         for trigger in known.values():
             if trigger.kind == 'file' and not trigger.paused:
-                done += await self._watch(trigger)
+                done += await self._check_folder(trigger)
         return done
 
     async def retention_filter(self) -> Callable[[Tick], bool]:
@@ -153,7 +153,7 @@ class Triggers:
 
         return is_kept
 
-    def check(self, given: Trigger) -> None:
+    def validate(self, given: Trigger) -> None:
         """Raise `InvalidInput`, naming the field, for a trigger that cannot work."""
         problems = check_action(self._conductor, given.action, given=tuple(given.mapping))
         if not 0 < len(given.name.strip()) <= 200:
@@ -170,11 +170,11 @@ class Triggers:
         if problems:
             raise InvalidInput(problems)
 
-    async def _watch(self, trigger: Trigger) -> Sequence[Tick]:
-        before, known = self._before.get(trigger.id, {}), self._known.get(trigger.id, set())
-        now = self._before[trigger.id] = await asyncio.to_thread(_files, trigger.files)
+    async def _check_folder(self, trigger: Trigger) -> Sequence[Tick]:
+        before, known = self._last_files.get(trigger.id, {}), self._known_ticks.get(trigger.id, set())
+        now = self._last_files[trigger.id] = await asyncio.to_thread(_files, trigger.files)
         keys = {path: _file_key(trigger.id, path, mark) for path, mark in now.items()}
-        known = self._known[trigger.id] = known & set(keys.values())
+        known = self._known_ticks[trigger.id] = known & set(keys.values())
         done = []
         for path, key in keys.items():
             if key in known or before.get(path) != now[path]:
@@ -184,7 +184,7 @@ class Triggers:
                 continue
             document = await asyncio.to_thread(_contents, path)
             try:
-                done.append(await self._set_off(trigger, key, document))
+                done.append(await self._fire(trigger, key, document))
             except InvalidInput as error:
                 failed = new_tick(
                     key, trigger.id, self._conductor.clock.now(), state='failed', reason=f'{path}: {error}'
@@ -193,7 +193,7 @@ class Triggers:
             known.add(key)
         return done
 
-    async def _set_off(self, trigger: Trigger, key: str, document: Any) -> Tick:
+    async def _fire(self, trigger: Trigger, key: str, document: Any) -> Tick:
         """Claim the tick of a payload and start its run, unless already done."""
         parameters = _map_parameters(trigger, document)
         if before := await self.ticks.get(key):

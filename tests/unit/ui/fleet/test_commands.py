@@ -278,7 +278,7 @@ async def test_commands_are_all_carried_out_while_no_worker_has_the_run(fleet: F
 async def test_a_command_that_cannot_be_sent_says_so(
     fleet: Fleet, web: Conductor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr('ui.fleet.web.PATIENCE', 0.0)
+    monkeypatch.setattr('ui.fleet.web.COMMAND_TIMEOUT', 0.0)
     monkeypatch.setattr(fleet, 'held', True)
     run = await start(fleet, web)
     server = fleet.conductors['web']

@@ -20,13 +20,15 @@ from ui.services.services import Services
 pytestmark = pytest.mark.anyio
 SERVER = {
     'run',
-    'adopt',
+    'adopt_overdue',
     'retention_filter',
     'handle',
-    'look',
+    'process_new_steps',
+    'check_due',
+    'check_folders',
     'close',
     'clean_up',
-    'check',
+    'validate',
     'notify_assignee',
     'waiting',
     'receive',

@@ -41,14 +41,16 @@ async def test_two_readers_of_one_journal_create_each_message_once(conductor: Co
     await one.destinations.add(hook())
     for _ in range(5):
         await run_to_end(conductor)
-    await asyncio.gather(one.look(), other.look())
-    await asyncio.gather(one._dispatcher.idle(), other._dispatcher.idle())
+    await asyncio.gather(one.process_new_steps(), other.process_new_steps())
+    await asyncio.gather(one._dispatcher.wait_until_idle(), other._dispatcher.wait_until_idle())
     ids = [request.headers['webhook-id'] for request in receiver.requests]
     assert len(ids) == len(set(ids)) == 5
 
 
 async def test_messages_of_a_killed_server_are_sent_by_another(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr('ui.services.notifications.notifications.LOOK', 0.0)  # It is in real seconds.
+    monkeypatch.setattr(
+        'ui.services.notifications.notifications.MAX_POLL_SECONDS', 0.0
+    )  # It is in real seconds.
     clock = SimulatedClock()
     receiver = Receiver(lambda request: 503)
     async with conductor_of(clock=clock) as conductor:
@@ -75,17 +77,17 @@ async def test_late_messages_are_taken_over_once():
     receiver = Receiver()
     async with conductor_of(clock=clock) as conductor:
         one, other = receiver.notifications(conductor), receiver.notifications(conductor)
-        one._dispatcher._room = asyncio.Semaphore(0)
+        one._dispatcher._slots = asyncio.Semaphore(0)
         await one.test((await one.destinations.add(hook())).id)
         await settle()
         await clock.advance(59.0)
-        await other.adopt()
+        await other.adopt_overdue()
         assert other.waiting == 0
         await clock.advance(2.0)
-        await one.adopt()
+        await one.adopt_overdue()
         assert one.waiting == 1
-        await other.adopt()
-        await other._dispatcher.idle()
+        await other.adopt_overdue()
+        await other._dispatcher.wait_until_idle()
         assert len(receiver.accepted) == 1
         await one._dispatcher.close()
 
@@ -128,9 +130,9 @@ async def test_nothing_is_lost_wherever_the_process_is_killed(tmp_path: Path, at
         conductor.journal = CutJournal(journal, at, after)
         first = receiver.notifications(conductor)
         with contextlib.suppress(Cut):
-            await first.look()
+            await first.process_new_steps()
         await settle()
-        for task in list(first._dispatcher._busy.values()):
+        for task in list(first._dispatcher._tasks.values()):
             task.cancel()
         await settle()
         conductor.journal = journal
@@ -168,12 +170,12 @@ async def deliver_many(folder: Path, *, runs: int, at_least: int) -> int:
         while True:
             sender = receiver.notifications(conductor, delays=(0.01,) * 60)
             sender._dispatcher.add(await sender._outbox.due())
-            await sender.look()
+            await sender.process_new_steps()
             goal = len(receiver.requests) + at_least
             async for _ in turns():
-                if not sender._dispatcher._busy or len(receiver.requests) >= goal:
+                if not sender._dispatcher._tasks or len(receiver.requests) >= goal:
                     break
-            for task in list(sender._dispatcher._busy.values()):
+            for task in list(sender._dispatcher._tasks.values()):
                 task.cancel()  # Interrupted at an arbitrary moment.
             await settle()
             if not await sender._outbox.due():

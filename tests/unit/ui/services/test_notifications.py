@@ -76,8 +76,8 @@ async def run_to_end(conductor: Conductor) -> RunId:
 
 async def send_all(notifications: Notifications) -> None:
     async with asyncio.timeout(60):
-        await notifications.look()
-        await notifications._dispatcher.idle()
+        await notifications.process_new_steps()
+        await notifications._dispatcher.wait_until_idle()
 
 
 async def test_a_webhook_is_signed_as_the_standard_says(conductor: Conductor):
@@ -190,7 +190,7 @@ async def test_people_are_notified_of_assignments(conductor: Conductor):
     assert receiver.accepted == []
     for person in ('Bo', 'Ada'):
         await notifications.notify_assignee(await inbox.assign(items[0].ask.id, person), by='Cy')
-    await notifications._dispatcher.idle()
+    await notifications._dispatcher.wait_until_idle()
     (told,) = receiver.accepted
     assert (told['type'], told['data']['assignee'], told['data']['by']) == ('question.assigned', 'Ada', 'Cy')
 
@@ -222,7 +222,7 @@ async def test_a_damaged_run_does_not_hold_up_the_others(conductor: Conductor, c
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(journal, 'transitions', transitions)
         await send_all(notifications)
-        await notifications.look()
+        await notifications.process_new_steps()
     assert [one['data']['run'] for one in receiver.accepted] == [whole]
     assert caplog.text.count(f'no notifications of run {damaged}: step 1 is missing') == 1
 

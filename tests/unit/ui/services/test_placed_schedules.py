@@ -10,7 +10,7 @@ import pytest
 from engine import Conductor, EngineError, SimulatedClock
 from tests.unit.ui.services.test_schedules import NOON, conductor_of, every, runs
 from ui.services.schedules import Schedule, Schedules
-from ui.services.schedules.schedules import LATE
+from ui.services.schedules.schedules import LATE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -41,11 +41,11 @@ def clock_of(conductor: Conductor) -> SimulatedClock:
 async def test_a_server_takes_over_schedules_after_a_delay(conductor: Conductor) -> None:
     schedules = Schedules(conductor, placer=Placer())
     await schedules.add(every(60))
-    await clock_of(conductor).advance(60 + LATE - 1)
-    assert await schedules.look() == pytest.approx(1)
+    await clock_of(conductor).advance(60 + LATE_SECONDS - 1)
+    assert await schedules.check_due() == pytest.approx(1)
     assert await runs(conductor) == []
     await clock_of(conductor).advance(1)
-    await schedules.look()
+    await schedules.check_due()
     assert len(await runs(conductor)) == 1
 
 
@@ -55,7 +55,7 @@ async def test_a_server_handles_all_schedules_while_temporal_is_down(conductor: 
     await schedules.add(every(60))
     await clock_of(conductor).advance(60)
     placer.away = True
-    await schedules.look()
+    await schedules.check_due()
     assert len(await runs(conductor)) == 1
 
 
@@ -65,8 +65,8 @@ async def test_a_schedule_handled_by_a_worker_starts_once(conductor: Conductor) 
     await clock_of(conductor).advance(60)
     assert await worker.handle(made.id, NOON + 60) is False
     assert await worker.handle(made.id, NOON + 60) is False
-    await clock_of(conductor).advance(LATE)
-    await server.look()
+    await clock_of(conductor).advance(LATE_SECONDS)
+    await server.check_due()
     (tick,) = await server.log(made.id)
     assert [tick.run] == await runs(conductor)
 
@@ -118,5 +118,5 @@ async def test_an_interrupted_tick_is_finished(conductor: Conductor) -> None:
         await worker.handle(made.id, NOON + 60)
     worker.ticks.start = start  # type: ignore[method-assign]
     assert [tick.state for tick in await worker.log(made.id)] == ['claimed']
-    await worker.handle(made.id, NOON + 60, again=True)
+    await worker.handle(made.id, NOON + 60, interrupted=True)
     assert [tick.state for tick in await worker.log(made.id)] == ['started']

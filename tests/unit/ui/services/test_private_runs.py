@@ -43,7 +43,7 @@ async def test_private_runs_are_private_in_notifications_too(conductor: Conducto
     await send_all(notifications)
     assert group_types() == {'/of-Ada': ['run.waiting', 'run.waiting']}
     await notifications.notify_assignee(await inbox.assign(left.ask.id, 'bo'), by='ada')
-    await notifications._dispatcher.idle()
+    await notifications._dispatcher.wait_until_idle()
     assert group_types()['/of-Bo'] == ['question.assigned']
     await conductor.cancel(run)
     await send_all(notifications)

@@ -39,7 +39,7 @@ from ui.services.schedules import (
     UnknownSchedule,
     UnknownTrigger,
 )
-from ui.services.schedules.schedules import TICKS_KEPT
+from ui.services.schedules.schedules import TICK_RETENTION
 
 pytestmark = pytest.mark.anyio
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
@@ -170,7 +170,7 @@ async def test_overlap_policies_are_applied(overlap: str, states: list[str]):
         made = await schedules.add(every(overlap=overlap))
         for _ in range(3):
             await conductor.clock.advance(60.0)
-            await schedules.look()
+            await schedules.check_due()
         ticks = list(reversed(await schedules.log(made.id)))
         assert [tick.state for tick in ticks] == states
         going = [info for info in (await conductor.runs()).runs if not info.status.ended]
@@ -178,11 +178,11 @@ async def test_overlap_policies_are_applied(overlap: str, states: list[str]):
         if overlap == 'cancel_other':
             assert [info.status for info in (await conductor.runs()).runs].count(Status.CANCELLED) == 2
         if overlap == 'buffer_one':
-            await schedules.look()
+            await schedules.check_due()
             assert len(await runs(conductor)) == 1
             blocked.set()
             await conductor.result(ticks[0].run)
-            await schedules.look()
+            await schedules.check_due()
             assert len(await runs(conductor)) == 2
 
 
@@ -190,7 +190,7 @@ async def test_missed_ticks_are_caught_up_within_the_window(conductor: Conductor
     schedules = Schedules(conductor)
     made = await schedules.add(every(overlap='allow_all', catchup_window=150.0))
     await conductor.clock.advance(300.0)
-    await Schedules(conductor).look()
+    await Schedules(conductor).check_due()
     states = Counter(tick.state for tick in await schedules.log(made.id))
     assert states == {'missed': 2, 'started': 3}
 
@@ -201,12 +201,12 @@ async def test_a_paused_schedule_starts_and_catches_up_nothing(conductor: Conduc
     paused = await schedules.change(made.id, paused=True, note='holidays')
     assert paused.next_times == ()
     await conductor.clock.advance(300.0)
-    await schedules.look()
+    await schedules.check_due()
     await schedules.change(made.id, paused=False)
-    await schedules.look()
+    await schedules.check_due()
     assert await schedules.log(made.id) == []
     await conductor.clock.advance(60.0)
-    await schedules.look()
+    await schedules.check_due()
     assert len(await schedules.log(made.id)) == 1
 
 
@@ -215,7 +215,7 @@ async def test_a_run_names_its_schedule_or_the_person_who_started_it(conductor: 
     audit = schedules.ticks.audit = AuditLog(conductor.journal, conductor.clock)
     made = await schedules.add(every())
     await conductor.clock.advance(60.0)
-    await schedules.look()
+    await schedules.check_due()
     (run,) = await runs(conductor)
     assert (await conductor.info(run)).author == 'schedule:Often'
     (start, *_) = await conductor.transitions(RunId(run))
@@ -240,14 +240,14 @@ async def test_a_failure_pauses_the_schedule_if_configured():
         made = await schedules.add(every(pause_on_failure=True))
         for _ in range(3):
             await conductor.clock.advance(60.0)
-            await schedules.look()
+            await schedules.check_due()
             for run in await runs(conductor):
                 await conductor.result(run)
         found = await schedules.get(made.id)
         assert found.paused and 'failed' in found.note and len(await runs(conductor)) == 1
         await schedules.change(made.id, paused=False)
         await conductor.clock.advance(60.0)
-        await schedules.look()
+        await schedules.check_due()
         assert len(await runs(conductor)) == 2
 
 
@@ -255,7 +255,7 @@ async def test_a_backfill_starts_each_missing_run_once(conductor: Conductor):
     schedules = Schedules(conductor)
     made = await schedules.add(every())
     await conductor.clock.advance(60.0)
-    await schedules.look()
+    await schedules.check_due()
     filled = await schedules.backfill(made.id, NOON - 120, NOON + 60)
     assert [tick.due - NOON for tick in filled] == [-120, -60, 0]
     assert await schedules.backfill(made.id, NOON - 120, NOON + 60) == []
@@ -273,7 +273,7 @@ async def test_two_servers_start_each_tick_once(conductor: Conductor):
     one, other = Schedules(conductor), Schedules(conductor)
     await one.add(every(overlap='allow_all'))
     await conductor.clock.advance(300.0)
-    await asyncio.gather(one.look(), other.look(), one.look())
+    await asyncio.gather(one.check_due(), other.check_due(), one.check_due())
     assert len(await runs(conductor)) == 5
 
 
@@ -288,11 +288,11 @@ async def test_each_tick_has_one_run_wherever_the_process_is_killed(
         await conductor.clock.advance(180.0)
         conductor.journal = CutJournal(journal, at_write, after)
         with contextlib.suppress(Cut):
-            await Schedules(conductor).look()
+            await Schedules(conductor).check_due()
         conductor.journal = journal
         schedules = Schedules(conductor)
-        await schedules.look()
-        await schedules.look()
+        await schedules.check_due()
+        await schedules.check_due()
         ticks = await schedules.log(made.id)
         assert [(tick.due - NOON, tick.state) for tick in ticks] == [
             (180, 'started'), (120, 'started'), (60, 'started'),
@@ -310,10 +310,10 @@ async def test_a_crash_between_start_and_record_starts_no_second_run(conductor: 
 
     schedules.ticks.store = dies  # type: ignore[method-assign]
     with contextlib.suppress(Cut):
-        await schedules.look()
+        await schedules.check_due()
     assert len(await runs(conductor)) == 1
     again = Schedules(conductor)
-    await again.look()
+    await again.check_due()
     assert [tick.state for tick in await again.log(made.id)] == ['started'] and len(
         await runs(conductor)
     ) == 1
@@ -398,17 +398,17 @@ async def test_an_arriving_file_starts_one_run(conductor: Conductor, tmp_path: P
     trigger = await triggers.add(hook(kind='file', files=str(tmp_path / '*.txt'), mapping={'task': '/text'}))
     file = tmp_path / 'new.txt'
     file.write_text('half')
-    assert await triggers.look() == []
+    assert await triggers.check_folders() == []
     file.write_text('Compare tea and coffee')  # the file was still being written
-    assert await triggers.look() == []
-    (tick,) = await triggers.look()
+    assert await triggers.check_folders() == []
+    (tick,) = await triggers.check_folders()
     assert (await conductor.info(tick.run)).parameters['task'] == 'Compare tea and coffee'
     again = Triggers(conductor)
-    assert [await again.look() for _ in range(3)] == [[], [], []]
+    assert [await again.check_folders() for _ in range(3)] == [[], [], []]
     assert await runs(conductor) == [tick.run]
     (tmp_path / 'bytes.txt').write_bytes(b'\xff\xfe')
-    await again.look()
-    await again.look()
+    await again.check_folders()
+    await again.check_folders()
     failed = next(one for one in await again.log(trigger.id) if one.state == 'failed')
     assert 'there is nothing at /text' in failed.reason
 
@@ -419,15 +419,15 @@ async def test_an_old_file_starts_no_second_run(conductor: Conductor, tmp_path: 
     trigger = await triggers.add(hook(kind='file', files=str(tmp_path / '*.txt'), mapping={'task': '/text'}))
     for name in ('stays.txt', 'goes.txt'):
         (tmp_path / name).write_text(name)
-    await triggers.look()
-    assert len(await triggers.look()) == 2
-    await conductor.clock.advance(TICKS_KEPT + 1)
+    await triggers.check_folders()
+    assert len(await triggers.check_folders()) == 2
+    await conductor.clock.advance(TICK_RETENTION + 1)
     (tmp_path / 'goes.txt').unlink()
     await schedules.clean_up(await triggers.retention_filter())
     assert {tick.state for tick in await triggers.ticks.list(trigger.id)} == {'started', 'seen'}
     assert len(await triggers.ticks.list(trigger.id)) == 2  # removed files are forgotten
     again = Triggers(conductor)
-    assert [await again.look() for _ in range(3)] == [[], [], []]
+    assert [await again.check_folders() for _ in range(3)] == [[], [], []]
     await triggers.remove(trigger.id)
     await schedules.clean_up(await triggers.retention_filter())
     assert await triggers.ticks.list(trigger.id) == []
@@ -440,13 +440,13 @@ async def test_known_files_are_remembered_while_their_disk_is_unmounted(conducto
     )
     (tmp_path / 'in').mkdir()
     (tmp_path / 'in' / 'file').write_text('x')
-    await triggers.look()
-    assert len(await triggers.look()) == 1
+    await triggers.check_folders()
+    assert len(await triggers.check_folders()) == 1
     (tmp_path / 'in').rename(tmp_path / 'away')
-    await conductor.clock.advance(TICKS_KEPT + 1)
+    await conductor.clock.advance(TICK_RETENTION + 1)
     await schedules.clean_up(await triggers.retention_filter())
     (tmp_path / 'away').rename(tmp_path / 'in')
-    assert [await triggers.look() for _ in range(2)] == [[], []]
+    assert [await triggers.check_folders() for _ in range(2)] == [[], []]
     assert len(await triggers.ticks.list(trigger.id)) == 1
 
 
@@ -456,7 +456,7 @@ async def test_a_link_among_files_is_not_followed(conductor: Conductor, tmp_path
     triggers = Triggers(conductor)
     await triggers.add(hook(kind='file', files=str(tmp_path / 'in' / '*'), mapping={'task': '/text'}))
     (tmp_path / 'in' / 'link').symlink_to(tmp_path / 'secret')
-    assert [await triggers.look() for _ in range(3)] == [[], [], []]
+    assert [await triggers.check_folders() for _ in range(3)] == [[], [], []]
 
 
 async def test_known_files_are_not_looked_up_again(tmp_path: Path):
@@ -466,8 +466,8 @@ async def test_known_files_are_not_looked_up_again(tmp_path: Path):
         for number in range(20):
             (tmp_path / f'{number}').write_text('x')
         await triggers.add(hook(kind='file', files=str(tmp_path / '*'), mapping={'task': '/text'}))
-        await triggers.look()
-        await triggers.look()
+        await triggers.check_folders()
+        await triggers.check_folders()
         asked = 0
 
         async def entry(kind: str, key: str) -> None:
@@ -475,5 +475,5 @@ async def test_known_files_are_not_looked_up_again(tmp_path: Path):
             asked += 1
 
         journal.entry = entry  # type: ignore[method-assign]
-        await triggers.look()
+        await triggers.check_folders()
         assert asked == 0

@@ -42,7 +42,7 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
             'svg': svg,
             'title': title,
             'label': label or f'State diagram of {title}',
-            'lit': {},
+            'highlights': {},
             'overlays': {},
             'states': list(states),
             'pickable': on_pick is not None,
@@ -79,15 +79,15 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
 
     def highlight(self, highlights: dict[str, Any]) -> None:
         """Highlight states and edges (`rendering.highlight`)."""
-        if self._props['lit'] != highlights:
+        if self._props['highlights'] != highlights:
             with self._props.suspend_updates():  # the drawing itself need not be sent again
-                self._props['lit'] = highlights
+                self._props['highlights'] = highlights
             self.run_method('updateHighlights', highlights)
 
     def preload(self, track: Mapping[str, Any]) -> None:
         """Send the highlights of all steps, so that they follow a dragged slider without delay.
 
-        `track` has the first step by state and by edge (`visits`, `walked`), the states that wait for a
+        `track` has the first step by state and by edge (`visits`, `traversed`), the states that wait for a
         person (`waits`), and for each step the active states and the taken edges (`steps`).
         """
         self.run_method('loadTrack', track)
@@ -225,7 +225,7 @@ class Splitters(Element, component=ASSETS / 'controls' / 'splitters.js'):
     def __init__(self, *, storage_key: str = '') -> None:
         """Start without splitters; the browser stores their sizes under `storage_key`, if given."""
         super().__init__()
-        self._props |= {'columns': 0, 'rows': 0, 'keep': storage_key}
+        self._props |= {'columns': 0, 'rows': 0, 'storageKey': storage_key}
 
     def show(self, columns: int, rows: int) -> None:
         """Put a splitter between adjacent columns and between adjacent rows."""

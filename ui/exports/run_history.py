@@ -111,7 +111,7 @@ class _Reader:
             lit={
                 name: paths
                 for name, paths in highlight(self._shape, view, step).items()
-                if paths and name not in ('seen', 'walked')
+                if paths and name not in ('visited', 'traversed')
             },
             ways=[_way(way, self._known) for way in edge_outcomes(step, self._shape)],
             changes=changes,

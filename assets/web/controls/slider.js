@@ -11,7 +11,7 @@ export default {
     </div>
     <div class="player-position"><span class="num player-count"><span ref="count"></span><span class="player-time" ref="time"></span></span><slot></slot></div>
   </div>`,
-  props: { kinds: Array, at: Number, head: Number, said: String, link: String, marks: Object },
+  props: { kinds: Array, at: Number, head: Number, time: String, link: String, marks: Object },
   emits: ["slide", "pick", "grab"],
   mounted() {
     this.shown = { at: this.at, head: this.head };
@@ -22,19 +22,19 @@ export default {
     this.requested = null;
     this.resizeObserver = new ResizeObserver(() => this.drawMarks());
     this.resizeObserver.observe(this.$el);
-    this.update(this.at, this.head, this.said, this.link);
+    this.update(this.at, this.head, this.time, this.link);
   },
   unmounted() { this.resizeObserver.disconnect(); },
   methods: {
-    update(at, head, said, link) {
+    update(at, head, time, link) {
       this.$el.dataset.link = link;
       const grown = head !== this.shown.head;
       this.shown = { at, head };
       const rail = this.$refs.rail;
       rail.setAttribute("aria-valuemax", head);
       rail.setAttribute("aria-valuenow", at);
-      rail.setAttribute("aria-valuetext", `Step ${at} of ${head}, after ${said}`);
-      if (!this.dragging || Number(this.$refs.thumb.dataset.step) === at) this.showPosition(at, head, ` · ${said}`);
+      rail.setAttribute("aria-valuetext", `Step ${at} of ${head}, after ${time}`);
+      if (!this.dragging || Number(this.$refs.thumb.dataset.step) === at) this.showPosition(at, head, ` · ${time}`);
       if (!this.dragging) this.placeThumb(at);
       if (grown) this.drawMarks();
       this.pending.splice(0, this.pending.indexOf(at) + 1);

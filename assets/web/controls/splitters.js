@@ -7,7 +7,7 @@ export default {
       :aria-orientation="split.along === 'c' ? 'vertical' : 'horizontal'" :aria-label="split.label" :aria-valuenow="split.now"
       aria-valuemin="0" aria-valuemax="100" :style="split.style" @pointerdown="startDrag($event, split)" @pointermove="drag" @pointerup="endDrag"
       @pointercancel="endDrag" @keydown="onKey($event, split)" @dblclick="reset(split)"></div></div>`,
-  props: { columns: Number, rows: Number, keep: String },
+  props: { columns: Number, rows: Number, storageKey: String },
   data() { return { shares: {} }; },
   computed: {
     splits() {
@@ -25,24 +25,24 @@ export default {
     },
   },
   beforeMount() { // restores the saved sizes before anything is drawn
-    if (!this.keep) return;
+    if (!this.storageKey) return;
     try {
-      JSON.parse(localStorage.getItem(`hemicycle-${this.keep}`) || "[]").forEach((size, i) =>
-        document.documentElement.style.setProperty(`--${this.keep}-c${i + 1}`, `${Number(size) || 1}fr`));
+      JSON.parse(localStorage.getItem(`hemicycle-${this.storageKey}`) || "[]").forEach((size, i) =>
+        document.documentElement.style.setProperty(`--${this.storageKey}-c${i + 1}`, `${Number(size) || 1}fr`));
     } catch { /* not saved by this code */ }
   },
   methods: {
     grid() { return this.$el.parentElement; },
-    styleHolder() { return this.keep ? document.documentElement : this.$el.closest(".panel"); }, // the server overwrites the style of the grid itself
-    trackVariable(along, i) { return `--${this.keep ? `${this.keep}-` : ""}${along}${i}`; },
-    saveSizes(sizes) { if (this.keep) localStorage.setItem(`hemicycle-${this.keep}`, JSON.stringify(sizes)); },
+    styleHolder() { return this.storageKey ? document.documentElement : this.$el.closest(".panel"); }, // the server overwrites the style of the grid itself
+    trackVariable(along, i) { return `--${this.storageKey ? `${this.storageKey}-` : ""}${along}${i}`; },
+    saveSizes(sizes) { if (this.storageKey) localStorage.setItem(`hemicycle-${this.storageKey}`, JSON.stringify(sizes)); },
     sizes(along) { // of the tracks with panes, in pixels
       const style = getComputedStyle(this.grid());
       const all = (along === "c" ? style.gridTemplateColumns : style.gridTemplateRows).split(" ").map(parseFloat);
       return all.filter((_, i) => i % 2 === 0).slice(0, along === "c" ? this.columns : this.rows);
     },
     move(split, sizes, by) {
-      const least = this.keep ? 240 : 150;
+      const least = this.storageKey ? 240 : 150;
       const both = sizes[split.i - 1] + sizes[split.i];
       const first = Math.min(Math.max(sizes[split.i - 1] + by, least), Math.max(both - least, least));
       const now = [...sizes];

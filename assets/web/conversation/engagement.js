@@ -2,19 +2,19 @@
 export default {
   template: `<span hidden></span>`,
   mounted() {
-    this.was = false;
-    this.look = () => requestAnimationFrame(() => {
+    this.engaged = false;
+    this.update = () => requestAnimationFrame(() => {
       const around = this.$el.parentElement, picked = getSelection();
-      const text = (node) => {
+      const isText = (node) => {
         const body = (node?.nodeType === 1 ? node : node?.parentElement)?.closest(".panel-body");
         return !!body && around?.contains(body);
       };
-      const is = text(document.activeElement) || (!!picked && !picked.isCollapsed && text(picked.anchorNode));
-      if (is !== this.was) this.$emit("change", (this.was = is));
+      const engaged = isText(document.activeElement) || (!!picked && !picked.isCollapsed && isText(picked.anchorNode));
+      if (engaged !== this.engaged) this.$emit("change", (this.engaged = engaged));
     });
-    for (const name of ["focusin", "focusout", "selectionchange"]) document.addEventListener(name, this.look);
+    for (const name of ["focusin", "focusout", "selectionchange"]) document.addEventListener(name, this.update);
   },
   unmounted() {
-    for (const name of ["focusin", "focusout", "selectionchange"]) document.removeEventListener(name, this.look);
+    for (const name of ["focusin", "focusout", "selectionchange"]) document.removeEventListener(name, this.update);
   },
 };

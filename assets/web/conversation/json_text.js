@@ -8,32 +8,32 @@ export class JsonText {
     this.code = code; // whether long texts are file contents
     this.open = []; // enclosing objects and lists: { list, entries, named }
     this.mode = ""; // "", key, string, escape, unicode, literal
-    this.held = ""; // an incomplete literal or escape
+    this.pending = ""; // an incomplete literal or escape
     this.key = "";
     this.out = "";
   }
   add(text) {
     this.out = "";
-    for (const char of text) this.take(char);
+    for (const char of text) this.read(char);
     return this.out;
   }
   get top() { return this.open[this.open.length - 1]; }
-  take(char) {
+  read(char) {
     switch (this.mode) {
-      case "escape": return this.escaped(char);
+      case "escape": return this.readEscape(char);
       case "unicode":
-        this.held += char;
-        if (this.held.length < 4) return;
+        this.pending += char;
+        if (this.pending.length < 4) return;
         this.mode = this.inKey ? "key" : "string";
-        return this.write(String.fromCharCode(parseInt(this.held, 16) || 63));
+        return this.write(String.fromCharCode(parseInt(this.pending, 16) || 63));
       case "key": case "string":
         if (char === "\\") { this.inKey = this.mode === "key"; this.mode = "escape"; return; }
-        if (char === '"') return this.mode === "key" ? this.named() : this.ended();
+        if (char === '"') return this.mode === "key" ? this.endKey() : this.endString();
         return this.write(char);
       case "literal":
-        if (!/[\s,\]}]/.test(char)) { this.held += char; return; }
-        this.begin(this.held);
-        this.out += LITERALS[this.held] || (/\.\d{7,}/.test(this.held) ? String(Number(Number(this.held).toPrecision(6))) : this.held);
+        if (!/[\s,\]}]/.test(char)) { this.pending += char; return; }
+        this.beginValue(this.pending);
+        this.out += LITERALS[this.pending] || (/\.\d{7,}/.test(this.pending) ? String(Number(Number(this.pending).toPrecision(6))) : this.pending);
         this.mode = "";
     }
     if (char === '"') {
@@ -41,28 +41,28 @@ export class JsonText {
       this.mode = "string";
       this.first = true;
     } else if (char === "{" || char === "[") {
-      if (this.open.length) this.begin(char);
+      if (this.open.length) this.beginValue(char);
       this.open.push({ list: char === "[", entries: 0, named: false });
     } else if (char === "}" || char === "]") {
       const { list, entries } = this.open.pop() || {};
       if (!entries && this.open.length) this.out += list && this.open.length === 1 ? "- none" : "none";
-    } else if (!/[\s,:]/.test(char)) { this.mode = "literal"; this.held = char; }
+    } else if (!/[\s,:]/.test(char)) { this.mode = "literal"; this.pending = char; }
   }
-  escaped(char) {
-    if (char === "u") { this.mode = "unicode"; this.held = ""; return; }
+  readEscape(char) {
+    if (char === "u") { this.mode = "unicode"; this.pending = ""; return; }
     this.mode = this.inKey ? "key" : "string";
     this.write({ n: "\n", t: "\t", r: "", b: "", f: "" }[char] ?? char);
   }
   write(char) {
     if (this.mode === "key") { this.key += char; return; }
-    if (this.first) { this.first = false; this.begin(char); }
+    if (this.first) { this.first = false; this.beginValue(char); }
     const inItem = this.open.length > 1 && this.open[1].list;
     this.out += char === "\n" && inItem ? "\n  " : char;
   }
-  named() { this.mode = ""; this.top.named = true; }
-  ended() {
+  endKey() { this.mode = ""; this.top.named = true; }
+  endString() {
     if (this.first) {
-      this.begin("");
+      this.beginValue("");
       if (!this.fenced) this.out += "none";
     }
     this.first = false;
@@ -70,18 +70,18 @@ export class JsonText {
     if (this.fenced) this.out += `\n${FENCE}`;
     this.fenced = false;
   }
-  begin(start) { // of a value: writes its name or list marker
-    const around = this.top;
-    if (!around) return;
-    const depth = this.open.length, again = around.entries++ > 0;
-    if (around.list) {
-      this.out += depth === 2 ? `${again ? "\n" : ""}- ` : again ? ", " : "";
+  beginValue(start) { // of a value: writes its name or list marker
+    const parent = this.top;
+    if (!parent) return;
+    const depth = this.open.length, isFollowing = parent.entries++ > 0;
+    if (parent.list) {
+      this.out += depth === 2 ? `${isFollowing ? "\n" : ""}- ` : isFollowing ? ", " : "";
       return;
     }
-    around.named = false;
+    parent.named = false;
     const words = this.key.replaceAll("_", " "), name = words.charAt(0).toUpperCase() + words.slice(1);
-    if (depth > 1) { this.out += `${again ? " · " : ""}${name}: `; return; }
-    this.out += `${again ? "\n\n" : ""}**${name}**`;
+    if (depth > 1) { this.out += `${isFollowing ? " · " : ""}${name}: `; return; }
+    this.out += `${isFollowing ? "\n\n" : ""}**${name}**`;
     this.fenced = this.code && LONG.has(this.key) && start !== "[" && start !== "{" && this.mode === "string";
     this.out += this.fenced ? `\n\n${FENCE}\n` : start === "[" ? "\n\n" : /[-*+#>`|\d]/.test(start) && this.mode === "string" ? ":\n\n" : ": ";
   }

@@ -3,7 +3,7 @@ import { addExtras } from "/hemicycle/conversation/markdown_extras.js";
 import { Marked } from "/hemicycle/vendor/marked.js";
 
 const escape = (text) => text.replace(/[&<>"']/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" })[c]);
-const safe = (href) => /^(https?:|mailto:)/i.test(href || "");
+const isSafe = (href) => /^(https?:|mailto:)/i.test(href || "");
 
 // Formulas: $$…$$ and \\[…\\] on lines of their own, $…$ and \\(…\\) inline, unless it is an amount of money.
 const BLOCK = /^(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])(?:\n|$)/;
@@ -28,49 +28,49 @@ const marked = new Marked({
     image({ href, text }) { return escape(text || href || "image"); },
     link({ href, tokens }) {
       const inner = this.parser.parseInline(tokens);
-      return safe(href) ? `<a href="${escape(href)}" target="_blank" rel="noopener noreferrer nofollow">${inner}</a>` : inner;
+      return isSafe(href) ? `<a href="${escape(href)}" target="_blank" rel="noopener noreferrer nofollow">${inner}</a>` : inner;
     },
   },
 });
 
-const TOP = 3; // levels 1 and 2 belong to the page
+const TOP_LEVEL = 3; // levels 1 and 2 belong to the page
 
 // Moves headings below those of the page without skipping a level; `depth-N` preserves their appearance.
-function outline(box, above) {
+function nestHeadings(box, above) {
   for (const heading of box.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
     const depth = Number(heading.tagName[1]);
     while (above.length && above.at(-1) >= depth) above.pop();
     above.push(depth);
-    const lower = document.createElement(`h${Math.min(TOP + above.length - 1, 6)}`);
+    const lower = document.createElement(`h${Math.min(TOP_LEVEL + above.length - 1, 6)}`);
     lower.className = `depth-${depth}`;
     lower.append(...heading.childNodes);
     heading.replaceWith(lower);
   }
 }
 
-const LONG = /\S{25}(?=\S{5})/g; // part of a hash, a path or a URL
+const LONG_WORD = /\S{25}(?=\S{5})/g; // part of a hash, a path or a URL
 
 // Tables do not break words, so an endless one would push the other columns out of view.
-function breakable(cell) {
+function addBreaks(cell) {
   const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), long = [];
-  while (texts.nextNode()) if (texts.currentNode.data.search(LONG) >= 0) long.push(texts.currentNode);
+  while (texts.nextNode()) if (texts.currentNode.data.search(LONG_WORD) >= 0) long.push(texts.currentNode);
   for (const text of long) {
-    const parts = text.data.replace(LONG, "$&\u0000").split("\u0000");
+    const parts = text.data.replace(LONG_WORD, "$&\u0000").split("\u0000");
     text.replaceWith(...parts.flatMap((part, i) => (i ? [document.createElement("wbr"), part] : [part])));
   }
 }
 
-function fill(box, text, above) {
+function renderInto(box, text, above) {
   box.setHTML(marked.parse(text));
-  outline(box, above);
-  for (const cell of box.querySelectorAll("th, td")) breakable(cell);
+  nestHeadings(box, above);
+  for (const cell of box.querySelectorAll("th, td")) addBreaks(cell);
   for (const item of box.querySelectorAll("li")) if (/^[☐☑] /.test(item.textContent)) item.className = "task-item";
   for (const block of box.querySelectorAll(":scope > :not(pre)")) block.dir = "auto"; // right-to-left text starts at the right
   for (const cell of box.querySelectorAll("th:empty")) cell.replaceWith(document.createElement("td")); // an empty header cell describes nothing
 }
 
 export function render(element, text) {
-  fill(element, text || "", []);
+  renderInto(element, text || "", []);
   addExtras(element);
 }
 
@@ -91,11 +91,11 @@ export class Stream { // growing text: finished blocks are rendered once, the la
     const done = tokens.slice(0, Math.max(last, 0)).map((token) => token.raw).join("");
     while (this.element.childNodes.length > this.settled) this.element.lastChild.remove();
     if (done && this.open.startsWith(done)) {
-      this.put(done, true);
+      this.appendRendered(done, true);
       this.settled = this.element.childNodes.length;
       this.open = this.open.slice(done.length);
     }
-    this.put(this.open);
+    this.appendRendered(this.open);
   }
   settle() { // the text is complete
     const last = document.createElement("div");
@@ -103,9 +103,9 @@ export class Stream { // growing text: finished blocks are rendered once, the la
     addExtras(last);
     this.element.append(...last.childNodes);
   }
-  put(text, settled = false) {
+  appendRendered(text, settled = false) {
     const box = document.createElement("div");
-    fill(box, text, settled ? this.above : [...this.above]);
+    renderInto(box, text, settled ? this.above : [...this.above]);
     if (settled) addExtras(box); // not for every piece
     this.element.append(...box.childNodes);
   }

@@ -4,10 +4,10 @@ let katexModule = null, highlightModule = null;
 const loadKatex = () => (katexModule ??= import("/hemicycle/vendor/katex.js").then(() => globalThis.katex));
 const loadHighlight = () => (highlightModule ??= import("/hemicycle/vendor/highlight.js").then((loaded) => loaded.default));
 
-async function renderFormulas(places) {
+async function renderFormulas(elements) {
   const katex = await loadKatex();
-  for (const place of places) // MathML needs no style sheet or fonts, and screen readers read it
-    katex.render(place.textContent, place, { output: "mathml", throwOnError: false, trust: false, maxExpand: 200, displayMode: place.classList.contains("display") });
+  for (const element of elements) // MathML needs no style sheet or fonts, and screen readers read it
+    katex.render(element.textContent, element, { output: "mathml", throwOnError: false, trust: false, maxExpand: 200, displayMode: element.classList.contains("display") });
 }
 
 async function highlight(blocks) {
@@ -15,8 +15,8 @@ async function highlight(blocks) {
   for (const block of blocks) {
     const language = block.className.match(/language-([\w+#-]+)/)?.[1];
     if (!hljs.getLanguage(language)) continue;
-    const made = hljs.highlight(block.textContent, { language, ignoreIllegals: true });
-    block.setHTML(made.value);
+    const highlighted = hljs.highlight(block.textContent, { language, ignoreIllegals: true });
+    block.setHTML(highlighted.value);
     block.classList.add("coloured");
   }
 }
@@ -45,7 +45,7 @@ document.addEventListener("click", async (event) => {
 
 export function addExtras(root) {
   for (const pre of root.querySelectorAll("pre")) if (pre.querySelector(":scope > code")) addCopyButton(pre);
-  const places = root.querySelectorAll("code.math"), blocks = root.querySelectorAll('pre > code[class*="language-"]');
-  if (places.length) renderFormulas([...places]);
+  const elements = root.querySelectorAll("code.math"), blocks = root.querySelectorAll('pre > code[class*="language-"]');
+  if (elements.length) renderFormulas([...elements]);
   if (blocks.length) highlight([...blocks]);
 }

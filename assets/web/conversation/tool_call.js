@@ -1,7 +1,7 @@
 // A tool call: arguments as fields, code or a table; result; state. All of it is untrusted text.
-const GLYPHS = { asked: "○", waiting: "◆", running: "◐", ok: "✓", failed: "✗", denied: "⊘", dropped: "–" };
-const INLINE = 90; // characters of a value next to its name
-const FOLD = 14; // lines before "Show all"
+const STATE_GLYPHS = { asked: "○", waiting: "◆", running: "◐", ok: "✓", failed: "✗", denied: "⊘", dropped: "–" };
+const MAX_INLINE = 90; // characters of a value next to its name
+const MAX_LINES = 14; // lines before "Show all"
 
 const make = (tag, name, text) => {
   const element = document.createElement(tag);
@@ -10,12 +10,12 @@ const make = (tag, name, text) => {
   return element;
 };
 
-const flat = (value) => value !== null && typeof value === "object" && !Array.isArray(value) &&
+const isFlat = (value) => value !== null && typeof value === "object" && !Array.isArray(value) &&
   Object.values(value).every((cell) => cell === null || typeof cell !== "object");
-const tabular = (value) => Array.isArray(value) && value.length > 0 && value.length <= 500 && value.every(flat);
+const isTabular = (value) => Array.isArray(value) && value.length > 0 && value.length <= 500 && value.every(isFlat);
 
 // A value in plain words; "" if only JSON can express it.
-function words(content) {
+function plainText(content) {
   if (content === null) return "none";
   if (typeof content === "boolean") return content ? "yes" : "no";
   if (typeof content === "number") return String(Number.isInteger(content) ? content : Number(content.toPrecision(6)));
@@ -23,10 +23,10 @@ function words(content) {
   const parts = Object.values(content);
   if (!parts.length) return "none";
   if (parts.some((part) => part !== null && (typeof part === "object" || part === ""))) return "";
-  return Array.isArray(content) ? parts.map(words).join(", ") : Object.entries(content).map(([name, part]) => `${name}: ${words(part)}`).join(" · ");
+  return Array.isArray(content) ? parts.map(plainText).join(", ") : Object.entries(content).map(([name, part]) => `${name}: ${plainText(part)}`).join(" · ");
 }
 
-function table(rows) {
+function renderTable(rows) {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const box = make("div", "tool-table");
   box.tabIndex = 0;
@@ -36,17 +36,17 @@ function table(rows) {
   const body = element.appendChild(make("tbody"));
   for (const row of rows) {
     const line = body.appendChild(make("tr"));
-    for (const name of names) line.append(make("td", "", row[name] === undefined ? "" : words(row[name])));
+    for (const name of names) line.append(make("td", "", row[name] === undefined ? "" : plainText(row[name])));
   }
   return box;
 }
 
-function code(text, name) { // a long text is folded
+function renderCode(text, name) { // a long text is folded
   const lines = text.replace(/\n$/, "").split("\n");
   const box = make("div", `tool-code ${name || ""}`);
   const pre = box.appendChild(make("pre"));
-  const long = lines.length > FOLD || text.length > FOLD * 120;
-  const head = lines.slice(0, FOLD).join("\n").slice(0, FOLD * 120);
+  const long = lines.length > MAX_LINES || text.length > MAX_LINES * 120;
+  const head = lines.slice(0, MAX_LINES).join("\n").slice(0, MAX_LINES * 120);
   pre.textContent = long ? head : lines.join("\n");
   if (!long) return box;
   pre.classList.add("cut");
@@ -63,38 +63,38 @@ function code(text, name) { // a long text is folded
   return box;
 }
 
-function value(content) {
-  if (tabular(content)) return table(content);
+function renderValue(content) {
+  if (isTabular(content)) return renderTable(content);
   if (typeof content !== "string") {
-    const said = words(content), line = said || JSON.stringify(content);
-    if (line.length <= INLINE) return make("span", "tool-value lit", line);
-    if (!said) return code(JSON.stringify(content, null, 2));
-    return code((Array.isArray(content) ? content.map(words) : Object.entries(content).map(([name, part]) => `${name}: ${words(part)}`)).join("\n"));
+    const text = plainText(content), line = text || JSON.stringify(content);
+    if (line.length <= MAX_INLINE) return make("span", "tool-value lit", line);
+    if (!text) return renderCode(JSON.stringify(content, null, 2));
+    return renderCode((Array.isArray(content) ? content.map(plainText) : Object.entries(content).map(([name, part]) => `${name}: ${plainText(part)}`)).join("\n"));
   }
-  if (content.length <= INLINE && !content.includes("\n")) return make("span", "tool-value", content === "" ? "“”" : content);
-  return code(content);
+  if (content.length <= MAX_INLINE && !content.includes("\n")) return make("span", "tool-value", content === "" ? "“”" : content);
+  return renderCode(content);
 }
 
-function result(text) {
+function renderResult(text) {
   if (/^\s*\[\s*\{/.test(text)) {
     try {
       const rows = JSON.parse(text);
-      if (tabular(rows)) return table(rows);
+      if (isTabular(rows)) return renderTable(rows);
     } catch { /* not a table after all */ }
   }
-  return code(text, "result");
+  return renderCode(text, "result");
 }
 
 // Shows the state and the result of a call.
 function showOutcome(element, block) {
   const [glyph, , state] = element.firstChild.children, before = element.call;
   element.className = `block tool ${block.state}${block.ok === false ? " bad" : ""}`;
-  glyph.textContent = GLYPHS[block.state] || "○";
+  glyph.textContent = STATE_GLYPHS[block.state] || "○";
   state.textContent = block.note || "";
   element.call = block;
   if (before && before.text === block.text && before.kept === block.kept) return;
   element.outcome?.forEach((part) => part.remove());
-  element.outcome = block.text ? [result(block.text)] : [];
+  element.outcome = block.text ? [renderResult(block.text)] : [];
   if (block.kept) {
     const all = make("a", "tool-kept", `Download the full result (${block.cut} more characters)`);
     all.href = block.kept;
@@ -116,18 +116,18 @@ export function renderToolCall(block) {
     for (const [name, content] of block.arguments) {
       const line = list.appendChild(make("div"));
       line.append(make("dt", "", name));
-      line.appendChild(make("dd")).append(value(content));
+      line.appendChild(make("dd")).append(renderValue(content));
     }
   }
-  if (block.raw) body.append(make("div", "tool-raw", "The arguments are not JSON:"), code(block.raw));
+  if (block.raw) body.append(make("div", "tool-raw", "The arguments are not JSON:"), renderCode(block.raw));
   showOutcome(element, block);
   return element;
 }
 
 // Updates the element of the same call in place, to preserve what is open or selected in its arguments; false for another call.
 export function updateToolCall(element, block) {
-  const called = ({ kind, title, tags, arguments: given, raw }) => JSON.stringify([kind, title, tags, given, raw]);
-  if (!element?.call || called(element.call) !== called(block)) return false;
+  const callKey = ({ kind, title, tags, arguments: given, raw }) => JSON.stringify([kind, title, tags, given, raw]);
+  if (!element?.call || callKey(element.call) !== callKey(block)) return false;
   showOutcome(element, block);
   return true;
 }

@@ -1,10 +1,10 @@
 // A long list of messages: only those near the viewport are laid out and rendered, but all text is in the page, for the browser's search.
 import { render } from "/hemicycle/conversation/markdown.js";
-import { END, spaceBelow } from "/hemicycle/conversation/scrolling.js";
+import { END_MARGIN, spaceBelow } from "/hemicycle/conversation/scrolling.js";
 
-const NEAR = "1200px"; // from the viewport: messages that are rendered
-const GROUP = 20; // messages laid out or skipped together
-const BUDGET = 8; // milliseconds of rendering per frame
+const RENDER_MARGIN = "1200px"; // from the viewport: messages that are rendered
+const GROUP_SIZE = 20; // messages laid out or skipped together
+const FRAME_BUDGET = 8; // milliseconds of rendering per frame
 const guessHeight = (text) => 46 + 21 * text.split("\n").reduce((lines, line) => lines + 1 + Math.floor(line.length / 70), 0);
 
 export default {
@@ -25,7 +25,7 @@ export default {
     this.lastStep = Infinity;
     this.atEnd = true;
     this.height = 0; // of the content, when last measured
-    this.nearObserver = new IntersectionObserver((seen) => this.onNearChange(seen), { root: this.$refs.list, rootMargin: NEAR });
+    this.nearObserver = new IntersectionObserver((seen) => this.onNearChange(seen), { root: this.$refs.list, rootMargin: RENDER_MARGIN });
     this.resizeObserver = new ResizeObserver(() => this.keepAtEnd());
     this.resizeObserver.observe(this.$refs.inner);
     this.resizeObserver.observe(this.$refs.list);
@@ -38,7 +38,7 @@ export default {
     prepend(blocks) { // what is in view stays in place
       const list = this.$refs.list, top = list.scrollTop, height = list.scrollHeight;
       const made = blocks.map(this.make), groups = [];
-      for (let i = 0; i < made.length; i += GROUP) groups.push(this.makeGroup(made.slice(i, i + GROUP)));
+      for (let i = 0; i < made.length; i += GROUP_SIZE) groups.push(this.makeGroup(made.slice(i, i + GROUP_SIZE)));
       this.$refs.inner.prepend(...groups);
       this.items = [...made, ...this.items];
       this.updateShown();
@@ -46,9 +46,9 @@ export default {
     },
     append(blocks) {
       const made = blocks.map(this.make);
-      const last = this.$refs.inner.lastElementChild, room = last ? Math.max(0, GROUP - last.members.length) : 0;
+      const last = this.$refs.inner.lastElementChild, room = last ? Math.max(0, GROUP_SIZE - last.members.length) : 0;
       if (room && made.length) this.addToGroup(last, made.slice(0, room));
-      for (let i = room; i < made.length; i += GROUP) this.$refs.inner.append(this.makeGroup(made.slice(i, i + GROUP)));
+      for (let i = room; i < made.length; i += GROUP_SIZE) this.$refs.inner.append(this.makeGroup(made.slice(i, i + GROUP_SIZE)));
       this.items.push(...made);
       this.updateShown();
     },
@@ -79,7 +79,7 @@ export default {
         const begun = performance.now();
         for (const group of [...this.nearGroups].reverse()) {
           for (const body of group.querySelectorAll(".raw")) {
-            if (performance.now() - begun > BUDGET) return this.renderNear();
+            if (performance.now() - begun > FRAME_BUDGET) return this.renderNear();
             const text = body.textContent;
             body.classList.remove("raw");
             render(body, text);
@@ -126,8 +126,8 @@ export default {
       this.updateFrame = requestAnimationFrame(() => {
         this.updateFrame = null;
         const filter = this.filter.trim().toLowerCase();
-        const there = this.items.filter((one) => one.step <= this.lastStep);
-        const shown = new Set(filter ? there.filter((one) => one.text.includes(filter)) : there);
+        const reached = this.items.filter((one) => one.step <= this.lastStep);
+        const shown = new Set(filter ? reached.filter((one) => one.text.includes(filter)) : reached);
         for (const group of this.$refs.inner.children) {
           const left = group.members.filter((one) => shown.has(one));
           const height = `${left.length < group.members.length ? "" : "auto "}${left.reduce((sum, one) => sum + one.height, 0)}px`;
@@ -145,8 +145,8 @@ export default {
         }
         this.shownElements = [...shown].map((one) => one.element);
         if (!this.shownElements.includes(this.tabStop)) this.setTabStop(this.shownElements.at(-1));
-        const count = shown.size.toLocaleString("en"), total = there.length.toLocaleString("en");
-        const messages = there.length === 1 ? "message" : "messages";
+        const count = shown.size.toLocaleString("en"), total = reached.length.toLocaleString("en");
+        const messages = reached.length === 1 ? "message" : "messages";
         this.summary = (filter ? `${count} of ${total} ${messages}` : `${total} ${messages}`) + (this.busy ? ", reading earlier ones" : "");
         this.keepAtEnd();
       });
@@ -172,8 +172,8 @@ export default {
       if (!list.clientHeight) return; // in a hidden tab
       const below = spaceBelow(list);
       const grown = Math.abs(list.scrollHeight - this.height); // new content moves the end away without anyone scrolling
-      if (this.atEnd && below <= grown + END) this.keepAtEnd();
-      else this.atEnd = below < END;
+      if (this.atEnd && below <= grown + END_MARGIN) this.keepAtEnd();
+      else this.atEnd = below < END_MARGIN;
     },
     keepAtEnd() {
       const list = this.$refs.list;

@@ -1,9 +1,9 @@
 // Opens the context menu of a diagram: right click, long press, and the menu key or Enter while the diagram has the focus.
-const HOLD = 550; // milliseconds of a long press
-const NEAR = [0, -5, 5, -9, 9]; // pixels around the pointer that are searched
+const LONG_PRESS = 550; // milliseconds of a long press
+const SEARCH_OFFSETS = [0, -5, 5, -9, 9]; // pixels around the pointer that are searched
 
-function findDrawn(box, x, y) { // edges are thin: a near miss counts
-  for (const dy of NEAR) for (const dx of NEAR) {
+function findNear(box, x, y) { // edges are thin: a near miss counts
+  for (const dy of SEARCH_OFFSETS) for (const dx of SEARCH_OFFSETS) {
     const found = document.elementFromPoint(x + dx, y + dy)?.closest(".state, .edge");
     if (found && box.contains(found)) return found;
   }
@@ -12,50 +12,50 @@ function findDrawn(box, x, y) { // edges are thin: a near miss counts
 
 // Calls report({ kind: "state", "edge" or "", name, x, y }); "" is the background.
 export function attachContextMenu(box, report) {
-  let timer = 0, swallow = false, reported = 0, from = null;
-  const say = (found, x, y) => {
+  let timer = 0, suppressClick = false, reported = 0, from = null;
+  const reportMenu = (found, x, y) => {
     reported = Date.now();
     const kind = !found ? "" : found.classList.contains("edge") ? "edge" : "state";
     report({ kind, name: found?.id.slice(2) || "", x, y });
   };
-  const middle = (element) => { const at = element.getBoundingClientRect(); return [at.x + at.width / 2, at.y + Math.min(at.height / 2, 60)]; };
+  const centerOf = (element) => { const at = element.getBoundingClientRect(); return [at.x + at.width / 2, at.y + Math.min(at.height / 2, 60)]; };
   box.addEventListener("contextmenu", (event) => {
-    const found = event.target.closest(".state, .edge") || findDrawn(box, event.clientX, event.clientY);
-    if (!found?.id && Date.now() - reported > HOLD) return; // background: leave the browser's own menu
+    const found = event.target.closest(".state, .edge") || findNear(box, event.clientX, event.clientY);
+    if (!found?.id && Date.now() - reported > LONG_PRESS) return; // background: leave the browser's own menu
     event.preventDefault();
     clearTimeout(timer);
-    if (Date.now() - reported > HOLD) say(found, event.clientX, event.clientY);
+    if (Date.now() - reported > LONG_PRESS) reportMenu(found, event.clientX, event.clientY);
   });
   box.addEventListener("keydown", (event) => {
-    const asked = event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey);
-    const whole = event.target === box;
-    if (!asked && !(whole && event.key === "Enter")) return;
+    const isMenuKey = event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey);
+    const onBackground = event.target === box;
+    if (!isMenuKey && !(onBackground && event.key === "Enter")) return;
     event.preventDefault();
     event.stopPropagation();
-    say(whole ? null : event.target.closest(".state, .edge"), ...middle(event.target));
+    reportMenu(onBackground ? null : event.target.closest(".state, .edge"), ...centerOf(event.target));
   });
   box.addEventListener("pointerdown", (event) => {
-    swallow = false;
+    suppressClick = false;
     clearTimeout(timer);
     if (event.pointerType === "mouse") return;
     from = [event.clientX, event.clientY];
     timer = setTimeout(() => {
-      const found = findDrawn(box, ...from);
-      if (!found?.id || Date.now() - reported < HOLD) return;
-      swallow = true;
-      say(found, ...from);
-    }, HOLD);
+      const found = findNear(box, ...from);
+      if (!found?.id || Date.now() - reported < LONG_PRESS) return;
+      suppressClick = true;
+      reportMenu(found, ...from);
+    }, LONG_PRESS);
   });
   box.addEventListener("pointermove", (event) => {
     if (from && Math.hypot(event.clientX - from[0], event.clientY - from[1]) > 10) clearTimeout(timer);
   });
   for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => clearTimeout(timer));
   box.addEventListener("touchend", (event) => { // the emulated mouse events would close the menu
-    if (swallow && event.cancelable) event.preventDefault();
+    if (suppressClick && event.cancelable) event.preventDefault();
   }, { passive: false });
   box.addEventListener("click", (event) => {
-    if (!swallow) return;
-    swallow = false;
+    if (!suppressClick) return;
+    suppressClick = false;
     event.stopPropagation();
     event.preventDefault();
   }, true);

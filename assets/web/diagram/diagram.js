@@ -9,7 +9,7 @@ import { drawOverlays } from "/hemicycle/diagram/overlays.js";
 export default {
   template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="onWheel" @pointerdown="startDrag" @pointermove="drag" @pointerup="endDrag" @pointercancel="endDrag" @click="onClick" @dblclick="onDoubleClick" @keydown="onKey" @pointerover="onPointerOver" @pointerleave="scheduleLeave" @focusin="onFocusIn" @focusout="onFocusOut"
     :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift with an arrow key pans, period and comma go from edge to edge, Enter opens the menu' : undefined"></div>`,
-  props: { svg: String, lit: Object, overlays: Object, pickable: Boolean, title: String, label: String, states: Array },
+  props: { svg: String, highlights: Object, overlays: Object, pickable: Boolean, title: String, label: String, states: Array },
   emits: ["pick", "fold", "context", "edge", "room"],
   mounted() {
     this.draw();
@@ -19,7 +19,7 @@ export default {
     document.addEventListener("step-dragged", this.showDraggedStep);
   },
   unmounted() { clearTimeout(this.listTimer); this.resizeObserver?.disconnect(); document.removeEventListener("step-dragged", this.showDraggedStep); document.removeEventListener("keydown", this.onDocumentKey); },
-  watch: { svg() { this.draw(); }, lit: { deep: true, handler(lit) { this.updateHighlights(lit); } }, overlays: { deep: true, handler(overlays) { this.updateOverlays(overlays); } } },
+  watch: { svg() { this.draw(); }, highlights: { deep: true, handler(highlights) { this.updateHighlights(highlights); } }, overlays: { deep: true, handler(overlays) { this.updateOverlays(overlays); } } },
   methods: {
     ...edgeMethods,
     ...viewportMethods,
@@ -51,8 +51,8 @@ export default {
     },
     findEdge(name) { return this.lookUp(`e:${name}`, () => this.queryEdge(name)); },
     findState(path) { return this.lookUp(`s:${path}`, () => this.queryState(path)); },
-    lookUp(key, look) {
-      if (!this.elements.has(key)) this.elements.set(key, look());
+    lookUp(key, query) {
+      if (!this.elements.has(key)) this.elements.set(key, query());
       return this.elements.get(key);
     },
     queryEdge(name) { // an edge of a folded state starts or ends at the visible ancestor
@@ -77,9 +77,9 @@ export default {
       }
       return null;
     },
-    updateHighlights(lit) { // during a drag they belong to a step that is no longer shown
+    updateHighlights(highlights) { // during a drag they belong to a step that is no longer shown
       if (this.sliding) return;
-      this.current = lit;
+      this.current = highlights;
       this.applyHighlights();
       this.updateView();
     },
@@ -96,18 +96,18 @@ export default {
       if (!step || !this.root) return;
       const [active, taken] = step, until = (steps) => Object.keys(steps).filter((name) => steps[name] <= at);
       const around = (path) => path.split(".").slice(0, -1).map((_, depth, parts) => parts.slice(0, depth + 1).join("."));
-      this.current = { active, taken, inside: [...new Set(active.flatMap(around))], waiting: active.filter((path) => this.track.waits.includes(path)), seen: until(this.track.visits), walked: until(this.track.walked), broken: [], halted: [] };
+      this.current = { active, taken, inside: [...new Set(active.flatMap(around))], waiting: active.filter((path) => this.track.waits.includes(path)), visited: until(this.track.visits), traversed: until(this.track.traversed), broken: [], halted: [] };
       this.root.dataset.step = at; // the step shown
       this.applyHighlights();
       this.updateView();
     },
     applyHighlights() { // touches only differences, since a dragged slider passes many steps a second
       if (!this.root) return;
-      const lit = this.current || this.lit || {}, wanted = new Map();
+      const highlights = this.current || this.highlights || {}, wanted = new Map();
       const mark = (at, name) => { if (at) wanted.set(at, (wanted.get(at) || new Set()).add(name)); };
-      for (const name of ["seen", "inside", "active", "waiting", "broken", "halted"])
-        for (const path of lit[name] || []) mark(this.findState(path), name);
-      for (const name of ["walked", "taken"]) for (const edge of lit[name] || []) mark(this.findEdge(edge), name);
+      for (const name of ["visited", "inside", "active", "waiting", "broken", "halted"])
+        for (const path of highlights[name] || []) mark(this.findState(path), name);
+      for (const name of ["traversed", "taken"]) for (const edge of highlights[name] || []) mark(this.findEdge(edge), name);
       for (const [at, names] of this.highlighted) for (const name of names) if (!wanted.get(at)?.has(name)) at.classList.remove(name);
       for (const [at, names] of wanted) for (const name of names) if (!this.highlighted.get(at)?.has(name)) at.classList.add(name);
       for (const at of new Set([...this.highlighted.keys(), ...wanted.keys()])) {

@@ -1,8 +1,8 @@
 // Makes the edges of a diagram interactive: hover, focus or press one to see why it was or was not taken.
 const SVG = "http://www.w3.org/2000/svg";
 const EDGES = `.edge[id^="e:"]`; // not the invisible ones that keep regions in rows
-const OPEN = 250, CLOSE = 350; // milliseconds
-const spell = (path) => path.replace("[*]", "the beginning").replaceAll(".", " › ").replaceAll("_", " ");
+const OPEN_DELAY = 250, CLOSE_DELAY = 350; // milliseconds
+const pathText = (path) => path.replace("[*]", "the beginning").replaceAll(".", " › ").replaceAll("_", " ");
 
 // Gives each edge a role and a wide invisible hit area.
 export function prepareEdges(root) {
@@ -27,7 +27,7 @@ export function updateTabStops(root) {
   for (const edge of all) {
     set(edge, "tabindex", evaluated.includes(edge) || (!evaluated.length && edge === all[0]) ? "0" : "-1");
     const [from, to] = edge.id.slice(2).split(">"), how = edge.matches(".taken") ? ", taken at this step" : edge.matches(".not-taken") ? ", considered and not taken" : "";
-    set(edge, "aria-label", `Edge from ${spell(from)} to ${spell(to)}${how}`);
+    set(edge, "aria-label", `Edge from ${pathText(from)} to ${pathText(to)}${how}`);
   }
 }
 
@@ -37,12 +37,12 @@ export const edgeMethods = {
     clearTimeout(this.openTimer);
     if (!edge) return this.scheduleLeave();
     clearTimeout(this.closeTimer);
-    this.openTimer = setTimeout(() => this.emitEdge(edge, "hover"), OPEN);
+    this.openTimer = setTimeout(() => this.emitEdge(edge, "hover"), OPEN_DELAY);
   },
   scheduleLeave() {
     clearTimeout(this.openTimer);
     clearTimeout(this.closeTimer);
-    this.closeTimer = setTimeout(() => this.$emit("edge", ["", "leave"]), CLOSE);
+    this.closeTimer = setTimeout(() => this.$emit("edge", ["", "leave"]), CLOSE_DELAY);
   },
   emitEdge(edge, how) { this.$emit("edge", [edge.id.slice(2), how]); },
   onFocusIn(event) { // by keyboard only: a click pins the popover anyway

@@ -10,7 +10,7 @@ const SCALES = [1, 0.8, 0.6];
 const SHRINKING = 0.1; // cost of a square unit the minimap loses, relative to one it hides
 const CORNERS = ["bottom right", "bottom left", "top right", "top left"];
 const PLACES = SCALES.flatMap((scale) => CORNERS.map((name) => [name, scale]));
-const LIT = ["inside", "active", "waiting", "broken"];
+const SHOWN_CLASSES = ["inside", "active", "waiting", "broken"];
 
 const make = (name, parent) => Object.assign(parent.appendChild(document.createElement("i")), { className: name });
 
@@ -81,12 +81,12 @@ export const minimapMethods = {
     const [from, above, to, below] = this.hiddenBox([x, y, w, h]), wide = to - from, high = below - above;
     if (left >= to || right <= from || top >= below || bottom <= above) return [x, y, w, h];
     const across = from === x ? left - to : right - from, down = above === y ? top - below : bottom - above;
-    const may = [right - left <= w - wide && [Math.abs(across), [x + across, y, w, h]], bottom - top <= h - high && [Math.abs(down), [x, y + down, w, h]]];
-    return may.filter(Boolean).sort(([one], [other]) => one - other)[0]?.[1] ?? [x, y, w, h];
+    const shifts = [right - left <= w - wide && [Math.abs(across), [x + across, y, w, h]], bottom - top <= h - high && [Math.abs(down), [x, y + down, w, h]]];
+    return shifts.filter(Boolean).sort(([one], [other]) => one - other)[0]?.[1] ?? [x, y, w, h];
   },
   updateMinimapState(state) {
     const one = this.minimapStates?.get(state);
-    if (one) one.className = LIT.filter((name) => state.classList.contains(name)).join(" ");
+    if (one) one.className = SHOWN_CLASSES.filter((name) => state.classList.contains(name)).join(" ");
   },
   drawFrame([x, y, w, h]) { // around the visible part
     if (!this.minimap) return;

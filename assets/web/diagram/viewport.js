@@ -7,8 +7,8 @@ const MARGIN = 14; // units around the elements brought into view
 const DURATION = 180; // milliseconds of a movement
 
 const numbers = (root) => root.getAttribute("viewBox").split(/\s+/).map(Number);
-const holds = ([x, y, w, h], [left, top, right, bottom]) => x <= left && y <= top && x + w >= right && y + h >= bottom;
-const same = (one, other) => one.every((value, at) => Math.abs(value - other[at]) < 0.5);
+const contains = ([x, y, w, h], [left, top, right, bottom]) => x <= left && y <= top && x + w >= right && y + h >= bottom;
+const isSame = (one, other) => one.every((value, at) => Math.abs(value - other[at]) < 0.5);
 // Start of an interval of `size` centred on `middle` that stays within `length` from `start`; a longer one is centred on it.
 const clampInterval = (start, length, middle, size) => size >= length ? start - (size - length) / 2 : Math.max(start, Math.min(middle - size / 2, start + length - size));
 
@@ -58,23 +58,23 @@ export const viewportMethods = {
     const [width, height] = this.size, [, , w, h] = this.drawing;
     return width > 0 && height > 0 && Math.min(width / w, height / h) < MIN_SCALE;
   },
-  updateView(anew) { // moves only if the active states are out of view, or `anew`
+  updateView(force) { // moves only if the active states are out of view, or if `force`
     if (!this.root || this.byHand) return;
-    if (!anew && this.root.querySelector(".edge:focus-visible")) return; // a person is looking at it
-    const lit = !this.showAll && this.isTooSmall() && this.activeBounds();
-    if (!lit) return this.moveTo(this.wholeBox(), anew);
+    if (!force && this.root.querySelector(".edge:focus-visible")) return; // a person is looking at it
+    const active = !this.showAll && this.isTooSmall() && this.activeBounds();
+    if (!active) return this.moveTo(this.wholeBox(), force);
     const [width, height] = this.size;
-    const now = this.viewBox(), size = [width / MIN_SCALE, height / MIN_SCALE], aim = this.enclosingBounds(size) || lit;
-    if (!anew && Math.abs(now[2] - size[0]) < 1 && holds(now, aim) && same(now, this.avoidMinimap(now, lit))) return;
-    this.moveTo(this.avoidMinimap(this.frameAround(aim, size), lit), anew);
+    const now = this.viewBox(), size = [width / MIN_SCALE, height / MIN_SCALE], target = this.enclosingBounds(size) || active;
+    if (!force && Math.abs(now[2] - size[0]) < 1 && contains(now, target) && isSame(now, this.avoidMinimap(now, active))) return;
+    this.moveTo(this.avoidMinimap(this.frameAround(target, size), active), force);
   },
   frameAround([left, top, right, bottom], [w, h]) {
     const [x, y, width, height] = this.drawing, tall = h >= height;
     return [clampInterval(x, width, (left + right) / 2, w), tall ? y : clampInterval(y, height, (top + bottom) / 2, h), w, h];
   },
   activePaths() {
-    const lit = this.current || this.lit || {};
-    return lit.active?.length ? lit.active : [...(lit.broken || []), ...(lit.halted || [])];
+    const highlights = this.current || this.highlights || {};
+    return highlights.active?.length ? highlights.active : [...(highlights.broken || []), ...(highlights.halted || [])];
   },
   activeBounds() { return this.bounds(this.activePaths().map((path) => this.findState(path))) || this.bounds([this.root.querySelector(".start")]); },
   enclosingBounds([w, h]) { // of the largest state that contains all active ones and fits
@@ -97,7 +97,7 @@ export const viewportMethods = {
     cancelAnimationFrame(this.animation);
     const from = numbers(this.root);
     this.goal = null;
-    if (same(from, goal)) return;
+    if (isSame(from, goal)) return;
     this.drawFrame(goal);
     if (atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches) return this.root.setAttribute("viewBox", goal.join(" "));
     this.goal = goal;
@@ -122,8 +122,8 @@ export const viewportMethods = {
     this.updateView(true);
   },
   bringIntoView(edge) { // when it gets the focus
-    const lit = this.bounds([edge]), now = this.viewBox();
-    if (lit && !holds(now, lit)) this.moveTo(this.frameAround(lit, now.slice(2)), true);
+    const bounds = this.bounds([edge]), now = this.viewBox();
+    if (bounds && !contains(now, bounds)) this.moveTo(this.frameAround(bounds, now.slice(2)), true);
   },
   onWheel(event) {
     if (!this.root || !(event.ctrlKey || event.metaKey)) return;

@@ -7,8 +7,8 @@ const make = (tag, classes = "", text = "") => {
   return element;
 };
 const LONGEST_PAUSE = 1500; // milliseconds; longer waits in the recording are shortened
-const EVERY = 100; // steps between snapshots of memory
-const KEPT = 40;
+const SNAPSHOT_INTERVAL = 100; // steps
+const MAX_SNAPSHOTS = 40; // of memory
 
 const packed = Uint8Array.from(atob(JSON.parse($("data").textContent)), (c) => c.charCodeAt(0));
 const run = JSON.parse(await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
@@ -54,12 +54,12 @@ function node(token) {
 }
 
 // Memory: changes are JSON Patches, applied to a copy of the nearest snapshot
-const kept = new Map([[0, { memory: {}, agents: {}, told: {} }]]);
-let current = { at: 0, document: structuredClone(kept.get(0)) };
-const parts = (path) => path.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-const lookup = (document, path) => parts(path).reduce((found, part) => (found == null ? undefined : found[part]), document);
+const snapshots = new Map([[0, { memory: {}, agents: {}, told: {} }]]);
+let current = { at: 0, document: structuredClone(snapshots.get(0)) };
+const pointerParts = (path) => path.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+const lookup = (document, path) => pointerParts(path).reduce((found, part) => (found == null ? undefined : found[part]), document);
 function apply(document, [op, path, value]) {
-  const way = parts(path), key = way.pop(), target = way.reduce((found, part) => found[part], document), fresh = structuredClone(value ?? null);
+  const keys = pointerParts(path), key = keys.pop(), target = keys.reduce((found, part) => found[part], document), fresh = structuredClone(value ?? null);
   if (!Array.isArray(target)) { if (op === "remove") delete target[key]; else target[key] = fresh; }
   else if (op === "remove") target.splice(Number(key), 1);
   else if (op === "replace") target[Number(key)] = fresh;
@@ -67,16 +67,16 @@ function apply(document, [op, path, value]) {
   else target.splice(Number(key), 0, fresh);
 }
 function memory(at) {
-  if (at < current.at || at - current.at > EVERY) {
-    const from = Math.max(...[...kept.keys()].filter((seq) => seq <= at));
-    if (at < current.at || from > current.at) current = { at: from, document: structuredClone(kept.get(from)) };
+  if (at < current.at || at - current.at > SNAPSHOT_INTERVAL) {
+    const from = Math.max(...[...snapshots.keys()].filter((seq) => seq <= at));
+    if (at < current.at || from > current.at) current = { at: from, document: structuredClone(snapshots.get(from)) };
   }
   while (current.at < at) {
     for (const change of steps[current.at].changes || []) apply(current.document, change);
     current.at += 1;
-    if (current.at % EVERY === 0 && !kept.has(current.at)) {
-      kept.set(current.at, structuredClone(current.document));
-      if (kept.size > KEPT) kept.delete([...kept.keys()][1 + Math.floor(Math.random() * (KEPT - 2))]);
+    if (current.at % SNAPSHOT_INTERVAL === 0 && !snapshots.has(current.at)) {
+      snapshots.set(current.at, structuredClone(current.document));
+      if (snapshots.size > MAX_SNAPSHOTS) snapshots.delete([...snapshots.keys()][1 + Math.floor(Math.random() * (MAX_SNAPSHOTS - 2))]);
     }
   }
   return current.document;
@@ -85,28 +85,28 @@ function memory(at) {
 // The diagram
 const svg = $("chart").querySelector("svg");
 const whole = svg?.getAttribute("viewBox");
-const find = (path) => {
+const findState = (path) => {
   for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
     const found = document.getElementById(`s:${at}`);
     if (found) return found;
   }
   return null;
 };
-const edge = (name) => document.getElementById(`e:${name}`) || document.getElementById(`e:${name.split(">").map((path) => find(path)?.id.slice(2) ?? path).join(">")}`);
-const seen = new Map(), walked = new Map(); // states and edges, with the first step that reached them
+const findEdge = (name) => document.getElementById(`e:${name}`) || document.getElementById(`e:${name.split(">").map((path) => findState(path)?.id.slice(2) ?? path).join(">")}`);
+const visited = new Map(), traversed = new Map(); // states and edges, with the first step that reached them
 steps.forEach((step, i) => {
-  for (const path of step.entered || []) if (!seen.has(path)) seen.set(path, i + 1);
-  for (const name of step.lit?.taken || []) if (!walked.has(name)) walked.set(name, i + 1);
+  for (const path of step.entered || []) if (!visited.has(path)) visited.set(path, i + 1);
+  for (const name of step.lit?.taken || []) if (!traversed.has(name)) traversed.set(name, i + 1);
 });
-const LIT = ["active", "inside", "seen", "waiting", "broken", "halted", "taken", "walked"];
-function light(at) {
+const HIGHLIGHTS = ["active", "inside", "visited", "waiting", "broken", "halted", "taken", "traversed"];
+function highlight(at) {
   if (!svg) return;
-  for (const name of LIT) for (const element of svg.querySelectorAll(`.${name}`)) element.classList.remove(name);
+  for (const name of HIGHLIGHTS) for (const element of svg.querySelectorAll(`.${name}`)) element.classList.remove(name);
   const step = at ? steps[at - 1].lit || {} : {};
-  for (const [path, first] of seen) if (first <= at) find(path)?.classList.add("seen");
-  for (const [name, first] of walked) if (first <= at) edge(name)?.classList.add("walked");
-  for (const name of ["inside", "active", "waiting", "broken", "halted"]) for (const path of step[name] || []) find(path)?.classList.add(name);
-  for (const name of step.taken || []) edge(name)?.classList.add("taken");
+  for (const [path, first] of visited) if (first <= at) findState(path)?.classList.add("visited");
+  for (const [name, first] of traversed) if (first <= at) findEdge(name)?.classList.add("traversed");
+  for (const name of ["inside", "active", "waiting", "broken", "halted"]) for (const path of step[name] || []) findState(path)?.classList.add(name);
+  for (const name of step.taken || []) findEdge(name)?.classList.add("taken");
   svg.setAttribute("aria-label", `State diagram of ${run.pattern}. Active: ${(step.active || []).join(", ") || "nothing"}`);
 }
 if (svg) {
@@ -138,7 +138,7 @@ if (svg) {
 }
 
 // The transcript: text is rendered when it gets near the viewport
-const said = [];
+const messages = [];
 const near = new IntersectionObserver((found) => {
   for (const one of found) if (one.isIntersecting && one.target.text !== undefined) {
     one.target.querySelector(".body").replaceChildren(markdown(one.target.text));
@@ -150,35 +150,35 @@ const near = new IntersectionObserver((found) => {
 steps.forEach((step, i) => {
   if (!step.block) return;
   const { kind, title, note, text } = step.block;
-  const article = make("article", `block ${kind}`), header = make("header"), go_ = make("button", "goto", note || `step ${i + 1}`);
-  go_.type = "button";
-  go_.setAttribute("aria-label", `Go to step ${i + 1}, ${title || kind}`);
-  go_.onclick = () => go(i + 1);
-  header.append(make("b", "", title || kind), go_);
+  const article = make("article", `block ${kind}`), header = make("header"), button = make("button", "goto", note || `step ${i + 1}`);
+  button.type = "button";
+  button.setAttribute("aria-label", `Go to step ${i + 1}, ${title || kind}`);
+  button.onclick = () => go(i + 1);
+  header.append(make("b", "", title || kind), button);
   article.append(header, make("div", "body prose raw", text || ""));
   article.text = text || "";
   article.hidden = true;
-  said.push({ seq: i + 1, article });
+  messages.push({ seq: i + 1, article });
   near.observe(article);
 });
-$("talk").append(...said.map((one) => one.article));
+$("talk").append(...messages.map((one) => one.article));
 let shown = 0, marked = null;
-function speak(at) {
+function showMessages(at) {
   let count = shown;
-  while (count < said.length && said[count].seq <= at) said[count++].article.hidden = false;
-  while (count > 0 && said[count - 1].seq > at) said[--count].article.hidden = true;
+  while (count < messages.length && messages[count].seq <= at) messages[count++].article.hidden = false;
+  while (count > 0 && messages[count - 1].seq > at) messages[--count].article.hidden = true;
   shown = count;
   $("silent").hidden = count > 0;
-  $("count").textContent = `${count} of ${said.length} ${said.length === 1 ? "message" : "messages"}`;
+  $("count").textContent = `${count} of ${messages.length} ${messages.length === 1 ? "message" : "messages"}`;
   marked?.classList.remove("here");
-  marked = count && said[count - 1].seq === at ? said[count - 1].article : null;
+  marked = count && messages[count - 1].seq === at ? messages[count - 1].article : null;
   marked?.classList.add("here");
-  pin();
+  scrollToEnd();
 }
-const pin = () => { $("scroller").scrollTop = $("scroller").scrollHeight; };
+const scrollToEnd = () => { $("scroller").scrollTop = $("scroller").scrollHeight; };
 let atEnd = true; // rendering makes text grow, which must not move what a person reads
 $("scroller").onscroll = () => { const box = $("scroller"); atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60 || (atEnd && box.dataset.height !== String(box.scrollHeight)); box.dataset.height = box.scrollHeight; };
-new ResizeObserver(() => { if (atEnd) pin(); }).observe($("talk"));
+new ResizeObserver(() => { if (atEnd) scrollToEnd(); }).observe($("talk"));
 
 // The inspector
 const panes = {};
@@ -217,7 +217,7 @@ function open(name) {
 }
 const isScalar = (value) => value === null || typeof value !== "object";
 const constants = new Map(Object.entries(run.constants));
-function inWords(value) { // a value in plain words, or JSON if it is nested
+function valueText(value) { // a value in plain words, or JSON if it is nested
   if (typeof value === "string") return constants.get(value) ?? value;
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(6)));
@@ -225,19 +225,19 @@ function inWords(value) { // a value in plain words, or JSON if it is nested
   const parts = Object.entries(value);
   if (!parts.length) return "empty";
   if (!parts.every(([, part]) => isScalar(part))) return JSON.stringify(value);
-  return Array.isArray(value) ? value.map(inWords).join(", ") : parts.map(([name, part]) => `${name.replaceAll("_", " ")}: ${inWords(part)}`).join("\n");
+  return Array.isArray(value) ? value.map(valueText).join(", ") : parts.map(([name, part]) => `${name.replaceAll("_", " ")}: ${valueText(part)}`).join("\n");
 }
-const short = (value) => {
-  const text = inWords(value);
+const shortText = (value) => {
+  const text = valueText(value);
   return text.length > 400 ? `${text.slice(0, 399)}…` : text;
 };
-const span = (seconds) => (seconds < 10 ? `${Math.max(seconds, 0).toFixed(1)} s` : seconds < 60 ? `${Math.floor(seconds)} s`
+const formatDuration = (seconds) => (seconds < 10 ? `${Math.max(seconds, 0).toFixed(1)} s` : seconds < 60 ? `${Math.floor(seconds)} s`
   : `${seconds >= 3600 ? `${Math.floor(seconds / 3600)}:${String(Math.floor(seconds / 60) % 60).padStart(2, "0")}` : Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`);
 function stepPane(at) {
   const step = steps[at - 1], box = make("div", "step");
   if (!step) { box.append(make("p", "empty", "No steps yet.")); return box; }
   box.append(make("div", "step-number num", `Step ${at}`), make("h2", "step-title", step.title));
-  const facts = [step.raised ? `Triggered by step ${at - 1}` : "", at > 1 && step.time - steps[at - 2].time >= 0.05 ? `${span(step.time - steps[at - 2].time)} after the previous step` : "", step.attempt ? `attempt ${step.attempt}` : ""].filter(Boolean);
+  const facts = [step.raised ? `Triggered by step ${at - 1}` : "", at > 1 && step.time - steps[at - 2].time >= 0.05 ? `${formatDuration(step.time - steps[at - 2].time)} after the previous step` : "", step.attempt ? `attempt ${step.attempt}` : ""].filter(Boolean);
   if (facts.length) box.append(make("p", "muted small", facts.join(" · ")));
   if (step.error) box.append(make("p", "notice fail", step.error));
   if (step.notes) {
@@ -253,22 +253,22 @@ function stepPane(at) {
   for (const [from, to] of step.moves || []) box.append(make("p", "move", `${from} → ${to || "stays"}`));
   if (step.ways) {
     box.append(make("h3", "step-section", "Why this transition"));
-    for (const way of step.ways) {
-      const row = make("div", `edge-outcome ${way.taken ? "taken" : ""}`);
-      row.append(make("b", "", `${way.taken ? "●" : way.guards.some(([, met]) => !met) ? "⊘" : "○"} to ${way.to}`), make("span", "muted small", ` ${way.reason}`));
-      for (const [text, ok] of way.guards) row.append(make("div", `guard ${ok ? "ok" : "no"}`, text));
+    for (const outcome of step.ways) {
+      const row = make("div", `edge-outcome ${outcome.taken ? "taken" : ""}`);
+      row.append(make("b", "", `${outcome.taken ? "●" : outcome.guards.some(([, met]) => !met) ? "⊘" : "○"} to ${outcome.to}`), make("span", "muted small", ` ${outcome.reason}`));
+      for (const [text, ok] of outcome.guards) row.append(make("div", `guard ${ok ? "ok" : "no"}`, text));
       box.append(row);
     }
   }
   const changes = step.changes || [];
   box.append(make("h3", "step-section", `Changes (${changes.length})`));
   if (!changes.length) box.append(make("p", "muted small", "No changes."));
-  const before = memory(at - 1), replaced = changes.map(([, path]) => lookup(before, path)).map((value) => (value === undefined ? undefined : short(value)));
+  const before = memory(at - 1), replaced = changes.map(([, path]) => lookup(before, path)).map((value) => (value === undefined ? undefined : shortText(value)));
   changes.forEach(([op, path, value], i) => {
     const row = make("div", "change");
     row.append(make("div", "mono change-path", path.slice(1).replace(/\/-$/, " · added").replaceAll("/", " › ").replaceAll("_", " ")));
     if (op !== "add" && replaced[i] !== undefined) row.append(labelled(make("div", "before", replaced[i]), "before"));
-    row.append(op === "remove" ? make("div", "muted small", "removed") : labelled(make("div", "after", short(value)), "after"));
+    row.append(op === "remove" ? make("div", "muted small", "removed") : labelled(make("div", "after", shortText(value)), "after"));
     box.append(row);
   });
   return box;
@@ -276,10 +276,10 @@ function stepPane(at) {
 function labelled(element, label) { element.setAttribute("role", "group"); element.setAttribute("aria-label", label); return element; }
 const branches = Object.assign({ $el: make("div", "tree") }, tree.methods, { open: new Set(["", "/memory"]) });
 panes.Memory.append(branches.$el);
-const nows = []; // facts about the whole run at each step
-steps.reduce((before, step) => { const now = { ...before, ...step.now }; nows.push(now); return now; }, {});
-function spendingPane(at) {
-  const now = nows[at - 1] || {}, box = make("div", "step");
+const summaries = []; // facts about the whole run at each step
+steps.reduce((before, step) => { const now = { ...before, ...step.now }; summaries.push(now); return now; }, {});
+function usagePane(at) {
+  const now = summaries[at - 1] || {}, box = make("div", "step");
   box.append(make("h2", "step-title", now.used || "No usage yet."));
   for (const [kind, used, limit, spent] of now.budget || []) {
     const row = make("p", "", `${kind}: ${Number(used.toFixed(4))} of ${limit}${spent ? ", spent" : ""}`), bar = make("progress");
@@ -318,33 +318,33 @@ function filesPane() {
 }
 if (panes.Files) panes.Files.append(filesPane());
 function debatePane(at) {
-  const { memory: held } = memory(at), box = make("div", "step board"), said = listOf(held?.[run.debate]);
-  if (!said.length) box.append(make("p", "empty", "No reviews yet."));
-  box.append(...board(said, listOf(held?.consensuses)));
+  const { memory: state } = memory(at), box = make("div", "step board"), turns = listOf(state?.[run.debate]);
+  if (!turns.length) box.append(make("p", "empty", "No reviews yet."));
+  box.append(...drawBoard(turns, listOf(state?.consensuses)));
   return box;
 }
 function inspect(at) {
   if (tab === "Debate") panes.Debate.replaceChildren(debatePane(at));
   else if (tab === "Step") panes.Step.replaceChildren(stepPane(at));
-  else if (tab === "Memory") { const { memory: held, agents } = memory(at); branches.show(structuredClone({ memory: held, agents }), (steps[at - 1]?.changes || []).map((change) => change[1]), run.constants); }
-  else if (tab === "Usage") panes.Usage.replaceChildren(spendingPane(at));
+  else if (tab === "Memory") { const { memory: state, agents } = memory(at); branches.show(structuredClone({ memory: state, agents }), (steps[at - 1]?.changes || []).map((change) => change[1]), run.constants); }
+  else if (tab === "Usage") panes.Usage.replaceChildren(usagePane(at));
 }
 
 // The player
 let at = 0, playing = null;
 function show(to) {
   at = Math.min(Math.max(to, Math.min(1, last)), last);
-  const now = nows[at - 1] || {};
+  const now = summaries[at - 1] || {};
   $("status").className = `pill ${now.status || ""} ${now.status === "done" && now.error ? "issues" : ""}`;
   $("status").textContent = now.status === "done" && now.error ? "Done with issues" : run.words[now.status] || "Not started";
   $("where").textContent = [now.where, now.error].filter(Boolean).join(" · ");
   $("used").textContent = now.used || "";
   const passed = at ? steps[at - 1].time - steps[0].time : 0;
-  $("place").textContent = `${at} / ${last} · ${span(passed)}`;
+  $("place").textContent = `${at} / ${last} · ${formatDuration(passed)}`;
   $("slider").value = at;
   $("slider").setAttribute("aria-valuetext", `Step ${at} of ${last}: ${steps[at - 1]?.title || "none"}`);
-  light(at);
-  speak(at);
+  highlight(at);
+  showMessages(at);
   inspect(at);
 }
 function go(to) { stop(); show(to); $("news").textContent = `Step ${at}: ${steps[at - 1]?.title || ""}`; history.replaceState(null, "", `#step=${at}`); }
@@ -363,11 +363,11 @@ function toggle() {
 }
 const marks = steps.flatMap((step, i) => {
   const found = [...(step.mark ? [step.mark] : []), ...(step.notes ? [["note", step.notes.map(([text]) => text).join("; "), run.note]] : [])];
-  return found.length ? [{ seq: i + 1, kind: found[0][0], noted: !!step.notes, glyph: found.map((one) => one[2]).join(""), text: found.map(([kind, text]) => `${kind}: ${short(text)}`).join("; ") }] : [];
+  return found.length ? [{ seq: i + 1, kind: found[0][0], noted: !!step.notes, glyph: found.map((one) => one[2]).join(""), text: found.map(([kind, text]) => `${kind}: ${shortText(text)}`).join("; ") }] : [];
 });
 const newest = new Set(marks.filter((mark) => mark.kind !== "revision").slice(-200));
-const worth = marks.length > 200 ? marks.filter((mark) => mark.noted || newest.has(mark)) : marks;
-$("marks").append(...worth.map((mark) => {
+const shownMarks = marks.length > 200 ? marks.filter((mark) => mark.noted || newest.has(mark)) : marks;
+$("marks").append(...shownMarks.map((mark) => {
   const button = make("button", `mark ${mark.kind}`, mark.glyph);
   Object.assign(button, { type: "button", title: mark.text, tabIndex: -1, onclick: () => go(mark.seq) });
   button.setAttribute("aria-label", `Step ${mark.seq}: ${mark.text}`);
@@ -376,35 +376,35 @@ $("marks").append(...worth.map((mark) => {
 }));
 const toMark = (turn) => { const found = turn > 0 ? marks.find((mark) => mark.seq > at) : marks.findLast((mark) => mark.seq < at); if (found) go(found.seq); };
 $("next").disabled = !marks.length;
-const acts = {
+const actions = {
   ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1), Home: () => go(1), End: () => go(last), n: () => toMark(1), p: () => toMark(-1),
 };
-$("first").onclick = acts.Home;
-$("back").onclick = acts.ArrowLeft;
-$("on").onclick = acts.ArrowRight;
-$("last").onclick = acts.End;
-$("next").onclick = acts.n;
+$("first").onclick = actions.Home;
+$("back").onclick = actions.ArrowLeft;
+$("on").onclick = actions.ArrowRight;
+$("last").onclick = actions.End;
+$("next").onclick = actions.n;
 $("play").onclick = toggle;
 $("slider").max = Math.max(last, 1);
 $("slider").oninput = () => go(Number($("slider").value));
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("select")) return;
   if (event.key === " " && !event.target.matches("button, a, summary")) { event.preventDefault(); return toggle(); }
-  const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-  if (!act) return;
+  const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (!action) return;
   event.preventDefault(); // otherwise the slider would move too
-  act();
+  action();
 });
-const wanted = () => Number(/step=(\d+)/.exec(location.hash)?.[1]);
-addEventListener("hashchange", () => { if (wanted() && wanted() !== at) go(wanted()); });
+const hashStep = () => Number(/step=(\d+)/.exec(location.hash)?.[1]);
+addEventListener("hashchange", () => { if (hashStep() && hashStep() !== at) go(hashStep()); });
 
 // The frame
 for (const [name, text] of run.facts) $("facts").append(make("dt", "", name), make("dd", "", text));
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const dress = (night) => document.body.classList.toggle("body--dark", night);
-dark.onchange = () => dress(dark.matches);
-dress(dark.matches);
-$("dark").onclick = () => dress(!document.body.classList.contains("body--dark"));
+const setDark = (isDark) => document.body.classList.toggle("body--dark", isDark);
+dark.onchange = () => setDark(dark.matches);
+setDark(dark.matches);
+$("dark").onclick = () => setDark(!document.body.classList.contains("body--dark"));
 open("Step");
-show(wanted() || last);
+show(hashStep() || last);
 document.documentElement.dataset.ready = "yes";

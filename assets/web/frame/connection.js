@@ -2,7 +2,7 @@
 // but browsers evaluate it again for each streamed paragraph.
 (() => {
   const messages = [...document.querySelectorAll("body > .nicegui-error-popup")];
-  const tell = () => document.body.classList.toggle("offline", messages.some((one) => one.getAttribute("aria-hidden") === "false"));
-  const watch = new MutationObserver(tell);
-  messages.forEach((one) => watch.observe(one, { attributeFilter: ["aria-hidden"] }));
+  const update = () => document.body.classList.toggle("offline", messages.some((one) => one.getAttribute("aria-hidden") === "false"));
+  const observer = new MutationObserver(update);
+  messages.forEach((one) => observer.observe(one, { attributeFilter: ["aria-hidden"] }));
 })();

@@ -1,35 +1,35 @@
 // Browser notifications of questions that wait for a person: each question once, whichever page is open, and
 // only if the person has turned them on in this browser.
 (() => {
-  const WANTED = "hemicycle-notify", SEEN = "hemicycle-asks";
+  const ENABLED_KEY = "hemicycle-notify", SEEN_KEY = "hemicycle-asks";
   let current = [];
-  const seen = () => { try { return JSON.parse(localStorage.getItem(SEEN)) ?? []; } catch { return []; } };
-  const remember = (ids) => localStorage.setItem(SEEN, JSON.stringify([...new Set([...seen(), ...ids])].slice(-500)));
-  const wanted = () => localStorage.getItem(WANTED) === "on" && window.Notification?.permission === "granted";
-  const say = () => {
+  const readSeen = () => { try { return JSON.parse(localStorage.getItem(SEEN_KEY)) ?? []; } catch { return []; } };
+  const markSeen = (ids) => localStorage.setItem(SEEN_KEY, JSON.stringify([...new Set([...readSeen(), ...ids])].slice(-500)));
+  const isEnabled = () => localStorage.getItem(ENABLED_KEY) === "on" && window.Notification?.permission === "granted";
+  const updateButton = () => {
     const button = document.querySelector(".notify-here");
     if (!button) return;
-    button.setAttribute("aria-pressed", String(wanted()));
+    button.setAttribute("aria-pressed", String(isEnabled()));
     button.hidden = !window.Notification;
   };
-  window.hemicycleAsks = (asks) => {
+  window.hemicycleNotifyNew = (asks) => {
     current = asks;
-    say();
-    if (!wanted()) return;
-    const known = seen();
+    updateButton();
+    if (!isEnabled()) return;
+    const known = readSeen();
     const fresh = asks.filter(([id]) => !known.includes(id));
-    remember(fresh.map(([id]) => id));
+    markSeen(fresh.map(([id]) => id));
     for (const [id, text, title, path] of fresh) {
       const shown = new Notification(text, { body: title, tag: id });
       shown.onclick = () => { window.focus(); location.assign(path); };
     }
   };
-  window.hemicycleNotify = async () => {
-    if (wanted()) localStorage.removeItem(WANTED);
+  window.hemicycleToggleNotifications = async () => {
+    if (isEnabled()) localStorage.removeItem(ENABLED_KEY);
     else if ((await Notification.requestPermission()) === "granted") {
-      localStorage.setItem(WANTED, "on");
-      remember(current.map(([id]) => id)); // questions already shown are not new
+      localStorage.setItem(ENABLED_KEY, "on");
+      markSeen(current.map(([id]) => id)); // questions already shown are not new
     }
-    say();
+    updateButton();
   };
 })();

@@ -5,7 +5,7 @@ const FIELD = "input, select, textarea, [contenteditable], dialog, [role=dialog]
 (() => {
   const boxes = ".q-checkbox, .q-toggle, .q-radio";
   let withModifier = false; // it may be released before Enter
-  const pass = (event) => {
+  const forwardEnter = (event) => {
     if (event.key !== "Enter" || !event.isTrusted) return;
     if (event.type === "keydown") withModifier = event.ctrlKey || event.metaKey;
     const box = withModifier && event.target.closest?.(boxes);
@@ -17,7 +17,7 @@ const FIELD = "input, select, textarea, [contenteditable], dialog, [role=dialog]
       box.parentElement.dispatchEvent(new KeyboardEvent("keydown", { key, ctrlKey, metaKey, repeat, bubbles: true, cancelable: true }));
     }
   };
-  for (const type of ["keydown", "keyup"]) document.addEventListener(type, pass, true);
+  for (const type of ["keydown", "keyup"]) document.addEventListener(type, forwardEnter, true);
 })();
 
 // The question mark shows the keys of the page, except while typing.
@@ -33,13 +33,13 @@ document.addEventListener("keydown", (event) => {
 // On the page of a run, Home, End and the space bar have a single effect: they press or scroll the focused element if possible,
 // and otherwise control the player.
 (() => {
-  const PRESSED = "a, button, summary, [role=button], [role=tab]";
-  const scrolls = (element) => element !== document.body && element !== document.documentElement &&
-    ((element.scrollHeight > element.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(element).overflowY)) || scrolls(element.parentElement));
+  const PRESSABLE = "a, button, summary, [role=button], [role=tab]";
+  const isScrollable = (element) => element !== document.body && element !== document.documentElement &&
+    ((element.scrollHeight > element.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(element).overflowY)) || isScrollable(element.parentElement));
   document.addEventListener("keydown", (event) => {
-    const { key, target } = event, elsewhere = event.ctrlKey || event.metaKey || event.altKey || target.closest(FIELD);
-    if (!["Home", "End", " "].includes(key) || elsewhere || !document.querySelector(".run-grid")) return;
-    const presses = key === " " && target.closest(PRESSED), moves = !target.closest("[role=slider]") && scrolls(target);
+    const { key, target } = event, ignored = event.ctrlKey || event.metaKey || event.altKey || target.closest(FIELD);
+    if (!["Home", "End", " "].includes(key) || ignored || !document.querySelector(".run-grid")) return;
+    const presses = key === " " && target.closest(PRESSABLE), moves = !target.closest("[role=slider]") && isScrollable(target);
     if (event.defaultPrevented || presses || moves) event.stopImmediatePropagation();
     else event.preventDefault();
   });

@@ -38,10 +38,10 @@ export default {
     },
     row(n) {
       const [kind, a, b, text, other, remark, pending] = this.rows[n];
-      const part = (name, said, hidden) => {
+      const makeCell = (name, text, hidden) => {
         const cell = document.createElement("span");
         cell.className = name;
-        cell.textContent = said;
+        cell.textContent = text;
         if (hidden) cell.setAttribute("aria-hidden", "true");
         return cell;
       };
@@ -58,13 +58,13 @@ export default {
       const where = [a ? `step ${a} of A` : "not in A", b ? `step ${b} of B` : "not in B"].join(", ");
       row.setAttribute("aria-label", [where, label, remark, pending ? "not yet" : ""].filter(Boolean).join("; "));
       row.title = [label, remark, pending ? "not yet in the other run" : ""].filter(Boolean).join("\n");
-      row.append(part("aligned-kind", pending ? "…" : GLYPHS[kind], true), part("aligned-step num", a || "–"),
-        part("aligned-step num", b || "–"), part("aligned-text", this.texts[text]));
+      row.append(makeCell("aligned-kind", pending ? "…" : GLYPHS[kind], true), makeCell("aligned-step num", a || "–"),
+        makeCell("aligned-step num", b || "–"), makeCell("aligned-text", this.texts[text]));
       if (other >= 0) {
         row.lastElementChild.textContent = `A ${this.texts[text]}`;
-        row.lastElementChild.append(part("aligned-other", `B ${this.texts[other]}`));
+        row.lastElementChild.append(makeCell("aligned-other", `B ${this.texts[other]}`));
       }
-      if (remark) row.append(part("aligned-remark", "Δ", true));
+      if (remark) row.append(makeCell("aligned-remark", "Δ", true));
       return row;
     },
     onClick(event) {

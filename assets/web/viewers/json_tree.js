@@ -1,5 +1,5 @@
 // A JSON document as a tree. Open branches stay open; changes of the last step are marked.
-const brief = (value) => // six significant digits are enough for reading
+const shortNumber = (value) => // six significant digits are enough for reading
   typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value);
 
 export default {
@@ -9,7 +9,7 @@ export default {
   mounted() { this.open = new Set([""]); this.show(this.value, this.changed, this.words); },
   methods: {
     show(value, changed, words) {
-      this.wordings = new Map(Object.entries(words || {}));
+      this.displayTexts = new Map(Object.entries(words || {}));
       this.marks = new Set(changed || []);
       for (const path of this.marks) // changes are visible without a click
         for (let at = path; at; at = at.slice(0, at.lastIndexOf("/"))) this.open.add(at);
@@ -26,7 +26,7 @@ export default {
         element.classList.add("leaf");
         const text = document.createElement("span");
         text.className = typeof value === "string" ? "str" : "lit";
-        text.textContent = typeof value === "string" ? (value === "" ? "“”" : this.wordings.get(value) ?? value) : brief(value);
+        text.textContent = typeof value === "string" ? (value === "" ? "“”" : this.displayTexts.get(value) ?? value) : shortNumber(value);
         if (text.textContent !== String(value) && value !== "") text.title = String(value);
         element.append(name, ": ", text, ...this.followButton(key, path));
         return element;

@@ -12,7 +12,7 @@ CROSSED = """async ([svg, edges]) => {
   const component = (await import('/hemicycle/diagram/diagram.js')).default.methods;
   const box = document.body.appendChild(document.createElement('div'));
   box.className = 'diagram';
-  const chart = { ...component, svg, lit: { taken: edges }, $refs: { box } };
+  const chart = { ...component, svg, highlights: { taken: edges }, $refs: { box } };
   chart.draw();
   const lines = [...box.querySelectorAll('.edge path')], labels = [...box.querySelectorAll('.edge text')];
   const within = ({ x, y, width, height }, at) =>

@@ -151,7 +151,8 @@ def test_the_slider_is_dragged_and_the_page_follows(page, finished):
 
 LIT = """() => [...document.querySelectorAll('.diagram .graph > [id]')].map((one) => [
     one.id,
-    ...['active', 'inside', 'seen', 'walked', 'taken'].filter((how) => one.matches('.' + how))].join())"""
+    ...['active', 'inside', 'visited', 'traversed', 'taken']
+      .filter((how) => one.matches('.' + how))].join())"""
 
 
 def test_the_diagram_follows_the_slider_without_delay(page, finished):

@@ -146,7 +146,7 @@ def test_escape_closes_dialogs_and_returns_the_focus(page, server):
 
 def test_an_edge_that_was_taken_is_as_easy_to_hit_as_others(page, finished):
     open_run(page, finished, STEPS)
-    hit = page.locator('.diagram .edge.walked path.hit').first
+    hit = page.locator('.diagram .edge.traversed path.hit').first
     assert hit.evaluate('(one) => getComputedStyle(one).strokeWidth') == '14px'
 
 

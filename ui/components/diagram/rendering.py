@@ -384,12 +384,12 @@ def highlight(
     return {
         'active': leaves,
         'inside': [path for path in view.entered if path not in leaves],
-        'seen': list(visited),
+        'visited': list(visited),
         'waiting': [path for path in leaves if _waits(shape, path)],
         'broken': stopped if view.status is Status.FAILED else [],
         'halted': stopped if view.status is Status.CANCELLED else [],
         'taken': [edge_id(edge) for edge in step.edges] if step else [],
-        'walked': list(traversed),
+        'traversed': list(traversed),
     }
 
 

@@ -230,4 +230,4 @@ class FirstRun:
         self._drawing.highlight(self._lit())
 
     def _lit(self) -> dict[str, Any]:
-        return {'active': [self._path[self._at]], 'seen': self._path[: self._at]}
+        return {'active': [self._path[self._at]], 'visited': self._path[: self._at]}

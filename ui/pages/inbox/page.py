@@ -83,7 +83,7 @@ class Questions:
             set_attributes(self._all, aria_pressed='false')
             ui.element('span').classes('grow')
             made = button('Notify me in this browser', kind='small notify-here')
-            made.on('click', js_handler='() => window.hemicycleNotify?.()')
+            made.on('click', js_handler='() => window.hemicycleToggleNotifications?.()')
             if may('destinations.list'):
                 with link('/notifications', 'btn small'):
                     Text('span', 'Notifications')

@@ -22,7 +22,7 @@ MAX_SHOWN = 20
 MINUTES = 5
 TITLE = """const bare = document.title.replace(/^\\(\\d+\\) /, "");
 document.title = %d ? `(%d) ${bare}` : bare;"""
-NOTIFY = 'window.hemicycleAsks?.(%s)'
+NOTIFY = 'window.hemicycleNotifyNew?.(%s)'
 """Shows browser notifications, if the user has turned them on."""
 
 

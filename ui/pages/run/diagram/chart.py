@@ -141,7 +141,7 @@ class ChartPane:
         self._drawing.preload(
             {
                 'visits': {path: steps[0] for path, steps in index.visits.items()},
-                'walked': {edge: steps[0] for edge, steps in index.edge_steps.items()},
+                'traversed': {edge: steps[0] for edge, steps in index.edge_steps.items()},
                 'waits': [state.path for state in self._shape.states if state.waits],
                 'steps': [list(map(list, both)) for both in zip(index.active, index.edges, strict=True)],
             }

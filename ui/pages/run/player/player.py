@@ -243,7 +243,7 @@ class Slider(Element, component=ASSETS / 'controls' / 'slider.js'):
         super().__init__()
         kinds = [[kind, sort.glyph, sort.title] for kind, sort in KINDS.items()]
         self._marks: dict[str, list[dict[str, Any]]] = {'run': [], 'notes': []}
-        self._props |= {'kinds': kinds, 'at': 0, 'head': 1, 'said': '', 'link': '', 'marks': self._marks}
+        self._props |= {'kinds': kinds, 'at': 0, 'head': 1, 'time': '', 'link': '', 'marks': self._marks}
         self.on('slide', lambda event: on_slide(int(event.args)))
         self.on('pick', lambda event: on_pick(int(event.args)))
         self.on('grab', on_grab)
@@ -254,7 +254,7 @@ class Slider(Element, component=ASSETS / 'controls' / 'slider.js'):
         This also acknowledges a request: only then does the browser ask for the next position.
         """
         with self._props.suspend_updates():  # for a page that reconnects
-            self._props |= {'at': at, 'head': head, 'said': time, 'link': link}
+            self._props |= {'at': at, 'head': head, 'time': time, 'link': link}
         self.run_method('update', at, head, time, link)
 
     def add_marks(self, marks: Iterable[Mark]) -> None:

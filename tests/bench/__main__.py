@@ -66,7 +66,7 @@ async def measure(names: Sequence[str], *, fast: bool) -> tuple[list[Row], list[
                 async for row in TOPICS[name](Path(folder), fast=fast):
                     found.append(row)
                     print(f'  {row.name}: {row.cells(verdict=False)[1]}', file=sys.stderr, flush=True)
-        except Exception:  # The others are still worth their minutes.
+        except Exception:  # The other topics are still worth running.
             traceback.print_exc()
             broken.append(name)
         print(f'{name}: {time.monotonic() - begun:.0f} seconds', file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
 """A step of an activity and a turn of an agent: work ends, memory changes, the next work starts.
 
 Three states in a loop; each invokes work that returns a text of 1 KB, and an action appends it to a list of
-frozen records in memory. All that a run costs is counted, from its start to its end.
+frozen records in memory. The whole cost of a run counts, from its start to its end.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from tests.bench.work import texts
 from tests.processes.acp.conductor import BY_ODD, ODD, conductor_with, odd
 
 ONE, MANY, FLAT, AHEAD = 5.0, 3.0, 1.15, 1.0
-"""The bars: times a bare insert with its commit, for one run and for many; an early step; a peer."""
+"""The bars, as multiples of a bare insert with its commit (one run, many); of an early step; of a peer."""
 LONG, LONGEST = 5.0, 150.0
-"""Seconds of a peer's round after which it is not measured again on the same work; and of one that is left
-out as too long, by its pace on the work before."""
+"""Seconds: a peer whose round took longer than `LONG` is not measured again on the same work; one that would
+take longer than `LONGEST` at its previous pace is left out."""
 SHORT = 100
 TEXTS = texts(100)
 
@@ -100,7 +100,7 @@ class Loop(Pattern):
 
 @asynccontextmanager
 async def looping(database: Path) -> AsyncIterator[Conductor]:
-    """A conductor of the loop on a journal of its own."""
+    """A conductor of the loop on its own journal."""
     journal = await open_journal(Settings(database=database, synchronous='normal'))
     async with Conductor(journal, catalog=Catalog(patterns={'loop': Loop})) as conductor:
         yield conductor
@@ -182,7 +182,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
 
 
 async def _flatness(database: Path, long: int, *, fast: bool) -> AsyncIterator[Row]:
-    """Steps of a run that is `long` steps old, in turn with steps of one that is as long as `SHORT`."""
+    """Steps of a run that is `long` steps old, alternating with those of one that is `SHORT` steps old."""
     rounds, count = (2, 20) if fast else (7, 100)
     gate = Loop.gate = Gate()
     old: list[Lap] = []
@@ -219,7 +219,7 @@ class Talk(Pattern):
 
 
 class Speaker:
-    """A model that says a text of 1 KB whenever the gate lets its run continue."""
+    """A model that replies with a text of 1 KB whenever the gate lets its run continue."""
 
     name, simulated = 'scripted', True
 
@@ -236,7 +236,7 @@ class Speaker:
 async def conversation(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     """A turn of an agent with a long conversation, against one of a new agent.
 
-    Runs are told apart by their seeds, and messages are what the gate counts.
+    Runs are identified by their seeds, and the gate counts messages.
     """
     long, count, rounds = (60, 10, 2) if fast else (500, 50, 7)
     short = 20 if fast else SHORT

@@ -74,7 +74,7 @@ def _room(database: Path, pattern: str, steps: int) -> Row:
 
 
 async def _flatness(conductor: Conductor, run: RunId, pattern: str, long: int, *, fast: bool) -> Row:
-    """Steps of a run that is `long` steps old, in turn with steps of one that is as long as `SHORT`."""
+    """Steps of a run that is `long` steps old, alternating with those of one that is `SHORT` steps old."""
     rounds, count = (2, 20) if fast else (15, 100)
     after_long: list[Lap] = []
     after_short: list[Lap] = []

@@ -77,7 +77,7 @@ async def weigh(count: int) -> dict[str, float]:
 
 
 def resident() -> int:
-    """The resident bytes of this process, after free memory was returned."""
+    """The resident bytes of this process, after returning free memory to the system."""
     gc.collect()
     if sys.platform == 'linux':
         ctypes.CDLL(None).malloc_trim(0)

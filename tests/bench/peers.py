@@ -1,7 +1,7 @@
 """Peers doing the work of `activities`: each as its documentation shows, and at its best setting.
 
-They are in the extra `bench`; what is not installed is left out. Their best settings are those of SQLite that
-Hemicycle has too (a write-ahead log, `synchronous` at `normal`), and what each has for state that only grows.
+They are in the extra `bench`; those not installed are left out. Their best settings are the SQLite settings
+that Hemicycle uses (a write-ahead log, `synchronous` at `normal`), and each one's support for growing state.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Peer:
     run: Side
     begin: Callable[[], None] = lambda: None
     end: Callable[[], None] = lambda: None
-    """What it needs before and after its turn, which is not measured."""
+    """Setup before and teardown after its turn, which are not measured."""
 
 
 NAMES = 'abc'
@@ -149,17 +149,17 @@ def burr(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made:
 def dbos(  # noqa: C901  (what DBOS has one of in a process)
     folder: Path, given: Sequence[str], stack: AsyncExitStack
 ) -> Made:
-    """DBOS: a workflow whose steps are kept. A process has one at a time: it is launched for each turn."""
+    """DBOS: a workflow whose steps are stored. A process can run only one DBOS, so each turn launches it."""
     from dbos import DBOS, DBOSConfig
     from sqlalchemy import create_engine, event
 
     def close() -> None:
         DBOS.destroy()
-        # It also shuts down the loop's default executor.
+        # DBOS also shut down the loop's default executor.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
 
     def tune(connection: Any, record: Any) -> None:
-        connection.isolation_level = 'IMMEDIATE'  # as DBOS sets it, where the engine is its own
+        connection.isolation_level = 'IMMEDIATE'  # as DBOS sets it on an engine of its own
         for pragma in (*PRAGMAS, 'PRAGMA busy_timeout = 30000', 'PRAGMA foreign_keys = ON'):
             connection.execute(pragma)
 

@@ -81,7 +81,7 @@ async def _time_recovery(database: Path, runs: int) -> float:
     with server(arguments, f'http://127.0.0.1:{port}/healthz', database.parent):
         while any(steps <= before[run] for run, steps in _steps(database).items()):
             if time.perf_counter() - begun > DEADLINE:
-                raise RuntimeError('not all runs went on')
+                raise RuntimeError('not all runs continued')
             await asyncio.sleep(0.01)
         return time.perf_counter() - begun
 

@@ -26,7 +26,7 @@ class Row:
     """What it is compared with, in the same unit; the ratio is theirs."""
     against: str = ''
     bar: float | None = None
-    """The most that the ratio (where there is a base) or else the value may be; None is information only."""
+    """The maximum of the ratio, or of the value if there is no base; None is for information only."""
     ratio: float | None = None
     """The median of the rounds' ratios, where it is not simply value over base."""
     details: dict[str, float] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """Whole runs: the pipeline with a scripted model that answers at once, one and many at the same time.
 
-In each, a call fails, as in the sample, and is made again after 1.5 seconds.
+In each, a call fails, as in the sample, and is retried after 1.5 seconds.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tests.bench.timing import Stopwatch, cpus, percentile, walls
 
 TASK = {'task': 'Should a small team adopt event sourcing for its order system?'}
 STILL, LAG, START = 20.0, 50.0, 2_000.0
-"""The bars: milliseconds that the loop may stand still, at worst and in 99 of 100 looks; microseconds of
-processor time to start a run."""
+"""The bars: milliseconds that the loop may be blocked, at worst and at p99; microseconds of processor time to
+start a run."""
 
 
 LOOKS = 50
-"""Between two looks at the size of the process, which take longer than the others."""
+"""Ticks between two measurements of the process's size, which take longer than other ticks."""
 
 
 class Ticker:
@@ -35,7 +35,7 @@ class Ticker:
     def __init__(self) -> None:
         self.lags: list[float] = []
         self.work: list[float] = []
-        """Seconds of processor time of the loop's thread between looks: what neighbours take is not in it."""
+        """Processor seconds of the loop's thread between ticks, which exclude what other processes use."""
         self.before = _resident()
         self.largest = self.before
 

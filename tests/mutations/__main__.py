@@ -1,7 +1,7 @@
 """Applies one mutation after another, and runs the tests that guard what it breaks.
 
-`python -m tests.mutations [NAME ...]`: all by default. Nothing is written: a mutation is made while its
-module is imported, in a process of its own, forked from one that has imported all that others have made.
+`python -m tests.mutations [NAME ...]`: all by default. No file is changed: a mutation is applied while its
+module is imported, in a separate process, forked from one that has imported the third-party packages.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ OPTIONS = (
     *('-W', 'ignore::pytest.PytestUnknownMarkWarning'),  # those of plug-ins
 )
 MAX_SECONDS = 30
-"""Seconds: a mutation that makes its tests wait for ever has turned them red."""
+"""Seconds: a mutation that makes its tests hang has turned them red."""
 DEADLINE = 2.0
-"""Seconds that a test waits for a condition which a mutation may keep from ever coming true."""
+"""Seconds that a test waits for a condition that a mutation may prevent for ever."""
 MISSED = 90
 """Exit status where the mutated module was never imported."""
 
@@ -53,7 +53,7 @@ class Loader(SourceFileLoader):
         self._mutation = mutation
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compile the mutated source, past what is cached of the other."""
+        """Compile the mutated source, bypassing the cached bytecode of the original."""
         text = self._mutation.apply(self.get_data(self.path).decode())
         return compile(text, self.path, 'exec', dont_inherit=True)
 
@@ -65,7 +65,7 @@ class Finder(MetaPathFinder):
         self._mutation = mutation
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """The module's spec, with a loader of ours."""
+        """Return the module's spec with our loader."""
         if fullname != self._mutation.module:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
@@ -75,7 +75,7 @@ class Finder(MetaPathFinder):
 
 
 def check(mutation: Mutation) -> None:
-    """Raises `Unfit` where a mutation's text is not in its module, or not once."""
+    """Raise `Unfit` unless a mutation's text occurs exactly once in its module."""
     path = f'{mutation.module.replace(".", "/")}.py'
     if not os.path.exists(path):
         raise Unfit(f'there is no {path}')
@@ -86,7 +86,7 @@ def check(mutation: Mutation) -> None:
 
 
 def run(tests: Sequence[str], mutation: Mutation | None, log: str) -> int:
-    """The exit status of the tests in a process of their own."""
+    """Run tests in a separate process, and return their exit status."""
     child = os.fork()
     if child == 0:
         status = 1
@@ -109,7 +109,7 @@ def _run(tests: Sequence[str], mutation: Mutation | None, log: str) -> int:
         signal.alarm(MAX_SECONDS)
         sys.meta_path.insert(0, Finder(mutation))
         importlib.import_module('tests.support.harness').DEADLINE = DEADLINE
-    os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'  # these tests need none but that for coroutines
+    os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'  # these tests need only the one for coroutines
     status = pytest.main([*OPTIONS, *tests])
     if mutation and mutation.module not in sys.modules:
         return MISSED
@@ -117,13 +117,13 @@ def _run(tests: Sequence[str], mutation: Mutation | None, log: str) -> int:
 
 
 def prepare() -> None:
-    """Import what others have made, and forget what is ours: that is imported anew by each process."""
+    """Import third-party packages, and unload our own modules, which each process imports again."""
     for name in PREPARED:
         importlib.import_module(name)
     for name in [name for name in sys.modules if name.partition('.')[0] in OURS]:
         del sys.modules[name]
     gc.collect()
-    gc.freeze()  # what all processes share is looked at no more, and so not copied
+    gc.freeze()  # the collector no longer visits shared objects, so their pages are not copied
 
 
 def main(names: Iterable[str]) -> int:

@@ -12,13 +12,13 @@ class Mutation:
     name: str
     module: str
     before: str
-    """Text that stands in the module once."""
+    """Text that occurs once in the module."""
     after: str
     guards: tuple[str, ...]
-    """Tests (files, or single ones) of which one has to fail."""
+    """Tests (files or single ones), at least one of which must fail."""
 
     def apply(self, text: str) -> str:
-        """The module's source with the bug in it."""
+        """Return the module's source with the bug in it."""
         return text.replace(self.before, self.after)
 
 
@@ -36,7 +36,7 @@ FLEET = 'tests/unit/ui/fleet/test_commands.py'
 
 MUTATIONS = (
     Mutation(
-        name='carry an event out again when it is repeated',
+        name='handle a repeated event again',
         module='engine.runtime.run',
         before='        if event.key in projection.keys:\n',
         after='        if False:\n',
@@ -67,7 +67,7 @@ MUTATIONS = (
         guards=(f'{LAW}::test_no_work_starts_before_its_step_is_journaled',),
     ),
     Mutation(
-        name='tell of a step before it is journaled',
+        name='publish a step before it is journaled',
         module='engine.runtime.run',
         before="""\
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
@@ -82,14 +82,14 @@ MUTATIONS = (
         guards=(f'{LAW}::test_no_watcher_sees_a_step_before_it_is_journaled',),
     ),
     Mutation(
-        name='take the ending of an earlier visit',
+        name='accept the end of an earlier visit',
         module='engine.runtime.run',
         before='if event.since and self.projection.entered.get(event.at, (0,))[0] != event.since:',
         after='if False:',
         guards=(f'{LAW}::test_a_late_result_of_a_visit_is_dropped_while_its_successor_is_being_journaled',),
     ),
     Mutation(
-        name='go on with a run whose journal failed',
+        name='continue a run whose journal failed',
         module='engine.runtime.run',
         before='            await self._lose_ownership(error)\n',
         after='',
@@ -132,7 +132,7 @@ MUTATIONS = (
         guards=(f'{LAW}::test_no_work_starts_before_its_step_is_journaled',),
     ),
     Mutation(
-        name='read the visit when its work gets its turn',
+        name='read the visit when its work starts',
         module='engine.runtime.activity_runner',
         before='                since=since,\n                services=',
         after='                since=self._since(path),\n                services=',
@@ -146,7 +146,7 @@ MUTATIONS = (
         guards=(f'{LAW}::test_a_retry_due_while_its_visit_is_ending_is_not_made',),
     ),
     Mutation(
-        name='let work that was cancelled end the next visit',
+        name='let cancelled work end the next visit',
         module='engine.runtime.activity_runner',
         before='\n        if self._tasks.get(path) is task:  #',
         after='\n        if True:  #',
@@ -160,7 +160,7 @@ MUTATIONS = (
         guards=(f'{RUN}::test_cancel_stops_the_work_and_drops_its_result',),
     ),
     Mutation(
-        name='leave the work of a left state going',
+        name='let the work of a left state continue',
         module='engine.runtime.activity_runner',
         before='                stopped.extend(self._stop(path))\n',
         after='',
@@ -181,7 +181,7 @@ MUTATIONS = (
         guards=(f'{RUN}::test_a_pause_lets_current_work_end_and_starts_nothing_new',),
     ),
     Mutation(
-        name='let timeouts go on during a pause',
+        name='let timeouts run during a pause',
         module='engine.runtime.activity_runner',
         before="            case 'pause':\n                self._timers.suspend()",
         after="            case 'pause':\n                pass",
@@ -195,42 +195,42 @@ MUTATIONS = (
         guards=(f'{LAW}::test_a_late_timeout_of_a_visit_is_dropped_while_its_successor_is_being_journaled',),
     ),
     Mutation(
-        name='give up where the journal has no room',
+        name='give up when the journal is full',
         module='engine.runtime.recorder',
         before='            await host.services.clock.sleep(wait)\n',
         after='            raise\n',
         guards=(f'{RECORDER}::test_a_full_journal_is_reported_and_waited_for',),
     ),
     Mutation(
-        name='try a full journal again at once',
+        name='retry a full journal immediately',
         module='engine.runtime.recorder',
         before='wait = min(MAX_WAIT, wait * 2)',
         after='wait = FIRST_WAIT',
         guards=(f'{RECORDER}::test_a_full_journal_is_reported_and_waited_for',),
     ),
     Mutation(
-        name='keep a snapshot as often as possible',
+        name='store a snapshot as often as possible',
         module='engine.runtime.recorder',
         before=' and self._weight >= self._last_weight',
         after='',
         guards=(f'{RECORDER}::test_snapshots_take_no_more_space_than_the_steps',),
     ),
     Mutation(
-        name='keep no snapshot',
+        name='store no snapshot',
         module='engine.runtime.recorder',
         before='due = projection.seq - self._last_seq >= SNAPSHOT_STEPS',
         after='due = projection.seq < 0',
         guards=(f'{RECORDER}::test_snapshots_of_constant_size_are_taken_as_often_as_allowed',),
     ),
     Mutation(
-        name='keep a snapshot of the step before',
+        name='store a snapshot of the previous step',
         module='engine.runtime.recorder',
         before='snapshot_of(info.id, projection, *dump(self._unchanged))',
         after='replace(snapshot_of(info.id, projection, *dump(self._unchanged)), seq=projection.seq - 1)',
         guards=(f'{RECORDER}::test_snapshots_equal_the_folded_steps',),
     ),
     Mutation(
-        name='yield a step twice to who watches',
+        name='yield a step twice to a watcher',
         module='engine.runtime.feed',
         before='            if item.seq <= seq:\n                continue\n',
         after='',
@@ -272,35 +272,35 @@ MUTATIONS = (
         guards=(f'{JOURNAL}::test_bytes_are_counted',),
     ),
     Mutation(
-        name='acknowledge what was not written',
+        name='acknowledge an unwritten step',
         module='storage.sqlite.writer',
         before='        if job.error is None:\n',
         after='        if True:\n',
         guards=(f'{WRITER}::test_a_refusal_fails_alone',),
     ),
     Mutation(
-        name='let one accident take the others along',
+        name='let one failed write fail the others',
         module='storage.sqlite.writer',
         before='            if len(batch) == 1:\n',
         after='            if True:\n',
         guards=(f'{WRITER}::test_an_error_after_a_write_rolls_back_only_that_write',),
     ),
     Mutation(
-        name='keep half of what failed',
+        name='commit half of a failed write',
         module='storage.sqlite.writer',
         before="                self._connection.execute('ROLLBACK')\n",
         after="                self._connection.execute('COMMIT')\n",
         guards=(f'{WRITER}::test_an_error_after_a_write_rolls_back_only_that_write',),
     ),
     Mutation(
-        name='drop what is queued on closing',
+        name='drop queued writes on closing',
         module='storage.sqlite.writer',
         before='                self._queue(self._gathered.pop(loop, []))\n',
         after='                self._gathered.pop(loop, [])\n',
         guards=(f'{WRITER}::test_closing_flushes_the_queue',),
     ),
     Mutation(
-        name='commit on the loop what has to be synced',
+        name='commit synced writes on the event loop',
         module='storage.sqlite.writer',
         before="            and self._settings.synchronous == 'normal'\n",
         after='',
@@ -314,7 +314,7 @@ MUTATIONS = (
         guards=(f'{JOURNAL}::test_a_stale_owner_writes_nothing',),
     ),
     Mutation(
-        name='write a step that does not follow',
+        name='write a step out of sequence',
         module='storage.sqlite.statements',
         before="RUN.c.seq == bindparam('before')",
         after="RUN.c.seq <= bindparam('before')",
@@ -328,7 +328,7 @@ MUTATIONS = (
         guards=(f'{JOURNAL}::test_a_stale_owner_writes_nothing',),
     ),
     Mutation(
-        name='write a step that does not follow to PostgreSQL',
+        name='write a step out of sequence to PostgreSQL',
         module='storage.postgres.append',
         before='AND epoch = %s AND seq = %s',
         after='AND epoch = %s AND seq <= %s',

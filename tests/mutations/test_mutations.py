@@ -10,7 +10,7 @@ import pytest
 from tests.mutations.mutations import MUTATIONS
 
 AT_ONCE = 10
-"""Mutations of one test: few enough that it ends in time, on a busy machine, too."""
+"""Mutations per test: few enough for it to end in time even on a busy machine."""
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ SAFE = {
     'shared_buffers': '128MB',
     'wal_level': 'replica',
 }
-"""As PostgreSQL is set up where nobody changed it: each commit is on the disk."""
+"""PostgreSQL's default settings: each commit is on the disk."""
 STORED = 'SELECT run, seq, time, name, at, body FROM transition ORDER BY run DESC, seq DESC LIMIT %s'
 
 
@@ -33,7 +33,7 @@ def safe_postgres() -> Iterator[PostgresServer]:
     """A server whose commits survive a crash of the machine.
 
     Raises:
-        RuntimeError: none is installed.
+        RuntimeError: If none is installed.
     """
     with postgres_server(**SAFE) as server:
         if server is None:

@@ -48,17 +48,17 @@ class Found:
     """The cost of some runs on some workers."""
 
     seconds: float
-    """From when all workers were there."""
+    """Since all workers were ready."""
     left: int
-    """Runs that had not ended by then."""
+    """Runs that were unfinished at that time."""
     runs: list[RunId]
     transitions: int = 0
     processor: dict[str, float] = field(default_factory=dict)
-    """Seconds of each kind of process."""
+    """Seconds of processor time by kind of process."""
     bytes: int = 0
-    """What the database grew by."""
+    """Growth of the database."""
     actions: float = 0.0
-    """Of Temporal, for each run."""
+    """Actions of Temporal for each run."""
 
     @property
     def rate(self) -> float:

@@ -1,4 +1,4 @@
-"""From a worker to the page of another process, and from a command to the run in a worker."""
+"""Delay from a worker to the page of another process, and from a command to the run in a worker."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def _start(fleet: Fleet, web: httpx.AsyncClient, seconds: float) -> RunId:
 async def _time_steps(
     fleet: Fleet, web: httpx.AsyncClient, journal: Journal, *, seconds: float
 ) -> list[float]:
-    """Milliseconds from when the worker took each step to its first sight in Chromium."""
+    """Milliseconds from when the worker took each step to its first appearance in Chromium."""
     run = await _start(fleet, web, seconds)
     async with chromium() as probe:
         page = probe.page

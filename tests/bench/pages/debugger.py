@@ -24,7 +24,7 @@ SEEN = """() => {
   const look = () => seen.add(count.textContent.split(" ")[0]);
   new MutationObserver(look).observe(count, { childList: true, characterData: true, subtree: true });
 }"""
-"""Notes each position that the page shows; the diagram is lit in the same moment."""
+"""Records each position that the page shows; the diagram is highlighted at the same moment."""
 DRAG = """async (seconds) => {
   const rail = document.querySelector('.rail'), { left, width, top } = rail.getBoundingClientRect();
   const to = (type, part) => rail.dispatchEvent(new PointerEvent(type, {
@@ -46,13 +46,13 @@ DRAG = """async (seconds) => {
   to('pointerup', 0.02);
   return spent;
 }"""
-"""Draws the thumb from the end to the beginning, as fast as a mouse tells; gives milliseconds."""
+"""Drags the thumb from the end to the beginning at the rate of mouse events; returns milliseconds."""
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
-    """Open it twice (the second page finds what the first has read), draw the slider, fork near the end.
+    """Open it twice (the second page reuses what the first has read), drag the slider, fork near the end.
 
-    Beside it stands a run of a few steps: what the page and the browser take for any run.
+    A run of a few steps serves as the baseline: the time that page and browser take for any run.
     """
     rounds, seconds = (20, 1) if fast else (1_112, 5)
     port = free_port()

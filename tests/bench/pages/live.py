@@ -17,7 +17,7 @@ from tests.bench.table import Row
 from tests.bench.timing import percentile
 
 DOM, LATE, BLOCKED = 50.0, 100.0, 20.0
-"""The bars, in milliseconds: of a step in the median and at p95; that the loop works without a break."""
+"""The bars, in milliseconds: for a step, at the median and at p95; for how long the loop is blocked."""
 
 WATCH = """() => {
   const seen = window.seen = { steps: [], pieces: [] }, last = {};
@@ -35,7 +35,7 @@ WATCH = """() => {
     }
   }).observe(document.body, { childList: true, characterData: true, subtree: true });
 }"""
-"""Notes in the page when which step and which agent's piece was first there; the clock is the machine's."""
+"""Records when each step and each agent's piece first appears in the page, by the machine's clock."""
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:

@@ -29,7 +29,7 @@ class Watched:
     delays: list[float]
     longest: float
     server: float
-    """Percent of a core; so the next."""
+    """Percent of a core, as is the next field."""
     page: float
 
 

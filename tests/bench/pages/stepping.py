@@ -33,7 +33,7 @@ KEYS = """async (count) => {
   }
   return found;
 }"""
-"""Presses the right arrow key so often; gives the milliseconds until the inspector has the step."""
+"""Presses the right arrow key `count` times; returns the milliseconds until the inspector has each step."""
 DRAG = """async ([selector, moves]) => {
   const held = document.querySelector(selector), { left, width, top, height } = held.getBoundingClientRect();
   const frame = () => new Promise(requestAnimationFrame);
@@ -56,7 +56,7 @@ DRAG = """async ([selector, moves]) => {
   to('pointerup', 0.95);
   return landed;
 }"""
-"""Drags something to the right, a move a frame; gives how many of the moves were shown by the next frame."""
+"""Drags something to the right, one move per frame; returns how many moves the next frame showed."""
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:

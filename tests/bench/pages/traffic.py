@@ -17,7 +17,7 @@ from tests.bench.timing import Lap, Stopwatch, ratio, walls
 from tests.support.harness import FakeModel, catalog, pipeline_reply
 
 SUM, AGAIN = 3.0, 1.5
-"""The bars: times a bare reading of the rows that are added up; times the sum alone, where nothing is new."""
+"""The bars, as multiples: of a bare read of the summed rows; of the sum alone where nothing is new."""
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:

@@ -28,7 +28,7 @@ OPEN = """() => new Promise((seen) => {
   [...document.querySelectorAll('[role=tab]')].find((tab) => tab.textContent === 'Transcript').click();
   look();
 })"""
-"""From the click on the tab to the frame after the first message stands there as Markdown: milliseconds."""
+"""Milliseconds from the click on the tab to the frame after the first message is shown as Markdown."""
 SCROLL = """(frames) => new Promise((done) => {
   const box = document.querySelector('.transcript-feed') ?? document.scrollingElement;
   const times = [];
@@ -43,7 +43,7 @@ SCROLL = """(frames) => new Promise((done) => {
   };
   requestAnimationFrame(go);
 })"""
-"""From the first message to the last; gives the time of each frame: milliseconds."""
+"""Scrolls from the first message to the last; returns the milliseconds of each frame."""
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:

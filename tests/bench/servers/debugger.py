@@ -42,7 +42,7 @@ class Said(BaseModel):
 
 
 class Rounds(Pattern):
-    """Two draft side by side, each with a tool; a reviewer sends back until it has had enough."""
+    """Two agents draft in parallel, each with a tool; a reviewer sends work back for a number of rounds."""
 
     class Parameters(BaseModel):
         rounds: int = 830
@@ -149,7 +149,7 @@ def main(folder: Path, port: int, rounds: int) -> None:
 
     @app.get('/bench/fork')
     async def fork(at: int) -> dict[str, Any]:
-        """How long a fork takes, in milliseconds; its further work is stopped at once."""
+        """How long a fork takes, in milliseconds; its further work is stopped immediately."""
         conductor: Conductor = known['conductor']
         begun = time.perf_counter()
         made = await conductor.fork(known['run'], at)

@@ -1,4 +1,4 @@
-"""A dashboard with a run whose agents never stop talking; `/bench` tells the time of each piece."""
+"""A dashboard with a run whose agents never stop talking; `/bench` reports the time of each piece."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Talker:
 
 
 class Stamped:
-    """A journal that records when each step was handed to it, which is before it is durable."""
+    """A journal that records when each step is passed to it, before the step is durable."""
 
     def __init__(self, journal: SqlJournal) -> None:
         self._journal = journal

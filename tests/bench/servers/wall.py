@@ -1,4 +1,4 @@
-"""A dashboard with twelve external agents that never stop talking; `/bench` tells the time of each piece."""
+"""A dashboard with twelve external agents that never stop talking; `/bench` returns each piece's time."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def record_reply(scope: CallbackContext, event: Event) -> None:
     """Add the reply to the conversation."""
     agent = scope.state.agents[scope.path]
     agent.messages.append(message_of(event.data['message']))
-    if not works_on(event):
+    if not is_mid_external_turn(event):
         agent.turns += 1
     model = str(event.data.get('model', ''))
     if model != agent.model:
@@ -31,11 +31,11 @@ def record_reply(scope: CallbackContext, event: Event) -> None:
     if 'plan' in event.data:
         agent.plan = tuple(PlanEntry.model_validate(item) for item in event.data['plan'])
     if made := event.data.get('artifacts'):
-        _take_artifacts(agent, made)
+        _update_artifacts(agent, made)
     _count(agent, event)
 
 
-def works_on(event: Event) -> bool:
+def is_mid_external_turn(event: Event) -> bool:
     """Whether an external agent is in the middle of its turn: its tool calls do not count as turns."""
     parts = event.data['message']['parts']
     return bool(event.data.get('external')) and any(part['kind'] == 'call' for part in parts)
@@ -58,14 +58,14 @@ def count_batch(agent: AgentState, event: Event) -> None:
     if event.data['store'] != agent.store:
         agent.store = dict(event.data['store'])
     if made := event.data.get('artifacts'):
-        _take_artifacts(agent, made)
+        _update_artifacts(agent, made)
     if usage := event.data.get('usage'):
         agent.input_tokens += int(usage.get('input', 0))
         agent.output_tokens += int(usage.get('output', 0))
     _count(agent, event)
 
 
-def _take_artifacts(agent: AgentState, made: Mapping[str, Any]) -> None:
+def _update_artifacts(agent: AgentState, made: Mapping[str, Any]) -> None:
     for name in [name for name, item in made.items() if item is None and name in agent.artifacts]:
         del agent.artifacts[name]
     completion.store_artifacts(

@@ -28,8 +28,8 @@ from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
 from engine.tools.question import OpenBatch, Question
 from engine.tools.registry import ToolRegistry
 
-AGAIN = 'Answer again, all of it, and in fewer words if it is long.'
-NOT_KEPT = 'Your folder is not kept as it is now: %s. Remove that, or what you did is lost.'
+REPEAT_REQUEST = 'Answer again, all of it, and in fewer words if it is long.'
+FOLDER_NOT_SAVED = 'Your folder is not kept as it is now: %s. Remove that, or what you did is lost.'
 
 
 async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
@@ -47,7 +47,7 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
     agent = scope.state.agents[scope.path]
     began = activity.services.clock.now()
     names = candidate_models(activity.run.models, agent.role)
-    if played := _external(names[0], activity):
+    if played := _find_external_agent(names[0], activity):
         from engine.agents.external_agent import follow_agent  # with the protocol's library
 
         return await follow_agent(spec, scope, activity, played)
@@ -76,14 +76,14 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
         'message': to_jsonable_python(message),
         'text': message.text,
         **reply.data,
-        'approval': _awaiting(tools, message, activity.run),
+        'approval': _find_calls_to_approve(tools, message, activity.run),
     }
     if spec.until:
         result['seconds'] = round(activity.services.clock.now() - began, 3)
     if spec.roles:
         result['role'] = agent.role
-    if not message.calls and (problem := _incomplete(spec, agent, reply)):
-        return result | {'unfit': problem, 'again': AGAIN}
+    if not message.calls and (problem := _text_problem(spec, agent, reply)):
+        return result | {'unfit': problem, 'again': REPEAT_REQUEST}
     if spec.output and not message.calls:
         found = parse_structured(spec.output, message.text)
         prose = getattr(spec.output, 'from_prose', None)
@@ -93,7 +93,7 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
     return result
 
 
-def _incomplete(spec: AgentSpec, agent: AgentState, reply: ModelReply) -> str:
+def _text_problem(spec: AgentSpec, agent: AgentState, reply: ModelReply) -> str:
     """Return the problem with a text answer, or ''.
 
     After tool results, a model may have nothing to add. A second empty answer is for the pattern to judge.
@@ -117,12 +117,12 @@ async def call_tools(
         its folder's snapshot, by the folder's name; and the `images` of the results, if any. If a server has
         a question for a person: the same with `question`, and the results so far in `finished`.
     """
-    played = _external(scope.state.agents[scope.path].model, activity)
+    played = _find_external_agent(scope.state.agents[scope.path].model, activity)
     if played is None:
         return await _run_tools(spec, scope, activity)
-    from engine.agents.external_agent import take_results
+    from engine.agents.external_agent import await_results
 
-    return await take_results(spec, scope, activity, played)
+    return await await_results(spec, scope, activity, played)
 
 
 async def _run_tools(
@@ -171,7 +171,7 @@ async def _run_tools(
             snapshots = {folder: await workspace.snapshot()}
         except WorkspaceOverLimit as error:
             if results:
-                text = f'{results[-1].text}\n{NOT_KEPT % error}'
+                text = f'{results[-1].text}\n{FOLDER_NOT_SAVED % error}'
                 results[-1] = replace(results[-1], text=text, ok=False)
     result: dict[str, Any] = {'store': store, **asking.data}
     if question:
@@ -192,17 +192,17 @@ async def _run_tools(
     return PendingQuestion(data=result) if question else result
 
 
-def _external(name: str, activity: Activity) -> AgentModel | None:
+def _find_external_agent(name: str, activity: Activity) -> AgentModel | None:
     """Return the external agent with that name; None if it is a model's."""
     found: object = activity.services.models.get(name) if name.startswith(AGENT_PREFIX) else None
     return found if isinstance(found, AgentModel) else None
 
 
-async def awaiting(
+async def find_calls_to_approve(
     spec: AgentSpec, scope: CallbackContext, activity: Activity, message: Message
 ) -> list[str]:
     """Return the tools called by a reply that need approval."""
-    return _awaiting(await _tools(spec, scope, activity), message, activity.run)
+    return _find_calls_to_approve(await _tools(spec, scope, activity), message, activity.run)
 
 
 async def _tools(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> ToolRegistry:
@@ -216,12 +216,12 @@ async def _tools(spec: AgentSpec, scope: CallbackContext, activity: Activity) ->
     return found.without(getattr(scope.state.memory, 'off', {}))
 
 
-def _awaiting(tools: ToolRegistry, message: Message, run: RunInfo) -> list[str]:
+def _find_calls_to_approve(tools: ToolRegistry, message: Message, run: RunInfo) -> list[str]:
     names = {call.name for call in message.calls if call.name in tools}
-    return sorted(name for name in names if _waits(tools[name], run))
+    return sorted(name for name in names if _needs_approval(tools[name], run))
 
 
-def _waits(tool: Tool, run: RunInfo) -> bool:
+def _needs_approval(tool: Tool, run: RunInfo) -> bool:
     """Whether a call of the tool needs approval."""
     approvals = run.options.get('approvals', 'marked')
     return approvals == 'all' or (approvals == 'marked' and tool.approval)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from engine.acp.agents import AGENT_PREFIX
 from engine.agents import activities, completion
-from engine.agents.actions import count_batch, record_reply, record_results, works_on
+from engine.agents.actions import count_batch, is_mid_external_turn, record_reply, record_results
 from engine.agents.criteria import Criteria
 from engine.agents.role_assignment import begin_visit, cancelled_results
 from engine.agents.spec import AgentSpec, Role, RoleAssignment
@@ -88,7 +88,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     answered = [*reply, then] if then else reply
     asked = [record_reply, partial(completion.store_text_with_calls, spec)] if until else record_reply
     given_up = partial(completion.give_up, spec) if until else give_up
-    results = [partial(completion.note, spec)] if until else []
+    results = [partial(completion.record_criteria, spec)] if until else []
     spent = partial(out_of_turns, spec)
     complete = completion.criteria_guards(spec) if until else None
     unfinished = [
@@ -118,10 +118,10 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
             edge('done', 'thinking', 'approving', needs_approval, after=asked),
             edge('done', 'thinking', 'using_tools', after=asked),
             edge('done', 'using_tools', 'thinking', after=[record_results, *results]),
-            edge('asked', 'using_tools', 'asking', after=keep_question),
-            edge(ANSWER, 'asking', 'using_tools', after=keep_answer),
-            edge('approve', 'approving', 'using_tools', names_calls, after=keep_permission),
-            edge('deny', 'approving', 'thinking', after=keep_denial),
+            edge('asked', 'using_tools', 'asking', after=store_question),
+            edge(ANSWER, 'asking', 'using_tools', after=store_answer),
+            edge('approve', 'approving', 'using_tools', names_calls, after=apply_permission),
+            edge('deny', 'approving', 'thinking', after=record_denial),
             edge('failed', ['thinking', 'using_tools'], 'failed', after=give_up),
         ],
     }
@@ -143,7 +143,7 @@ def needs_approval(scope: CallbackContext, event: Event) -> bool:
 
 def out_of_turns(spec: AgentSpec, scope: CallbackContext, event: Event) -> bool:
     """The agent has used all its turns."""
-    return not works_on(event) and _agent(scope).turns + 1 >= spec.turns
+    return not is_mid_external_turn(event) and _agent(scope).turns + 1 >= spec.turns
 
 
 def is_unfit(scope: CallbackContext, event: Event) -> bool:
@@ -165,7 +165,7 @@ def names_calls(scope: CallbackContext, event: Event) -> bool:
     return isinstance(edited, Mapping) and known.issuperset(edited)
 
 
-def keep_permission(scope: CallbackContext, event: Event) -> None:
+def apply_permission(scope: CallbackContext, event: Event) -> None:
     """Apply the arguments a person changed, and remember tools allowed for the rest of the run."""
     agent = _agent(scope)
     reply = agent.messages[-1]
@@ -182,7 +182,7 @@ def keep_permission(scope: CallbackContext, event: Event) -> None:
         agent.allowed = tuple(sorted({*agent.allowed, *(call.name for call in reply.calls)}))
 
 
-def keep_denial(scope: CallbackContext, event: Event) -> None:
+def record_denial(scope: CallbackContext, event: Event) -> None:
     """Add results saying that a person denied the agent's calls, and why."""
     agent = _agent(scope)
     reason = event.data.get('reason') or 'no reason was given'
@@ -190,14 +190,14 @@ def keep_denial(scope: CallbackContext, event: Event) -> None:
     scope.state.deliver_notices(scope.path)
 
 
-def keep_question(scope: CallbackContext, event: Event) -> None:
+def store_question(scope: CallbackContext, event: Event) -> None:
     """Store a tool server's question to a person, and the results of the calls that have ended."""
     agent = _agent(scope)
     count_batch(agent, event)
     agent.batch = (agent.batch or OpenBatch()).with_question(event.data)
 
 
-def keep_answer(scope: CallbackContext, event: Event) -> None:
+def store_answer(scope: CallbackContext, event: Event) -> None:
     """Store a person's answer for the call that is waiting for it."""
     agent = _agent(scope)
     if agent.batch and agent.batch.question:

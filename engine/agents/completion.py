@@ -14,7 +14,7 @@ from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
 from engine.tools.artifacts import as_text
 
-MAX_LAST_WORDS = 500
+MAX_LAST_TEXT = 500
 """Maximum number of characters of an agent's last reply quoted in the reason for its failure."""
 
 
@@ -33,10 +33,10 @@ def may_remind(spec: AgentSpec, scope: CallbackContext, event: Event) -> bool:
 def store_final_text(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     """Store the agent's text as the artifact made from its final text."""
     agent = scope.state.agents[scope.path]
-    found = _words(spec, scope, event)
+    found = _text_artifact(spec, scope, event)
     if found is not None:
         store_artifacts(agent, found)
-    note(spec, scope, event)
+    record_criteria(spec, scope, event)
 
 
 def store_text_with_calls(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
@@ -45,7 +45,7 @@ def store_text_with_calls(spec: AgentSpec, scope: CallbackContext, event: Event)
         store_final_text(spec, scope, event)
 
 
-def note(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+def record_criteria(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     """Record which criteria are met."""
     assert spec.until is not None
     agent = scope.state.agents[scope.path]
@@ -60,7 +60,7 @@ def remind(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     """Tell the agent what is missing."""
     agent = scope.state.agents[scope.path]
     agent.reminders += 1
-    listed = ''.join(f'\n- {item}' for item in unmet(agent))
+    listed = ''.join(f'\n- {item}' for item in list_missing(agent))
     agent.messages.append(Message.of('user', f'This is not complete yet. What is missing:{listed}\nGo on.'))
 
 
@@ -70,13 +70,13 @@ def give_up(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     stopped = f'it stopped {agent.reminders + 1} times' if agent.reminders else 'it stopped'
     if event.data['message'] and any(part['kind'] == 'call' for part in event.data['message']['parts']):
         stopped = f'it used all its {spec.turns} turns'
-    agent.problem = f'{stopped}, and there is still missing: {"; ".join(unmet(agent)) or "nothing"}'
+    agent.problem = f'{stopped}, and there is still missing: {"; ".join(list_missing(agent)) or "nothing"}'
     reason = strip_signal(spec.until.signal, str(event.data.get('text', ''))) if spec.until else ''
     if reason and getattr(scope.state.memory, 'revision', 2) > 2:
-        agent.problem += f'. It said last: {reason[:MAX_LAST_WORDS]}'
+        agent.problem += f'. It said last: {reason[:MAX_LAST_TEXT]}'
 
 
-def unmet(agent: AgentState) -> list[str]:
+def list_missing(agent: AgentState) -> list[str]:
     """Return what is missing, one text per criterion."""
     return [item.missing for item in agent.criteria if not item.holds and item.name != 'turns_left']
 
@@ -143,11 +143,11 @@ def _evidence(spec: AgentSpec, scope: CallbackContext, event: Event) -> Evidence
             artifacts.pop(name, None)
             if found is not None:
                 artifacts[name] = found['value']
-    words = _words(spec, scope, event) or {}
+    words = _text_artifact(spec, scope, event) or {}
     return Evidence(artifacts=artifacts | {name: found.value for name, found in words.items()}, text=text)
 
 
-def _words(spec: AgentSpec, scope: CallbackContext, event: Event) -> dict[str, Artifact] | None:
+def _text_artifact(spec: AgentSpec, scope: CallbackContext, event: Event) -> dict[str, Artifact] | None:
     """Return the artifact made from this reply, if any."""
     until, reply = spec.until, event.data.get('message')
     if until is None or not until.words or not reply or event.data.get('unfit'):

@@ -40,7 +40,7 @@ OWN_TOOLS = (
     'Your folder is the working directory, {root}. Use your own tools; where tools are named below that you '
     'do not have, do the same with yours.'
 )
-GO_ON = (
+CONTINUE = (
     'You were interrupted. What you had begun may be half done: look at the files in your folder, and go on '
     'with the task.'
 )
@@ -70,12 +70,12 @@ async def follow_agent(
     try:
         session, again = await _session(spec, scope, activity, played)
         if session.is_in_turn:
-            session.deny()  # Calls still waiting were denied: allowed ones are settled by `take_results`.
+            session.deny()  # Calls still waiting were denied: allowed ones are settled by `await_results`.
         else:
             text = (
-                _opening(spec, agent, session)
+                _first_prompt(spec, agent, session)
                 if again is False
-                else _unseen_messages(spec, agent, session, again)
+                else _next_prompt(spec, agent, session, again)
             )
             asked = len(text)
             session.prompt(text)
@@ -105,13 +105,13 @@ async def follow_agent(
     if spec.roles:
         result['role'] = agent.role
     if reply.ended:
-        result |= await _ending(spec, scope, activity, message, reply)
+        result |= await _finish_turn(spec, scope, activity, message, reply)
     if spec.until:
         result['seconds'] = round(activity.services.clock.now() - began, 3)
     return result
 
 
-async def take_results(
+async def await_results(
     spec: AgentSpec, scope: CallbackContext, activity: Activity, played: AgentModel
 ) -> dict[str, Any]:
     """Wait for the results of the tools that an external agent has called.
@@ -145,7 +145,7 @@ async def take_results(
             # The next turn resumes the session or begins a new one.
             results = [(f'{CUT_OFF}{error}', False) for _ in calls]
     kept = [
-        ToolResult(id=call.id, name=call.name, text=await _fitting(text, workspace), ok=ok)
+        ToolResult(id=call.id, name=call.name, text=await _clip_result(text, workspace), ok=ok)
         for call, (text, ok) in zip(calls, results, strict=True)
     ]
     result: dict[str, Any] = {'store': dict(agent.store)}
@@ -224,15 +224,15 @@ def _workspace(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> W
     return activity.workspace(spec.folder or scope.path)
 
 
-def _opening(spec: AgentSpec, agent: AgentState, session: AgentSession) -> str:
+def _first_prompt(spec: AgentSpec, agent: AgentState, session: AgentSession) -> str:
     """Return the first prompt of a new session: the task, after the conversation so far, if any."""
     messages = [message for message in agent.messages if message.role != 'system']
     system = [message.text for message in agent.messages if message.role == 'system']
     lead = [*system, OWN_TOOLS.format(root=session.root)]
     if not any(message.role == 'assistant' for message in messages):
-        return '\n\n'.join([*lead, *(message.text for message in messages), *_shape(spec)])
+        return '\n\n'.join([*lead, *(message.text for message in messages), *_form_instruction(spec)])
     past = messages if messages[-1].role != 'user' else messages[:-1]
-    last = GO_ON if messages[-1].role != 'user' else messages[-1].text
+    last = CONTINUE if messages[-1].role != 'user' else messages[-1].text
     history = _history(past)
     return '\n\n'.join(
         [
@@ -240,12 +240,12 @@ def _opening(spec: AgentSpec, agent: AgentState, session: AgentSession) -> str:
             'This is a new session. What was said and done before, between the marks, is yours:',
             f'<data>\n{history}\n</data>',
             last,
-            *_shape(spec),
+            *_form_instruction(spec),
         ]
     )
 
 
-def _unseen_messages(spec: AgentSpec, agent: AgentState, session: AgentSession, again: bool | None) -> str:
+def _next_prompt(spec: AgentSpec, agent: AgentState, session: AgentSession, again: bool | None) -> str:
     """Return the prompt that continues a session: the messages the agent has not seen yet."""
     if again is None:
         fresh = [
@@ -257,10 +257,10 @@ def _unseen_messages(spec: AgentSpec, agent: AgentState, session: AgentSession, 
             if message.role != 'user':
                 break
             fresh.insert(0, message.text)
-    return '\n\n'.join([*(fresh or [GO_ON]), *_shape(spec)])
+    return '\n\n'.join([*(fresh or [CONTINUE]), *_form_instruction(spec)])
 
 
-def _shape(spec: AgentSpec) -> list[str]:
+def _form_instruction(spec: AgentSpec) -> list[str]:
     """Return the instruction for the form of the answer, if a record is requested."""
     if spec.output is None:
         return []
@@ -320,7 +320,7 @@ def _estimate_lost(played: AgentModel, asked: int) -> dict[str, Usage]:
     return {model: replace(estimate(asked, 0, calls=1), unpriced=unpriced)}
 
 
-async def _ending(
+async def _finish_turn(
     spec: AgentSpec, scope: CallbackContext, activity: Activity, message: Message, reply: Reply
 ) -> dict[str, Any]:
     """Return the data of a turn's end: files, proofs of the work, and a record if one is requested."""
@@ -335,7 +335,7 @@ async def _ending(
     if spec.output:
         result |= _record(spec, scope.state.agents[scope.path], message)
     if spec.until and spec.until.proofs:
-        result |= await _prove(spec, scope, activity, spec.until.proofs, workspace)
+        result |= await _run_proofs(spec, scope, activity, spec.until.proofs, workspace)
     return result
 
 
@@ -348,7 +348,7 @@ def _record(spec: AgentSpec, agent: AgentState, message: Message) -> dict[str, A
     return found
 
 
-async def _prove(
+async def _run_proofs(
     spec: AgentSpec,
     scope: CallbackContext,
     activity: Activity,
@@ -380,7 +380,7 @@ async def _prove(
     return {'artifacts': await shelf.record(workspace)} if shelf.changed else {}
 
 
-async def _fitting(text: str, workspace: Workspace) -> str:
+async def _clip_result(text: str, workspace: Workspace) -> str:
     """Return a result as journaled: the middle of a long one is cut, and the full text stored."""
     if len(text) <= MAX_TEXT:
         return text

@@ -99,7 +99,7 @@ async def _stream(
             if isinstance(event, Thinking):
                 await activity.services.clock.sleep(event.seconds)
             if isinstance(event, Waiting):
-                activity.stream(_waits(event, request.model), 'waiting')
+                activity.stream(_waiting_text(event, request.model), 'waiting')
             if isinstance(event, CallStarted):
                 call = event.index
                 activity.stream(f'{event.name}\n', 'call')
@@ -120,7 +120,7 @@ async def _stream(
             await close()
 
 
-def _waits(event: Waiting, model: str) -> str:
+def _waiting_text(event: Waiting, model: str) -> str:
     """Return the text shown while a call waits; '' once it is sent."""
     time = f' for {max(1, round(event.seconds))} s' if event.seconds else ''
     return f'Waiting{time} to call {model}: {event.reason}' if event.reason else ''

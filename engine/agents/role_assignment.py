@@ -19,7 +19,7 @@ T = TypeVar('T')
 def begin_visit(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     """Give the agent its task; later visits continue its conversation unless it gets a new role."""
     if spec.cast:
-        _recast(spec, scope, event)
+        _assign_role(spec, scope, event)
     else:
         _visit(spec, scope, event)
     scope.state.deliver_notices(scope.path, restarted=bool(spec.cast))
@@ -42,7 +42,7 @@ def _visit(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
         return
     instructions = scope.pattern.instructed.get(spec.role, spec.instructions)
     scope.state.agents[scope.path] = AgentState(
-        role=spec.role, instructions=instructions, messages=_opening(instructions, task)
+        role=spec.role, instructions=instructions, messages=_first_messages(instructions, task)
     )
 
 
@@ -55,7 +55,7 @@ def cancelled_results(agent: AgentState, text: str) -> Message:
     )
 
 
-def _recast(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+def _assign_role(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     part = _evaluate(spec.cast, 'cast', RoleAssignment, scope, event)
     role = spec.role_named(part.role)
     if role is None:
@@ -68,13 +68,13 @@ def _recast(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     scope.state.agents[scope.path] = AgentState(
         role=role.name,
         instructions=instructions,
-        messages=_opening(instructions, task),
+        messages=_first_messages(instructions, task),
         visits=part.visit,
         allowed=before.allowed if before else (),
     )
 
 
-def _opening(instructions: str, task: Message) -> list[Message]:
+def _first_messages(instructions: str, task: Message) -> list[Message]:
     return [*([Message.of('system', instructions)] if instructions else []), task]
 
 

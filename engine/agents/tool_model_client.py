@@ -118,7 +118,7 @@ class ToolModelClient:
                 ),
             )
             try:
-                quiet = replace(self.activity, stream=_unheard, repeats=partial(RETRY.should_retry, number))
+                quiet = replace(self.activity, stream=_discard, repeats=partial(RETRY.should_retry, number))
                 reply = await call_with_fallback(names, request, quiet)
             except ModelError as error:
                 self._count(error.spent)
@@ -137,5 +137,5 @@ class ToolModelClient:
             self.spent[model] = self.spent.get(model, Usage()) + usage
 
 
-def _unheard(text: str, kind: DeltaKind = 'text') -> None:
+def _discard(text: str, kind: DeltaKind = 'text') -> None:
     """Discard the stream: replies to tools are not shown."""

@@ -25,7 +25,7 @@ from engine.tools.protocol import ToolContext
 from engine.workspace.workspace import Entry
 from engine.workspace.workspaces import Workspaces
 
-HERE = RunId('scratch')
+SCRATCH_RUN = RunId('scratch')
 MATERIAL = re.compile(r'<data>\n(.*?)\n</data>', re.S)
 """The subject of a question, as marked by `as_data`."""
 MAX_TASK = 2_000
@@ -100,11 +100,11 @@ class Scratch:
         """
         clock, services = self._services.clock, self._services
         call = ToolCall(id=uuid.uuid4().hex[:12], name=tool, arguments=json.dumps(dict(arguments)))
-        workspace = self._workspaces.of(HERE, 'you')
+        workspace = self._workspaces.of(SCRATCH_RUN, 'you')
         await workspace.make()
         asked = _TrialModel(tool=tool, model=services.model(model), name=model) if model else None
         context = ToolContext(
-            key=f'{HERE}:{call.id}',
+            key=f'{SCRATCH_RUN}:{call.id}',
             store=self._store,
             workspace=workspace,
             sandbox=services.sandbox,
@@ -125,7 +125,7 @@ class Scratch:
 
     async def files(self) -> list[Entry]:
         """Return the files in the folder. Raises `WorkspaceError`."""
-        return await self._workspaces.of(HERE, 'you').entries()
+        return await self._workspaces.of(SCRATCH_RUN, 'you').entries()
 
     async def empty(self) -> None:
         """Delete the folder, the notes and the artifacts; the next call starts afresh."""

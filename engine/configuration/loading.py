@@ -338,7 +338,7 @@ def check_configuration(path: Path, text: str) -> ConfigFile:
         if problem := _section_problem(name, section):
             raise EngineError(f'{path}: endpoints.{name}: {problem}')
     for name, server in file.mcp.items():
-        if problem := server.wrong() if re.match(NAME, name) and len(name) <= MAX_NAME else NAME_RULE:
+        if problem := server.find_problem() if re.match(NAME, name) and len(name) <= MAX_NAME else NAME_RULE:
             raise EngineError(f'{path}: mcp.{name}: {problem}')
     for name, agent in file.agents.items():
         if problem := agent.find_problem(name) if re.match(NAME, name) else NAME_RULE:

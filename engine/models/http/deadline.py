@@ -33,7 +33,7 @@ class Deadline:
         """Return an `async with` block around a wait; it raises `ModelError` when time runs out."""
         return Wait(self, self.left if longest is None else min(longest, self.left))
 
-    def over(self) -> ModelError:
+    def timeout_error(self) -> ModelError:
         """Return the timeout error."""
         timeouts = self._timeouts
         if self._now() - self._started >= timeouts.total:
@@ -65,4 +65,4 @@ class Wait:
         try:
             await self._timeout.__aexit__(*error)  # type: ignore[arg-type]
         except TimeoutError:
-            raise self._deadline.over() from None
+            raise self._deadline.timeout_error() from None

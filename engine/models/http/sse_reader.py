@@ -32,7 +32,7 @@ class PaddedStream(httpx.AsyncByteStream):
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
-        self.over = False
+        self.has_ended = False
         self.pending = 0
         """Bytes since the last event."""
         self._all = 0
@@ -46,7 +46,7 @@ class PaddedStream(httpx.AsyncByteStream):
             if self._all > MAX_ANSWER:
                 raise ModelError(f'it sent more than {MAX_ANSWER:,} bytes', kind='bad response')
             yield piece
-        self.over = True
+        self.has_ended = True
         yield b'\n\n'
 
 
@@ -128,7 +128,7 @@ class SseReader:
         except ModelError as error:
             if self._decoder.complete:
                 return []
-            if self._bytes.over and error.kind == 'bad response':  # It ended in the middle of an event.
+            if self._bytes.has_ended and error.kind == 'bad response':  # It ended in the middle of an event.
                 return []
             raise
 

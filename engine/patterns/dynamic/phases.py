@@ -13,13 +13,13 @@ from pydantic_core import to_jsonable_python
 from engine.agents import activities, completion
 from engine.agents.actions import record_results
 from engine.agents.chart import (
+    apply_permission,
     give_up,
-    keep_answer,
-    keep_denial,
-    keep_permission,
-    keep_question,
     names_calls,
     needs_approval,
+    record_denial,
+    store_answer,
+    store_question,
 )
 from engine.agents.criteria import Evidence
 from engine.agents.spec import AgentSpec
@@ -63,7 +63,7 @@ def phase_sequence(
 
     It ends in `done`, or in `failed` if a tool of a phase that is not optional fails.
     """
-    noted = partial(completion.note, spec)
+    noted = partial(completion.record_criteria, spec)
     edges: list[dict[str, Any]] = []
     for number, phase in enumerate(phases, 1):
         last = number == len(phases)
@@ -73,7 +73,7 @@ def phase_sequence(
             edge('done', phase.name, after, has_nothing_to_do, after=[keep_calls, *end]),
             edge('done', phase.name, 'approving', needs_approval, after=keep_calls),
             edge('done', phase.name, 'using_tools', after=keep_calls),
-            edge('deny', 'approving', after, here, after=[keep_denial, *end]),
+            edge('deny', 'approving', after, here, after=[record_denial, *end]),
         ]
         if not phase.optional:
             lost = [record_results, noted, _say_what_broke]
@@ -97,9 +97,9 @@ def phase_sequence(
         ],
         'transitions': [
             *edges,
-            edge('asked', 'using_tools', 'asking', after=keep_question),
-            edge(ANSWER, 'asking', 'using_tools', after=keep_answer),
-            edge('approve', 'approving', 'using_tools', names_calls, after=keep_permission),
+            edge('asked', 'using_tools', 'asking', after=store_question),
+            edge(ANSWER, 'asking', 'using_tools', after=store_answer),
+            edge('approve', 'approving', 'using_tools', names_calls, after=apply_permission),
             edge('failed', [*ways, 'using_tools'], 'failed', after=give_up),
         ],
     }
@@ -129,7 +129,7 @@ async def propose_calls(
     )
     nothing = Text(text=f'{phase.name.capitalize()}: there is nothing to do.')
     message = Message(role='assistant', parts=calls or (nothing,))
-    waiting = await activities.awaiting(spec, scope, activity, message)
+    waiting = await activities.find_calls_to_approve(spec, scope, activity, message)
     return {'message': to_jsonable_python(message), 'approval': waiting}
 
 

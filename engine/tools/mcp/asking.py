@@ -51,7 +51,7 @@ class AskingCall:
         self._answers: list[Question] = []
         self._may_ask = False
         self._turn = asyncio.Lock()
-        self._stands = asyncio.Event()
+        self._asked = asyncio.Event()
         self._answer: asyncio.Future[Question] | None = None
         self.question: Question | None = None
         self.answered = 0
@@ -89,11 +89,11 @@ class AskingCall:
         self._answers = [known for known in questions or () if known.action]
         if self.question and (found := self._find_known(self.question)) and self._answer:
             self.question = None
-            self._stands.clear()
+            self._asked.clear()
             self._answer.set_result(found)
-        stands = asyncio.ensure_future(self._stands.wait())
+        asked = asyncio.ensure_future(self._asked.wait())
         try:
-            await asyncio.wait({self._task, stands}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({self._task, asked}, return_when=asyncio.FIRST_COMPLETED)
             if self._task.done():
                 return await self._task
             assert self.question is not None
@@ -102,7 +102,7 @@ class AskingCall:
             await self.end()
             raise
         finally:
-            stands.cancel()
+            asked.cancel()
 
     @property
     def is_waiting(self) -> bool:
@@ -132,7 +132,7 @@ class AskingCall:
             if found is None:
                 self._answer = asyncio.get_running_loop().create_future()
                 self.question = question
-                self._stands.set()
+                self._asked.set()
                 found = await self._answer
                 self.answered += 1
             self._answers.remove(found)

@@ -122,7 +122,7 @@ class McpSection(BaseModel):
     most_text: int = Field(20_000, ge=100)
     off: bool = False
 
-    def wrong(self) -> str:
+    def find_problem(self) -> str:
         """Return the problem with it, or ''."""
         if bool(self.command) == bool(self.url):
             return 'it needs either command or url'

@@ -71,7 +71,7 @@ class McpServers:
         for name, gone in known.items():
             for tool in self._tools_of(name):
                 del self._tools[tool.name]
-            self._end(gone, list(gone.standing), [gone.session, *gone.own.values()])
+            self._end_in_background(gone, list(gone.waiting_calls), [gone.session, *gone.own.values()])
 
     def has(self, name: str) -> bool:
         """Whether a name could be a server's tool or wildcard; does no I/O."""
@@ -116,7 +116,7 @@ class McpServers:
                 known.stale = False
                 try:
                     async with asyncio.timeout(known.server.start):
-                        self._take(known, await known.session.use(_list, again=True))
+                        self._register_tools(known, await known.session.use(_list, repeatable=True))
                 except TimeoutError:
                     if not known.session.calls:  # Calls in progress may still be answered.
                         await known.session.close()
@@ -200,12 +200,12 @@ class McpServers:
     def forget(self, run: RunId) -> None:
         """Drop a run's leftovers: calls that wait for a person, and its own connections."""
         for known in self._known.values():
-            left = [key for key in known.standing if key.startswith(f'{run}:')]
+            left = [key for key in known.waiting_calls if key.startswith(f'{run}:')]
             own = known.own.pop(run, None)
             if left or own:
-                self._end(known, left, [own] if own else [])
+                self._end_in_background(known, left, [own] if own else [])
 
-    def _end(self, known: _Known, calls: list[str], sessions: list[McpSession]) -> None:
+    def _end_in_background(self, known: _Known, calls: list[str], sessions: list[McpSession]) -> None:
         if self._loop is not None:
             self._ending.add(ending := self._loop.create_task(known.end(calls, sessions)))
             ending.add_done_callback(self._ending.discard)
@@ -215,7 +215,7 @@ class McpServers:
         if self._loop is asyncio.get_running_loop():
             await asyncio.gather(
                 *(
-                    known.end(list(known.standing), [known.session, *known.own.values()])
+                    known.end(list(known.waiting_calls), [known.session, *known.own.values()])
                     for known in self._known.values()
                 ),
                 *self._ending,
@@ -246,7 +246,7 @@ class McpServers:
         tools = (tool for tool in self._tools.values() if isinstance(tool, RemoteTool))
         return [tool for tool in tools if tool.category == server]
 
-    def _take(self, known: _Known, listed: list[types.Tool]) -> None:
+    def _register_tools(self, known: _Known, listed: list[types.Tool]) -> None:
         server = known.server
         for gone in self._tools_of(server.name):
             del self._tools[gone.name]
@@ -269,19 +269,19 @@ class McpServers:
                 return await call_as_task(client.session, tool.name, arguments, key, seconds)
             return await client.call_tool(tool.name, arguments, meta=key)
 
-        under_way = known.standing.pop(context.key, None)
-        if under_way is None:
+        asking_call = known.waiting_calls.pop(context.key, None)
+        if asking_call is None:
             run, _, name = context.key.partition(':')
             session = known.session_of(run)
-            under_way = AskingCall(session, name, run, known.hide)
-            under_way.start(partial(session.use, call, again=reads))
+            asking_call = AskingCall(session, name, run, known.hide)
+            asking_call.start(partial(session.use, call, repeatable=reads))
         try:
             async with asyncio.timeout(known.server.seconds) as limit:
-                result = await under_way.result(context.questions, limit)
+                result = await asking_call.result(context.questions, limit)
             made = await output_of(result, context)
             return replace(made, text=known.hide(made.text))
         except AnswerNeeded:
-            known.standing[context.key] = under_way
+            known.waiting_calls[context.key] = asking_call
             raise
         except TimeoutError:
             problem = f'{tool.name} was stopped: it took longer than {known.server.seconds:g} seconds'
@@ -302,14 +302,14 @@ class _Known:
         self.session = McpSession(self.server, self._notify, self.tokens)
         self.lock = asyncio.Lock()
         self.listed, self.stale = 0.0, True
-        self.standing: dict[str, AskingCall] = {}
+        self.waiting_calls: dict[str, AskingCall] = {}
         """Calls that are waiting for a person, by key."""
         self.own: dict[str, McpSession] = {}
         """Connections for single runs, for servers whose questions do not name the call."""
 
     def session_of(self, run: str) -> McpSession:
         """Return the connection for a run's calls."""
-        if not self.session.confused:
+        if not self.session.has_ambiguous_questions:
             return self.session
         if run not in self.own:
             self.own[run] = McpSession(self.server, lambda: None, self.tokens)
@@ -317,7 +317,7 @@ class _Known:
 
     async def end(self, calls: list[str], sessions: list[McpSession]) -> None:
         """Abandon waiting calls, and close connections."""
-        await asyncio.gather(*(self.standing.pop(key).end() for key in calls))
+        await asyncio.gather(*(self.waiting_calls.pop(key).end() for key in calls))
         await asyncio.gather(*(session.close() for session in sessions))
 
     def hide(self, text: str) -> str:

@@ -16,8 +16,15 @@ from engine.errors import ToolError
 from engine.records.jsonable import clip, describe_error, unwrap_error
 from engine.tools.mcp.asking import CURRENT, AskingCall
 from engine.tools.mcp.config import MAX_BYTES, McpServer
+from engine.tools.mcp.connection_errors import (
+    CLOSED,
+    SESSION_ENDED,
+    UNKNOWN,
+    ConnectionLost,
+    SessionEnded,
+    is_closed,
+)
 from engine.tools.mcp.line_limit import ENCODING, line_problem
-from engine.tools.mcp.lost import CLOSED, SESSION_ENDED, UNKNOWN, ConnectionLost, SessionEnded, is_closed
 from engine.tools.mcp.token_file import TokenFile
 
 if TYPE_CHECKING:
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
     from engine.tools.mcp.oauth import StoredSignIn
 
 T = TypeVar('T')
-AGAIN = 1.0
+LISTEN_RETRY_SECONDS = 1.0
 """Seconds between attempts to listen for changes."""
 LEAVE = 8.0
 """Seconds that a server has to exit; after that, it is abandoned even if still alive."""
@@ -54,7 +61,7 @@ class McpSession:
         self._server, self._changed, self._tokens = server, changed, tokens
         self.calls: list[AskingCall] = []
         """Calls in progress."""
-        self.confused = False
+        self.has_ambiguous_questions = False
         """Whether there was a question that could have come from calls of several runs."""
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
@@ -79,7 +86,9 @@ class McpSession:
             if self._task is None or self._task.done() or self._ready is None:
                 self._ready = asyncio.get_running_loop().create_future()
                 name = f'mcp:{self._server.name}'  # Own context: it outlives the call that opens it.
-                self._task = asyncio.create_task(self._hold(self._ready), name=name, context=Context())
+                self._task = asyncio.create_task(
+                    self._serve_connection(self._ready), name=name, context=Context()
+                )
             ready = self._ready
             try:
                 async with asyncio.timeout(self._server.start):
@@ -94,12 +103,12 @@ class McpSession:
                     await self.close()
                 raise
 
-    async def use(self, what: Callable[[Client], Awaitable[T]], *, again: bool) -> T:
+    async def use(self, what: Callable[[Client], Awaitable[T]], *, repeatable: bool) -> T:
         """Use the connection; if it is broken, the next use opens a new one.
 
         Args:
             what: the operation.
-            again: whether the operation may be repeated if the connection breaks meanwhile.
+            repeatable: whether the operation may be repeated if the connection breaks meanwhile.
 
         Raises:
             ToolError: the server's error; `ConnectionLost` if the connection broke.
@@ -108,7 +117,7 @@ class McpSession:
         try:
             return await self._use(client, what)
         except ConnectionLost as error:
-            if not (again or isinstance(error, SessionEnded)):
+            if not (repeatable or isinstance(error, SessionEnded)):
                 raise
         return await self._use(await self.client(), what)
 
@@ -152,14 +161,14 @@ class McpSession:
         task.cancel()
         await asyncio.wait({task}, timeout=LEAVE)
 
-    async def _hold(self, ready: asyncio.Future[Client]) -> None:
+    async def _serve_connection(self, ready: asyncio.Future[Client]) -> None:
         self._broken = ''
         try:
             async with AsyncExitStack() as stack:
                 client = await self._open(stack)
                 if not ready.done():
                     ready.set_result(client)
-                await self._listen(client)
+                await self._watch_tools(client)
         except BaseException as error:
             if not ready.done():
                 reason = self._broken or describe(error)
@@ -198,7 +207,7 @@ class McpSession:
                 encoding=ENCODING,
                 encoding_error_handler='replace',  # Otherwise one invalid byte ends the connection.
             )
-            errors = await stack.enter_async_context(self._listening())
+            errors = await stack.enter_async_context(self._capture_errors())
             transport = stdio_client(parameters, errlog=errors)
         return await stack.enter_async_context(
             Client(
@@ -221,7 +230,7 @@ class McpSession:
         if call is None and len({one.run for one in busy}) == 1:
             call = busy[0]
         if call is None:
-            self.confused = bool(busy)
+            self.has_ambiguous_questions = bool(busy)
             return types.ElicitResult(action='cancel')
         return await call.answer(params)
 
@@ -234,7 +243,7 @@ class McpSession:
             raise ToolError(SIGN_IN % self._server.name)
         return stored_sign_in(self._server, self._tokens)
 
-    async def _listen(self, client: Client) -> None:
+    async def _watch_tools(self, client: Client) -> None:
         """Wait for changes to the tools; return when the connection is known to be closed."""
         from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
         from mcp.shared.exceptions import MCPError
@@ -252,7 +261,7 @@ class McpSession:
                 if is_closed(error):
                     return
                 break
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(LISTEN_RETRY_SECONDS)
         await asyncio.Event().wait()  # An older server: it sends notifications instead.
 
     async def _on_message(self, message: Any) -> None:
@@ -263,7 +272,7 @@ class McpSession:
             self._task.cancel()
 
     @asynccontextmanager
-    async def _listening(self) -> AsyncIterator[TextIO]:
+    async def _capture_errors(self) -> AsyncIterator[TextIO]:
         """Yield a file for a program's standard error; the end of the output is kept."""
         loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
         reading, writing = os.pipe()
@@ -271,7 +280,7 @@ class McpSession:
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(reading, 'rb')
         )
         self._errors = ''
-        keeping = asyncio.create_task(self._keep(reader))
+        keeping = asyncio.create_task(self._read_errors(reader))
         try:
             with os.fdopen(writing, 'w') as file:
                 yield file
@@ -281,7 +290,7 @@ class McpSession:
                 await keeping
             transport.close()
 
-    async def _keep(self, reader: asyncio.StreamReader) -> None:
+    async def _read_errors(self, reader: asyncio.StreamReader) -> None:
         while piece := await reader.read(4096):
             self._errors = (self._errors + piece.decode('utf-8', 'replace'))[-MAX_STDERR:]
 

@@ -14,8 +14,8 @@ from mcp.shared.exceptions import MCPError
 from engine.errors import ToolError
 from engine.records.jsonable import clip
 from engine.tools.mcp.asking import CURRENT
+from engine.tools.mcp.connection_errors import SESSION_ENDED, UNKNOWN, ConnectionLost, is_closed
 from engine.tools.mcp.http_client import BROKEN_OFF
-from engine.tools.mcp.lost import SESSION_ENDED, UNKNOWN, ConnectionLost, is_closed
 
 R = TypeVar('R', bound=types.Result)
 POLLS = 4

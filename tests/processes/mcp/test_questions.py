@@ -247,8 +247,8 @@ async def test_a_cancelled_run_abandons_its_call(tmp_path: Path) -> None:
         run = await start_run(conductor, 'remote', approvals='none')
         await waiting(conductor, run)
         await conductor.cancel(run)
-        standing = conductor.catalog.mcp._known['small'].standing
-    assert not standing  # closing waits for abandoned calls
+        waiting_calls = conductor.catalog.mcp._known['small'].waiting_calls
+    assert not waiting_calls  # closing waits for abandoned calls
 
 
 async def test_a_task_of_the_older_protocol_is_followed_to_its_end(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ class Session:
     messages: list[Message] = field(default_factory=list)
     replies: int = 0
     """Number of replies in this visit."""
-    told: Mapping[str, Any] | None = None
+    schema: Mapping[str, Any] | None = None
     """The schema of the answer, if one is asked for."""
     usage: Usage = field(default_factory=Usage)
     work: asyncio.Task[Any] | None = None
@@ -54,7 +54,7 @@ class Session:
         """The file in which it is saved for the next start."""
         return Path.home() / '.hemicycle-scripted' / f'{self.id}.json'
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Save it to its file."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         content = {
@@ -100,9 +100,9 @@ class ScriptedAgent:
         from acp import schema
 
         session = Session(id=uuid.uuid4().hex, folder=Path(cwd))
-        self._hint(session, more)
+        self._apply_hints(session, more)
         self._sessions[session.id] = session
-        session.keep()
+        session.save()
         return schema.NewSessionResponse(session_id=session.id)
 
     async def load_session(self, cwd: str, session_id: str, **more: Any) -> Any:
@@ -115,7 +115,7 @@ class ScriptedAgent:
         kept = json.loads(session.file.read_text('utf-8'))
         session.hints, session.replies = kept['hints'], kept['replies']
         session.messages = [message_of(message) for message in kept['messages']]
-        self._hint(session, more)
+        self._apply_hints(session, more)
         self._sessions[session.id] = session
         for message in session.messages:
             if message.text:
@@ -150,20 +150,20 @@ class ScriptedAgent:
             raise RequestError(-32603, f'{error}{again}') from None
         finally:
             session.work = None
-            session.keep()
+            session.save()
         used = session.usage
         return schema.PromptResponse(
             stop_reason=reason,  # type: ignore[arg-type]
             usage=schema.Usage(total_tokens=used.total, input_tokens=used.input, output_tokens=used.output),
         )
 
-    def _hint(self, session: Session, meta: Mapping[str, Any]) -> None:
+    def _apply_hints(self, session: Session, meta: Mapping[str, Any]) -> None:
         given = meta.get('hemicycle')
         if isinstance(given, Mapping):
             if given.get('visit') != session.hints.get('visit'):
                 session.replies = 0
             session.hints = {name: given[name] for name in HINTS if name in given}
-            session.told = given.get('schema')
+            session.schema = given.get('schema')
 
     async def _play(self, session: Session) -> None:
         toolbox = Toolbox(client=self._client, session=session.id, folder=session.folder)
@@ -176,12 +176,12 @@ class ScriptedAgent:
             results: list[Part] = []
             done: set[str] = set()
             for call in message.calls:
-                await self._plan(session, message.calls, done)
-                results.append(await self._use(session, toolbox, call))
+                await self._report_plan(session, message.calls, done)
+                results.append(await self._run_tool(session, toolbox, call))
                 done.add(call.id)
-            await self._plan(session, message.calls, done)
+            await self._report_plan(session, message.calls, done)
             session.messages.append(Message(role='tool', parts=tuple(results)))
-            session.keep()
+            session.save()
 
     async def _reply(self, session: Session) -> Message:
         from acp import update_agent_message_text, update_agent_thought_text
@@ -190,7 +190,7 @@ class ScriptedAgent:
             model='scripted',
             messages=tuple(session.messages),
             tools=tuple(tool.spec(name) for name, tool in TOOLS.items()),
-            schema=session.told,
+            schema=session.schema,
             hints=Hints(turn=session.replies, **session.hints),
         )
         texts: list[Part] = []
@@ -220,7 +220,7 @@ class ScriptedAgent:
         ]
         return Message(role='assistant', parts=(Text(text=prompt), *asked))
 
-    async def _use(self, session: Session, toolbox: Toolbox, call: ToolCall) -> ToolResult:
+    async def _run_tool(self, session: Session, toolbox: Toolbox, call: ToolCall) -> ToolResult:
         from acp import start_tool_call, text_block, tool_content, update_tool_call
 
         arguments = json.loads(call.arguments)
@@ -269,7 +269,7 @@ class ScriptedAgent:
         )
         return getattr(answer.outcome, 'option_id', '') == 'yes'
 
-    async def _plan(self, session: Session, calls: Sequence[ToolCall], done: set[str]) -> None:
+    async def _report_plan(self, session: Session, calls: Sequence[ToolCall], done: set[str]) -> None:
         from acp import plan_entry, update_plan
 
         entries = []

@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from engine.tools.mcp.config import McpServer
-from engine.tools.mcp.lost import CLOSED, CLOSED_SAID
+from engine.tools.mcp.connection_errors import CLOSED, CLOSED_SAID
 from engine.tools.mcp.session import McpSession
 
 
@@ -27,7 +27,7 @@ class Refusing:
 async def test_only_a_lost_connection_ends_the_listening(said: str, is_over: bool) -> None:
     """Servers also use the package's error code for errors that leave the connection open."""
     session = McpSession(McpServer(name='small', command='true'), lambda: None)
-    listening = asyncio.create_task(session._listen(Refusing(said)))  # type: ignore[arg-type]
+    listening = asyncio.create_task(session._watch_tools(Refusing(said)))  # type: ignore[arg-type]
     for _ in range(3):
         await asyncio.sleep(0)
     assert listening.done() is is_over

@@ -171,7 +171,7 @@ class Feed:
             pieces.append(piece)
 
 
-LOOK_AGAIN = 1.0
+POLL_SECONDS = 1.0
 """Seconds between checks of the journal for a run that another process runs."""
 PAGE = 500
 
@@ -216,7 +216,7 @@ async def _watch(
             except JournalUnavailable as error:
                 unread = True
                 yield JournalOutage(run=run, problem=str(error))
-                await asyncio.sleep(LOOK_AGAIN)
+                await asyncio.sleep(POLL_SECONDS)
                 continue
             if unread:
                 unread = False
@@ -271,5 +271,5 @@ async def _arrival(feed: Feed, subscription: Subscription, live: bool) -> bool:
         await subscription.wait()
     else:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(subscription.wait(), LOOK_AGAIN)
+            await asyncio.wait_for(subscription.wait(), POLL_SECONDS)
     return subscription.waiting

@@ -41,7 +41,7 @@ from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START
 
 log = logging.getLogger('hemicycle')
-LOOKED_BACK = 50
+MAX_PROBED_STEPS = 50
 """Number of recent steps searched for the newest one that conditions apply to; pauses do not count."""
 AT_ONCE = 8
 """Number of runs recovered at the same time; each mostly waits for the journal and for files."""
@@ -129,7 +129,7 @@ class LiveRuns:
         live = await self.require(run, 'breakpoints')
         check_condition(condition, type(live.state.pattern).Memory.model_fields)
         last = live.info.seq
-        steps = await self.journal.transitions(run, after=max(0, last - LOOKED_BACK), until=last)
+        steps = await self.journal.transitions(run, after=max(0, last - MAX_PROBED_STEPS), until=last)
         return probe_condition(condition, steps, live.chart.shape, live.projection, live.state)
 
     def chart_of(self, info: RunInfo) -> Chart:

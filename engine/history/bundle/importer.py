@@ -97,7 +97,7 @@ async def _keep(store: BundleStore, staging: Staging, runs: list[StagedRun], hid
         else:
             ids[run.info.id] = RunId(uuid.uuid4().hex[:12])
     fresh = [(number, run) for number, run in enumerate(runs) if run.info.id not in known]
-    await _settle(store, staging, fresh, ids)
+    await _store_runs(store, staging, fresh, ids)
     return [
         Imported(
             run=ids[run.info.id],
@@ -115,7 +115,7 @@ async def _keep(store: BundleStore, staging: Staging, runs: list[StagedRun], hid
     ]
 
 
-async def _settle(
+async def _store_runs(
     store: BundleStore, staging: Staging, fresh: list[tuple[int, StagedRun]], ids: dict[RunId, RunId]
 ) -> None:
     """Move the files into place, then journal the runs: a run exists only once it is in the journal."""
@@ -125,14 +125,14 @@ async def _settle(
             name = ids[run.info.id]
             parent = run.info.parent
             wholes.append(run.as_run(name, ids.get(parent, parent) if parent else None))
-            await asyncio.to_thread(staging.settle, number, store.workspaces.home(name))
+            await asyncio.to_thread(staging.move_into_place, number, store.workspaces.home(name))
             store.workspaces.forget(name)
             await store.workspaces.upload(name)
             await store.recordings.publish(name)
         if wholes:
             await store.reader.journal.import_runs(wholes)
     except BaseException:
-        await asyncio.to_thread(staging.take_back)
+        await asyncio.to_thread(staging.roll_back)
         raise
     for whole in wholes:
         store.workspaces.forget(whole.info.id)

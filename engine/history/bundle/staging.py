@@ -56,7 +56,7 @@ class Staging:
         """Return the objects of that run."""
         return ObjectStore(self.home(number) / 'objects')
 
-    def settle(self, number: int, home: Path) -> None:
+    def move_into_place(self, number: int, home: Path) -> None:
         """Move an unpacked run into place, replacing any existing folder."""
         if not self.home(number).is_dir():
             return
@@ -68,7 +68,7 @@ class Staging:
             self._moved.append(home)
         self.home(number).rename(home)
 
-    def take_back(self) -> None:
+    def roll_back(self) -> None:
         """Roll back: remove the folders that were moved into place."""
         for home in self._moved:
             remove_tree(home)

@@ -56,7 +56,7 @@ async def export_bundle(
     hide = redaction or Redaction.of(store.reader.catalog)
     press = zlib.compressobj(wbits=31) if compressed else None
     with tempfile.TemporaryDirectory(prefix='hemicycle-') as aside:
-        writing = _Writing(store, hide, Path(aside))
+        writing = _BundleWriter(store, hide, Path(aside))
         async for batch in writing.all(runs):
             if made := await asyncio.to_thread(press.compress, batch) if press else batch:
                 yield made
@@ -64,7 +64,7 @@ async def export_bundle(
         yield press.flush()
 
 
-class _Writing:
+class _BundleWriter:
     def __init__(self, store: BundleStore, redaction: Redaction, aside: Path) -> None:
         self._store, self._redaction, self._aside = store, redaction, aside
         self._digest, self._lines = hashlib.sha256(), 0

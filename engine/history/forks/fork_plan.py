@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from engine.errors import InvalidInput
-from engine.history.forks.fork_validation import apply_overrides, edits, still_has, validate_overrides
+from engine.history.forks.fork_validation import apply_overrides, contains_shape, edits, validate_overrides
 from engine.history.forks.overrides import ForkOverrides
 from engine.history.run_reader import RunReader
 from engine.records import Event, RunInfo
@@ -56,7 +56,7 @@ class ForkPlanner:
         if variation.before != 'recorded' or at == 0:  # nothing precedes the first step
             return await self._plan_rerun(parent, variation, workflow, chart)
         fold = await self._reader.fold(parent.id, await self._reader.turn_end(parent, at))
-        if not still_has(chart.shape, await self._live.journal.shape(parent.id)):
+        if not contains_shape(chart.shape, await self._live.journal.shape(parent.id)):
             problem = 'they change the chart: fork from the start, where all earlier steps are run again'
             raise InvalidInput({f'parameters.{name}': problem for name in variation.parameters or ('',)})
         limits = fold.projection.meter.budget

@@ -151,7 +151,7 @@ def _before(variation: ForkOverrides) -> tuple[StepSource, ...]:
     return () if variation.before == 'recorded' else (variation.before,)
 
 
-def still_has(today: Shape, recorded: Shape) -> bool:
+def contains_shape(today: Shape, recorded: Shape) -> bool:
     """Whether a chart still has all states and edges of a recorded one; timeouts may differ.
 
     It may have additional nested states, and edges to and from them, but no additional top-level states or

@@ -14,7 +14,7 @@ from engine.history.forks.fork_plan import ForkPlanner
 from engine.history.forks.lineage import lineage_tree
 from engine.history.forks.overrides import WINNER, CostEstimate, ForkOverrides, Kind, LineageNode
 from engine.history.forks.replay_policy import policy_of
-from engine.history.forks.retry_point import last_good
+from engine.history.forks.retry_point import find_retry_step
 from engine.history.run_reader import RunReader
 from engine.records import RunId, RunQuery, Status
 from engine.records.budget import Budget
@@ -22,7 +22,7 @@ from engine.records.jsonable import to_jsonable
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_factory import new_run_id, normalize_budget
 
-LOOKED_AT = 20
+MAX_COMPARED_RUNS = 20
 """Number of a pattern's newest finished runs to estimate from when the parent has not finished."""
 
 
@@ -126,7 +126,7 @@ class Forks:
                 shape = await self.journal.shape(run)
                 services = self._live.services
                 return await asyncio.to_thread(from_parent, chosen, at, steps, shape, info, services)
-        others = RunQuery(pattern=parent.pattern, status=(Status.DONE,), limit=LOOKED_AT)
+        others = RunQuery(pattern=parent.pattern, status=(Status.DONE,), limit=MAX_COMPARED_RUNS)
         found = (await self.journal.runs(others)).runs
         return await asyncio.to_thread(from_others, chosen, info, found, info.usage, self._live.services)
 
@@ -178,7 +178,7 @@ class Forks:
         info = await self.journal.info(run)
         if not info.status.retriable:
             raise EventRefused(run, 'retry', f'it has not failed: it is {info.status}')
-        return await last_good(self.journal, info)
+        return await find_retry_step(self.journal, info)
 
     async def lineage(self, run: RunId) -> LineageNode:
         """Return the fork tree of a run, from its oldest ancestor. Raises `UnknownRun`."""

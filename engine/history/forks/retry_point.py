@@ -6,11 +6,11 @@ from engine.errors import EventRefused
 from engine.journal.protocol import Journal
 from engine.records import RunInfo, Transition
 
-LOOKED_AT = 200
+MAX_STEPS_BACK = 200
 """Number of a run's last steps to search for the one that made it fail."""
 
 
-async def last_good(journal: Journal, info: RunInfo) -> int:
+async def find_retry_step(journal: Journal, info: RunInfo) -> int:
     """Return the last step from which a failed run can continue, so that the failed work is retried.
 
     This is the step before the failure named in the run's error, or before the budget was exceeded; if the
@@ -19,7 +19,7 @@ async def last_good(journal: Journal, info: RunInfo) -> int:
     Raises:
         EventRefused: it failed at its first step.
     """
-    steps = await journal.transitions(info.id, after=max(0, info.seq - LOOKED_AT))
+    steps = await journal.transitions(info.id, after=max(0, info.seq - MAX_STEPS_BACK))
     first = _failed_step(steps, info.error)
     if first.seq < 2:
         raise EventRefused(info.id, 'retry', 'it failed at its first step: run it again')

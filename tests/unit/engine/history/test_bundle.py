@@ -381,7 +381,7 @@ async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without
 
     with monkeypatch.context() as patch:
         patch.setattr(target.journal, 'import_runs', die)
-        patch.setattr(Staging, 'take_back', lambda staging: None)
+        patch.setattr(Staging, 'roll_back', lambda staging: None)
         patch.setattr(Staging, 'close', lambda staging: os.close(staging._lock))
         with pytest.raises(BundleError):
             await target.import_bundle(io.BytesIO(made))

@@ -137,7 +137,7 @@ async def test_a_watcher_that_stops_reading_leaves_no_subscription() -> None:
 async def test_a_run_of_another_process_is_followed_through_the_journal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 0.001)
+    monkeypatch.setattr(watch_module, 'POLL_SECONDS', 0.001)
     journal, gate = MemoryJournal(), asyncio.Event()
     async with (
         make_conductor(in_turn(gate, 'ok'), journal, owner='a') as here,
@@ -223,7 +223,7 @@ async def test_a_step_written_while_the_summary_is_read_arrives() -> None:
 async def test_steps_of_another_process_arrive_before_the_first_of_this_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 1_000.0)
+    monkeypatch.setattr(watch_module, 'POLL_SECONDS', 1_000.0)
     journal = MemoryJournal()
     async with make_conductor('ok', journal, owner='b') as there:
         async with make_conductor(lambda request: asyncio.Event(), journal, owner='a') as here:
@@ -294,7 +294,7 @@ async def test_a_dropped_step_is_read_from_the_journal(monkeypatch: pytest.Monke
 async def test_the_end_of_a_run_is_reported_immediately(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 1_000.0)
+    monkeypatch.setattr(watch_module, 'POLL_SECONDS', 1_000.0)
     async with make_conductor() as conductor, asyncio.timeout(5):
         for _ in range(20):
             run = (await conductor.start('lone')).id
@@ -328,7 +328,7 @@ class Unreadable(MemoryJournal):
 
 @pytest.mark.parametrize('read', [0, 2])
 async def test_a_reader_waits_for_an_unavailable_journal(monkeypatch: pytest.MonkeyPatch, read: int) -> None:
-    monkeypatch.setattr(feed_module, 'LOOK_AGAIN', 0.01)
+    monkeypatch.setattr(feed_module, 'POLL_SECONDS', 0.01)
     monkeypatch.setattr(feed_module, 'PAGE', 1)
     journal = Unreadable()
     async with make_conductor(journal=journal) as conductor:
@@ -352,7 +352,7 @@ async def test_a_reader_waits_for_an_unavailable_journal(monkeypatch: pytest.Mon
 async def test_an_outage_notice_is_withdrawn_if_the_run_ends_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(feed_module, 'LOOK_AGAIN', 0.01)
+    monkeypatch.setattr(feed_module, 'POLL_SECONDS', 0.01)
     journal, elsewhere = MemoryJournal(), Feed()
     async with make_conductor(journal=journal) as conductor:
         run = await conductor.start('pipeline', {'task': 'six?'}, paused=True)

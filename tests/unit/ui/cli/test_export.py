@@ -37,7 +37,7 @@ def test_the_name_of_the_file_chooses_the_format(hemicycle: Hemicycle, tmp_path:
     assert Path('run.md').read_text().startswith('# Compare tea and coffee')
     assert hemicycle('export', 'last', '--html', '-o', name).exit_code == 0, 'an option comes first'
     refused = hemicycle('import', name)
-    assert refused.exit_code == 2 and '`hemicycle export --bundle` writes one' in refused.stderr
+    assert refused.exit_code == 2 and 'create one with `hemicycle export --bundle`' in refused.stderr
 
 
 def test_a_full_disk_leaves_the_file_as_it_was(hemicycle: Hemicycle, tmp_path: Path) -> None:

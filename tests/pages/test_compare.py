@@ -10,7 +10,7 @@ from ui.components.theme import serve_assets
 from ui.formatting.word_diff import diff_words
 from ui.pages.compare import page as compare
 from ui.pages.compare.chart import merge_shapes, path_layer, position_layer
-from ui.pages.compare.player import stretch_starts, stripe_gradient
+from ui.pages.compare.player import difference_starts, stripe_gradient
 from ui.pages.shared import compare_picker, errors
 from ui.pages.shared.compare_picker import find_relatives, search_runs
 from ui.web.backend import Backend
@@ -150,9 +150,9 @@ def test_different_charts_are_drawn_as_one():
 async def test_the_next_difference_is_a_new_path_or_other_text(conductor):
     found = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
     assert found.divergence is not None
-    assert stretch_starts(found.rows) == [found.divergence.row]
+    assert difference_starts(found.rows) == [found.divergence.row]
     same = await conductor.compare(found.a.info.id, await ran(conductor, task='Another question'))
-    assert stretch_starts(same.rows) == [place for place, row in enumerate(same.rows) if row.facets] != []
+    assert difference_starts(same.rows) == [place for place, row in enumerate(same.rows) if row.facets] != []
     assert stripe_gradient(found.rows).startswith('linear-gradient(')
     assert stripe_gradient(()) == 'none'
 

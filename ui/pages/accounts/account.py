@@ -38,7 +38,7 @@ def register(backend: Backend) -> None:
                 Text('p', f'Role: {caller.role}. Logged in by {caller.via}.', 'muted')
             page = AccountPage(backend.access, caller, identity)
             page.draw()
-            await page.look()
+            await page.refresh()
 
 
 class AccountPage:
@@ -82,7 +82,7 @@ class AccountPage:
                     button('Log out everywhere', kind='danger').props('type="submit"')
             self._sessions = ui.element('div')
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Refresh the tokens and sessions."""
         now = self._access.now()
         tokens, sessions = (
@@ -98,7 +98,7 @@ class AccountPage:
                     for token in tokens:
                         expires, used = moment(token.expires, 0), moment(token.used, now)
                         with drawn.row(token.label, token.role.value, expires, used), drawn.actions():
-                            button('Revoke').on('click', lambda _, id=token.id: self._revoke(id))
+                            button('Revoke').on('click', lambda _, id=token.id: self._revoke_token(id))
         self._sessions.clear()
         columns = ('Browser', 'Address', 'Logged in', 'Last seen', '')
         with self._sessions, table(columns, 'Sessions') as drawn:
@@ -108,7 +108,7 @@ class AccountPage:
                 times = moment(one.created, now), moment(one.seen, now)
                 with drawn.row(name, one.address or 'unknown', *times), drawn.actions():
                     if not here:
-                        button('Log out').on('click', lambda _, id=one.id: self._end(id))
+                        button('Log out').on('click', lambda _, id=one.id: self._end_session(id))
 
     async def _set_password(self) -> None:
         try:
@@ -123,7 +123,7 @@ class AccountPage:
             return
         self._old.value = self._new.value = ''
         ui.notify('Password changed. All other sessions were logged out.', type='positive')
-        await self.look()
+        await self.refresh()
 
     async def _add_token(self) -> None:
         try:
@@ -138,7 +138,7 @@ class AccountPage:
             ui.notify(str(error), type='negative', close_button='Close')
             return
         self._label.value = ''
-        await self.look()
+        await self.refresh()
         with dialog_frame('Copy this token now') as dialog:
             Text('p', 'It is shown only once, because the server stores a hash.')
             Text('code', secret, 'token-secret')
@@ -148,7 +148,7 @@ class AccountPage:
         await dialog
         dialog.delete()
 
-    async def _revoke(self, id: str) -> None:
+    async def _revoke_token(self, id: str) -> None:
         if await confirm(
             'Revoke this token?', 'Programs that use it lose access immediately.', yes='Revoke', no='Cancel'
         ):
@@ -159,9 +159,9 @@ class AccountPage:
                 await self._access.audit.write(caller, 'token.revoke', details=details)
             except EngineError as error:
                 ui.notify(str(error), type='negative', close_button='Close')
-            await self.look()
+            await self.refresh()
 
-    async def _end(self, id: str) -> None:
+    async def _end_session(self, id: str) -> None:
         try:
             caller = await self._identity.check()
             if any(one.id == id for one in await self._accounts.sessions(caller.name)):
@@ -169,7 +169,7 @@ class AccountPage:
                 await self._access.audit.write(caller, 'logout', details={'id': id})
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
-        await self.look()
+        await self.refresh()
 
 
 def browser_name(agent: str) -> str:

@@ -41,7 +41,7 @@ def register(backend: Backend) -> None:
             assert backend.access is not None and identity is not None
             page = AccountList(backend.access, identity)
             page.draw()
-            await page.look()
+            await page.refresh()
 
 
 async def refusal(backend: Backend, identity: Identity | None) -> str:
@@ -73,7 +73,7 @@ class AccountList:
                 self._role = NativeSelect(ROLES, value=Role.OPERATOR.value)
                 label('Role', self._role)
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Refresh the list."""
         accounts, now = await self._accounts.all(), self._access.now()
         self._list.clear()
@@ -93,15 +93,15 @@ class AccountList:
                             'click', lambda _, name=one.name: self._remove(name)
                         )
 
-    async def _admin(self, action: str) -> Caller:
+    async def _require_admin(self, action: str) -> Caller:
         caller = await self._identity.check()
         caller.require(Role.ADMIN, action)
         return caller
 
-    async def _do(self, action: str, work: Awaitable[object], **details: str) -> bool:
+    async def _perform(self, action: str, work: Awaitable[object], **details: str) -> bool:
         """Await `work` if the caller is an administrator, and write the result to the audit log."""
         try:
-            caller = await self._admin(action)
+            caller = await self._require_admin(action)
         except EngineError as error:
             if hasattr(work, 'close'):
                 work.close()
@@ -117,17 +117,17 @@ class AccountList:
             await self._access.audit.write(caller, action, details=details)
             return True
         finally:
-            await self.look()
+            await self.refresh()
 
     async def _add(self) -> None:
         name, role = self._name.value.strip(), Role(self._role.value)
         work = self._accounts.add(name, role, self._password.value)
-        if await self._do('account.add', work, name=name, role=role.value):
+        if await self._perform('account.add', work, name=name, role=role.value):
             self._name.value = self._password.value = ''
             ui.notify(f'{name} can log in', type='positive')
 
     async def _set_role(self, name: str, role: str) -> None:
-        await self._do('account.role', self._accounts.set_role(name, Role(role)), name=name, role=role)
+        await self._perform('account.role', self._accounts.set_role(name, Role(role)), name=name, role=role)
 
     async def _set_password(self, name: str) -> None:
         with dialog_frame(f'New password for {name}') as dialog:
@@ -139,9 +139,9 @@ class AccountList:
         given = await dialog
         dialog.delete()
         if given is not None:
-            await self._do('account.password', self._accounts.set_password(name, str(given)), name=name)
+            await self._perform('account.password', self._accounts.set_password(name, str(given)), name=name)
 
     async def _remove(self, name: str) -> None:
         text = 'The account is logged out and its tokens are revoked. Its runs are kept.'
         if await confirm(f'Remove {name}?', text, yes='Remove', no='Cancel'):
-            await self._do('account.remove', self._accounts.remove(name), name=name)
+            await self._perform('account.remove', self._accounts.remove(name), name=name)

@@ -57,7 +57,7 @@ class ComparisonChart:
         """Update both paths."""
         self._found = found
         for chart in self._charts:
-            chart.cover(found)
+            chart.set_comparison(found)
 
     def show(self, a: Transition | None, b: Transition | None) -> None:
         """Show both runs' active states and the edges they have just taken."""
@@ -93,10 +93,10 @@ class _Chart:
     async def draw(self) -> None:
         self._drawing.show(await svg(self._shape, folded=self._folds.folded))
         if self._found is not None:
-            self.cover(self._found)
+            self.set_comparison(self._found)
         self.show_step(self._steps)
 
-    def cover(self, found: Comparison) -> None:
+    def set_comparison(self, found: Comparison) -> None:
         self._found = found
         self._drawing.overlay('paths', path_layer(found, self._folds.folded, self._sides))
 

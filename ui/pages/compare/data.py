@@ -75,12 +75,12 @@ class FilesPane:
     def __init__(self, sides: Sequence[Side]) -> None:
         self._sides = sides
         self._views: Sequence[View] = ()
-        self._read: object = None
+        self._loaded: object = None
         with ui.element('div').classes('files') as self._body:
             with ui.element('div').classes('files-head'):
                 self._agent = NativeSelect({'': ''}, value='', on_change=self._on_choice)
                 set_attributes(self._agent, aria_label='Agent')
-                self._where = Text('span', '', 'muted small')
+                self._position = Text('span', '', 'muted small')
             self._changes = FileChanges()
         with ui.element('div') as self._none:
             empty_state('folder_open', 'No agent has written a file in either run up to this row.')
@@ -105,9 +105,9 @@ class FilesPane:
 
     async def _load(self) -> None:
         first, second = (view.files.get(self._agent.value, '') for view in self._views)
-        self._where.show(f'From step {self._views[0].seq} of A to step {self._views[1].seq} of B')
-        if (wanted := (first, second)) == self._read:
+        self._position.show(f'From step {self._views[0].seq} of A to step {self._views[1].seq} of B')
+        if (wanted := (first, second)) == self._loaded:
             return
-        self._read = wanted
+        self._loaded = wanted
         workspaces = self._sides[0].conductor.workspaces
         await self._changes.show(workspaces.diff(self._sides[0].run, first, second, other=self._sides[1].run))

@@ -23,15 +23,15 @@ class Numbers:
 
     def __init__(self) -> None:
         self._root = ui.element('div').classes('compare-numbers')
-        self._turn = 0
+        self._load_number = 0
 
     async def show(self, found: Comparison) -> None:
         """Show the current numbers of both runs."""
-        self._turn += 1
-        turn = self._turn
+        self._load_number += 1
+        turn = self._load_number
         answers = [_text(found.a.answer), _text(found.b.answer)]
         pieces = await diff_words_async(*answers) if all(answers) else None
-        if turn != self._turn or self._root.is_deleted:
+        if turn != self._load_number or self._root.is_deleted:
             return
         self._root.clear()
         with self._root:

@@ -27,75 +27,77 @@ class RowPlayer:
     def __init__(self, go: Callable[[int], Awaitable[None]]) -> None:
         self._go = go
         self._rows: Sequence[Row] = ()
-        self._at, self._moving = 0, False
+        self._at, self._updating = 0, False
         with ui.element('footer').classes('player').props('aria-label="Rows"'):
             with ui.element('div').classes('player-buttons'):
-                self._button('first_page', 'First row (Home)', lambda: self.to(0))
-                self._button('skip_previous', 'Previous difference (Shift+D)', lambda: self.difference(-1))
-                self._button('chevron_left', 'Previous row (←)', lambda: self.to(self._at - 1))
-                self._button('chevron_right', 'Next row (→)', lambda: self.to(self._at + 1))
-                self._button('skip_next', 'Next difference (D)', lambda: self.difference(1))
-                self._button('last_page', 'Last row (End)', lambda: self.to(len(self._rows) - 1))
+                self._draw_button('first_page', 'First row (Home)', lambda: self.go_to(0))
+                self._draw_button(
+                    'skip_previous', 'Previous difference (Shift+D)', lambda: self.go_to_difference(-1)
+                )
+                self._draw_button('chevron_left', 'Previous row (←)', lambda: self.go_to(self._at - 1))
+                self._draw_button('chevron_right', 'Next row (→)', lambda: self.go_to(self._at + 1))
+                self._draw_button('skip_next', 'Next difference (D)', lambda: self.go_to_difference(1))
+                self._draw_button('last_page', 'Last row (End)', lambda: self.go_to(len(self._rows) - 1))
             with ui.element('div').classes('player-track'):
                 self._strip = ui.element('div').classes('row-strip').props('aria-hidden="true"')
-                self._slider = ui.slider(min=0, max=1, value=0, on_change=self._slid)
+                self._slider = ui.slider(min=0, max=1, value=0, on_change=self._on_slide)
                 self._slider.props('aria-label="Row" tabindex="-1" dense track-size="6px" thumb-size="16px"')
             self._count = Text('span', '', 'num player-count')
-        ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
+        ui.keyboard(on_key=self._on_key, ignore=['input', 'select', 'textarea'])
 
     def show(self, rows: Sequence[Row], at: int) -> None:
         """Show position `at` in these rows."""
         if rows is not self._rows:
             self._strip.style(f'background: {stripe_gradient(rows)}')
         self._rows, self._at = rows, at
-        self._moving = True
+        self._updating = True
         set_attributes(self._slider, max=str(max(len(rows), 2)), min='1')
         self._slider.set_value(at + 1)
-        self._moving = False
+        self._updating = False
         row = rows[at] if rows else None
         steps = f' · A {row.a or "–"} · B {row.b or "–"}' if row else ''
         self._count.show(f'{at + 1 if rows else 0} / {len(rows)}{steps}')
 
-    async def to(self, place: int) -> None:
+    async def go_to(self, place: int) -> None:
         """Go to a row, clamped to the first and the last."""
         if self._rows:
             await self._go(min(max(place, 0), len(self._rows) - 1))
 
-    async def difference(self, way: int) -> None:
+    async def go_to_difference(self, direction: int) -> None:
         """Go to the next (1) or previous (-1) stretch of differences."""
-        found = stretch_starts(self._rows)
-        if way > 0:
+        found = difference_starts(self._rows)
+        if direction > 0:
             found = [place for place in found if place > self._at][:1]
         else:
             found = [place for place in found if place < self._at][-1:]
         for place in found:
             await self._go(place)
 
-    def _slid(self, event: ValueChangeEventArguments[float | None]) -> Awaitable[None] | None:
-        if self._moving or event.value is None or int(event.value) == self._at + 1:
+    def _on_slide(self, event: ValueChangeEventArguments[float | None]) -> Awaitable[None] | None:
+        if self._updating or event.value is None or int(event.value) == self._at + 1:
             return None
-        return self.to(int(event.value) - 1)
+        return self.go_to(int(event.value) - 1)
 
-    async def _key(self, event: KeyEventArguments) -> None:
+    async def _on_key(self, event: KeyEventArguments) -> None:
         if not event.action.keydown or event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta:
             return
         match event.key.name:
             case 'ArrowLeft':
-                await self.to(self._at - 1)
+                await self.go_to(self._at - 1)
             case 'ArrowRight':
-                await self.to(self._at + 1)
+                await self.go_to(self._at + 1)
             case 'Home':
-                await self.to(0)
+                await self.go_to(0)
             case 'End':
-                await self.to(len(self._rows) - 1)
+                await self.go_to(len(self._rows) - 1)
             case 'd' | 'D':
-                await self.difference(-1 if event.modifiers.shift else 1)
+                await self.go_to_difference(-1 if event.modifiers.shift else 1)
 
-    def _button(self, icon: str, label: str, act: Callable[[], Awaitable[None]]) -> None:
+    def _draw_button(self, icon: str, label: str, act: Callable[[], Awaitable[None]]) -> None:
         button('', icon=icon, kind='quiet', label=label).on('click', act)
 
 
-def stretch_starts(rows: Sequence[Row]) -> list[int]:
+def difference_starts(rows: Sequence[Row]) -> list[int]:
     """Return the first row of each stretch of differing rows.
 
     If the paths never differ, return the rows that differ in anything else.
@@ -113,7 +115,7 @@ def stripe_gradient(rows: Sequence[Row]) -> str:
     if not rows:
         return 'none'
     size = -(-len(rows) // STRIPES)
-    kinds = [_worst(rows[start : start + size]) for start in range(0, len(rows), size)]
+    kinds = [_most_different(rows[start : start + size]) for start in range(0, len(rows), size)]
     stops = []
     for place, kind in enumerate(kinds):
         ends = (f'{100 * edge / len(kinds):.2f}%' for edge in (place, place + 1))
@@ -121,7 +123,7 @@ def stripe_gradient(rows: Sequence[Row]) -> str:
     return f'linear-gradient(to right, {", ".join(stops)})'
 
 
-def _worst(rows: Sequence[Row]) -> str:
+def _most_different(rows: Sequence[Row]) -> str:
     return next(
         (kind for kind in ('apart', 'only-a', 'only-b') if any(row.kind == kind for row in rows)), 'same'
     )

@@ -29,7 +29,7 @@ from ui.pages.compare.transcript import ComparedTranscript
 from ui.pages.shared.compare_picker import pick_comparison
 from ui.web.routing import compare_path
 
-EVERY = 2.0
+POLL_INTERVAL = 2.0
 """Minimum seconds between comparisons of unfinished runs; longer if a comparison is slow."""
 VIEWS = (('diagram', 'Diagram'), ('agents', 'Details'), ('inspector', 'Steps'))
 
@@ -40,17 +40,17 @@ class CompareScreen:
     def __init__(self, conductor: Conductor, found: Comparison) -> None:
         self._conductor, self._found = conductor, found
         self._sides = (Side(conductor, 'A', found.a), Side(conductor, 'B', found.b))
-        self._held = RowPositions(found)
+        self._positions = RowPositions(found)
         self._at = 0
-        self._wanted: list[int] = []
-        self._seeking = self._looking = False
-        self._due = 0.0
+        self._requested: list[int] = []
+        self._seeking = self._refreshing = False
+        self._next_refresh = 0.0
 
     async def draw(self, at: int | None) -> None:
         """Draw the page at a row; None means the point of divergence, or the end if there is none."""
         found = self._found
-        self._head = CompareHeader(found, self._choose, self._part)
-        self._trouble = ErrorBanner()
+        self._head = CompareHeader(found, self._choose_other, self._go_to_divergence)
+        self._error_banner = ErrorBanner()
         view_switch(VIEWS)
         with ui.element('div').classes('run-grid').props('data-view="agents"'):
             self._chart = ComparisonChart(found, self._pick)
@@ -60,7 +60,7 @@ class CompareScreen:
                 with self._tabs.panel('Step'):
                     self._step = StepPane(self._sides)
                 with self._tabs.panel('Transcript'):
-                    self._transcript = ComparedTranscript(self._sides, self._go_to)
+                    self._transcript = ComparedTranscript(self._sides, self._open_step)
                 with self._tabs.panel('Memory'):
                     self._memory = MemoryPane()
                 with self._tabs.panel('Files'):
@@ -80,18 +80,18 @@ class CompareScreen:
         self._at = max(0, min(parted if at is None else at, len(found.rows) - 1))
         self._aligned.show(found.rows, self._at)
         await self._show()
-        if not self._over:
-            ui.timer(EVERY, self._look)
+        if not self._both_ended:
+            ui.timer(POLL_INTERVAL, self._refresh)
 
     async def go(self, place: int) -> None:
         """Go to a row. While one is loading, only the latest request is remembered."""
-        self._wanted = [place]
+        self._requested = [place]
         if self._seeking:
             return
         self._seeking = True
         try:
-            while self._wanted:
-                self._at = self._wanted.pop()
+            while self._requested:
+                self._at = self._requested.pop()
                 self._aligned.pick(self._at)
                 await self._show()
         finally:
@@ -100,29 +100,29 @@ class CompareScreen:
         ui.run_javascript(f'history.replaceState(null, "", {here})')
 
     @property
-    def _over(self) -> bool:
+    def _both_ended(self) -> bool:
         return self._found.a.view.status.ended and self._found.b.view.status.ended
 
     async def _show(self) -> None:
         rows = self._found.rows
         row = rows[self._at] if rows else None
-        a, b = self._held.at(self._at)
+        a, b = self._positions.at(self._at)
         self._player.show(rows, self._at)
         self._head.show_step(a, b)
         try:
             steps = [await side.step(seq) for side, seq in zip(self._sides, (a, b), strict=True)]
             self._chart.show(*steps)
-            await self._fill()
+            await self._show_tab()
         except EngineError as error:
-            self._trouble.show('cloud_off', f'Temporarily unavailable: {error}')
+            self._error_banner.show('cloud_off', f'Temporarily unavailable: {error}')
             return
-        self._trouble.show()
+        self._error_banner.show()
         if row is not None:
             self._announcer.set_text(f'Row {self._at + 1}: {row_text(row)}')
 
-    async def _fill(self) -> None:
+    async def _show_tab(self) -> None:
         """Load what the open tab shows."""
-        rows, held = self._found.rows, self._held.at(self._at)
+        rows, held = self._found.rows, self._positions.at(self._at)
         match self._tabs.shown:
             case 'Step':
                 row, parted = rows[self._at] if rows else None, self._found.divergence
@@ -142,14 +142,14 @@ class CompareScreen:
                 views = [await side.view(seq) for side, seq in zip(self._sides, held, strict=True)]
                 await (self._memory.show(views) if tab == 'Memory' else self._files.show(views))
 
-    async def _go_to(self, place: int) -> None:
+    async def _open_step(self, place: int) -> None:
         self._tabs.open('Step')
         await self.go(place)
 
     def _on_open(self) -> None:
-        ui.timer(0, self._fill, once=True)
+        ui.timer(0, self._show_tab, once=True)
 
-    async def _part(self) -> None:
+    async def _go_to_divergence(self) -> None:
         if self._found.divergence is not None:
             await self.go(self._found.divergence.row)
 
@@ -164,15 +164,15 @@ class CompareScreen:
         if hits:
             await self.go(next((n for n in hits if n > self._at), hits[0]))
 
-    async def _choose(self, name: str) -> None:
+    async def _choose_other(self, name: str) -> None:
         keep = self._found.b if name == 'A' else self._found.a
         await pick_comparison(self._conductor, keep.info, 'B' if name == 'A' else 'A')
 
-    async def _look(self) -> None:
+    async def _refresh(self) -> None:
         """Compare again if a run has new steps."""
-        if self._looking or self._over or time.monotonic() < self._due:
+        if self._refreshing or self._both_ended or time.monotonic() < self._next_refresh:
             return
-        self._looking = True
+        self._refreshing = True
         try:
             infos = [await self._conductor.info(side.run) for side in self._sides]
             known = (self._found.a.view.seq, self._found.b.view.seq)
@@ -180,21 +180,21 @@ class CompareScreen:
                 return
             begun = time.monotonic()
             found = await self._conductor.compare(*(side.run for side in self._sides))
-            self._due = time.monotonic() + 5 * (time.monotonic() - begun)
+            self._next_refresh = time.monotonic() + 5 * (time.monotonic() - begun)
         except EngineError as error:
-            self._trouble.show('cloud_off', f'Temporarily unavailable: {error}')
+            self._error_banner.show('cloud_off', f'Temporarily unavailable: {error}')
             return
         finally:
-            self._looking = False
+            self._refreshing = False
         self._replace(found)
         await self._show()
 
     def _replace(self, found: Comparison) -> None:
         old = self._found.rows[self._at] if self._found.rows else None
         at_end = self._at >= len(self._found.rows) - 1
-        self._found, self._held = found, RowPositions(found)
+        self._found, self._positions = found, RowPositions(found)
         for side, tally in zip(self._sides, (found.a, found.b), strict=True):
-            side.tally = tally
+            side.stats = tally
         same = [n for n, row in enumerate(found.rows) if old and (row.a, row.b) == (old.a, old.b)]
         last = max(0, len(found.rows) - 1)
         self._at = last if at_end else next(iter(same), min(self._at, last))
@@ -207,7 +207,10 @@ class CompareHeader:
     """The header: names, status and verdict."""
 
     def __init__(
-        self, found: Comparison, choose: Callable[[str], Awaitable[None]], part: Callable[[], Awaitable[None]]
+        self,
+        found: Comparison,
+        choose: Callable[[str], Awaitable[None]],
+        go_to_divergence: Callable[[], Awaitable[None]],
     ) -> None:
         """`choose` replaces run A or B; `part` goes to the point of divergence."""
         self._pills: list[ui.element] = []
@@ -231,8 +234,8 @@ class CompareHeader:
                             )
                             change.on('click', lambda name=name: choose(name))
             with ui.element('div').classes('run-controls'):
-                self._part = button('Go to divergence', icon='call_split', kind='primary')
-                self._part.on('click', part)
+                self._divergence_button = button('Go to divergence', icon='call_split', kind='primary')
+                self._divergence_button.on('click', go_to_divergence)
                 with link(compare_path(found.b.info.id, found.a.info.id), 'btn'):
                     ui.icon('swap_horiz')
                     Text('span', 'Swap A and B')
@@ -251,7 +254,7 @@ class CompareHeader:
         notes = ' '.join(comparison_notes(found))
         self._notes.show(notes)
         self._notes.set_visibility(bool(notes))
-        self._part.set_visibility(found.divergence is not None)
+        self._divergence_button.set_visibility(found.divergence is not None)
 
     def show_step(self, a: int, b: int) -> None:
         """Point the links of both runs at these steps."""

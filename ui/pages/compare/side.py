@@ -10,7 +10,7 @@ from engine.records import View
 from ui.pages.shared.transition_reasons import GuardReasons
 from ui.replay.reader import HistoryReader
 
-KEPT = 256
+MAX_CACHED = 256
 """Maximum number of cached steps."""
 
 
@@ -19,22 +19,22 @@ class Side:
 
     def __init__(self, conductor: Conductor, name: str, tally: RunStats) -> None:
         """`name` is A or B."""
-        self.conductor, self.name, self.tally = conductor, name, tally
+        self.conductor, self.name, self.stats = conductor, name, tally
         self.run = tally.info.id
         self._steps: OrderedDict[int, Transition] = OrderedDict()
         self._view: View | None = None
         self.reasons = GuardReasons(conductor, self.run)
         """Explanations of the guards at the step that is shown."""
-        self._past: HistoryReader | None = None
+        self._reader: HistoryReader | None = None
 
     async def explain(self, seq: int | None) -> None:
         """Load the explanations of a step's guards. Raises `EngineError`."""
         if not seq:
             return
-        if self._past is None:
-            self._past = HistoryReader(self.conductor, self.run, self.tally.shape)
+        if self._reader is None:
+            self._reader = HistoryReader(self.conductor, self.run, self.stats.shape)
             await self.reasons.load()
-        moment = await self._past.at(seq)
+        moment = await self._reader.at(seq)
         self.reasons.show(moment.step, moment.before)
 
     async def step(self, seq: int | None) -> Transition | None:
@@ -43,7 +43,7 @@ class Side:
             return None
         if seq not in self._steps:
             (self._steps[seq],) = await self.conductor.transitions(self.run, after=seq - 1, until=seq)
-            while len(self._steps) > KEPT:
+            while len(self._steps) > MAX_CACHED:
                 self._steps.popitem(last=False)
         return self._steps[seq]
 

@@ -29,7 +29,7 @@ class StepPane:
 
     def __init__(self, sides: Sequence[Side]) -> None:
         self._sides = sides
-        self._turn = 0
+        self._load_number = 0
         self._root = ui.element('div').classes('compare-step')
 
     async def show(
@@ -43,11 +43,11 @@ class StepPane:
             held: the step that each run has reached.
             parting: whether the runs diverge at this row.
         """
-        self._turn += 1
-        turn = self._turn
+        self._load_number += 1
+        turn = self._load_number
         texts = [agent_text(step) if step else '' for step in steps]
         found = await diff_words_async(*texts) if all(texts) else None
-        if turn != self._turn or self._root.is_deleted:
+        if turn != self._load_number or self._root.is_deleted:
             return
         self._root.clear()
         with self._root:
@@ -114,11 +114,11 @@ def _describe(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:
                 Text('span', path_text(edge.source), 'chip')
                 ui.icon('arrow_forward').props('size="16px" aria-label="to"')
                 Text('span', path_text(edge.dest) or 'stays', 'chip strong')
-    found = [way for way in edge_outcomes(step, side.tally.shape) if way.taken or way.guards]
+    found = [way for way in edge_outcomes(step, side.stats.shape) if way.taken or way.guards]
     if found:
         Text('span', 'Why this transition', 'step-section')
     for way in found:
-        draw_outcome(way, side.tally.shape, side.reasons)
+        draw_outcome(way, side.stats.shape, side.reasons)
     lines = call_lines(step)
     if lines:
         Text('span', 'Tools', 'step-section')

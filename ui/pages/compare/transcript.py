@@ -17,7 +17,7 @@ from ui.formatting.word_diff import Piece, diff_words_async
 from ui.pages.compare.side import Side
 from ui.pages.compare.step import agent_text, call_lines, draw_calls
 
-AT_ONCE = 12
+PAGE_SIZE = 12
 """Number of rows shown initially and added by each “Show earlier”."""
 
 
@@ -28,7 +28,7 @@ class ComparedTranscript:
         """`on_pick` gets the row whose steps to show."""
         self._sides, self._on_pick = sides, on_pick
         self._rows: Sequence[Row] = ()
-        self._at, self._most, self._turn = -1, AT_ONCE, 0
+        self._at, self._max_shown, self._load_number = -1, PAGE_SIZE, 0
         with ui.element('div').classes('compare-transcript'):
             self._more = button('Show earlier', icon='expand_less', kind='quiet')
             self._more.on('click', self._earlier)
@@ -37,21 +37,21 @@ class ComparedTranscript:
     async def show(self, rows: Sequence[Row], at: int) -> None:
         """Show the transcripts up to row `at`."""
         if at != self._at or rows is not self._rows:
-            self._most = AT_ONCE
+            self._max_shown = PAGE_SIZE
         self._rows, self._at = rows, at
-        self._turn += 1
-        turn = self._turn
+        self._load_number += 1
+        turn = self._load_number
         places = [n for n in range(at + 1) if rows[n].said]
         drawn = []
-        for n in places[-self._most :]:
+        for n in places[-self._max_shown :]:
             steps = [
                 await side.step(seq) for side, seq in zip(self._sides, (rows[n].a, rows[n].b), strict=True)
             ]
             texts = [agent_text(step) if step else '' for step in steps]
             drawn.append((n, steps, texts, await diff_words_async(*texts) if all(texts) else None))
-        if turn != self._turn or self._root.is_deleted:
+        if turn != self._load_number or self._root.is_deleted:
             return
-        self._more.set_visibility(len(places) > self._most)
+        self._more.set_visibility(len(places) > self._max_shown)
         self._root.clear()
         with self._root:
             if not drawn:
@@ -80,10 +80,10 @@ class ComparedTranscript:
 
     def _speaker(self, side: Side, step: Transition) -> str:
         home = parent_of(step.event.at)
-        state = side.tally.shape.state(home)
+        state = side.stats.shape.state(home)
         role = step.event.data.get('role') or (state.role if state else '')
         return role_title(str(role)) if role else path_text(home)
 
     async def _earlier(self) -> None:
-        self._most += AT_ONCE
+        self._max_shown += PAGE_SIZE
         await self.show(self._rows, self._at)

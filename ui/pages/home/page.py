@@ -53,8 +53,8 @@ def register(backend: Backend) -> None:
                             importer = ImportDialog(backend)
                             with link('/runs', 'small'):
                                 Text('span', 'All runs')
-                        runs = RunList(backend, Filters.read(request.query_params), path='/', size=SIZE)
-                        importer.on_done = runs.look
+                        runs = RunList(backend, Filters.from_query(request.query_params), path='/', size=SIZE)
+                        importer.on_done = runs.refresh
                 with ui.element('div').classes('home-side'):
                     new_run = new_run_card(backend)
                     models_card(backend)

@@ -20,7 +20,7 @@ from ui.pages.settings.connect import ConnectDialog
 from ui.pages.shared.attention import Attention, RequestList
 from ui.web.backend import Backend
 
-EVERY = 1.0
+POLL_INTERVAL = 1.0
 RUNNING = RunQuery(status=(Status.RUNNING,), limit=6)
 FIRST = 'pipeline'
 """The pattern shown to new users."""
@@ -38,19 +38,19 @@ class NeedsYou:
         with ui.element('section').classes('section').props('aria-labelledby="waiting"') as self._section:
             self._title = Text('h2', 'Needs you', id='waiting')
             with ui.element('div').classes('card'):
-                self._list = RequestList(self._attention, self._count)
+                self._list = RequestList(self._attention, self._show_count)
         self._section.set_visibility(False)
 
     async def load(self) -> None:
         """Load the list and start polling."""
-        await self._look()
-        ui.timer(EVERY, self._look, immediate=False)
+        await self._poll()
+        ui.timer(POLL_INTERVAL, self._poll, immediate=False)
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         await self._attention.refresh()
         self._list.show()
 
-    def _count(self, total: int) -> None:
+    def _show_count(self, total: int) -> None:
         self._section.set_visibility(bool(total))
         self._title.show(f'Needs you ({total})')
 
@@ -73,10 +73,10 @@ class RunningNow:
 
     async def load(self) -> None:
         """Load the list and start polling."""
-        await self._look()
-        ui.timer(EVERY, self._look, immediate=False)
+        await self._poll()
+        ui.timer(POLL_INTERVAL, self._poll, immediate=False)
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         try:
             page = await self._backend().runs(RUNNING)
         except EngineError:
@@ -215,7 +215,7 @@ class FirstRun:
     async def load(self) -> None:
         """Draw the diagram and start the animation."""
         await self._lay_out(*ROOM)
-        ui.timer(BEAT, self._beat)
+        ui.timer(BEAT, self._advance)
 
     async def _lay_out(self, width: int, height: int, _held: bool = False) -> None:
         """Draw the whole diagram, in the direction that fits best."""
@@ -223,11 +223,11 @@ class FirstRun:
             self._room = (width, height)
             drawn, _ = await fit(self._shape, self._room, folded=self._folded)
             self._drawing.show(drawn)
-            self._drawing.highlight(self._lit())
+            self._drawing.highlight(self._highlights())
 
-    def _beat(self) -> None:
+    def _advance(self) -> None:
         self._at = (self._at + 1) % len(self._path)
-        self._drawing.highlight(self._lit())
+        self._drawing.highlight(self._highlights())
 
-    def _lit(self) -> dict[str, Any]:
+    def _highlights(self) -> dict[str, Any]:
         return {'active': [self._path[self._at]], 'visited': self._path[: self._at]}

@@ -22,7 +22,7 @@ from ui.web.backend import Backend
 from ui.web.permission import may
 
 MINUTES = 5
-PUT_OFF = {
+SNOOZE_OPTIONS = {
     '': 'Snooze…',
     '3600': 'For 1 hour',
     '14400': 'For 4 hours',
@@ -41,9 +41,9 @@ class QuestionCard:
         item: InboxItem,
         on_change: Callable[[], Awaitable[None]],
         *,
-        alone: bool = False,
+        own_page: bool = False,
     ) -> None:
-        """Draw the card; `alone` is for the page of a single question."""
+        """Draw the card; `own_page` is for the page of a single question."""
         self._backend, self._item, self._on_change = backend, item, on_change
         ask = item.ask
         now = backend().clock.now()
@@ -51,7 +51,7 @@ class QuestionCard:
             set_attributes(self.root, aria_label=f'{ask.text} ({item.title})', data_ask=ask.id)
             with ui.element('div').classes('ask-head'):
                 with ui.element('div').classes('ask-summary'):
-                    if alone:
+                    if own_page:
                         Text('h1', ask.text)
                     else:
                         with Text('h2', ''), link(question_path(ask.id)):
@@ -64,7 +64,7 @@ class QuestionCard:
                         Text('span', f'step {ask.step}', 'num')
                 self._draw_assignment()
             if ask.said:
-                with ui.element('details').classes('more-text').props('open' if alone else ''):
+                with ui.element('details').classes('more-text').props('open' if own_page else ''):
                     Text('summary', 'Agent’s message')
                     Text('p', clip(ask.said, MAX_MESSAGE), 'ask-message')
             self._draw_answers()
@@ -89,7 +89,7 @@ class QuestionCard:
                     'click', lambda: self._snooze(0.0)
                 )
             else:
-                put_off = NativeSelect(PUT_OFF, value='')
+                put_off = NativeSelect(SNOOZE_OPTIONS, value='')
                 set_attributes(put_off, aria_label='Snooze')
                 put_off.on_value_change(lambda: self._snooze(float(put_off.value or 0)))
 

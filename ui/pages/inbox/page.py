@@ -15,7 +15,7 @@ from ui.web.backend import Backend
 from ui.web.permission import may
 from ui.web.routing import serve_page
 
-EVERY = 1.0
+POLL_INTERVAL = 1.0
 """Polling interval in seconds."""
 
 
@@ -29,8 +29,8 @@ def register(backend: Backend) -> None:
                 Text('h1', 'Inbox', id='inbox')
                 Text('p', 'Everything that is waiting for a person, oldest first.', 'muted')
             questions = Questions(backend)
-        await questions.look()
-        ui.timer(EVERY, questions.look, immediate=False)
+        await questions.refresh()
+        ui.timer(POLL_INTERVAL, questions.refresh, immediate=False)
 
     @serve_page('/inbox/{ask}')
     async def question(ask: str) -> None:
@@ -47,7 +47,7 @@ def register(backend: Backend) -> None:
                 except EngineError as error:
                     _draw_closed(ask, error)
                 else:
-                    QuestionCard(backend, item, draw, alone=True)
+                    QuestionCard(backend, item, draw, own_page=True)
 
         await draw()
 
@@ -78,7 +78,7 @@ class Questions:
         with ui.element('div').classes('filters inbox-filters'):
             self._person = text_input('', placeholder='Anyone')
             label('Assigned to', self._person)
-            self._person.on_value_change(self.look)
+            self._person.on_value_change(self.refresh)
             self._all = button('Show snoozed', kind='small').on('click', self._show_snoozed)
             set_attributes(self._all, aria_pressed='false')
             ui.element('span').classes('grow')
@@ -92,7 +92,7 @@ class Questions:
         )
         self._none = ui.element('div').classes('ghost')
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Bring the list up to date."""
         try:
             page = await self._backend.services.inbox.list(
@@ -117,11 +117,11 @@ class Questions:
                 empty_state('check', words if page.snoozed else 'Nothing is waiting for you.')
 
     def _draw(self, item: InboxItem) -> ui.element:
-        card = self._cards[item.ask.id] = QuestionCard(self._backend, item, self.look)
+        card = self._cards[item.ask.id] = QuestionCard(self._backend, item, self.refresh)
         return card.root
 
     async def _show_snoozed(self) -> None:
         self._snoozed = not self._snoozed
         set_attributes(self._all, aria_pressed=str(self._snoozed).lower())
         self._all.update()
-        await self.look()
+        await self.refresh()

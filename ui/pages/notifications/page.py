@@ -15,7 +15,7 @@ from ui.web.backend import Backend
 from ui.web.permission import refusal
 from ui.web.routing import serve_page
 
-EVERY = 2.0
+POLL_INTERVAL = 2.0
 MAX_SHOWN = 100
 STATES = {'': 'All', 'due': 'Pending', 'sent': 'Sent', 'failed': 'Failed'}
 PILLS = {'due': ('Pending', 'waiting'), 'sent': ('Sent', 'done'), 'failed': ('Failed', 'failed')}
@@ -37,8 +37,8 @@ def register(backend: Backend) -> None:
                 return
             destinations, log = DestinationList(backend), MessageLog(backend)
         await destinations.load()
-        await log.look()
-        ui.timer(EVERY, log.look, immediate=False)
+        await log.refresh()
+        ui.timer(POLL_INTERVAL, log.refresh, immediate=False)
 
 
 class MessageLog:
@@ -51,11 +51,11 @@ class MessageLog:
             with ui.element('div').classes('section-head'):
                 Text('h2', 'Delivery log', id='sent')
                 ui.element('div').classes('grow')
-                self._state = NativeSelect(STATES, value='', on_change=self.look)
+                self._state = NativeSelect(STATES, value='', on_change=self.refresh)
                 set_attributes(self._state, aria_label='State')
             self._place = ui.element('div').classes('ghost').props('data-redrawn')
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Bring the list up to date."""
         service = self._backend.services.notifications
         try:
@@ -99,4 +99,4 @@ class MessageLog:
     async def _resend(self, message: Message) -> None:
         if await notify_errors(self._backend.services.notifications.resend(message.id)):
             ui.notify('Queued again.', type='positive')
-        await self.look()
+        await self.refresh()

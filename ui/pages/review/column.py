@@ -40,7 +40,7 @@ class Column:
         self._taken = taken
         with ui.element('article').classes('card review-column').props(f'aria-label="{agent}"'):
             with ui.element('div').classes('review-column-head'):
-                self._whole = ui.checkbox(agent, value=taken is not None, on_change=self._take_all)
+                self._whole = ui.checkbox(agent, value=taken is not None, on_change=self._select_all)
                 set_attributes(self._whole, title=f'Use this file from {agent}')
                 Text('span', f'+{change.added} -{change.removed}', 'num muted small')
             Text('p', said, 'muted small')
@@ -51,7 +51,7 @@ class Column:
     def _draw(self, number: int, hunk: Hunk, change: FileChange) -> ui.checkbox:
         on = self._taken is not None and number in self._taken
         box = ui.checkbox(
-            f'Change {number + 1}, line {max(1, hunk.first)}', value=on, on_change=self._take_some
+            f'Change {number + 1}, line {max(1, hunk.first)}', value=on, on_change=self._select_hunks
         )
         code = Code(on_line=self._on_line)
         head = '\n'.join(change.text.split('\n')[:2])
@@ -59,17 +59,17 @@ class Column:
         code.show(rows, f'Change {number + 1} of {change.path} by {self._agent}')
         return box
 
-    def _take_all(self) -> None:
+    def _select_all(self) -> None:
         wanted = set(range(len(self._hunks))) if self._whole.value else None
         if (wanted is None) != (self._taken is None):
-            self._set(wanted)
+            self._select(wanted)
 
-    def _take_some(self) -> None:
+    def _select_hunks(self) -> None:
         wanted = {number for number, box in enumerate(self._boxes) if box.value}
         if wanted != (self._taken or set()):
-            self._set(wanted or None)
+            self._select(wanted or None)
 
-    def _set(self, wanted: set[int] | None) -> None:
+    def _select(self, wanted: set[int] | None) -> None:
         self._taken = wanted
         self._whole.value = wanted is not None
         for number, box in enumerate(self._boxes):

@@ -35,9 +35,9 @@ class Result:
             Text('h2', 'Result', id='review-result')
             with ui.element('div').classes('review-actions'):
                 button('Run tests', icon='play_arrow', requires='merging.test').on('click', self._test)
-                button('Patch', kind='quiet', requires='merging.compose').on('click', self._patch)
+                button('Patch', kind='quiet', requires='merging.compose').on('click', self._download_patch)
                 button('Pull request description', kind='quiet', requires='merging.compose').on(
-                    'click', self._describe
+                    'click', self._download_description
                 )
             self._tests = ui.element('div').props('role="status"')
             if found.problem:
@@ -49,19 +49,19 @@ class Result:
                 known = ', '.join(found.branches[:6])
                 Text('p', f'A new name creates a new branch. Existing: {known}.', 'muted small')
                 button('Preview merge', icon='difference', requires='merging.compose').on(
-                    'click', self._begin
+                    'click', self._preview_merge
                 )
-            self._trouble = ui.element('div')
+            self._problem = ui.element('div')
             self._place = ui.element('div').classes('review-merge')
 
-    def change(self) -> None:
+    def reset(self) -> None:
         """Clear the test result and the preview, which are stale after the picks change."""
         self._tests.clear()
         self._forget_merge()
 
     def _forget_merge(self) -> None:
         self._preview, self._cards = None, {}
-        self._trouble.clear()
+        self._problem.clear()
         self._place.clear()
 
     async def _find_composed(self) -> Mergeable | None:
@@ -72,7 +72,7 @@ class Result:
         try:
             return await self._conductor.merging.compose(self._found, picks)
         except EngineError as error:
-            self._fail(str(error))
+            self._show_problem(str(error))
             return None
 
     async def _test(self) -> None:
@@ -86,7 +86,7 @@ class Result:
             ran = await self._conductor.merging.test(made, made.best)
         except EngineError as error:
             self._tests.clear()
-            self._fail(str(error))
+            self._show_problem(str(error))
             return
         if self._picks() != picks:
             return
@@ -95,18 +95,18 @@ class Result:
             Text('p', 'Tests pass.' if ran.passed else 'Tests fail.')
             Text('pre', ran.text.strip()[-3_000:], 'review-output', tabindex='0')
 
-    async def _patch(self) -> None:
+    async def _download_patch(self) -> None:
         if made := await self._find_composed():
             text = format_patch(await self._conductor.merging.changes(made, made.best))
             ui.download.content(text.encode(), f'{self._found.run.id}.patch')
 
-    async def _describe(self) -> None:
+    async def _download_description(self) -> None:
         if made := await self._find_composed():
             changes = await self._conductor.merging.changes(made, made.best)
             words = pull_request(self._found, self._found.best or made.best, changes)
             ui.download.content(words.encode(), f'{self._found.run.id}.md')
 
-    async def _begin(self) -> None:
+    async def _preview_merge(self) -> None:
         """Preview the merge without resolutions."""
         self._forget_merge()
         await self._show(str(self._into.value or '').strip())
@@ -125,9 +125,9 @@ class Result:
                 made, into=branch, resolutions=self._resolutions()
             )
         except EngineError as error:  # choices and edits are kept
-            self._fail(str(error))
+            self._show_problem(str(error))
             return
-        self._trouble.clear()
+        self._problem.clear()
         self._place.clear()
         with self._place:
             self._draw(self._preview)
@@ -169,13 +169,13 @@ class Result:
         try:
             commit = await self._conductor.merging.merge(made, preview, resolutions=resolutions)
         except EngineError as error:
-            self._fail(str(error))
+            self._show_problem(str(error))
             return
         self._forget_merge()
         with self._place, notice('ok', 'check'):
             Text('p', f'Merged into {preview.branch}: commit {commit[:12]}.')
 
-    def _fail(self, problem: str) -> None:
-        self._trouble.clear()
-        with self._trouble, notice('fail', 'error'):
+    def _show_problem(self, problem: str) -> None:
+        self._problem.clear()
+        with self._problem, notice('fail', 'error'):
             Text('p', as_sentence(problem))

@@ -51,7 +51,7 @@ class Review:
                         {path: path for path in paths}, value=paths[0], on_change=self._show
                     )
                     label('File', self._file)
-                self._told = Text('p', '', 'muted small', role='status')
+                self._count = Text('p', '', 'muted small', role='status')
                 self._columns = ui.element('div').classes('review-columns')
                 self._draw_comments()
             self._result = Result(conductor, found, self._picks)
@@ -76,19 +76,19 @@ class Review:
                 Column(
                     agent=agent,
                     change=change,
-                    said=self._about(agent),
+                    said=self._describe(agent),
                     taken=taken[1] if taken and taken[0] == agent else None,
-                    on_take=partial(self._take, path, agent),
+                    on_take=partial(self._select, path, agent),
                     on_line=partial(self._pick_line, agent),
                 )
         self._show_count()
 
-    def _about(self, agent: str) -> str:
+    def _describe(self, agent: str) -> str:
         tests = self._found.tests.get(agent, '')
         best = 'best' if agent == self._found.best else ''
         return ' · '.join(filter(None, [best, f'tests: {tests}' if tests else 'tests not run']))
 
-    def _take(self, path: str, agent: str, wanted: set[int] | None) -> None:
+    def _select(self, path: str, agent: str, wanted: set[int] | None) -> None:
         before = self._taken.get(path)
         if wanted is not None:
             self._taken[path] = (agent, wanted)
@@ -97,11 +97,11 @@ class Review:
         if before and before[0] != agent:
             self._show()  # a file is taken from only one agent
         self._show_count()
-        self._result.change()
+        self._result.reset()
 
     def _show_count(self) -> None:
         total = len(self._by_path)
-        self._told.show(f'{count(len(self._taken), "file")} of {total} selected')
+        self._count.show(f'{count(len(self._taken), "file")} of {total} selected')
 
     def _draw_comments(self) -> None:
         agents = {agent: agent for made in self._by_path.values() for agent in made}

@@ -29,7 +29,7 @@ class ActionLabel(NamedTuple):
     text: str
 
 
-AGAIN = ActionLabel('restart_alt', 'Run again')
+RUN_AGAIN = ActionLabel('restart_alt', 'Run again')
 RETRY = ActionLabel('healing', 'Retry from last good step')
 REPLAY = ActionLabel('replay', 'Replay recording')
 COMPARE = ActionLabel('compare_arrows', 'Compare with…')
@@ -56,7 +56,12 @@ class RunActions:
         self._undo = Undo()
         self.for_several = (
             BulkAction(
-                text='Compare', icon='compare_arrows', act=self.compare, requires='compare', least=2, most=2
+                text='Compare',
+                icon='compare_arrows',
+                act=self.compare,
+                requires='compare',
+                min_runs=2,
+                max_runs=2,
             ),
             BulkAction(text='Tag', icon='sell', act=self.tag, requires='annotate'),
             BulkAction(text='Star', icon='star', act=self.star, requires='annotate'),
@@ -84,7 +89,7 @@ class RunActions:
             changed = self._backend().annotate(
                 info.id, title=details.title or info.title, tags=details.tags, note=details.note
             )
-            await self._do([(changed, info)])
+            await self._perform([(changed, info)])
 
     async def compare(self, runs: Sequence[RunInfo]) -> None:
         """Compare two runs, the older one as A."""
@@ -97,7 +102,7 @@ class RunActions:
         with self._place:
             await pick_comparison(self._backend(), info)
 
-    async def again(self, info: RunInfo) -> None:
+    async def run_again(self, info: RunInfo) -> None:
         """Ask, then run it again."""
         with self._place:
             await rerun(self._backend(), info)
@@ -118,7 +123,9 @@ class RunActions:
         with self._place:
             tags = cast(TagChange | None, await await_answer(dialog))
         if tags is not None:
-            await self._do((self._backend().annotate(info.id, tags=_tags(info, tags)), info) for info in runs)
+            await self._perform(
+                (self._backend().annotate(info.id, tags=_tags(info, tags)), info) for info in runs
+            )
 
     async def cancel(self, info: RunInfo) -> None:
         """Ask, then cancel a run."""
@@ -130,7 +137,7 @@ class RunActions:
                 no='Keep running',
             )
         if sure:
-            await self._do([(self._backend().cancel(info.id), info)])
+            await self._perform([(self._backend().cancel(info.id), info)])
 
     async def delete(self, runs: Sequence[RunInfo]) -> None:
         """Move runs to the trash, and offer to undo that; ask first if one has not ended."""
@@ -138,16 +145,16 @@ class RunActions:
             sure = await confirm_delete(self._backend(), runs)
         if not sure:
             return
-        done = await self._do((self._backend().delete(info.id, cancel=True), info) for info in runs)
-        self.offer_back(done)
+        done = await self._perform((self._backend().delete(info.id, cancel=True), info) for info in runs)
+        self.offer_restore(done)
 
-    def offer_back(self, runs: Sequence[RunInfo]) -> None:
+    def offer_restore(self, runs: Sequence[RunInfo]) -> None:
         """Report that runs were deleted, and offer to undo that."""
-        self._offer('Deleted', runs, self.restore)
+        self._offer_undo('Deleted', runs, self.restore)
 
     async def restore(self, runs: Sequence[RunInfo]) -> None:
         """Restore runs from the trash."""
-        await self._do((self._backend().restore(info.id), info) for info in runs)
+        await self._perform((self._backend().restore(info.id), info) for info in runs)
 
     async def purge(self, runs: Sequence[RunInfo]) -> None:
         """Ask, then delete runs permanently."""
@@ -161,33 +168,33 @@ class RunActions:
                 no='Cancel',
             )
         if sure:
-            await self._do((self._backend().purge(info.id), info) for info in runs)
+            await self._perform((self._backend().purge(info.id), info) for info in runs)
 
     async def star(self, runs: Sequence[RunInfo]) -> None:
         """Star runs, or unstar them if all are starred."""
         on = not all(info.starred for info in runs)
-        await self._do((self._backend().annotate(info.id, starred=on), info) for info in runs)
+        await self._perform((self._backend().annotate(info.id, starred=on), info) for info in runs)
 
     async def pin(self, runs: Sequence[RunInfo]) -> None:
         """Pin runs, or unpin them if all are pinned."""
         on = not all(info.pinned for info in runs)
-        done = await self._do((self._backend().annotate(info.id, pinned=on), info) for info in runs)
+        done = await self._perform((self._backend().annotate(info.id, pinned=on), info) for info in runs)
         if not on:
-            self._offer('Unpinned', done, self.pin)
+            self._offer_undo('Unpinned', done, self.pin)
 
-    def _offer(
+    def _offer_undo(
         self, what: str, runs: Sequence[RunInfo], undo: Callable[[Sequence[RunInfo]], Awaitable[object]]
     ) -> None:
         if not runs:
             return
         which = f'“{runs[0].title or runs[0].id}”' if len(runs) == 1 else count(len(runs), 'run')
 
-        async def again() -> None:
+        async def revert() -> None:
             await undo([replace(info, pinned=False) for info in runs])
 
-        self._undo.offer(f'{what} {which}.', again)
+        self._undo.offer(f'{what} {which}.', revert)
 
-    async def _do(self, works: Iterable[tuple[Awaitable[object], RunInfo]]) -> list[RunInfo]:
+    async def _perform(self, works: Iterable[tuple[Awaitable[object], RunInfo]]) -> list[RunInfo]:
         """Apply an action to each run and report errors; return the runs it succeeded for."""
         problems, done = [], []
         for work, info in works:

@@ -53,7 +53,7 @@ class Filters:
     """Ascending unless ''."""
 
     @classmethod
-    def read(cls, given: Mapping[str, str]) -> Filters:
+    def from_query(cls, given: Mapping[str, str]) -> Filters:
         """Read filters from an address; invalid values are dropped."""
         page = given.get('page', '')
         return cls(
@@ -178,7 +178,7 @@ class FilterBar:
                 ui.icon('close')
             set_attributes(self._picked, title='Clear this filter')
             self._picked.on('click', self._drop)
-        self.pick(filters)
+        self.set_filters(filters)
         for field in (self._text, self._since, self._until):
             field.on_value_change(lambda _: self._notify())
 
@@ -207,12 +207,12 @@ class FilterBar:
             set_attributes(caption, for_=field.html_id)
         return field
 
-    def offer_tags(self, tags: Iterable[str]) -> None:
+    def set_tags(self, tags: Iterable[str]) -> None:
         """Offer these tags in addition to those offered before."""
         known = {*self._tag.options, *tags} - {''}
         self._tag.set_options({'': 'Any tag'} | {tag: tag for tag in sorted(known, key=str.lower)})
 
-    def pick(self, filters: Filters) -> None:
+    def set_filters(self, filters: Filters) -> None:
         """Store the selection, whose only control here is the button to clear it."""
         self._filters = filters
         self._picked.set_visibility(bool(filters.picked) and not self._always)
@@ -233,7 +233,7 @@ class FilterBar:
         self._drop()
 
     def _drop(self) -> None:
-        self.pick(self._collect().all)
+        self.set_filters(self._collect().all)
         self._on_change(self._filters)
 
     def _notify(self) -> None:
@@ -244,7 +244,7 @@ class FilterBar:
             self._on_change(read)
 
     def _collect(self) -> Filters:
-        return Filters.read(asdict(self._filters) | {
+        return Filters.from_query(asdict(self._filters) | {
             'text': self._text.value or '', 'pattern': self._pattern.value, 'status': self._status.value,
             'tag': self._tag.value, 'marked': self._marked.value, 'page': '',
             'since': self._since.value or '', 'until': self._until.value or '',

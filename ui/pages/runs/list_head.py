@@ -43,7 +43,7 @@ class ListHead:
                     head.on('click', lambda name=name: self._sort(name))
                     self._headers[name] = (head, way)
             self._dense = button('', icon='density_small', kind='quiet small', label=DENSE)
-            self._dense.on('click', self._turn)
+            self._dense.on('click', self._toggle_density)
         self.show(filters)
         self._set(bool(app.storage.user.get('dense')))
 
@@ -56,7 +56,7 @@ class ListHead:
             set_attributes(head, aria_pressed=str(chosen).lower())
             head.update()
 
-    def add_up(self, page: RunPage) -> None:
+    def show_totals(self, page: RunPage) -> None:
         """Show the total usage of all matching runs."""
         used = page.usage
         spent = f' · {compact(used.total)} tokens · {cost_text(used)}' if used and page.total else ''
@@ -69,7 +69,7 @@ class ListHead:
         self.show(replace(self._filters, sort=sort, up='1' if up else '', page=1))
         self._on_sort(self._filters)
 
-    def _turn(self) -> None:
+    def _toggle_density(self) -> None:
         self._set(not app.storage.user.get('dense'))
 
     def _set(self, dense: bool) -> None:

@@ -23,7 +23,7 @@ from ui.pages.runs.selection import KEYS, BulkBar, Selection
 from ui.web.backend import Backend
 from ui.web.routing import traffic_path
 
-EVERY = 1.0
+POLL_INTERVAL = 1.0
 """Seconds between queries of the journal."""
 PATIENCE = 1.0
 """Maximum seconds that a page waits for its runs."""
@@ -59,16 +59,16 @@ class RunList:
         self._rows: dict[RunId, RunRow] = {}
         self._shown: RunPage | None = None
         self._titles = {name: made.title for name, made in backend().catalog.patterns.items()}
-        self._looking = asyncio.Lock()
+        self._refresh_lock = asyncio.Lock()
         self._actions, self._acted = RunActions(backend, on_done=self._after_action), set[RunId]()
         self._menu = RunMenu(backend, self._actions)
-        self._acts = RowActions(menu=self._menu.open, tick=self._tick, star=self._star)
+        self._row_actions = RowActions(menu=self._menu.open, tick=self._tick, star=self._star)
         self._selection = Selection(on_change=self._on_tick)
-        self._bar = bar or FilterBar(filters, self._titles, on_change=self.narrow)
-        self._heat = None if bar or trash else self._heat_link()
-        self._trouble = ui.element('div').classes('ghost')
+        self._bar = bar or FilterBar(filters, self._titles, on_change=self.apply_filters)
+        self._traffic_link = None if bar or trash else self._draw_traffic_link()
+        self._problem_place = ui.element('div').classes('ghost')
         self._problem = ''
-        self._told = Text('p', 'Loading runs…', 'visually-hidden', role='status')
+        self._announcement = Text('p', 'Loading runs…', 'visually-hidden', role='status')
         with ui.element('div').classes('card runs') as self._card:
             with ui.element('div').classes('run-top'):
                 self._head = ListHead(filters, self._on_sort, self._card)
@@ -83,50 +83,50 @@ class RunList:
             self._none = ui.element('div').classes('ghost')
         with ui.element('nav').classes('pager').props('aria-label="Pages of runs"') as self._pager:
             self._newer = button('Previous', icon='chevron_left', kind='quiet')
-            self._newer.on('click', lambda: self._turn(-1))
+            self._newer.on('click', lambda: self._turn_page(-1))
             self._range = Text('span', '', 'muted num')
             self._older = button('Next', icon='chevron_right', kind='quiet trailing')
-            self._older.on('click', lambda: self._turn(1))
+            self._older.on('click', lambda: self._turn_page(1))
         self._pager.set_visibility(False)
 
     async def load(self) -> None:
         """Fill the list and keep it up to date; return after `PATIENCE` at the latest."""
-        task = create_page_task(self._card, self._begin(), 'list runs')
+        task = create_page_task(self._card, self._start_polling(), 'list runs')
         await asyncio.wait({task}, timeout=PATIENCE)
 
-    async def _begin(self) -> None:
-        await self.look()
+    async def _start_polling(self) -> None:
+        await self.refresh()
         if self._card.is_deleted:
             return
         with self._card:
-            ui.timer(EVERY, self.look, immediate=False)
+            ui.timer(POLL_INTERVAL, self.refresh, immediate=False)
 
     async def _after_action(self, runs: Iterable[RunInfo]) -> None:
         self._acted = {info.id for info in runs}
-        await self.look()
+        await self.refresh()
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Query the journal again."""
-        if self._looking.locked() or self._card.is_deleted:
+        if self._refresh_lock.locked() or self._card.is_deleted:
             return
-        async with self._looking:
+        async with self._refresh_lock:
             asked = self.filters
             try:
                 page = await self._backend().runs(asked.query(self._size, trash=self._trash))
                 if self._shown is None:
                     newest = await self._backend().runs(RunQuery(limit=TAGS_FROM))
-                    self._bar.offer_tags(tag for run in newest.runs for tag in run.tags)
+                    self._bar.set_tags(tag for run in newest.runs for tag in run.tags)
             except EngineError as error:
-                self._complain(str(error))
+                self._show_problem(str(error))
                 return
         if self._card.is_deleted:  # the page was closed meanwhile
             return
-        self._complain('')
+        self._show_problem('')
         if asked is not self.filters:
-            await self.look()
+            await self.refresh()
         elif not page.runs and page.total and asked.page > 1:  # runs were deleted, or the address is outdated
             with self._card:
-                self.narrow(replace(asked, page=-(-page.total // self._size)))
+                self.apply_filters(replace(asked, page=-(-page.total // self._size)))
         else:
             self._show(page)
             await self._show_sizes(page)
@@ -136,7 +136,7 @@ class RunList:
         if not self._card.is_deleted:
             for run, row in self._rows.items():
                 if run in weights:
-                    row.weigh(weights[run])
+                    row.show_size(weights[run])
 
     def _show(self, page: RunPage) -> None:
         now = self._backend().clock.now()
@@ -154,7 +154,7 @@ class RunList:
                 row = self._rows.get(info.id)
                 if row is None:
                     title = self._titles.get(info.pattern, info.pattern)
-                    row = self._rows[info.id] = RunRow(info, title, now, self._acts)
+                    row = self._rows[info.id] = RunRow(info, title, now, self._row_actions)
                     row.element.move(target_index=place)
                 else:
                     row.show(info, now)
@@ -166,8 +166,8 @@ class RunList:
             bool(page.runs),
         ):
             self._show_empty(page)
-        self._bar.offer_tags(tag for info in page.runs for tag in info.tags)
-        self._head.add_up(page)
+        self._bar.set_tags(tag for info in page.runs for tag in info.tags)
+        self._head.show_totals(page)
         self._show_range(page)
         self._shown = page
 
@@ -193,7 +193,7 @@ class RunList:
         first = (self.filters.page - 1) * self._size
         self._pager.set_visibility(page.total > self._size)
         self._range.show(f'{first + 1}–{first + len(page.runs)} of {page.total:,}')
-        self._told.show(f'{page.total:,} {"run" if page.total == 1 else "runs"}')
+        self._announcement.show(f'{page.total:,} {"run" if page.total == 1 else "runs"}')
         for turn, possible in ((self._newer, first > 0), (self._older, first + len(page.runs) < page.total)):
             turn.props(remove='disabled') if possible else turn.props('disabled')
 
@@ -205,24 +205,24 @@ class RunList:
 
     def _on_tick(self) -> None:
         for run, row in self._rows.items():
-            row.tick(run in self._selection)
+            row.set_ticked(run in self._selection)
         self._bulk.show()
         self._head.element.set_visibility(not self._selection.runs)
 
-    def _complain(self, problem: str) -> None:
+    def _show_problem(self, problem: str) -> None:
         if problem == self._problem:
             return
         self._problem = problem
-        self._trouble.clear()
+        self._problem_place.clear()
         if problem:
             self._skeleton.set_visibility(False)
-            with self._trouble, notice('fail', 'error'):
+            with self._problem_place, notice('fail', 'error'):
                 Text(
                     'p',
                     f'Runs cannot be loaded: {problem}. Retrying every second.',
                 )
 
-    def _heat_link(self) -> Element:
+    def _draw_traffic_link(self) -> Element:
         """Link to the traffic of the pattern, if one is chosen."""
         with ui.element('p').classes('small to-traffic'), link('') as found:
             Text('span', 'Traffic: these runs on one diagram')
@@ -233,25 +233,25 @@ class RunList:
         set_attributes(found, href=self.filters.all.address(traffic_path(self.filters.pattern)))
         found.set_visibility(self.filters.pattern in self._titles)
 
-    async def offer_back(self, run: RunId) -> None:
+    async def offer_restore(self, run: RunId) -> None:
         """Offer to restore a run that was just deleted on another page, and clean the address."""
         ui.navigate.history.replace(self.filters.address(self._path))
         with suppress(EngineError):  # it was purged meanwhile
             info = await self._backend().info(run)
             if info.deleted > 0:
-                self._actions.offer_back([info])
+                self._actions.offer_restore([info])
 
-    def narrow(self, filters: Filters) -> None:
+    def apply_filters(self, filters: Filters) -> None:
         """Show the runs that match these filters."""
         self.filters = filters
-        if self._heat:
-            self._link_traffic(self._heat)
+        if self._traffic_link:
+            self._link_traffic(self._traffic_link)
         ui.navigate.history.replace(filters.address(self._path))
-        create_page_task(self._card, self.look(), 'list runs')
+        create_page_task(self._card, self.refresh(), 'list runs')
 
     def _on_sort(self, filters: Filters) -> None:
-        self.narrow(replace(self.filters, sort=filters.sort, up=filters.up, page=1))
-        self._bar.pick(self.filters)
+        self.apply_filters(replace(self.filters, sort=filters.sort, up=filters.up, page=1))
+        self._bar.set_filters(self.filters)
 
-    def _turn(self, by: int) -> None:
-        self.narrow(replace(self.filters, page=max(1, self.filters.page + by)))
+    def _turn_page(self, by: int) -> None:
+        self.apply_filters(replace(self.filters, page=max(1, self.filters.page + by)))

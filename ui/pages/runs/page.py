@@ -33,12 +33,12 @@ def register(backend: Backend) -> None:
                         Text('span', 'Schedules')
                     with link('/trash', 'small'):
                         Text('span', 'Recently deleted')
-                listed = RunList(backend, Filters.read(request.query_params), path='/runs', size=SIZE)
-                importer.on_done = listed.look
+                listed = RunList(backend, Filters.from_query(request.query_params), path='/runs', size=SIZE)
+                importer.on_done = listed.refresh
             skip_link('Skip to runs', listed.rows)
             await listed.load()
             if deleted:
-                await listed.offer_back(RunId(deleted))
+                await listed.offer_restore(RunId(deleted))
 
     @serve_page('/trash')
     async def trash(request: Request) -> None:
@@ -56,7 +56,7 @@ def register(backend: Backend) -> None:
                 )
             with ui.element('section').classes('section').props('aria-labelledby="trash"'):
                 listed = RunList(
-                    backend, Filters.read(request.query_params), path='/trash', size=SIZE, trash=True
+                    backend, Filters.from_query(request.query_params), path='/trash', size=SIZE, trash=True
                 )
             skip_link('Skip to runs', listed.rows)
             await listed.load()

@@ -15,7 +15,7 @@ from ui.components.widgets import Text, link, set_attributes
 from ui.exports.menu import short_entries
 from ui.formatting.steps import author_text, duration, origin_text
 from ui.formatting.values import ago, byte_size, compact, exact, status_class, status_text
-from ui.pages.runs.actions import AGAIN, COMPARE, DELETE, EDIT, REPLAY, RETRY, RunActions
+from ui.pages.runs.actions import COMPARE, DELETE, EDIT, REPLAY, RETRY, RUN_AGAIN, RunActions
 from ui.pages.shared.recording_picker import is_recorded
 from ui.services.inbox import wait_text
 from ui.web.backend import Backend
@@ -51,31 +51,31 @@ class RunRow:
         self.info = info
         self._tags: tuple[str, ...] | None = None
         with ui.element('div').classes('run').props('role="row"') as self.element:
-            with _cell():
+            with _draw_cell():
                 self._box = ui.element('input').classes('run-tick').props('type="checkbox"')
             self._box.on(
                 'click',
                 lambda event: acts.tick(self, bool(event.args[0]), bool(event.args[1])),
                 js_handler=TICK,
             )
-            with _cell(), link(f'/runs/{info.id}', 'run-link') as self._link:
+            with _draw_cell(), link(f'/runs/{info.id}', 'run-link') as self._link:
                 with ui.element('span').classes('run-status'):
                     self._pill = Text('span', '', 'pill')
                 with ui.element('span').classes('run-summary'):
                     self._title = Text('span', '', 'run-title')
                     with ui.element('span').classes('run-notes') as self._notes:
                         Text('span', pattern, 'run-pattern')
-                        self._told = ui.element('span').classes('run-details')
+                        self._details = ui.element('span').classes('run-details')
                     self._trouble = Text('span', '')
                 self._bytes = Text('span', '', 'run-bytes num', title='Size: history, files and recording')
                 self._steps = Text('span', '', 'run-steps num')
                 self._tokens = Text('span', '', 'run-tokens num')
                 self._duration = Text('span', '', 'run-duration num')
                 self._ago = Text('time', '', 'run-ago num', title=exact(info.created))
-            with _cell():
+            with _draw_cell():
                 self._star = button('', icon='star_outline', kind='quiet run-star', requires='annotate')
             self._star.on('click', lambda: acts.star(self))
-            with _cell():
+            with _draw_cell():
                 self.menu_button = button('', icon='more_vert', kind='quiet run-menu')
             set_attributes(self.menu_button, aria_haspopup='menu', title='Actions')
             self.menu_button.on('click', lambda: acts.menu(self))
@@ -110,8 +110,8 @@ class RunRow:
         facts = _facts(info, now)
         if facts != self._tags:
             self._tags = facts
-            self._told.clear()
-            with self._told:
+            self._details.clear()
+            with self._details:
                 for kind, text in (part.split(':', 1) for part in facts):
                     whole = ', '.join(info.tags[TAGS:]) if kind == 'chip more' else text
                     Text('span', text, kind, title=whole)
@@ -127,7 +127,7 @@ class RunRow:
         self._duration.show(duration((info.updated if info.status.ended else now) - info.created))
         self._ago.show(ago(info.created, now))
 
-    def weigh(self, weight: DiskUsage) -> None:
+    def show_size(self, weight: DiskUsage) -> None:
         """Show the run's size on disk."""
         self._bytes.show(byte_size(weight.total))
         parts = {'history': weight.history, 'files': weight.files, 'recording': weight.recording}
@@ -136,14 +136,14 @@ class RunRow:
             set_attributes(self._bytes, title=title)
             self._bytes.update()
 
-    def tick(self, on: bool) -> None:
+    def set_ticked(self, on: bool) -> None:
         """Show whether it is ticked."""
         if self._box.props.get('checked', False) is not on:
             self._box.props['checked'] = on
             self._box.update()
 
 
-def _cell() -> ui.element:
+def _draw_cell() -> ui.element:
     """Return a cell for keyboard and screen readers; its control is laid out as a child of the row."""
     return ui.element('div').classes('run-cell').props('role="gridcell"')
 
@@ -199,8 +199,8 @@ class RunMenu:
             self._open = opened.props('no-parent-event')
             opened.on('hide', lambda: self._on_close(opened))
             if info.deleted:
-                _item('restore_from_trash', 'Restore', 'restore', lambda: self._actions.restore([info]))
-                _item(
+                _draw_item('restore_from_trash', 'Restore', 'restore', lambda: self._actions.restore([info]))
+                _draw_item(
                     'delete_forever',
                     'Delete permanently',
                     'purge',
@@ -220,21 +220,21 @@ class RunMenu:
                     _face(*REPLAY)
             with link(f'/runs/{info.id}/fork', 'menu-item', role='menuitem'):
                 _face('call_split', 'Fork…')
-            _item(*AGAIN, 'rerun', lambda: self._actions.again(info))
+            _draw_item(*RUN_AGAIN, 'rerun', lambda: self._actions.run_again(info))
             if info.status.retriable:
-                _item(*RETRY, 'retry', lambda: self._actions.retry(info))
-        _item(
+                _draw_item(*RETRY, 'retry', lambda: self._actions.retry(info))
+        _draw_item(
             'push_pin',
             'Unpin' if info.pinned else 'Pin to top',
             'annotate',
             lambda: self._actions.pin([info]),
         )
-        _item(*COMPARE, 'compare', lambda: self._actions.compare_with(info))
-        _item(*EDIT, 'annotate', lambda: self._actions.edit(info))
+        _draw_item(*COMPARE, 'compare', lambda: self._actions.compare_with(info))
+        _draw_item(*EDIT, 'annotate', lambda: self._actions.edit(info))
         short_entries(info)
         if not info.status.ended:
-            _item('stop_circle', 'Cancel run', 'cancel', lambda: self._actions.cancel(info), 'danger')
-        _item(*DELETE, 'delete', lambda: self._actions.delete([info]), 'danger')
+            _draw_item('stop_circle', 'Cancel run', 'cancel', lambda: self._actions.cancel(info), 'danger')
+        _draw_item(*DELETE, 'delete', lambda: self._actions.delete([info]), 'danger')
 
     def _on_close(self, opened: ui.menu) -> None:
         if self._open is opened:
@@ -242,7 +242,9 @@ class RunMenu:
         opened.delete()
 
 
-def _item(icon: str, text: str, requires: str, action: Callable[[], Awaitable[None]], kind: str = '') -> None:
+def _draw_item(
+    icon: str, text: str, requires: str, action: Callable[[], Awaitable[None]], kind: str = ''
+) -> None:
     """Draw an entry, if the caller has the permission it requires."""
     if not may(requires):
         return

@@ -109,8 +109,8 @@ class BulkAction:
     requires: str
     """The conductor operation it performs; it is offered only to callers who may perform that."""
     kind: str = ''
-    least: int = 1
-    most: int | None = None
+    min_runs: int = 1
+    max_runs: int | None = None
     """`least` and `most` are the numbers of runs it accepts."""
 
 
@@ -124,10 +124,10 @@ class BulkBar:
         self._buttons: list[ui.element] = []
         with ui.element('div').classes('bulk').props('role="toolbar"') as self._box:
             set_attributes(self._box, aria_label='Selected runs')
-            self._told = Text('span', '', 'bulk-count num', role='status')
+            self._count = Text('span', '', 'bulk-count num', role='status')
             for action in actions:
                 made = button(action.text, icon=action.icon, kind=f'small {action.kind}')
-                made.on('click', lambda action=action: self._do(action))
+                made.on('click', lambda action=action: self._perform(action))
                 self._buttons.append(made)
             ui.element('div').classes('grow')
             button('Select all', kind='quiet small').on('click', selection.all)
@@ -138,12 +138,12 @@ class BulkBar:
         """Show the number of selected runs and the actions for that number."""
         number = len(self._selection.runs)
         self._box.set_visibility(number > 0)
-        self._told.show(f'{count(number, "run")} selected')
+        self._count.show(f'{count(number, "run")} selected')
         for action, made in zip(self._actions, self._buttons, strict=True):
-            fits = action.least <= number <= (action.most or number)
+            fits = action.min_runs <= number <= (action.max_runs or number)
             made.props(remove='disabled') if fits else made.props('disabled')
 
-    async def _do(self, action: BulkAction) -> None:
+    async def _perform(self, action: BulkAction) -> None:
         runs = self._selection.runs
-        if action.least <= len(runs) <= (action.most or len(runs)):
+        if action.min_runs <= len(runs) <= (action.max_runs or len(runs)):
             await action.act(runs)

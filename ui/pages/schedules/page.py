@@ -24,8 +24,8 @@ from ui.web.backend import Backend
 from ui.web.permission import may, refusal
 from ui.web.routing import serve_page
 
-EVERY = 2.0
-Act = Callable[[], Awaitable[object]]
+POLL_INTERVAL = 2.0
+Action = Callable[[], Awaitable[object]]
 SHOWN_TICKS = 5
 DAY = 86_400.0
 T = TypeVar('T', Schedule, Trigger)
@@ -56,8 +56,8 @@ def register(backend: Backend) -> None:
                 )
             lists: tuple[StarterList[Any], ...] = (ScheduleList(backend), TriggerList(backend))
         for one in lists:
-            await one.look()
-            ui.timer(EVERY, one.look, immediate=False)
+            await one.refresh()
+            ui.timer(POLL_INTERVAL, one.refresh, immediate=False)
 
 
 class StarterList(ABC, Generic[T]):
@@ -88,11 +88,11 @@ class StarterList(ABC, Generic[T]):
         """Return all entries, each with its latest ticks."""
 
     @abstractmethod
-    def model(self) -> type[BaseModel]:
+    def form_model(self) -> type[BaseModel]:
         """Return the form's model."""
 
     @abstractmethod
-    def fill(self, one: T) -> dict[str, Any]:
+    def form_values(self, one: T) -> dict[str, Any]:
         """Return the form's values for an entry."""
 
     @abstractmethod
@@ -104,13 +104,13 @@ class StarterList(ABC, Generic[T]):
         """Draw an entry's details."""
 
     @abstractmethod
-    def actions(self, one: T) -> Mapping[str, Act]:
+    def actions(self, one: T) -> Mapping[str, Action]:
         """Return an entry's actions by button label."""
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Bring the list up to date."""
         if why := refusal(f'{self.PART}.list'):
-            self._refuse(why)
+            self._show_problem(why)
             return
         try:
             found = await self.load()
@@ -130,7 +130,7 @@ class StarterList(ABC, Generic[T]):
                     with ui.element('li'):
                         self._draw(one, ticks)
 
-    def _refuse(self, why: str) -> None:
+    def _show_problem(self, why: str) -> None:
         if why != self._shown:
             self._shown = why
             self._place.clear()
@@ -161,23 +161,23 @@ class StarterList(ABC, Generic[T]):
         if not may(f'{self.PART}.change'):
             return
         with ui.element('div').classes('row-actions'):
-            offered: dict[str, Act] = {'Edit': lambda: self._edit(one), **self.actions(one)}
+            offered: dict[str, Action] = {'Edit': lambda: self._edit(one), **self.actions(one)}
             for text, act in offered.items():
-                self._offer(text, one, act)
+                self._draw_button(text, one, act)
 
-    def _offer(self, text: str, one: T, act: Act) -> None:
-        made = button(text, kind='small').on('click', lambda: self._do(act))
+    def _draw_button(self, text: str, one: T, act: Action) -> None:
+        made = button(text, kind='small').on('click', lambda: self._perform(act))
         set_attributes(made, aria_label=f'{text}: {one.name}')
 
-    async def _do(self, act: Act) -> None:
+    async def _perform(self, act: Action) -> None:
         await notify_errors(act())
-        await self.look()
+        await self.refresh()
 
     async def _edit(self, one: T | None) -> None:
         with dialog_frame(f'Edit {one.name}' if one else self.NEW) as dialog:
-            form = Form(self.model(), on_change=lambda: None)
+            form = Form(self.form_model(), on_change=lambda: None)
             if one:
-                form.set_values(self.fill(one))
+                form.set_values(self.form_values(one))
             problem = Text('p', '', 'problem', role='alert')
 
             async def save() -> None:
@@ -195,7 +195,7 @@ class StarterList(ABC, Generic[T]):
                 button('Cancel').on('click', lambda: dialog.submit(None))
                 button('Save', kind='primary').on('click', save)
         answer = await await_answer(dialog)
-        await self.look()
+        await self.refresh()
         if isinstance(answer, tuple) and answer[0]:
             await _show_secret(answer[0])
 
@@ -211,11 +211,11 @@ class ScheduleList(StarterList[Schedule]):
         service = self._backend.services.schedules
         return [(one, await service.log(one.id, SHOWN_TICKS)) for one in await service.list()]
 
-    def model(self) -> type[BaseModel]:
+    def form_model(self) -> type[BaseModel]:
         """Return the form's model."""
         return fields.with_patterns(fields.ScheduleFields, self._backend().catalog)
 
-    def fill(self, one: Schedule) -> dict[str, Any]:
+    def form_values(self, one: Schedule) -> dict[str, Any]:
         """Return the form's values."""
         return fields.fields_of_schedule(one)
 
@@ -237,7 +237,7 @@ class ScheduleList(StarterList[Schedule]):
             told = ', '.join(f'{moment:%a} {moment.day} {moment:%b %H:%M:%S}' for moment in times)
             Text('span', f'Next: {told} {times[0]:%Z}', 'small num')
 
-    def actions(self, one: Schedule) -> Mapping[str, Act]:
+    def actions(self, one: Schedule) -> Mapping[str, Action]:
         """Return its actions."""
         service = self._backend.services.schedules
 
@@ -271,11 +271,11 @@ class TriggerList(StarterList[Trigger]):
         service = self._backend.services.triggers
         return [(one, await service.log(one.id, SHOWN_TICKS)) for one in await service.list()]
 
-    def model(self) -> type[BaseModel]:
+    def form_model(self) -> type[BaseModel]:
         """Return the form's model."""
         return fields.with_patterns(fields.TriggerFields, self._backend().catalog)
 
-    def fill(self, one: Trigger) -> dict[str, Any]:
+    def form_values(self, one: Trigger) -> dict[str, Any]:
         """Return the form's values."""
         return fields.fields_of_trigger(one)
 
@@ -294,7 +294,7 @@ class TriggerList(StarterList[Trigger]):
         else:
             Text('code', one.files, 'small')
 
-    def actions(self, one: Trigger) -> Mapping[str, Act]:
+    def actions(self, one: Trigger) -> Mapping[str, Action]:
         """Return its actions."""
         service = self._backend.services.triggers
 

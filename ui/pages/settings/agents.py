@@ -48,14 +48,14 @@ class AgentCard(TestCard[AgentHealth]):
         facts = {'Model name': info.model, 'Program': info.command, 'Runs': runs, 'Access': info.reach}
         super().__init__(info.name, facts, info.problem)
         summary = count(len(info.keys), 'environment variable') if info.keys else 'No environment variables'
-        self.list(summary, info.keys)
+        self.show_list(summary, info.keys)
 
-    async def ask(self) -> AgentHealth:
+    async def run_test(self) -> AgentHealth:
         """Open a session."""
         here = self._backend()
         return await here.catalog.agents.test(self.name, here.sandbox)
 
-    def judge(self, found: AgentHealth) -> CheckResult:
+    def evaluate(self, found: AgentHealth) -> CheckResult:
         """Return the result of a test."""
         if found.problem:
             return CheckResult(ok=False, detail=found.problem.removeprefix(f'{self.name}: '))

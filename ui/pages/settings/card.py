@@ -64,7 +64,7 @@ class TestCard(Generic[T]):
 
     _task: asyncio.Task[Any] | None
 
-    def offer(self, text: str, act: Callable[[str], Any]) -> None:
+    def add_button(self, text: str, act: Callable[[str], Any]) -> None:
         """Draw a button that calls `act` with the card's name."""
         with self.head:
             made = button(text, kind='small', requires='catalog.connect').on('click', lambda: act(self.name))
@@ -74,39 +74,39 @@ class TestCard(Generic[T]):
         """Remove the card."""
         self._root.delete()
 
-    async def ask(self) -> T:
+    async def run_test(self) -> T:
         """Run the test."""
         raise NotImplementedError
 
-    def judge(self, found: T) -> CheckResult:
+    def evaluate(self, found: T) -> CheckResult:
         """Return the result of the test."""
         raise NotImplementedError
 
     async def test(self) -> None:
         """Run the test and show its result."""
-        await self.test_with(self.ask(), 'Waiting for an answer…')
+        await self.test_with(self.run_test(), 'Waiting for an answer…')
 
-    async def test_with(self, asking: Coroutine[Any, Any, T], meanwhile: str) -> None:
-        """Show the result of `asking`, and `meanwhile` until then; ignored while a test is running."""
+    async def test_with(self, running: Coroutine[Any, Any, T], meanwhile: str) -> None:
+        """Show the result of `running`, and `meanwhile` until then; ignored while a test is running."""
         if self._task is not None:
-            asking.close()
+            running.close()
             return
         self._button.props('disabled').classes('busy')
         self._show_status('Testing', 'running', meanwhile)
         started = time.monotonic()
-        self._task = create_page_task(self._root, asking, f'test {self.name}')
+        self._task = create_page_task(self._root, running, f'test {self.name}')
         try:
             await asyncio.wait({self._task})
             found = self._task.result()
         finally:
             self._task = None
             self._button.props(remove='disabled').classes(remove='busy')
-        judged, passed = self.judge(found), short_duration(time.monotonic() - started)
+        judged, passed = self.evaluate(found), short_duration(time.monotonic() - started)
         text = clip(' '.join(judged.detail.split()).rstrip('.'), MAX_PROBLEM)
         words, kind = ('Works', 'done') if judged.ok else ('Failed', 'failed')
         self._show_status(words, kind, ' '.join(filter(None, [f'{text}.', judged.hint, f'({passed})'])))
 
-    def list(self, title: str, names: Sequence[str]) -> None:
+    def show_list(self, title: str, names: Sequence[str]) -> None:
         """Show what it offers."""
         self._count.show(title)
         self._listed.clear()

@@ -54,15 +54,15 @@ class Endpoints:
             self._all = button(
                 'Test all', icon='network_check', kind='small', requires='catalog.registry.test'
             ).on('click', self._test_all)
-            self._look = button(
+            self._find_button = button(
                 'Rescan this machine', icon='search', kind='small', requires='catalog.registry.discover'
             )
-            self._look.on('click', self.look)
+            self._find_button.on('click', self.find_servers)
         with ui.element('ul').classes('endpoints') as self._place:
             self._draw_loaded()
         self._none = ui.element('div').classes('ghost')
         Text('p', TEST_CALLS, 'muted small')
-        self._told = Text('p', self._homes(), 'muted small', role='status')
+        self._status = Text('p', self._describe_silent(), 'muted small', role='status')
         self._show()
         self._draw_unused()
 
@@ -88,7 +88,7 @@ class Endpoints:
                         with ui.element('dd'):
                             Text('code', variable)
 
-    def _homes(self) -> str:
+    def _describe_silent(self) -> str:
         known = {offered.endpoint for offered in self._backend().catalog.registry.endpoint_infos()}
         silent = [
             f'{name} ({home.url.split("/")[2]})'
@@ -105,8 +105,8 @@ class Endpoints:
                     card = EndpointCard(self._backend, offered)
                     self._cards[offered.endpoint] = card
                     if offered.found == 'file':
-                        card.offer('Edit', self._connect.open)
-        self._told.show(self._homes())
+                        card.add_button('Edit', self._connect.open)
+        self._status.show(self._describe_silent())
         self._all.set_visibility(bool(self._cards))
         self._none.clear()
         if not self._cards:
@@ -120,17 +120,17 @@ class Endpoints:
         self._cards.clear()
         self._show()
 
-    async def look(self) -> None:
+    async def find_servers(self) -> None:
         """Look for servers on this machine."""
         if self._busy:
             return
         self._busy = True
-        self._look.props('disabled').classes('busy')
+        self._find_button.props('disabled').classes('busy')
         try:
             await self._backend().catalog.registry.discover()
         finally:
             self._busy = False
-            self._look.props(remove='disabled').classes(remove='busy')
+            self._find_button.props(remove='disabled').classes(remove='busy')
         self._show()
 
     async def _test_all(self) -> None:
@@ -155,26 +155,26 @@ class EndpointCard(TestCard[EndpointHealth]):
             },
             offered.problem,
         )
-        self._list(offered.models)
+        self._list_models(offered.models)
 
-    async def ask(self) -> EndpointHealth:
+    async def run_test(self) -> EndpointHealth:
         """List its models."""
         return await self._backend().catalog.registry.test(self.name)
 
-    def judge(self, health: EndpointHealth) -> CheckResult:
+    def evaluate(self, health: EndpointHealth) -> CheckResult:
         """Return the result of a listing."""
         if health.problem:
             problem = health.problem.removeprefix(f'{self.name}: ')
             return CheckResult(ok=False, detail=problem, hint=HINTS.get(health.kind, ''))
-        self._list(health.models)
+        self._list_models(health.models)
         if health.called:
             return CheckResult(ok=True, detail=f'available, {health.called} answered a call')
         models = count(len(health.models), 'model') if health.models else 'no models'
         return CheckResult(ok=True, detail=f'available, offers {models}')
 
-    def _list(self, models: tuple[str, ...]) -> None:
+    def _list_models(self, models: tuple[str, ...]) -> None:
         summary = count(len(models), 'model') if models else 'Models: unknown until tested'
-        self.list(summary, [f'{self.name}/{model}' for model in models])
+        self.show_list(summary, [f'{self.name}/{model}' for model in models])
 
 
 def _limits(offered: EndpointInfo) -> str:

@@ -40,10 +40,10 @@ class RetentionSettings:
                     Text('h3', 'Retention policy')
                     self._pill = Text('span', '', 'pill')
                 self._policy()
-                self._told = Text('p', 'Checking what it would delete now…', role='status')
-                self._taken = ui.element('ul').classes('plain-list')
+                self._status = Text('p', 'Checking what it would delete now…', role='status')
+                self._expired = ui.element('ul').classes('plain-list')
                 self._apply = button('Apply now', icon='auto_delete', kind='small', requires='clean_up')
-                self._apply.on('click', self._tidy)
+                self._apply.on('click', self._delete_expired)
                 self._apply.set_visibility(False)
             with ui.element('div').classes('card endpoint'):
                 with ui.element('div').classes('endpoint-head'):
@@ -85,22 +85,22 @@ class RetentionSettings:
             trash = [info async for info in conductor.iter_runs('trash')]
             weights = await conductor.disk_usage([*runs, *trash])
         except EngineError as error:
-            if not self._told.is_deleted:
-                self._told.show(f'Temporarily unavailable: {error}')
+            if not self._status.is_deleted:
+                self._status.show(f'Temporarily unavailable: {error}')
             return
-        if self._told.is_deleted:
+        if self._status.is_deleted:
             return
         if taken is None:
-            self._told.show('Administrators can see what it would delete now.')
+            self._status.show('Administrators can see what it would delete now.')
         else:
-            self._show_taken(taken)
+            self._show_expired(taken)
         totals = {info.id: weights[info.id] for info in runs}
         in_trash = sum(weights[info.id].total for info in trash)
         everything = sum(weight.total for weight in totals.values())
         self._total.show(f'{byte_size(everything)} in {count(len(runs), "run")}')
         self._room.clear()
         with self._room:
-            self._show_room(runs, totals)
+            self._show_disk_usage(runs, totals)
             if trash:
                 Text(
                     'p',
@@ -108,16 +108,16 @@ class RetentionSettings:
                     'muted small',
                 )
 
-    def _show_taken(self, taken: Sequence[ExpiredRun]) -> None:
+    def _show_expired(self, taken: Sequence[ExpiredRun]) -> None:
         idle = self._backend().retention.idle
         total = byte_size(sum(item.bytes for item in taken))
         sentence = (
             f'It would now delete {count(len(taken), "run")}, {total}.' if taken else 'Nothing to delete now.'
         )
-        self._told.show('Without a policy, nothing is deleted automatically.' if idle else sentence)
+        self._status.show('Without a policy, nothing is deleted automatically.' if idle else sentence)
         self._apply.set_visibility(bool(taken))
-        self._taken.clear()
-        with self._taken:
+        self._expired.clear()
+        with self._expired:
             for item in taken[:LISTED]:
                 with ui.element('li'):
                     with link(f'/runs/{item.info.id}'):
@@ -126,7 +126,7 @@ class RetentionSettings:
             if len(taken) > LISTED:
                 Text('li', f'and {len(taken) - LISTED:,} more', 'muted small')
 
-    def _show_room(self, runs: Sequence[RunInfo], weights: dict[RunId, DiskUsage]) -> None:
+    def _show_disk_usage(self, runs: Sequence[RunInfo], weights: dict[RunId, DiskUsage]) -> None:
         if not runs:
             Text('p', 'No runs.', 'muted')
             return
@@ -158,7 +158,7 @@ class RetentionSettings:
                         'muted small',
                     )
 
-    async def _tidy(self) -> None:
+    async def _delete_expired(self) -> None:
         done = await notify_errors(self._backend().clean_up())
         if done is not None:
             ui.notify(f'{count(len(done.taken), "run")} deleted; they can be restored.', type='positive')

@@ -37,7 +37,7 @@ class McpServers:
                 return
             with ui.element('ul').classes('endpoints even'):
                 for health in known:
-                    ServerCard(self._backend, health).offer('Edit', self._connect.open)
+                    ServerCard(self._backend, health).add_button('Edit', self._connect.open)
 
 
 class ServerCard(TestCard[ServerHealth]):
@@ -71,11 +71,11 @@ class ServerCard(TestCard[ServerHealth]):
         with self._link:
             ui.navigate.to(url, new_tab=True)
 
-    async def ask(self) -> ServerHealth:
+    async def run_test(self) -> ServerHealth:
         """List its tools."""
         return await self._backend().catalog.mcp.test(self.name)
 
-    def judge(self, found: ServerHealth) -> CheckResult:
+    def evaluate(self, found: ServerHealth) -> CheckResult:
         """Return the result of a listing."""
         if found.problem:
             return CheckResult(ok=False, detail=found.problem.removeprefix(f'MCP server {self.name}: '))
@@ -85,4 +85,4 @@ class ServerCard(TestCard[ServerHealth]):
 
     def _show(self, health: ServerHealth) -> None:
         summary = count(len(health.tools), 'tool') if health.tools else 'Tools: unknown until tested'
-        self.list(summary, health.tools)
+        self.show_list(summary, health.tools)

@@ -20,7 +20,7 @@ from ui.web.permission import require
 from ui.web.routing import serve_page
 
 WORKERS = '/workers'
-EVERY = 2.0
+POLL_INTERVAL = 2.0
 """Polling interval in seconds."""
 DRAIN = 'fleet.drain'
 MAX_RUNS = 12
@@ -42,8 +42,8 @@ def register(backend: Backend) -> None:
                 empty_state('schedule', ALONE)
                 return
             page = Workers(backend, backend.fleet)
-        await page.look()
-        ui.timer(EVERY, page.look, immediate=False)
+        await page.refresh()
+        ui.timer(POLL_INTERVAL, page.refresh, immediate=False)
 
 
 class Workers:
@@ -61,7 +61,7 @@ class Workers:
         """Titles of runs; '' for a private run that the caller may not see."""
         self._place = ui.element('div').classes('workers').props('data-redrawn')
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Refresh both lists."""
         try:
             workers, waiting = await self._fleet.workers(), await self._fleet.waiting()
@@ -156,7 +156,7 @@ class Workers:
         if self._backend.access and identity:
             audit = self._backend.access.audit
             await audit.write(identity.known, DRAIN, details={'worker': name}, refused=refused)
-        await self.look()
+        await self.refresh()
 
 
 def _draw_service(worker: WorkerInfo) -> None:

@@ -73,7 +73,7 @@ class ToolList:
 
     def __init__(self, backend: Backend, given: Mapping[str, str]) -> None:
         """Draw them; `given` are the filters in the address."""
-        self._backend, self._people = backend, all_agents(backend().catalog)
+        self._backend, self._agents = backend, all_agents(backend().catalog)
         categories = sorted({tool.category for tool in backend().catalog.tools.values()})
         with ui.element('div').classes('filters').props('role="search" aria-label="Tools"'):
             with ui.element('div').classes('filter wide'):
@@ -92,7 +92,7 @@ class ToolList:
             self._kind = self._choice('Kind', KINDS, kind if kind in KINDS else '')
         self._count = Text('p', '', 'visually-hidden', role='status')
         self._place = ui.element('div').classes('toolbox')
-        self._far: ui.element | None = None
+        self._server_tools: ui.element | None = None
         self._text.on_value_change(lambda _: self._on_change())
         self._show()
 
@@ -102,23 +102,23 @@ class ToolList:
             with ui.element('section').classes('section').props('aria-labelledby="mcp"'):
                 Text('h2', 'From MCP servers', id='mcp')
                 self._told = Text('p', 'Loading tools…', 'muted', role='status')
-                self._far = ui.element('div').classes('toolbox')
-            self._show_far()
+                self._server_tools = ui.element('div').classes('toolbox')
+            self._show_server_tools()
 
-    async def look(self) -> None:
+    async def load_servers(self) -> None:
         """Load and show the tools of MCP servers."""
         catalog = self._backend().catalog
-        if self._far is None:
+        if self._server_tools is None:
             return
         healths = await catalog.mcp.health()
-        if self._far.is_deleted:
+        if self._server_tools.is_deleted:
             return
         broken = [health.problem or '' for health in healths if health.problem]
         found = count(sum(len(health.tools) for health in healths), 'tool')
         self._told.show(' '.join([as_sentence(found), *(f'{problem}.' for problem in broken)]))
         names = sorted({tool.category for tool in catalog.tools.values()})
         self._category.set_options({'': 'Any category', **{name: name.capitalize() for name in names}})
-        self._show_far()
+        self._show_server_tools()
 
     def _choice(self, name: str, options: Mapping[str, str], value: str) -> NativeSelect:
         with ui.element('div').classes('filter roomy'):
@@ -137,27 +137,30 @@ class ToolList:
             control.set_value('')
 
     def _show(self) -> None:
-        found = self._find(far=False)
-        self._count.show(count(len(found) + len(self._find(far=True)), 'tool'))
+        found = self._find(from_servers=False)
+        self._count.show(count(len(found) + len(self._find(from_servers=True)), 'tool'))
         self._draw(self._place, found)
         with self._place:
             if not found:
                 empty_state(
-                    'search_off', 'No tools match.' if self._far is None else 'No built-in tools match.'
+                    'search_off',
+                    'No tools match.' if self._server_tools is None else 'No built-in tools match.',
                 )
                 with ui.element('div').classes('empty-action'):
                     button('Clear filters').on('click', self._clear)
-        self._show_far()
+        self._show_server_tools()
 
-    def _show_far(self) -> None:
-        if self._far is not None:
-            self._draw(self._far, self._find(far=True))
+    def _show_server_tools(self) -> None:
+        if self._server_tools is not None:
+            self._draw(self._server_tools, self._find(from_servers=True))
 
-    def _find(self, *, far: bool) -> list[Tool]:
+    def _find(self, *, from_servers: bool) -> list[Tool]:
         tools = (
-            tool for tool in self._backend().catalog.tools.values() if isinstance(tool, RemoteTool) is far
+            tool
+            for tool in self._backend().catalog.tools.values()
+            if isinstance(tool, RemoteTool) is from_servers
         )
-        return sorted(filter(self._fits, tools), key=lambda tool: (tool.category, tool.name))
+        return sorted(filter(self._matches, tools), key=lambda tool: (tool.category, tool.name))
 
     def _draw(self, place: ui.element, found: list[Tool]) -> None:
         place.clear()
@@ -169,7 +172,7 @@ class ToolList:
                         for tool in members:
                             self._card(tool)
 
-    def _fits(self, tool: Tool) -> bool:
+    def _matches(self, tool: Tool) -> bool:
         words = (self._text.value or '').lower().split()
         text = f'{tool.name} {tool.description} {tool.category}'.lower()
         kinds = {
@@ -177,7 +180,7 @@ class ToolList:
             'reads': not tool.side_effects,
             'changes': tool.side_effects,
             'asks': tool.approval,
-            'used': any(tool.name in user.agent.tools for user in self._people),
+            'used': any(tool.name in user.agent.tools for user in self._agents),
         }
         return (
             all(word in text for word in words)
@@ -186,7 +189,7 @@ class ToolList:
         )
 
     def _card(self, tool: Tool) -> None:
-        using = [user for user in self._people if tool.name in user.agent.tools]
+        using = [user for user in self._agents if tool.name in user.agent.tools]
         with ui.element('li'), link(tool_path(tool.name), 'card tool-card') as card:
             set_attributes(card, aria_label=f'{tool.name}: {first_sentence(tool.description)}')
             Text('h3', tool.name, 'mono')

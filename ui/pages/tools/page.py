@@ -42,7 +42,7 @@ def register(backend: Backend) -> None:
             _roles(all_agents(backend().catalog))
             toolbox.draw_servers()
         await ui.context.client.connected()
-        await toolbox.look()
+        await toolbox.load_servers()
 
     @serve_page('/tools/{name}')
     async def tool(name: str) -> None:

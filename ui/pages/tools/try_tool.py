@@ -124,7 +124,7 @@ class TryTool:
             self._model.show_problem(problem, lenient=False)
         if arguments is None or problem:
             return
-        self._busy(True)
+        self._show_busy(True)
         given = arguments.model_dump(mode='json', exclude_none=True)
         call = self._scratch.use(self._tool.name, given, model=model)
         self._task = create_page_task(self._result, call, f'try {self._tool.name}')
@@ -132,7 +132,7 @@ class TryTool:
         task, self._task = self._task, None
         if self._result.is_deleted:
             return
-        self._busy(False)
+        self._show_busy(False)
         self._show(None if task.cancelled() else task.result())
         await self._list()
 
@@ -141,7 +141,7 @@ class TryTool:
         if self._task is not None:
             self._task.cancel()
 
-    def _busy(self, busy: bool) -> None:
+    def _show_busy(self, busy: bool) -> None:
         idle, other = (self._stop, self._run) if busy else (self._run, self._stop)
         idle.props(remove='disabled')
         other.props('disabled')

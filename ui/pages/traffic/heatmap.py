@@ -54,13 +54,13 @@ class Heatmap:
             set_attributes(self._panel, aria_label='Diagram of many runs')
             with ui.element('div').classes('panel-head'):
                 with ui.element('div').classes('heat-modes').props('role="group" aria-label="Metric"'):
-                    self._modes = {key: self._mode(key, text) for key, text in MODES.items()}
+                    self._modes = {key: self._draw_mode(key, text) for key, text in MODES.items()}
                 ui.element('span').classes('grow')
                 self._tools = ui.element('div').classes('heat-tools')
             with ui.element('div').classes('heat-scale') as self._legend:
                 self._told = Text('p', SCALE_HELP[mode])
-                self._states = self._scale('shade', 'State')
-                self._edges = self._scale('width', 'Edge')
+                self._states = self._draw_scale('shade', 'State')
+                self._edges = self._draw_scale('width', 'Edge')
                 with ui.element('span').classes('heat-key'):
                     ui.element('i').classes('heat-swatch never')
                     Text('span', '0: never reached')
@@ -75,7 +75,7 @@ class Heatmap:
         """Lay out the chart, if it has changed."""
         if shape != self._shape:
             self._shape = shape
-            self._begin(shape)
+            self._draw_chart(shape)
         if self._drawing is not None:
             self._drawing.show(await svg(shape, folded=self.folded, wide=True))
 
@@ -92,7 +92,7 @@ class Heatmap:
             kind = 'edges' if '>' in picked else 'states'
             self._drawing.overlay('picked', {kind: {picked: {'classes': 'picked'}}} if picked else {})  # type: ignore[misc]
 
-    def _begin(self, shape: Shape) -> None:
+    def _draw_chart(self, shape: Shape) -> None:
         self._body.clear()
         self._tools.clear()
         folds = self._folds = CollapseMenu(shape, self._on_fold, default=_first, storage_key='folded_traffic')
@@ -112,13 +112,13 @@ class Heatmap:
                 on_pick=self._on_pick,
                 on_fold=folds.toggle,
             )
-            self._drawing.on('edge', lambda event: self._press(*map(str, event.args)))
+            self._drawing.on('edge', lambda event: self._on_edge(*map(str, event.args)))
 
-    def _press(self, edge: str, how: str) -> None:
+    def _on_edge(self, edge: str, how: str) -> None:
         if how == 'press' and edge:
             self._on_pick(edge)
 
-    def _mode(self, key: Mode, text: str) -> ui.element:
+    def _draw_mode(self, key: Mode, text: str) -> ui.element:
         made = button(text, kind='small')
         set_attributes(made, aria_pressed=str(key == self.mode).lower())
         made.on('click', lambda: self._choose(key))
@@ -131,7 +131,7 @@ class Heatmap:
             made.update()
         self._on_mode(mode)
 
-    def _scale(self, kind: str, what: str) -> Text:
+    def _draw_scale(self, kind: str, what: str) -> Text:
         with ui.element('span').classes(f'heat-key {kind}'):
             Text('b', what)
             ui.element('i').classes(f'heat-swatch {kind}')

@@ -14,7 +14,7 @@ from ui.components.theme import button, notice
 from ui.components.widgets import Text
 from ui.web.backend import Backend
 
-SOON = 0.3
+PROGRESS_DELAY = 0.3
 """Seconds before progress is shown."""
 
 
@@ -35,9 +35,9 @@ class TrafficLoader:
                 self._bar = ui.element('progress')
                 self._stop = button('Stop', kind='small')
                 self._on = button('Continue', kind='small', icon='play_arrow')
-            self._trouble = ui.element('div').classes('ghost')
+            self._problem = ui.element('div').classes('ghost')
         self._stop.on('click', self.stop)
-        self._on.on('click', lambda: self.ask(self._query))
+        self._on.on('click', lambda: self.load(self._query))
         self._box.set_visibility(False)
 
     @property
@@ -45,7 +45,7 @@ class TrafficLoader:
         """Whether a query is in progress."""
         return self._task is not None and not self._task.done()
 
-    def ask(self, query: RunQuery) -> asyncio.Task[None]:
+    def load(self, query: RunQuery) -> asyncio.Task[None]:
         """Load the traffic of the runs of `query`, replacing any earlier query."""
         if self._task is not None:
             self._task.cancel()
@@ -67,10 +67,10 @@ class TrafficLoader:
         try:
             found = await self._backend().traffic(query, self._show_progress)
         except EngineError as error:
-            self._complain(f'Traffic cannot be loaded: {error}.')
+            self._show_problem(f'Traffic cannot be loaded: {error}.')
             return
         self._box.set_visibility(False)
-        self._complain('')
+        self._show_problem('')
         await self._on_found(found)
 
     def _show_progress(self, done: int, of: int) -> None:
@@ -78,11 +78,11 @@ class TrafficLoader:
         self._bar.props(f'value={done} max={of} aria-label="Runs read"')
         self._stop.set_visibility(True)
         self._on.set_visibility(False)
-        self._box.set_visibility(asyncio.get_running_loop().time() - self._begun > SOON)
+        self._box.set_visibility(asyncio.get_running_loop().time() - self._begun > PROGRESS_DELAY)
 
-    def _complain(self, problem: str) -> None:
-        self._trouble.clear()
+    def _show_problem(self, problem: str) -> None:
+        self._problem.clear()
         if problem:
             self._box.set_visibility(False)
-            with self._trouble, notice('fail', 'error'):
+            with self._problem, notice('fail', 'error'):
                 Text('p', problem)

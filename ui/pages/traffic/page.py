@@ -39,7 +39,7 @@ def register(backend: Backend) -> None:
                     'muted',
                 )
             if runs.runs:
-                filters = replace(Filters.read(request.query_params), pattern=pattern)
+                filters = replace(Filters.from_query(request.query_params), pattern=pattern)
                 await TrafficView(backend, filters).load()
             else:
                 _no_run(pattern)

@@ -26,7 +26,7 @@ from ui.web.routing import traffic_path
 
 SIZE = 10
 """Page size of the list."""
-EVERY = 5.0
+POLL_INTERVAL = 5.0
 """Seconds between updates."""
 PATIENCE = 1.0
 """Maximum seconds that the page waits for its numbers."""
@@ -60,7 +60,7 @@ class TrafficView:
                         self._edges = edge_table(self._pick_edge)
             with ui.element('section').classes('section').props('aria-labelledby="behind"'):
                 with ui.element('div').classes('section-head'):
-                    self._behind = Text('h2', 'Matching runs', id='behind')
+                    self._runs_title = Text('h2', 'Matching runs', id='behind')
                     self._drop = button('Show all runs', kind='small')
                     self._drop.on('click', lambda: self._pick(edge='', state='', trouble=''))
                 self._runs = RunList(backend, filters, path=self._path, size=SIZE, bar=self._bar)
@@ -69,20 +69,20 @@ class TrafficView:
 
     async def load(self) -> None:
         """Fill it and keep it up to date; return after `PATIENCE` at the latest."""
-        task = self._surveying.ask(self._asked)
+        task = self._surveying.load(self._traffic_query)
         await self._runs.load()
         await asyncio.wait({task}, timeout=PATIENCE)
         with self._all:
-            ui.timer(EVERY, self._again, immediate=False)
+            ui.timer(POLL_INTERVAL, self._reload, immediate=False)
 
     @property
-    def _asked(self) -> RunQuery:
+    def _traffic_query(self) -> RunQuery:
         """The query of the heatmap, without the selection."""
         return self._runs.filters.all.query(SIZE)
 
-    def _again(self) -> None:
+    def _reload(self) -> None:
         if not self._surveying.busy and not self._surveying.stopped:
-            self._surveying.ask(self._asked)
+            self._surveying.load(self._traffic_query)
 
     async def _on_found(self, traffic: Traffic) -> None:
         if traffic == self._traffic:
@@ -158,26 +158,26 @@ class TrafficView:
 
     def _pick(self, *, edge: str, state: str, trouble: str) -> None:
         filters = replace(self._runs.filters, edge=edge, state=state, trouble=trouble, page=1)
-        self._move(filters)
+        self._navigate(filters)
 
     def _choose(self, mode: Mode) -> None:
-        self._move(replace(self._runs.filters, show='' if mode == 'often' else mode))
+        self._navigate(replace(self._runs.filters, show='' if mode == 'often' else mode))
 
     def _filter(self, filters: Filters) -> None:
         """Apply changed filters; another pattern has its own page."""
         if traffic_path(filters.pattern) != self._path:
             ui.navigate.to(filters.all.address(traffic_path(filters.pattern)))
             return
-        self._move(filters)
-        self._surveying.ask(self._asked)
+        self._navigate(filters)
+        self._surveying.load(self._traffic_query)
 
-    def _move(self, filters: Filters) -> None:
-        self._bar.pick(filters)
-        self._runs.narrow(filters)
+    def _navigate(self, filters: Filters) -> None:
+        self._bar.set_filters(filters)
+        self._runs.apply_filters(filters)
         self._name_runs()
         self._show()
 
     def _name_runs(self) -> None:
         picked = self._runs.filters.picked
-        self._behind.show(f'Runs that {picked}' if picked else 'Matching runs')
+        self._runs_title.show(f'Runs that {picked}' if picked else 'Matching runs')
         self._drop.set_visibility(bool(picked))

@@ -27,7 +27,7 @@ from ui.web.permission import may
 
 NEWEST = 12
 """Number of conversation blocks in a new pane; the run's page has all of them."""
-REDRAWN_EVERY = 0.25
+HEADER_INTERVAL = 0.25
 """Minimum seconds between updates of pane headers, because the browser processes all panes for each update.
 Agents' output is shown immediately."""
 WAITS = ('.approving', '.asking')
@@ -68,7 +68,7 @@ class WallPane:
 
 
 class WallRun:
-    """Follows a run; `take` updates its panes with news.
+    """Follows a run; `show_news` updates its panes with news.
 
     Args:
         conductor: gives access to the run, which another process may execute.
@@ -103,9 +103,9 @@ class WallRun:
         self.panes: dict[str, WallPane] = {}
         self._files: dict[str, tuple[str, str]] = {}
         """By agent: the last counted snapshot, and the text on how many files differ from the first one."""
-        self._seen: object = None
+        self._last_state: object = None
         """Status and pauses as last seen."""
-        self._due: set[str] = set()
+        self._outdated_panes: set[str] = set()
         """Panes whose headers need redrawing."""
         self._shown = 0.0
         self._task = background_tasks.create(self.follower.follow(), name=f'wall follows {info.id}')
@@ -126,7 +126,7 @@ class WallRun:
     @property
     def outdated(self) -> bool:
         """Whether any pane's header needs redrawing."""
-        return bool(self._due)
+        return bool(self._outdated_panes)
 
     @property
     def waiting(self) -> int:
@@ -134,25 +134,25 @@ class WallRun:
         view = self.view
         return 0 if view is None or view.status.ended else sum(leaf.endswith(WAITS) for leaf in view.active)
 
-    def take(self, room: int) -> bool:
+    def show_news(self, room: int) -> bool:
         """Show news since the last call, with at most `room` more panes; return whether there was any."""
         news = self.follower.collect_updates()
         view = self.view
-        unseen = room > 0 and self.missing() > 0
-        if view is None or (news is None and not self._due and not unseen):
+        unseen = room > 0 and self.count_missing() > 0
+        if view is None or (news is None and not self._outdated_panes and not unseen):
             return news is not None
         heard, news = news is not None, news or Updates()
         self._stepper.update(self.follower.fold, news.steps)
         if news.steps or not self.panes or unseen:
             self._arrange(view, room)
-            touched = self.panes if unseen else self._panes_about(view, news.steps)
+            touched = self.panes if unseen else self._affected_panes(view, news.steps)
             for path in touched:
                 self.panes[path].pane.show_conversation(view, view.agents.get(path) or {})
-            self._due.update(touched)
-        if self._due and time.monotonic() >= self._shown + REDRAWN_EVERY:
+            self._outdated_panes.update(touched)
+        if self._outdated_panes and time.monotonic() >= self._shown + HEADER_INTERVAL:
             self._shown = time.monotonic()
-            self._show(view, self._due & self.panes.keys())
-            self._due.clear()
+            self._show(view, self._outdated_panes & self.panes.keys())
+            self._outdated_panes.clear()
         self._stream(news)
         return heard
 
@@ -165,7 +165,7 @@ class WallRun:
             for shown in self.panes.values():
                 shown.pane.tick(view, clock_end(view, now if live else view.time), live=live)
 
-    def missing(self) -> int:
+    def count_missing(self) -> int:
         """Return the number of its working agents without a pane."""
         view = self.view
         return sum(state.path not in self.panes for state in self._at_work(view)) if view else 0
@@ -209,10 +209,10 @@ class WallRun:
                 self.panes[state.path] = made = WallPane(state, self._context, self._enlarge)
             made.enlarge(False)
 
-    def _panes_about(self, view: View, steps: Sequence[Transition]) -> Collection[str]:
+    def _affected_panes(self, view: View, steps: Sequence[Transition]) -> Collection[str]:
         """Return the panes of the agents in these steps; all panes if the run's own state changes."""
-        if self._seen != (state := (view.status, view.paused)):
-            self._seen = state
+        if self._last_state != (state := (view.status, view.paused)):
+            self._last_state = state
             return self.panes
         places = {path for step in steps for path in (step.event.at, *step.left, *step.entered)}
         return [own for own in self.panes if any(within(path, own) for path in places)]
@@ -223,13 +223,15 @@ class WallRun:
             self.panes[path].show(view, may_control=may_control, files=self._files.get(path, ('', ''))[1])
         changed = [path for path in self.panes if self._folder(view, path) != self._files.get(path, ('',))[0]]
         if changed and (self._counting is None or self._counting.done()):
-            self._counting = create_page_task(self._place, self._count(view, changed), 'wall counts files')
+            self._counting = create_page_task(
+                self._place, self._count_files(view, changed), 'wall counts files'
+            )
 
     def _folder(self, view: View, path: str) -> str:
         """Return the newest snapshot of an agent's folder, which may be its region's."""
         return next((view.files[name] for name in _folders(path) if name in view.files), '')
 
-    async def _count(self, view: View, paths: list[str]) -> None:
+    async def _count_files(self, view: View, paths: list[str]) -> None:
         history, workspaces = self.follower.index.history, self._conductor.workspaces
         for path in paths:
             snapshot = self._folder(view, path)

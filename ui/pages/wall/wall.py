@@ -12,14 +12,14 @@ from ui.components.elements import batch_updates
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import count
-from ui.pages.wall.run import REDRAWN_EVERY, WallPane, WallRun
+from ui.pages.wall.run import HEADER_INTERVAL, WallPane, WallRun
 from ui.replay.live import Follower
 from ui.replay.pace import BATCH_SECONDS, Pace
 
 MAX_PANES = 12
 """Maximum number of panes."""
 LIVE = RunQuery(status=(Status.RUNNING, Status.WAITING), limit=30)
-EVERY = 2.0
+POLL_INTERVAL = 2.0
 """Polling interval in seconds, for new runs and for followed runs that report nothing."""
 
 
@@ -37,7 +37,7 @@ class Wall:
         self._known: dict[RunId, RunInfo] = {}
         self._drawn: object = None
         self._large: WallPane | None = None
-        self._pace = Pace(idle=EVERY)
+        self._pace = Pace(idle=POLL_INTERVAL)
         self._closed = False
         self._row = ui.element('div').classes('wall-runs')
         self._row.props('role="group" aria-label="Runs shown" data-redrawn')
@@ -49,10 +49,10 @@ class Wall:
 
     async def load(self) -> None:
         """Load the runs and start polling."""
-        await self._look()
+        await self._refresh_runs()
         ui.timer(0, self._update_when_due, immediate=False)
         ui.timer(1.0, self._tick, immediate=False)
-        ui.timer(EVERY, self._look, immediate=False)
+        ui.timer(POLL_INTERVAL, self._refresh_runs, immediate=False)
 
     def close(self) -> None:
         """Stop following all runs."""
@@ -60,7 +60,7 @@ class Wall:
         for run in self._runs.values():
             run.stop()
 
-    async def _look(self) -> None:
+    async def _refresh_runs(self) -> None:
         try:
             live = {info.id: info for info in (await self._conductor.runs(LIVE)).runs}
         except EngineError:
@@ -69,18 +69,18 @@ class Wall:
             self._runs.pop(run).stop()
         self._known = {**{run: found.info for run, found in self._runs.items()}, **live}
         for info in self._known.values():
-            if self._wants(info.id) and info.id not in self._runs and not self._closed:
+            if self._is_picked(info.id) and info.id not in self._runs and not self._closed:
                 shape = await self._conductor.shape(info.id)
                 follower = Follower(self._conductor, info, shape, self._pace)
                 self._runs[info.id] = WallRun(self._conductor, info, follower, self._grid, self._enlarge)
         self._draw_runs()
 
-    def _wants(self, run: RunId) -> bool:
+    def _is_picked(self, run: RunId) -> bool:
         return not self._picked or run in self._picked
 
     def _draw_runs(self) -> None:
         """Draw a switch for each run."""
-        drawn = [(info.id, info.title, self._wants(info.id)) for info in self._known.values()]
+        drawn = [(info.id, info.title, self._is_picked(info.id)) for info in self._known.values()]
         if drawn == self._drawn:
             return
         self._drawn = drawn
@@ -91,9 +91,9 @@ class Wall:
                     title or run, icon='check' if on else 'add', kind=f'small {"" if on else "quiet"}'
                 )
                 set_attributes(made, aria_pressed=str(on).lower())
-                made.on('click', lambda run=run: self._switch(run))
+                made.on('click', lambda run=run: self._toggle_run(run))
 
-    async def _switch(self, run: RunId) -> None:
+    async def _toggle_run(self, run: RunId) -> None:
         """Show a run, or remove it from the wall."""
         if not self._picked:
             self._picked = set(self._known)
@@ -104,7 +104,7 @@ class Wall:
             self._picked = {''}  # none: an empty set would mean all
         named = ','.join(sorted(self._picked - {''}))
         ui.run_javascript(f'history.replaceState(null, "", "/wall?runs={named}")')
-        await self._look()
+        await self._refresh_runs()
         self._pace.notify()
 
     async def _update_when_due(self) -> None:
@@ -115,18 +115,18 @@ class Wall:
         found = False
         with batch_updates():
             for run in list(self._runs.values()):
-                found |= run.take(MAX_PANES - sum(len(other.panes) for other in self._runs.values()))
-            more = any(run.missing() for run in self._runs.values()) and self._make_room()
+                found |= run.show_news(MAX_PANES - sum(len(other.panes) for other in self._runs.values()))
+            more = any(run.count_missing() for run in self._runs.values()) and self._make_room()
         outdated = any(run.outdated for run in self._runs.values())
         self._pace.record_refresh(
-            found=found, within=BATCH_SECONDS if more else REDRAWN_EVERY if outdated else EVERY
+            found=found, within=BATCH_SECONDS if more else HEADER_INTERVAL if outdated else POLL_INTERVAL
         )
         if self._large is not None and self._large.root.is_deleted:
             self._enlarge(self._large)
         panes = sum(len(run.panes) for run in self._runs.values())
         self._none.set_visibility(not panes)
         waiting = sum(run.waiting for run in self._runs.values())
-        missing = sum(run.missing() for run in self._runs.values())
+        missing = sum(run.count_missing() for run in self._runs.values())
         words = [
             count(panes, 'agent'),
             f'{waiting} waiting for you' if waiting else '',

@@ -13,7 +13,7 @@ from ui.components.dialogs import await_answer, dialog_frame, edit_details, noti
 from ui.components.theme import button
 from ui.components.widgets import Text, link
 from ui.formatting.debugger import KEYS as STEP_KEYS
-from ui.pages.runs.actions import AGAIN, COMPARE, DELETE, EDIT, REPLAY, RETRY, ActionLabel, confirm_delete
+from ui.pages.runs.actions import COMPARE, DELETE, EDIT, REPLAY, RETRY, RUN_AGAIN, ActionLabel, confirm_delete
 from ui.pages.shared.compare_picker import pick_comparison
 from ui.pages.shared.recording_picker import is_recorded
 from ui.pages.shared.rerun import rerun, retry
@@ -34,7 +34,7 @@ KEYS = (
 AUDIT = ActionLabel('verified', 'Verify recording')
 METHODS = {
     RETRY: 'retry',
-    AGAIN: 'rerun',
+    RUN_AGAIN: 'rerun',
     REPLAY: 'start',
     COMPARE: 'compare',
     EDIT: 'annotate',
@@ -102,7 +102,7 @@ class RunMenu:
         if self._info.pattern in self._conductor.catalog.patterns:
             if now.status.retriable:
                 found[RETRY] = self.retry
-            found[AGAIN] = partial(rerun, self._conductor, self._info)
+            found[RUN_AGAIN] = partial(rerun, self._conductor, self._info)
             if is_recorded(self._info):
                 found[REPLAY] = self._replay
         found |= {COMPARE: self._compare, EDIT: self._edit, AUDIT: self._audit}

@@ -76,7 +76,7 @@ def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
     answer(page, 'Add time')
     expect(time).to_contain_text('of 11:06 left')
     page.get_by_role('button', name='Skip verification').click()
-    expect(page.get_by_role('dialog')).to_contain_text('Do not verify the goal')
+    expect(page.get_by_role('dialog')).to_contain_text('Skip verifying the goal')
     answer(page, 'Cancel')
     page.get_by_role('button', name='Finish now', exact=True).click()
     answer(page, 'Finish now')

@@ -23,12 +23,12 @@ class Viewer:
         """Register a connected page."""
         self._presence.viewers[self._run].add(self)
         self.outdated = True  # Others may have joined or left since the page was drawn.
-        self._tell()
+        self._mark_others_outdated()
 
     def leave(self) -> None:
         """Remove a page that was closed or lost its connection."""
         self._presence.viewers[self._run].discard(self)
-        self._tell()
+        self._mark_others_outdated()
         if not self._presence.viewers[self._run]:
             del self._presence.viewers[self._run]
 
@@ -36,7 +36,7 @@ class Viewer:
         """Set the step that the page shows."""
         if at != self.at:
             self.at = at
-            self._tell()
+            self._mark_others_outdated()
 
     @property
     def others(self) -> list[Viewer]:
@@ -46,7 +46,7 @@ class Viewer:
             (other for other in found if other is not self), key=lambda other: (other.name, id(other))
         )
 
-    def _tell(self) -> None:
+    def _mark_others_outdated(self) -> None:
         for other in self.others:
             other.outdated = True
 

@@ -281,7 +281,7 @@ class HttpConductor:
         variation: ForkOverrides | None = None,
     ) -> RunId:
         """Start a new run from step `at` of another."""
-        body = {**_again(title, paused, budget), 'at': at, 'overrides': variation and dump(variation)}
+        body = {**_start_options(title, paused, budget), 'at': at, 'overrides': variation and dump(variation)}
         return RunId((await self._ask.create(f'runs/{run}/forks', body))['id'])
 
     async def fork_all(
@@ -307,13 +307,17 @@ class HttpConductor:
         self, run: RunId, *, title: str = '', paused: bool = False, budget: Budget | None = None
     ) -> RunId:
         """Start a run over from the first step."""
-        return RunId((await self._ask.create(f'runs/{run}/rerun', _again(title, paused, budget)))['id'])
+        return RunId(
+            (await self._ask.create(f'runs/{run}/rerun', _start_options(title, paused, budget)))['id']
+        )
 
     async def retry(
         self, run: RunId, *, title: str = '', paused: bool = False, budget: Budget | None = None
     ) -> RunId:
         """Fork a failed or cancelled run from just before it ended."""
-        return RunId((await self._ask.create(f'runs/{run}/retry', _again(title, paused, budget)))['id'])
+        return RunId(
+            (await self._ask.create(f'runs/{run}/retry', _start_options(title, paused, budget)))['id']
+        )
 
     async def retry_at(self, run: RunId) -> int:
         """Return the step from which `retry` continues."""
@@ -449,7 +453,7 @@ class HttpConductor:
             return [decode(Imported, one) for one in json.loads(await answer.aread())]
 
 
-def _again(title: str, paused: bool, budget: Budget | None) -> dict[str, Any]:
+def _start_options(title: str, paused: bool, budget: Budget | None) -> dict[str, Any]:
     return {'title': title, 'paused': paused, 'budget': budget and asdict(budget)}
 
 

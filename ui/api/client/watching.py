@@ -60,20 +60,22 @@ class Watching:
             pause = min(2 * pause, MAX_PAUSE)
 
     async def _connect(self) -> AsyncGenerator[Item]:
-        async with aclosing(stream_items(self._connection, self._run, self._seen, self._tell)) as items:
+        async with aclosing(
+            stream_items(self._connection, self._run, self._seen, self._record_rest)
+        ) as items:
             async for item in items:
                 yield item
                 if isinstance(item, Transition):
                     self._seen = item.seq
 
-    def _tell(self, rests: int | None) -> None:
+    def _record_rest(self, rests: int | None) -> None:
         self._alive = True
         if rests is not None:
             self._rests(rests)
 
 
 async def stream_items(
-    connection: Connection, run: RunId, after: int, told: Callable[[int | None], None]
+    connection: Connection, run: RunId, after: int, on_rest: Callable[[int | None], None]
 ) -> AsyncGenerator[Item]:
     """Yield the items of one connection, until it breaks or the server ends it.
 
@@ -81,7 +83,7 @@ async def stream_items(
         connection: to the server.
         run: the run to watch.
         after: the step after which to start.
-        told: called for each event with None, then with the step at which the run rests, or 0 after a step.
+        on_rest: called for each event with None, then with the step at which the run rests; 0 after a step.
 
     Raises:
         RunIsOver: the run has ended, and all its steps are known.
@@ -89,15 +91,15 @@ async def stream_items(
     """
     async with aclosing(_events(connection, run, after)) as events:
         async for event in events:
-            told(None)
+            on_rest(None)
             if event.event == 'end':
                 raise RunIsOver
             if event.event == 'rest':
-                told(int(json.loads(event.data)['at']))
+                on_rest(int(json.loads(event.data)['at']))
             elif (item := _item(run, event)) is not None:
                 yield item
                 if isinstance(item, Transition):
-                    told(0)
+                    on_rest(0)
 
 
 class RunIsOver(Exception):

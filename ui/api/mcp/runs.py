@@ -18,11 +18,13 @@ from ui.formatting.values import result_notes
 DEFAULT_WAIT: Final = 50.0
 """Seconds: clients often give up after a minute."""
 MAX_WAIT: Final = 3_600.0
-Tell = Callable[[float, float | None, str | None], Awaitable[None]]
+ReportProgress = Callable[[float, float | None, str | None], Awaitable[None]]
 """Reports progress: the number of steps, their total if known, and what happened."""
 
 
-async def wait_for(conductor: Conductor, run: RunId, seconds: float, tell: Tell) -> dict[str, Any]:
+async def wait_for(
+    conductor: Conductor, run: RunId, seconds: float, report: ReportProgress
+) -> dict[str, Any]:
     """Follow a run until it ends, waits for a person or is paused, or time is up; then describe it."""
     info = await conductor.info(run)
     try:
@@ -31,7 +33,7 @@ async def wait_for(conductor: Conductor, run: RunId, seconds: float, tell: Tell)
                 async with aclosing(conductor.watch(run, after=info.seq)) as items:
                     async for item in items:
                         if isinstance(item, Transition):
-                            await tell(item.seq, None, describe_step(item))
+                            await report(item.seq, None, describe_step(item))
                             info = await conductor.info(run)
                             if _rests(info):
                                 break

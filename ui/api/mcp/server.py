@@ -43,7 +43,7 @@ def build_mcp(conductor: Callable[[], Conductor]) -> Server[Any]:
         return ListToolsResult(tools=all_tools(conductor().catalog))
 
     async def use(context: Context, asked: CallToolRequestParams) -> HandlerResult:
-        async def tell(progress: float, total: float | None, message: str | None) -> None:
+        async def report(progress: float, total: float | None, message: str | None) -> None:
             with suppress(Exception):  # The client has disconnected, or wants no progress.
                 await context.session.report_progress(progress, total, message)
 
@@ -51,7 +51,7 @@ def build_mcp(conductor: Callable[[], Conductor]) -> Server[Any]:
         try:
             if task := await tasks.begin_modern(context, asked.name, given):
                 return task
-            return as_result(await call(conductor(), asked.name, given, tell))
+            return as_result(await call(conductor(), asked.name, given, report))
         except EngineError as error:
             return CallToolResult(content=[TextContent(type='text', text=str(error))], is_error=True)
 

@@ -30,7 +30,7 @@ from engine.errors import UnknownRun
 from engine.records import RunId, RunInfo, RunQuery
 from ui.api.cursors import read_cursor, write_cursor
 from ui.api.mcp.questions import Question, question_of
-from ui.api.mcp.runs import Tell, as_result, describe, describe_step
+from ui.api.mcp.runs import ReportProgress, as_result, describe, describe_step
 from ui.api.mcp.tools import begin_run, starts_run
 from ui.api.wire import to_rfc3339
 
@@ -211,12 +211,12 @@ class Tasks:
             await asyncio.wait({asking, moved})
 
 
-async def _wait_for_step(conductor: Conductor, info: RunInfo, tell: Tell) -> None:
+async def _wait_for_step(conductor: Conductor, info: RunInfo, report: ReportProgress) -> None:
     """Wait until a run has taken a step."""
     async with aclosing(conductor.watch(info.id, after=info.seq)) as items:
         async for item in items:
             if isinstance(item, Transition):
-                await tell(item.seq, None, describe_step(item))
+                await report(item.seq, None, describe_step(item))
                 return
 
 

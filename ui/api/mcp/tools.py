@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from engine import Catalog, Conductor, InvalidInput, Pattern
 from engine.history import ForkOverrides
 from engine.records import RunId, RunQuery
-from ui.api.mcp.runs import DEFAULT_WAIT, MAX_WAIT, Tell, describe, wait_for
+from ui.api.mcp.runs import DEFAULT_WAIT, MAX_WAIT, ReportProgress, describe, wait_for
 from ui.api.wire import encode
 
 WAIT = 'wait_seconds'
@@ -85,7 +85,7 @@ class Fork(_Arguments):
 
 
 A = TypeVar('A', bound=_Arguments)
-Work = Callable[[Conductor, Any, Tell], Awaitable[dict[str, Any]]]
+Work = Callable[[Conductor, Any, ReportProgress], Awaitable[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,33 +97,33 @@ class SteeringTool:
     reads: bool = False
 
 
-async def _get(conductor: Conductor, asked: GetRun, tell: Tell) -> dict[str, Any]:
-    return await wait_for(conductor, RunId(asked.run), asked.wait_seconds, tell)
+async def _get(conductor: Conductor, asked: GetRun, report: ReportProgress) -> dict[str, Any]:
+    return await wait_for(conductor, RunId(asked.run), asked.wait_seconds, report)
 
 
-async def _list(conductor: Conductor, asked: ListRuns, tell: Tell) -> dict[str, Any]:
+async def _list(conductor: Conductor, asked: ListRuns, report: ReportProgress) -> dict[str, Any]:
     page = await conductor.runs(RunQuery(text=asked.text, pattern=asked.pattern, limit=asked.limit))
     return {'runs': [encode(info) for info in page.runs], 'total': page.total}
 
 
-async def _answer(conductor: Conductor, asked: Answer, tell: Tell) -> dict[str, Any]:
+async def _answer(conductor: Conductor, asked: Answer, report: ReportProgress) -> dict[str, Any]:
     run = RunId(asked.run)
     await conductor.send(run, asked.event, at=asked.at, data=asked.data, seen=asked.seen)
     return await describe(conductor, run)
 
 
-async def _approve(conductor: Conductor, asked: Approve, tell: Tell) -> dict[str, Any]:
+async def _approve(conductor: Conductor, asked: Approve, report: ReportProgress) -> dict[str, Any]:
     data = {'always': True} if asked.always else {}
     await conductor.send(RunId(asked.run), 'approve', at=asked.at, data=data)
     return await describe(conductor, RunId(asked.run))
 
 
-async def _deny(conductor: Conductor, asked: Deny, tell: Tell) -> dict[str, Any]:
+async def _deny(conductor: Conductor, asked: Deny, report: ReportProgress) -> dict[str, Any]:
     await conductor.send(RunId(asked.run), 'deny', at=asked.at, data={'reason': asked.reason})
     return await describe(conductor, RunId(asked.run))
 
 
-async def _cancel(conductor: Conductor, asked: Cancel, tell: Tell) -> dict[str, Any]:
+async def _cancel(conductor: Conductor, asked: Cancel, report: ReportProgress) -> dict[str, Any]:
     await conductor.cancel(RunId(asked.run), asked.reason)
     return await describe(conductor, RunId(asked.run))
 
@@ -150,13 +150,15 @@ def starts_run(catalog: Catalog, name: str) -> bool:
     return name == FORK or (name not in STEERING and name in catalog.patterns)
 
 
-async def call(conductor: Conductor, name: str, given: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+async def call(
+    conductor: Conductor, name: str, given: Mapping[str, Any], report: ReportProgress
+) -> dict[str, Any]:
     """Call a tool. Raises `EngineError` if there is no such tool or its arguments are invalid."""
     if name in STEERING:
         made = STEERING[name]
-        return await made.work(conductor, _check(made.arguments, given), tell)
+        return await made.work(conductor, _check(made.arguments, given), report)
     run, seconds = await begin_run(conductor, name, given)
-    return await wait_for(conductor, run, seconds, tell)
+    return await wait_for(conductor, run, seconds, report)
 
 
 async def begin_run(conductor: Conductor, name: str, given: Mapping[str, Any]) -> tuple[RunId, float]:

@@ -22,7 +22,7 @@ router = APIRouter()
 TAGS: list[str | Enum] = ['Schedules']
 ScheduleId = Annotated[str, Path(max_length=100)]
 TriggerId = Annotated[str, Path(max_length=100)]
-Most = Annotated[int, Query(ge=1, le=1_000)]
+MaxTicks = Annotated[int, Query(ge=1, le=1_000)]
 SCHEDULE = '/api/v1/schedules/{run}'
 TRIGGER = '/api/v1/triggers/{run}'
 MAPPING = (
@@ -157,7 +157,7 @@ async def backfill_schedule(web: Web, schedule: ScheduleId, span: Span) -> Seque
 
 
 @router.get('/schedules/{schedule}/ticks', tags=TAGS, response_model=many(Tick), responses=problems(404))
-async def list_schedule_ticks(web: Web, schedule: ScheduleId, limit: Most = 50) -> Sequence[Tick]:
+async def list_schedule_ticks(web: Web, schedule: ScheduleId, limit: MaxTicks = 50) -> Sequence[Tick]:
     """List what happened each time a schedule was due, latest first."""
     return await web.services.schedules.log(schedule, limit)
 
@@ -198,7 +198,7 @@ async def remove_trigger(web: Web, trigger: TriggerId) -> None:
 
 
 @router.get('/triggers/{trigger}/ticks', tags=TAGS, response_model=many(Tick), responses=problems(404))
-async def list_trigger_ticks(web: Web, trigger: TriggerId, limit: Most = 50) -> Sequence[Tick]:
+async def list_trigger_ticks(web: Web, trigger: TriggerId, limit: MaxTicks = 50) -> Sequence[Tick]:
     """List the events that set off a trigger, latest first."""
     return await web.services.triggers.log(trigger, limit)
 

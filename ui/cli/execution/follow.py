@@ -33,7 +33,7 @@ class Reporter(Protocol):
     def notice(self, text: str) -> None:
         """Show a message from the command itself."""
 
-    def hold_still(self, still: bool) -> None:
+    def hold_display(self, held: bool) -> None:
         """Stop updating the screen while a person types, or start again."""
 
     def end(self, outcome: Outcome, fold: Fold) -> None:
@@ -100,7 +100,7 @@ class _Follower:
     async def _continues(self, fold: Fold) -> bool:
         if self._ask is None:
             return False
-        self._reporter.hold_still(True)
+        self._reporter.hold_display(True)
         self._asking = asyncio.ensure_future(self._ask(self._conductor, fold))
         try:
             return await asyncio.shield(self._asking)
@@ -111,7 +111,7 @@ class _Follower:
             raise
         finally:
             self._asking = None
-            self._reporter.hold_still(False)
+            self._reporter.hold_display(False)
 
     def interrupt(self, reader: asyncio.Task[None]) -> None:
         if self._cancelling:

@@ -16,7 +16,7 @@ from engine.history import ForkOverrides, StepSource
 from engine.records import Change, RunId
 from ui.cli.execution.follow import Reporter, follow
 from ui.cli.execution.prompt import prompt_for
-from ui.cli.execution.run import Quietly, parse_by_role, reporter_for, say_reach
+from ui.cli.execution.run import Quietly, parse_by_role, print_reach, reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import parse_pairs, parse_parameters
 from ui.cli.options import AsJson, Database, Durability, Pace, Patterns, RunName
@@ -223,7 +223,7 @@ async def _confirm(  # noqa: PLR0913  (what the commands share)
     if free:
         return
     typer.echo(sentence, err=True)
-    say_reach(catalog, {**(await conductor.info(run)).models, **variation.models}.values())
+    print_reach(catalog, {**(await conductor.info(run)).models, **variation.models}.values())
     if yes:
         return
     if not sys.stdin.isatty():

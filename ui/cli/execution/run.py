@@ -166,7 +166,7 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
     if not replay and not url:  # A server checks them itself.
         _check(catalog.pattern(pattern), values)
     by_role = parse_by_role(models or [], '--model', 'NAME')
-    say_reach(catalog, by_role.values(), quiet=quiet or as_json)
+    print_reach(catalog, by_role.values(), quiet=quiet or as_json)
     code = asyncio.run(
         _run(
             storage_of(context),
@@ -193,7 +193,7 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
     raise typer.Exit(code)
 
 
-def say_reach(catalog: Catalog, names: Iterable[str], *, quiet: bool = False) -> None:
+def print_reach(catalog: Catalog, names: Iterable[str], *, quiet: bool = False) -> None:
     """Before external agents start, warn about what they may reach and that they cost money."""
     for name in sorted(set(names)):
         agent = catalog.agents.get(name)

@@ -55,7 +55,7 @@ class QuietReporter:
     def notice(self, text: str) -> None:
         """Show nothing."""
 
-    def hold_still(self, still: bool) -> None:
+    def hold_display(self, held: bool) -> None:
         """Do nothing."""
 
     def end(self, outcome: Outcome, fold: Fold) -> None:
@@ -236,10 +236,10 @@ class ProgressReporter:
         """Show a message from the command itself."""
         self._say(f'{"":15}{text}', style='yellow')
 
-    def hold_still(self, still: bool) -> None:
+    def hold_display(self, held: bool) -> None:
         """Hide the live line while a person types."""
         self._partial.clear()  # Nothing is in progress: any remaining text arrived after its reply.
-        if still:
+        if held:
             self._live.stop()
         elif self._console.is_terminal:
             self._live.start()

@@ -1,4 +1,4 @@
-"""Accounts: passwords, tokens, sessions, and limits of guessing."""
+"""Accounts: passwords, tokens, sessions, and limits on guessing."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ async def log_in(
     return await access.log_in(name, password, address=address, agent='test')
 
 
-COSTLY = '$argon2id$v=19$m=65536,t=3,p=4$'
-"""How a hash begins: Argon2id with 64 MB and three passes, as RFC 9106 recommends where memory is short."""
+HASH_PREFIX = '$argon2id$v=19$m=65536,t=3,p=4$'
+"""The prefix of a hash: Argon2id with 64 MB and three passes, as RFC 9106 recommends for low memory."""
 
 
 async def test_a_password_is_kept_as_a_hash_and_opens_a_session(
@@ -45,7 +45,7 @@ async def test_a_password_is_kept_as_a_hash_and_opens_a_session(
     monkeypatch.setattr('ui.access.passwords.PROFILE', PROFILE)
     await access.accounts.add('Ada', Role.OPERATOR, PASSWORD)
     kept = await access.accounts.password_hash('ada')
-    assert kept.startswith(COSTLY) and PASSWORD not in kept
+    assert kept.startswith(HASH_PREFIX) and PASSWORD not in kept
     identity = await access.identify_session(await log_in(access))
     assert (identity.known.name, identity.known.role) == ('Ada', Role.OPERATOR)
     with pytest.raises(SignedOut):
@@ -59,9 +59,9 @@ async def test_an_outdated_hash_is_renewed_at_the_next_login(
     await Access(journal, clock).accounts.add('ada', Role.OPERATOR, PASSWORD)
     monkeypatch.setattr('ui.access.passwords.PROFILE', PROFILE)
     access = Access(journal, clock)
-    assert not (await access.accounts.password_hash('ada')).startswith(COSTLY)
+    assert not (await access.accounts.password_hash('ada')).startswith(HASH_PREFIX)
     await log_in(access)
-    assert (await access.accounts.password_hash('ada')).startswith(COSTLY)
+    assert (await access.accounts.password_hash('ada')).startswith(HASH_PREFIX)
     assert await log_in(access)
 
 
@@ -73,12 +73,12 @@ async def test_guesses_are_limited_and_allowed_again_later(access: Access, clock
         sum(isinstance(one, LoginRefused) and one.retry_later for one in tries) == 12 - MAX_ATTEMPTS['both']
     )
     with pytest.raises(LoginRefused, match='Too many'):
-        await log_in(access)  # even the right one: otherwise guessing could continue unnoticed
+        await log_in(access)  # even the right password: otherwise guessing could continue unnoticed
     assert await log_in(access, address='10.0.0.2')
     await clock.advance(ATTEMPT_WINDOW + 1)
     assert await log_in(access)
     lines = await access.audit.lines(AuditQuery(action='login'))
-    assert sum(line.refused == 'too many attempts' for line in lines) == 1  # for as long as it is valid
+    assert sum(line.refused == 'too many attempts' for line in lines) == 1  # one line for the whole window
 
 
 async def test_user_names_are_not_revealed(access: Access) -> None:
@@ -166,7 +166,7 @@ def test_a_login_redirects_to_this_server_only(path: str) -> None:
     assert local_path('/runs/1?at=2') == '/runs/1?at=2'
 
 
-async def test_a_spreadsheet_runs_nothing_from_the_log(access: Access) -> None:
+async def test_an_exported_log_runs_no_formula_in_a_spreadsheet(access: Access) -> None:
     from ui.access.caller import Caller
 
     await access.audit.write(Caller('=cmd()', Role.VIEWER), 'login')

@@ -22,7 +22,7 @@ from ui.access.audit_log import AuditQuery
 from ui.access.caller import Caller, Role
 from ui.access.permissions import METHOD_ROLES, PARTS, WITHHELD
 
-NOBODY_HAS = 'no such thing'
+UNKNOWN_NAME = 'no such thing'
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def access(conductor: Conductor) -> Access:
 
 
 def names(conductor: Conductor) -> Iterator[str]:
-    """Every public name of a conductor and of its guarded parts."""
+    """Yield every public name of a conductor and of its guarded parts."""
     for prefix in ('', *(f'{part}.' for part in sorted(PARTS))):
         target: Any = conductor
         for name in filter(None, prefix.split('.')):
@@ -79,7 +79,7 @@ async def test_a_role_may_do_what_is_listed_and_no_more(
 
 
 async def is_refused(behind: Conductor, path: str) -> bool:
-    """Whether the guard refuses access to it, or a call with unknown names."""
+    """Return whether the guard refuses access to it, or a call with unknown names."""
     target: Any = behind
     try:
         for name in path.split('.'):
@@ -87,7 +87,7 @@ async def is_refused(behind: Conductor, path: str) -> bool:
         if not callable(target):
             return False
         given = [
-            [] if 'Sequence' in str(one.annotation) or 'Iterable' in str(one.annotation) else NOBODY_HAS
+            [] if 'Sequence' in str(one.annotation) or 'Iterable' in str(one.annotation) else UNKNOWN_NAME
             for one in inspect.signature(target).parameters.values()
             if one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
         ]
@@ -189,7 +189,7 @@ async def test_configuration_changes_are_logged(access: Access, tmp_path: Path) 
     loaded = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
     async with Conductor(catalog=loaded) as conductor:
         ada = as_role(access, conductor, Role.ADMIN)
-        await ada.preview_cleanup()  # The settings page asks for it: it changes nothing.
+        await ada.preview_cleanup()  # The settings page calls this: it changes nothing.
         await ada.catalog.connect('endpoints', 'lab', {'url': 'https://lab.example/v1', 'key': 'env:LAB'})
         await ada.catalog.disconnect('endpoints', 'lab')
     lines = await access.audit.lines(AuditQuery())

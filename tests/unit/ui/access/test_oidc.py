@@ -44,7 +44,7 @@ class Issuer(httpx.AsyncBaseTransport):
         self.nonce = ''
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer; what asks for tokens may come with another version of httpx, and gets its response."""
+        """Answer; token requests may use another version of httpx and get its kind of response."""
         said: dict[str, Any] = FACTS
         if request.url.path == '/keys':
             said = {'keys': [KEY.as_dict(private=False)]}
@@ -60,7 +60,7 @@ class Issuer(httpx.AsyncBaseTransport):
         return Provider(given, self)
 
     async def begin(self, provider: Provider, wanted: str = '/runs') -> tuple[str, dict[str, str]]:
-        """The state of a browser that starts a login: its cookie, and the query it returns with."""
+        """Start a login, and return the browser's cookie and the query with which it comes back."""
         url, cookie = await provider.begin(CALLBACK, wanted)
         asked = {name: value for name, (value,) in parse_qs(urlsplit(url).query).items()}
         self.nonce = asked['nonce']

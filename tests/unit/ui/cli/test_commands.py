@@ -128,7 +128,7 @@ def test_a_list_is_set_as_json(hemicycle: Hemicycle) -> None:
     assert found and found.parameters['unit'] == ['a', 'b']
 
 
-def test_a_failed_run_says_why(hemicycle: Hemicycle) -> None:
+def test_a_failed_run_shows_the_reason(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'failing', '--patterns', str(hemicycle.patterns))
     assert result.exit_code == 1
     assert 'the well is dry' in result.stderr.splitlines()[-2]
@@ -314,7 +314,7 @@ def test_patterns_are_listed_with_the_faults_of_files(hemicycle: Hemicycle) -> N
     assert f'not loaded: {hemicycle.patterns / "broken.py"}:2: SyntaxError' in shown
 
 
-def test_a_file_that_does_not_load_is_named_where_its_pattern_is_asked_for(hemicycle: Hemicycle) -> None:
+def test_a_file_that_does_not_load_is_named_when_its_pattern_is_requested(hemicycle: Hemicycle) -> None:
     broken = hemicycle.patterns / 'broken.py'
     broken.write_text('x = 1\nthis is no Python\n')
     result = hemicycle('run', 'broken', '--patterns', str(hemicycle.patterns))

@@ -28,7 +28,7 @@ class Doctor:
         folder.chmod(0o700)
 
     def __call__(self, *options: str, code: int = 0) -> dict[str, dict[str, str]]:
-        """The findings by subject."""
+        """Return the findings by subject."""
         result = self.hemicycle('doctor', '--json', *options)
         assert result.exit_code == code, result.output
         lines = [json.loads(line) for line in result.stdout.splitlines()]

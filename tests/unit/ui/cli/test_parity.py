@@ -50,7 +50,7 @@ INSTEAD = {
     'merging.test': "the project's own tests",
     'probe': 'a condition is tried by `hemicycle break`',
 }
-"""What has no command, and what people use instead."""
+"""Methods without a command, and what people use instead."""
 
 
 def test_each_change_that_a_page_can_make_has_a_command() -> None:

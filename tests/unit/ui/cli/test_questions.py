@@ -1,4 +1,4 @@
-"""Questions of tools' servers in the terminal: as printed, and asked field by field."""
+"""Questions of MCP servers in the terminal: printed, and asked field by field."""
 
 import pytest
 import typer
@@ -18,7 +18,7 @@ FIELDS = {
 ASKED = Question(call='1', server='hotel', message='Who\x1b[31m stays?', fields=FIELDS)
 
 
-def test_a_question_is_printed_with_what_its_fields_take() -> None:
+def test_a_question_is_printed_with_the_values_that_its_fields_accept() -> None:
     said = list(question_lines(ASKED))
     assert said[0] == 'hotel asks: Who[31m stays?'
     assert said[1] == 'name: string; characters at least 2; Who stays'

@@ -47,7 +47,7 @@ def test_a_line_describes_a_breakpoint_completely() -> None:
 
 
 class Typist:
-    """Types one line after another, and keeps the output."""
+    """Types one line after another, and records the output."""
 
     def __init__(self, *lines: str) -> None:
         self.lines, self.said = list(lines), list[str]()
@@ -60,7 +60,7 @@ class Typist:
 
 
 async def type_lines(*lines: str, **start: Any) -> tuple[Typist, Fold]:
-    """A run steered by typing: its output, and its final state."""
+    """Control a run by typing, and return the typist and the final state."""
     typist = Typist(*lines)
     model = FakeModel(pipeline_reply)
     async with Conductor(catalog=catalog(model), clock=SimulatedClock()) as conductor:

@@ -1,4 +1,4 @@
-"""hemicycle doctor about what a team needs: accounts, address, mail, login, notifications and schedules."""
+"""hemicycle doctor for a team: accounts, address, mail, login, notifications and schedules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures('examine')
 
 
 def prepare(doctor: Doctor, work: Callable[[Conductor], Awaitable[object]]) -> None:
-    """Do something in the installation's database."""
+    """Do some work in the installation's database."""
 
     async def run() -> None:
         async with Conductor(await open_journal(doctor.hemicycle.database)) as conductor:

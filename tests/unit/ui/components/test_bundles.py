@@ -1,4 +1,4 @@
-"""The bundles of scripts that pages load fit this release of NiceGUI: an upgrade may fail here."""
+"""The bundles of scripts that pages load fit this release of NiceGUI; an upgrade may fail here."""
 
 import re
 
@@ -57,16 +57,16 @@ def test_a_late_component_is_loaded_from_its_bundle(bundles):
     assert 'sourceMappingURL' not in frame
 
 
-def test_vue_does_not_watch_what_is_in_an_element(bundles):
+def test_vue_does_not_observe_the_contents_of_elements(bundles):
     frame = bundles.served['/hemicycle/frame.bundle.js']
     assert frame.count('Vue.markRaw(element)') == 1, 'NiceGUI no longer prepares elements in this way'
-    # Only code that changes a part of an element in the browser needs it to be reactive.
+    # Only code that changes part of an element in the browser needs the element to be reactive.
     script = (STATIC / 'nicegui.js').read_text('utf-8')
     changed = re.findall(r'^.*\b(?:element|elements\[\w+\])\.\w+\S* = .*$', script, re.MULTILINE)
     assert [line.strip() for line in changed] == [
-        'element.slots = {',  # before it is marked
+        'element.slots = {',  # before the element is marked
         'element.props["model-value"] = args;',  # with `loopback` off
-        'element.props[prop] = this.elements[id].props[prop];',  # of one that replaces another
+        'element.props[prop] = this.elements[id].props[prop];',  # of an element that replaces another
     ]
 
 

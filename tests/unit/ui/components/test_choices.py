@@ -1,4 +1,4 @@
-"""What forms offer is in words that begin with a capital letter, in every pattern."""
+"""The choices in every pattern's forms are words that begin with a capital letter."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_every_choice_is_in_words(field: Field):
     assert len(set(said)) == len(said)
 
 
-def test_values_that_are_no_words_stay_as_they_are():
+def test_values_that_are_not_words_are_unchanged():
     field = Field(name='one', kind='choice', title='One')
     assert [field.label(one) for one in ('by_hand', 'gpt-4o', 'EUR', 'Small')] == [
         'By hand',

@@ -48,7 +48,7 @@ async def test_work_of_a_closed_page_is_cancelled(user: User) -> None:
     client = await user.open('/closed')
     with client:
         debouncer = made.pop()
-        debouncer._next = time.monotonic() + 0.01  # as if work had just been done: this waits
+        debouncer._next = time.monotonic() + 0.01  # as if work had just been done, so that this waits
         await debouncer.request()
         await begun.wait()
     user.client = None

@@ -18,7 +18,7 @@ SHAPE = Conductor().draw('pipeline')
 
 
 def after(*steps: Transition) -> dict:
-    """The highlights after these steps."""
+    """Return the highlights after these steps."""
     fold = Fold(RunId('r'), SHAPE)
     return highlight(SHAPE, fold.apply_all(steps).view, steps[-1])
 
@@ -116,7 +116,7 @@ FOUR_AND_JUDGE = [f'voting.voter{number}' for number in (1, 2, 3, 4)] + ['judgin
     [
         ('vote', {'voters': 4}, []),
         ('vote', {'voters': 4}, FOUR_AND_JUDGE),
-        ('vote', {'voters': 3}, ['voting.voter2', 'voting.voter3']),  # a box beside nodes
+        ('vote', {'voters': 3}, ['voting.voter2', 'voting.voter3']),  # a box next to nodes
         ('vote', {'voters': 3}, ['voting.voter1', 'voting.voter3']),
         ('race', {'racers': 6}, ['racing.racer2', 'racing.racer3', 'racing.racer4']),
         ('parallel-review', {}, []),
@@ -130,12 +130,12 @@ def test_regions_keep_their_declared_order(pattern, parameters, folded, sideways
     for parent in [state.path for state in shape.states if state.kind == 'parallel']:
         regions = [corner(drawn, state.path) for state in shape.states if state.parent == parent]
         for number, (here, after) in enumerate(pairwise(regions)):
-            axis = along if number % 2 else across  # two are side by side
+            axis = along if number % 2 else across  # pairs are side by side
             assert here[axis] < after[axis], (parent, number)
 
 
 def corner(drawn: str, path: str) -> tuple[float, float]:
-    """The left and the top of a state."""
+    """Return the left and top coordinates of a state."""
     outline = re.search(rf'id="s:{re.escape(path)}".*? d="([^"]+)"', drawn, re.DOTALL)
     assert outline, path
     numbers = list(map(float, re.findall(r'-?[\d.]+', outline[1])))

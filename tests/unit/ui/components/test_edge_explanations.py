@@ -38,7 +38,7 @@ def test_evaluated_guards_are_shown_and_later_ones_marked_not_evaluated():
     assert reasons['b', ('late',)] == 'not evaluated: an earlier transition matched'
 
 
-def test_what_a_transition_further_inside_came_before_is_marked_not_evaluated():
+def test_an_outer_transition_is_not_evaluated_after_an_inner_one_matched():
     inner = EdgeShape(source=PATH('a.x'), dest='a.y', trigger='failed')
     outer = EdgeShape(source=PATH('a'), dest='b', trigger='failed')
     shape = Shape(pattern='p', title='P', initial=PATH('a'), states=(), edges=(outer, inner))

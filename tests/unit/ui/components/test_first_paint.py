@@ -1,4 +1,4 @@
-"""What pages load first, as this release of NiceGUI has it: an upgrade that changes it fails here."""
+"""What pages load first with this release of NiceGUI; an upgrade that changes it fails here."""
 
 import jinja2
 import pytest

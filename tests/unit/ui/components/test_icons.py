@@ -1,4 +1,4 @@
-"""Every icon that pages use is in the font they get."""
+"""The font sent to pages has every icon that they use."""
 
 from tests.browser import icons
 

@@ -13,7 +13,7 @@ HAS = re.compile(r':has\(((?:[^()]|\([^()]*\))*)\)')
 
 
 def find_broad_arguments(sheet: str) -> list[str]:
-    """What stands in `:has()` and may fit any element, for it names no class or what is not to be there."""
+    """Return arguments of `:has()` that may match any element: with `:not()` or `[`, or no class or id."""
     return [
         argument
         for argument in HAS.findall(sheet)
@@ -38,6 +38,6 @@ def test_slow_selectors_are_found(sheet: str, is_found: bool) -> None:
 
 
 def test_has_looks_for_named_classes_only() -> None:
-    """One that fits any element has a browser work out anew, for each paragraph that a model streams, the
-    styles of all that any `:has()` is about: of `body`, and of all buttons."""
+    """If one matches any element, each paragraph that a model streams makes browsers recompute the styles of
+    everything that any `:has()` applies to: of `body`, and of all buttons."""
     assert find_broad_arguments(style_sheet(theme.SHEETS, '')) == []

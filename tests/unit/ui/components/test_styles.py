@@ -6,7 +6,7 @@ from ui.components.assets import STYLES
 from ui.replay.marks import KINDS, UNDRAWN
 
 SHARED = {f'{name}.css' for name in ('base', 'diagram', 'conversation', 'frame', 'forms', 'dialogs')}
-"""Sheets that are meant for all pages."""
+"""Sheets for all pages."""
 
 
 def test_no_style_of_another_pane_applies_to_a_mark():

@@ -9,7 +9,7 @@ from ui.components.widgets import text_input
 from ui.web.routing import serve_page
 
 
-async def test_what_is_typed_into_a_new_field_is_not_replaced_by_what_it_came_with(
+async def test_text_typed_into_a_new_field_is_not_replaced_by_its_initial_value(
     user: User, monkeypatch
 ) -> None:
     serve_page('/field')(lambda: ui.label('the page'))

@@ -1,4 +1,4 @@
-"""Commands to a run of a fleet are carried out once, whatever breaks before their answer arrives."""
+"""Commands to a run of a fleet are carried out exactly once, whatever breaks before the answer arrives."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ class Asking(Pattern):
 
 
 def reply(request: ModelRequest) -> Any:
-    """One call of a tool if there is one; otherwise the model thinks for ever."""
+    """Call a tool once if there is one; otherwise, never finish thinking."""
     asks = request.tools and not request.hints.turn
     return calls(('calculator', {'expression': '1+1'})) if asks else asyncio.Event()
 
 
 class SharedJournal(MemoryJournal):
-    """A journal of several processes: as in a database, an append goes on although its caller is gone."""
+    """A journal of several processes: as in a database, an append completes even without its caller."""
 
     def __init__(self) -> None:
         super().__init__()
         self.fails_after = ''
-        """The event after which the next look at a run fails."""
-        self.holds: asyncio.Event | None = None
-        """Until this is set, the next append waits; `held` says that it does."""
+        """The event after which the next read of a run's info fails."""
+        self.gate: asyncio.Event | None = None
+        """The next append waits until this is set; meanwhile, `held` is true."""
         self.held = False
-        self._fails = False
+        self._info_fails = False
 
     async def append(
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None = None
@@ -71,28 +71,28 @@ class SharedJournal(MemoryJournal):
     async def _append(
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
     ) -> int:
-        if self.holds and not self.held:
+        if self.gate and not self.held:
             self.held = True
-            await self.holds.wait()
+            await self.gate.wait()
         stored = await super().append(info, transitions, snapshot)
         if self.fails_after in {step.event.name for step in transitions}:
-            self.fails_after, self._fails = '', True
+            self.fails_after, self._info_fails = '', True
         return stored
 
     async def info(self, run: RunId) -> RunInfo:
-        if self._fails:
-            self._fails = False
+        if self._info_fails:
+            self._info_fails = False
             raise JournalUnavailable('the disk is slow')
         return await super().info(run)
 
 
 class Network(httpx.AsyncBaseTransport):
-    """Carries requests to the applications of this fleet, until a process dies or a connection breaks."""
+    """Delivers requests to the applications of this fleet, until a process dies or a connection breaks."""
 
     def __init__(self) -> None:
         self.apps: dict[str, Starlette] = {}
         self.breaks: dict[str, Callable[[], Awaitable[None]]] = {}
-        """By host: called once a command is carried out there; its answer is lost."""
+        """Callbacks by host, called once a command is carried out there, before its answer is lost."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if (app := self.apps.get(request.url.host)) is None:
@@ -105,7 +105,7 @@ class Network(httpx.AsyncBaseTransport):
 
 
 class Fleet:
-    """Workers and a web server in this process. In place of Temporal, `next` takes what is placed."""
+    """Workers and a web server in this process. Instead of Temporal, the worker `next` gets placed runs."""
 
     def __init__(self, model: FakeModel) -> None:
         self.journal, self.network, self.model = SharedJournal(), Network(), model
@@ -176,18 +176,18 @@ async def events(fleet: Fleet, run: RunId) -> Counter[str]:
     return Counter(step.event.name for step in await fleet.journal.transitions(run) if not step.raised)
 
 
-async def stays(fleet: Fleet, run: RunId) -> None:
-    """The worker keeps the run: only the connection breaks."""
+async def keep_run(fleet: Fleet, run: RunId) -> None:
+    """Only the connection breaks: the worker keeps the run."""
 
 
-async def dies(fleet: Fleet, run: RunId) -> None:
-    """The worker is gone, and no other takes the run: the web server decides."""
+async def kill_worker(fleet: Fleet, run: RunId) -> None:
+    """The worker dies, and no other takes over the run: the web server decides."""
     del fleet.network.apps['one']
     fleet.next = ''
 
 
-async def moves(fleet: Fleet, run: RunId) -> None:
-    """Another worker has taken the run, as when the first one froze."""
+async def move_run(fleet: Fleet, run: RunId) -> None:
+    """Another worker takes over the run, as if the first one had frozen."""
     await fleet.runs['two'].take_over(run)
     fleet.next = 'two'
 
@@ -205,11 +205,11 @@ COMMANDS: dict[str, tuple[dict[str, Any], Command]] = {
         lambda conductor, run: conductor.send(run, 'approve', at='working.approving'),
     ),
 }
-"""By event: how the run starts, and the command."""
+"""The options of the run and the command, by event."""
 
 
 async def start(fleet: Fleet, web: Conductor, pattern: str = 'lone', **options: Any) -> RunId:
-    """Start a run, and wait until a worker has it and it has come as far as it does by itself."""
+    """Start a run, and wait until a worker has it and it cannot continue by itself."""
     run = await start_run(web, pattern, budget=Budget(tokens=9_000), **options)
     await until(lambda: run in fleet.runs['one'].runs and fleet.runs['one'].runs[run].info.seq > 1)
     if 'approvals' in options:
@@ -217,7 +217,7 @@ async def start(fleet: Fleet, web: Conductor, pattern: str = 'lone', **options: 
     return run
 
 
-@pytest.mark.parametrize('fate', [stays, dies, moves])
+@pytest.mark.parametrize('fate', [keep_run, kill_worker, move_run])
 @pytest.mark.parametrize('event', COMMANDS)
 async def test_a_command_whose_answer_is_lost_is_carried_out_once(
     fleet: Fleet, web: Conductor, event: str, fate: Callable[[Fleet, RunId], Awaitable[None]]
@@ -230,19 +230,19 @@ async def test_a_command_whose_answer_is_lost_is_carried_out_once(
 
 
 @pytest.mark.parametrize('event', COMMANDS)
-async def test_a_command_is_carried_out_once_although_its_program_lost_the_web_server(
+async def test_a_command_is_carried_out_once_even_if_the_client_loses_the_web_server(
     fleet: Fleet, web: Conductor, event: str
 ) -> None:
     options, command = COMMANDS[event]
     run = await start(fleet, web, **options)
-    fleet.network.breaks['web'] = partial(stays, fleet, run)
+    fleet.network.breaks['web'] = partial(keep_run, fleet, run)
     await command(web, run)
     assert (await events(fleet, run))[event] == 1
 
 
 @pytest.mark.parametrize('sender', ['a program', 'a page'])
 @pytest.mark.parametrize('event', COMMANDS)
-async def test_a_command_is_carried_out_once_although_the_journal_failed_after_it(
+async def test_a_command_is_carried_out_once_even_if_the_journal_fails_after_it(
     fleet: Fleet, web: Conductor, event: str, sender: str
 ) -> None:
     options, command = COMMANDS[event]
@@ -253,24 +253,24 @@ async def test_a_command_is_carried_out_once_although_the_journal_failed_after_i
 
 
 @pytest.mark.parametrize('event', COMMANDS)
-async def test_a_command_is_carried_out_once_although_its_worker_left_while_it_was_journaled(
+async def test_a_command_is_carried_out_once_even_if_its_worker_leaves_while_it_is_journaled(
     fleet: Fleet, web: Conductor, event: str
 ) -> None:
     options, command = COMMANDS[event]
     run = await start(fleet, web, **options)
     worker, fleet.next = fleet.runs['one'], 'two'
-    fleet.journal.holds = asyncio.Event()
+    fleet.journal.gate = asyncio.Event()
     sent = asyncio.ensure_future(command(web, run))
     await until(lambda: fleet.journal.held)
-    fleet.journal.holds.set()
-    await worker.release_run(worker.runs[run])  # Nobody waits for the append any more; it is made.
+    fleet.journal.gate.set()
+    await worker.release_run(worker.runs[run])  # Nobody waits for the append any more, but it completes.
     await sent
     assert (await events(fleet, run))[event] == 1
 
 
 async def test_commands_are_all_carried_out_while_no_worker_has_the_run(fleet: Fleet, web: Conductor) -> None:
     run = await start(fleet, web, paused=True)
-    await dies(fleet, run)
+    await kill_worker(fleet, run)
     await asyncio.gather(*(web.step(run) for _ in range(5)))
     assert (await events(fleet, run))['step'] == 5
 
@@ -282,10 +282,10 @@ async def test_a_command_that_cannot_be_sent_says_so(
     monkeypatch.setattr(fleet, 'held', True)
     run = await start(fleet, web)
     server = fleet.conductors['web']
-    fleet.network.breaks['one'] = partial(stays, fleet, run)
+    fleet.network.breaks['one'] = partial(keep_run, fleet, run)
     with pytest.raises(JournalUnavailable, match='the run shows whether it was done'):
         await server.pause(run)
-    await dies(fleet, run)
+    await kill_worker(fleet, run)
     with pytest.raises(JournalUnavailable, match='nothing was done; try again'):
         await server.resume(run)
     assert (await events(fleet, run))['resume'] == 0

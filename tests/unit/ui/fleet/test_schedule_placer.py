@@ -14,7 +14,7 @@ from ui.fleet.schedules.placer import temporal_schedule
 from ui.services.schedules import Action, Interval, Schedule, ScheduleSpec
 
 SUMMER = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
-"""No clock is changed for four months."""
+"""The start of four months without clock changes."""
 
 
 def schedule_of(spec: ScheduleSpec, **more: object) -> Schedule:
@@ -28,7 +28,7 @@ def holds(ranges: object, number: int) -> bool:
 
 
 def wakes_at(calendar: ScheduleCalendarSpec, moment: datetime) -> bool:
-    """Whether a calendar names a moment, as Temporal reads it: all fields must match."""
+    """Return whether a calendar includes a moment, as Temporal reads it: all fields must match."""
     return (
         holds(calendar.second, moment.second)
         and holds(calendar.minute, moment.minute)

@@ -1,4 +1,4 @@
-"""Step mode on the screen: messages, marks on the diagram, and the effect of other clients."""
+"""Step mode on pages: messages, marks on the diagram, and the effect of other clients."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ async def test_a_region_continues_while_the_others_wait(stage):
     await stage.begin()
     await stage.stepper.perform('pause', 'both.left')
     assert await stage.list_held() == [True, False]
-    await stage.stepper.perform('in', 'both.left')  # the others wait, as is chosen at first
+    await stage.stepper.perform('in', 'both.left')  # the others wait by default
     assert await stage.list_held() == [True, True]
     assert stage.stepper.pending_step('both.left') == 'in'
     assert stage.stepper.pending_step('both.right') is None
@@ -208,8 +208,7 @@ async def test_breakpoint_changes_start_from_the_current_list(stage):
     await stage.begin(paused=True, breakpoints=[Breakpoint(enter='last')])
     other = DebugController(stage.conductor, stage.run, stage.stepper.shape)
     await other.change_breakpoints(lambda known: [*known, Breakpoint(leave='last')])
-    await stage.stepper.change_breakpoints(
-        lambda known: [*known, Breakpoint(when='tokens > 5')]
-    )  # has not refreshed since
+    # The other change is not loaded yet.
+    await stage.stepper.change_breakpoints(lambda known: [*known, Breakpoint(when='tokens > 5')])
     await stage.look()
     assert [item.id for item in stage.stepper.view.breakpoints] == ['1', '2', '3']

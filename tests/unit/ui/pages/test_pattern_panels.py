@@ -1,4 +1,4 @@
-"""The window's registry of panels has every panel that the engine's patterns name."""
+"""The registry of panels has every panel that the engine's patterns name."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def test_every_panel_of_the_included_patterns_is_registered():
     assert asked >= {'messages', 'time', 'supervision', 'debate', 'candidates'}
 
 
-def test_each_panel_has_an_address_of_its_own():
+def test_each_panel_has_its_own_address():
     assert len({panel.title for panel in PANELS}) == len(PANELS)
     assert all(TAB_TITLES[panel.title.lower()] == panel.title for panel in PANELS)

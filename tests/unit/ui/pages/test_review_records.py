@@ -201,7 +201,7 @@ def test_candidates_are_ranked_with_their_tests():
     assert found[1].versions[0].required.line == '2 passed, 1 failed'
     assert found[1].latest.required.ok and not found[0].latest.required.ok
     assert [one.can_be_chosen for one in found] == [True, True, False]
-    # At step 8 reviewers saw the first version.
+    # At step 8, reviewers saw the first version.
     assert [(name, version.number) for name, version in versions_at(found, 8)] == [
         ('coder2', 1),
         ('coder1', 1),

@@ -142,7 +142,7 @@ def test_a_phase_shows_its_used_share_and_forecast():
     assert time_left(made, 200, Status.WAITING) == 'stopped with 4.0 s left'
     assert time_left(made, 200, Status.DONE) == 'ended with 4.0 s left'
     made.stop(99.97, 1)
-    assert time_left(made, 200, Status.WAITING) == 'used up: 1:40'  # and not: 0.0 s left
+    assert time_left(made, 200, Status.WAITING) == 'used up: 1:40'  # rather than 0.0 s left
 
 
 def test_time_advances_only_while_the_run_does():
@@ -202,7 +202,7 @@ def test_minutes_and_seconds_are_added():
         made.validate_input('add_time', {'minutes': -1})
 
 
-def test_nothing_of_a_plan_is_in_progress_once_its_run_has_ended():
+def test_no_entry_of_a_plan_is_in_progress_once_its_run_has_ended():
     inner = [{'id': 'b', 'state': 'in progress'}]
     plan = [{'id': 'a', 'state': 'in progress', 'steps': inner}, {'id': 'c', 'state': 'pending'}]
     assert settled_steps(plan, ended=False) == plan

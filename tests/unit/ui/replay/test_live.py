@@ -4,11 +4,11 @@ from engine import Conductor
 from ui.replay.live import Follower
 
 
-async def test_no_streamed_piece_comes_after_the_step_that_has_the_reply():
+async def test_no_streamed_piece_follows_the_step_with_the_whole_reply():
     async with Conductor() as conductor:
         run = (await conductor.start('pipeline', {'task': 'Tea or coffee?'})).id
         follower = Follower(conductor, await conductor.info(run), await conductor.shape(run))
         await follower.follow()
         news = follower.collect_updates()
     assert news is not None and news.steps
-    assert news.text == {}  # all replies have ended, and are in the steps
+    assert news.text == {}  # all replies have ended and are part of the steps

@@ -14,7 +14,7 @@ from ui.replay.pace import BATCH_SECONDS, PERIOD, REFRESHES_PER_SECOND, Pace
 STEP, TEXT = True, False
 
 
-class Impatient(selectors.SelectSelector):
+class SkippingSelector(selectors.SelectSelector):
     """Advances the clock instead of waiting."""
 
     now = 0.0
@@ -25,7 +25,7 @@ class Impatient(selectors.SelectSelector):
 
 
 def run_on_simulated_time(work: Callable[[Callable[[], float]], Coroutine[Any, Any, None]]) -> None:
-    clock = Impatient()
+    clock = SkippingSelector()
     loop = asyncio.SelectorEventLoop(clock)
     loop.time = lambda: clock.now  # type: ignore[method-assign]
     try:
@@ -35,7 +35,7 @@ def run_on_simulated_time(work: Callable[[Callable[[], float]], Coroutine[Any, A
 
 
 def refreshes_of(heard: list[tuple[float, bool]], *, until: float) -> list[float]:
-    """The times at which a page that gets these signals finds something."""
+    """Return the times at which a page that gets these signals finds something."""
     refreshes: list[float] = []
 
     async def work(now: Callable[[], float]) -> None:
@@ -60,7 +60,7 @@ def refreshes_of(heard: list[tuple[float, bool]], *, until: float) -> list[float
 
 
 @pytest.mark.parametrize('kind', [STEP, TEXT])
-def test_the_first_update_after_a_pause_is_shown_at_once(kind: bool) -> None:
+def test_the_first_update_after_a_pause_is_shown_immediately(kind: bool) -> None:
     assert refreshes_of([(1.03, kind)], until=2.0) == pytest.approx([1.03 + BATCH_SECONDS], abs=1e-6)
 
 
@@ -69,7 +69,7 @@ def test_frequent_updates_are_throttled(kind: bool) -> None:
     flood = [(1.0 + number / 500, kind) for number in range(500)]
     refreshes = refreshes_of(flood, until=3.0)
     assert len(refreshes) == pytest.approx(REFRESHES_PER_SECOND, abs=2)
-    assert refreshes[-1] >= flood[-1][0]  # and nothing of it is left
+    assert refreshes[-1] >= flood[-1][0]  # the last update is shown, too
 
 
 def test_a_step_does_not_wait_behind_streamed_text() -> None:
@@ -78,7 +78,7 @@ def test_a_step_does_not_wait_behind_streamed_text() -> None:
     refreshes = refreshes_of(sorted([*text, *steps]), until=2.0)
     for step, _ in steps:
         assert any(step <= at <= step + BATCH_SECONDS + 1e-6 for at in refreshes)
-    assert len(refreshes) <= 2 * REFRESHES_PER_SECOND + 1  # as many as without steps
+    assert len(refreshes) <= 2 * REFRESHES_PER_SECOND + 1  # no more than without steps
 
 
 def test_steps_in_quick_succession_are_shown_together() -> None:
@@ -97,7 +97,7 @@ def test_a_page_polls_occasionally() -> None:
     run_on_simulated_time(work)
 
 
-def test_a_page_with_many_runs_polls_rarely_and_reacts_at_once() -> None:
+def test_a_page_with_many_runs_polls_rarely_and_reacts_immediately() -> None:
     async def work(now: Callable[[], float]) -> None:
         pace, refreshes = Pace(idle=2.0), list[float]()
         asyncio.get_running_loop().call_at(5.0, pace.notify)

@@ -1,4 +1,4 @@
-"""Past steps as a page reads them: back and forth, near and far, each equals a fold from the start."""
+"""Past steps as a page reads them: back and forth, near and far; each equals a fold from the start."""
 
 import random
 
@@ -61,7 +61,7 @@ async def test_every_path_to_a_step_shows_the_same(walked):
     assert previous_values(last.before, last.step.changes) == [
         None,
         None,
-    ]  # there was nothing before
+    ]  # neither had a value before
 
 
 async def test_shown_views_do_not_change(walked):
@@ -73,7 +73,7 @@ async def test_shown_views_do_not_change(walked):
     assert before['words'] == words
 
 
-async def test_neighbours_are_read_at_once(walked):
+async def test_neighbouring_steps_are_cached(walked):
     conductor, run = walked
     past = HistoryReader(conductor, run, await conductor.shape(run))
     await past.at(150)

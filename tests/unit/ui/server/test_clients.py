@@ -67,7 +67,7 @@ async def test_a_head_request_creates_no_page(browser: httpx.AsyncClient) -> Non
     for path, status in (('/runs', 200), ('/runs/some', 200), ('/nowhere', 404)):
         found = await browser.head(path)
         assert (found.status_code, found.content) == (status, b'')
-    assert len(Client.instances) <= before + 1  # of the unknown address
+    assert len(Client.instances) <= before + 1  # for the unknown address
 
 
 async def test_the_number_of_unconnected_pages_is_limited(browser: httpx.AsyncClient) -> None:

@@ -37,8 +37,8 @@ from ui.services.notifications import Destination
 from ui.web.backend import Backend
 
 
-class Breakable(MemoryJournal):
-    """A journal whose database can go away."""
+class BreakableJournal(MemoryJournal):
+    """A journal whose database can become unavailable."""
 
     gone = False
 
@@ -52,14 +52,14 @@ class Served:
     """A server's monitoring, and the conductor behind it."""
 
     def __init__(self) -> None:
-        self.journal, self.metrics, self.backend = Breakable(), Metrics(), Backend()
+        self.journal, self.metrics, self.backend = BreakableJournal(), Metrics(), Backend()
         self.app = Starlette(routes=monitoring_routes(self.backend, self.metrics))
         self.conductor = Conductor(observe(self.journal, RunLog(), self.metrics))
         transport = httpx.ASGITransport(app=CorrelationIdMiddleware(self.app, validator=is_request_id))
         self.client = httpx.AsyncClient(transport=transport, base_url='http://localhost')
 
     async def samples(self) -> dict[tuple[str, ...], float]:
-        """Each sample of /metrics, by its name and the sorted values of its labels."""
+        """Return the samples of /metrics by name and sorted label values."""
         text = (await self.client.get('/metrics')).text
         return {
             (sample.name, *sorted(sample.labels.values())): sample.value
@@ -92,7 +92,7 @@ async def test_without_its_database_a_server_is_not_ready(served: Served) -> Non
     ready = await served.client.get('/readyz')
     assert (ready.status_code, ready.json()['reason']) == (503, 'the disk is gone')
     served.backend.open(served.conductor, Access(served.journal, served.conductor.clock))
-    assert (await served.client.get('/readyz')).json() == {'status': 'unavailable'}  # Anybody may ask.
+    assert (await served.client.get('/readyz')).json() == {'status': 'unavailable'}  # anybody may ask
     assert (await served.client.get('/metrics')).status_code == 503
     assert (await served.client.get('/healthz')).status_code == 200
 
@@ -186,7 +186,7 @@ async def test_the_lag_of_the_event_loop_is_measured(served: Served, monkeypatch
 
 @pytest.fixture
 def logged(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """The file of a log, by default in JSON."""
+    """The path of a log file, in JSON by default."""
     root = logging.getLogger()
     before, level = root.handlers[:], root.level
     set_up_logging(tmp_path, getattr(request, 'param', 'json'))

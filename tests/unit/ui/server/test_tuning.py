@@ -16,7 +16,7 @@ from tests.support.harness import until
 from ui.server.tuning import collect_young_objects, memoize_signature
 
 
-class Hears:
+class Handlers:
     def nothing(self) -> None: ...
 
     def one(self, event: object) -> None: ...
@@ -26,7 +26,15 @@ class Hears:
 
 @pytest.mark.parametrize(
     'func',
-    [Hears().nothing, Hears().one, Hears().any, Hears.nothing, print, partial(Hears().one, 1), lambda x: x],
+    [
+        Handlers().nothing,
+        Handlers().one,
+        Handlers().any,
+        Handlers.nothing,
+        print,
+        partial(Handlers().one, 1),
+        lambda x: x,
+    ],
     ids=['none', 'one', 'any', 'function', 'built in', 'partial', 'lambda'],
 )
 def test_tuning_changes_no_answers(func: Callable[..., Any]) -> None:
@@ -38,16 +46,16 @@ def test_methods_of_other_objects_are_cached() -> None:
     asked: list[Callable[..., Any]] = []
     answer = memoize_signature(lambda func: bool(asked.append(func)))
     for _ in range(3):
-        assert answer(Hears().one) is False
+        assert answer(Handlers().one) is False
     assert len(asked) == 1
 
 
-async def test_young_objects_are_collected_although_the_interpreter_counts_none() -> None:
+async def test_young_objects_are_collected_even_with_automatic_collection_off() -> None:
     gc.disable()
     collecting = asyncio.create_task(collect_young_objects())
     try:
-        for _ in range(2):  # after a collection as well
-            cycle = Hears()
+        for _ in range(2):  # also after a collection
+            cycle = Handlers()
             cycle.itself = cycle  # type: ignore[attr-defined]
             freed = weakref.ref(cycle)
             del cycle

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 FIRST = 'calls of other processes come first'
 
 
-class Slow(MemoryJournal):
+class SlowJournal(MemoryJournal):
     """A slow journal that makes processes conflict, and that can be unavailable."""
 
     refused = 0
@@ -56,7 +56,7 @@ class Fleet:
     """Processes that share a database, and their calls."""
 
     def __init__(self, processes: int = 2, **limits: int) -> None:
-        self.journal, self.clock = Slow(), SimulatedClock()
+        self.journal, self.clock = SlowJournal(), SimulatedClock()
         self.began = self.clock.now()
         self.endpoint: Endpoint = endpoint(**limits)
         self.limiters = [
@@ -70,7 +70,7 @@ class Fleet:
         self.waits: list[str] = []
 
     async def call(self, process: int, *, takes: float = 1.0, tokens: int = 0, used: int = 0) -> None:
-        """Make a call."""
+        """Make a call that `takes` seconds and uses `used` tokens, by default as many as estimated."""
         made = self.limiters[process].call(lambda: tokens)
         try:
             await self.admit(made)

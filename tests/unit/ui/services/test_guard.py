@@ -18,7 +18,7 @@ from ui.services.schedules import Action, Schedules, Trigger, Triggers, UnknownS
 from ui.services.services import Services
 
 pytestmark = pytest.mark.anyio
-SERVER = {
+FOR_SERVER = {
     'run',
     'adopt_overdue',
     'retention_filter',
@@ -46,7 +46,7 @@ def test_every_method_has_a_role_or_is_for_the_server():
     assert set(CLASSES) == set(METHOD_ROLES)
     for name, made in CLASSES.items():
         public = {one for one in vars(made) if not one.startswith('_')}
-        assert public - SERVER == set(METHOD_ROLES[name]), name
+        assert public - FOR_SERVER == set(METHOD_ROLES[name]), name
 
 
 async def record(*args: object, **options: object) -> None:
@@ -54,7 +54,7 @@ async def record(*args: object, **options: object) -> None:
 
 
 @pytest.mark.parametrize('role', Role)
-async def test_each_role_may_do_what_it_may(role: Role):
+async def test_each_role_may_do_only_what_is_listed(role: Role):
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
         services = guard_services(Services(conductor), FixedIdentity(Caller('ada', role)), record)
         for part, actions in METHOD_ROLES.items():

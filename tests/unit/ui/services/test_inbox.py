@@ -49,8 +49,8 @@ async def conductor() -> AsyncIterator[Conductor]:
         yield conductor
 
 
-async def asking(conductor: Conductor, count: int = 2) -> RunId:
-    """A run whose agents both wait for an approval."""
+async def start_asking(conductor: Conductor, count: int = 2) -> RunId:
+    """Start a run, and wait until this many approvals are requested."""
     run = await start_run(conductor, 'pair', approvals='all')
     await wait_for_questions(Inbox(conductor), count, run=run)
     return run
@@ -69,7 +69,7 @@ async def test_questions_of_all_runs_are_listed_oldest_first():
     async with Conductor(catalog=catalog(FakeModel(reply), Pair), clock=clock) as conductor:
         runs = []
         for _ in range(3):
-            runs.append(await asking(conductor))
+            runs.append(await start_asking(conductor))
             await clock.advance(60)
         items = (await Inbox(conductor).list()).items
     asks = [item.ask for item in items]
@@ -86,10 +86,10 @@ async def test_questions_of_all_runs_are_listed_oldest_first():
     assert len({ask.digest for ask in asks}) == 6
 
 
-async def test_a_damaged_run_does_not_hide_what_others_ask(
+async def test_a_damaged_run_does_not_hide_the_questions_of_others(
     conductor: Conductor, monkeypatch: pytest.MonkeyPatch
 ):
-    damaged, whole = await asking(conductor), await asking(conductor)
+    damaged, whole = await start_asking(conductor), await start_asking(conductor)
     read_fold = conductor.fold
 
     async def fold(run: RunId) -> Fold:
@@ -102,7 +102,7 @@ async def test_a_damaged_run_does_not_hide_what_others_ask(
 
 
 async def test_an_answer_counts_even_if_another_region_has_moved(conductor: Conductor):
-    run, inbox = await asking(conductor), Inbox(conductor)
+    run, inbox = await start_asking(conductor), Inbox(conductor)
     left, right = (item.ask for item in (await inbox.list()).items)
     await inbox.answer(left.id, 'approve', digest=left.digest)
     await inbox.answer(right.id, 'deny', {'reason': 'no sums'}, digest=right.digest)
@@ -110,7 +110,7 @@ async def test_an_answer_counts_even_if_another_region_has_moved(conductor: Cond
 
 
 async def test_a_second_answer_is_refused(conductor: Conductor):
-    run, inbox = await asking(conductor), Inbox(conductor)
+    run, inbox = await start_asking(conductor), Inbox(conductor)
     left, right = (item.ask for item in (await inbox.list()).items)
     both = await asyncio.gather(
         *(
@@ -133,7 +133,7 @@ async def test_a_second_answer_is_refused(conductor: Conductor):
 
 
 async def test_an_answer_to_a_changed_question_is_refused(conductor: Conductor):
-    run, inbox = await asking(conductor), Inbox(conductor)
+    run, inbox = await start_asking(conductor), Inbox(conductor)
     left, right = (item.ask for item in (await inbox.list()).items)
     before = (await conductor.info(run)).seq
     for digest in ('', right.digest, left.digest[:-1] + ('0' if left.digest[-1] != '0' else '1')):
@@ -145,7 +145,7 @@ async def test_an_answer_to_a_changed_question_is_refused(conductor: Conductor):
 
 
 async def test_a_question_of_a_run_that_has_ended_is_closed(conductor: Conductor):
-    run, inbox = await asking(conductor), Inbox(conductor)
+    run, inbox = await start_asking(conductor), Inbox(conductor)
     left = (await inbox.list()).items[0].ask
     await conductor.cancel(run)
     assert (await inbox.list()).items == ()
@@ -157,13 +157,13 @@ async def test_a_question_of_a_run_that_has_ended_is_closed(conductor: Conductor
     'ask', ['', 'x', 'x.y.z', 'none.3.abcdef01', '{run}.1.abcdef01', '{run}.9999.abcdef01']
 )
 async def test_an_unknown_question_is_refused(conductor: Conductor, ask: str):
-    run = await asking(conductor)
+    run = await start_asking(conductor)
     with pytest.raises(UnknownQuestion):
         await Inbox(conductor).find(ask.format(run=run))
 
 
 async def test_a_question_is_assigned_and_snoozed(conductor: Conductor):
-    await asking(conductor)
+    await start_asking(conductor)
     inbox = Inbox(conductor)
     left, right = (item.ask for item in (await inbox.list()).items)
     assert (await inbox.assign(left.id, '  Ada  Lovelace ')).assignee == 'Ada Lovelace'

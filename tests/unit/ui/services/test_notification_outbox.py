@@ -48,9 +48,8 @@ async def test_two_readers_of_one_journal_create_each_message_once(conductor: Co
 
 
 async def test_messages_of_a_killed_server_are_sent_by_another(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(
-        'ui.services.notifications.notifications.MAX_POLL_SECONDS', 0.0
-    )  # It is in real seconds.
+    # This interval is in real time.
+    monkeypatch.setattr('ui.services.notifications.notifications.MAX_POLL_SECONDS', 0.0)
     clock = SimulatedClock()
     receiver = Receiver(lambda request: 503)
     async with conductor_of(clock=clock) as conductor:
@@ -118,7 +117,7 @@ class CutJournal:
 @pytest.mark.parametrize('after', [False, True])
 @pytest.mark.parametrize('at', range(1, 9))
 async def test_nothing_is_lost_wherever_the_process_is_killed(tmp_path: Path, at: int, after: bool):
-    """Three runs, each with two events; the process dies at its nth write, and another goes on."""
+    """Three runs, each with two events; the process dies at its nth write, and another one continues."""
     journal = await open_journal(tmp_path / 'runs.db')
     async with conductor_of(journal) as conductor:
         receiver = Receiver()

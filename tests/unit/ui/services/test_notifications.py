@@ -80,7 +80,7 @@ async def send_all(notifications: Notifications) -> None:
         await notifications._dispatcher.wait_until_idle()
 
 
-async def test_a_webhook_is_signed_as_the_standard_says(conductor: Conductor):
+async def test_a_webhook_is_signed_according_to_the_standard(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     team = await notifications.destinations.add(hook())
@@ -96,7 +96,7 @@ async def test_a_webhook_is_signed_as_the_standard_says(conductor: Conductor):
 
 
 async def test_a_receiver_that_knows_the_secret_accepts_and_others_do_not():
-    """With the real clock: the library refuses what is older than five minutes."""
+    """Uses the real clock: the library refuses messages older than five minutes."""
     receiver = Receiver()
     async with Conductor(catalog=catalog(FakeModel(reply), Lone)) as conductor:
         notifications = receiver.notifications(conductor)
@@ -261,7 +261,7 @@ async def test_a_message_is_resent_at_once_on_request():
         assert (await notifications.log())[0].state == 'sent'
 
 
-async def test_a_receiver_that_is_gone_is_disabled():
+async def test_a_receiver_that_answers_410_is_disabled():
     receiver = Receiver(lambda request: 410)
     async with conductor_of() as conductor:
         notifications = receiver.notifications(conductor)
@@ -327,8 +327,8 @@ async def test_text_is_escaped_for_slack(conductor: Conductor):
     assert '<!channel>' not in text and '&lt;!channel&gt;' in text and text.count('|') == 1
 
 
-class Inbound:
-    """Keeps the mails of an SMTP server; rejects the first."""
+class Mailbox:
+    """An SMTP handler that rejects the first mail and keeps the others."""
 
     def __init__(self) -> None:
         self.mails: list[Mail] = []
@@ -343,7 +343,7 @@ class Inbound:
 
 
 async def test_mail_reaches_a_real_server(conductor: Conductor):
-    inbound = Inbound()
+    inbound = Mailbox()
     controller = Controller(inbound, hostname='127.0.0.1', port=free_port())
     controller.start()
     try:

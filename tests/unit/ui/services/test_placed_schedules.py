@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Placer:
-    """Handles all schedules, or is unreachable."""
+    """A placer that handles all schedules, or is unreachable."""
 
     def __init__(self) -> None:
         self.away = False
@@ -98,7 +98,7 @@ async def test_a_waiting_tick_is_retried_until_it_starts() -> None:
         (first,) = await worker.log(made.id)
         await clock.advance(60)
         assert await worker.handle(made.id, NOON + 120) is True
-        assert await worker.handle(made.id, NOON + 121) is False  # It is already known to wait.
+        assert await worker.handle(made.id, NOON + 121) is False  # It is already known to be waiting.
         assert await worker.handle(made.id, NOON + 122, waiting=True) is True
         await conductor.cancel(first.run)
         assert await worker.handle(made.id, NOON + 123, waiting=True) is False

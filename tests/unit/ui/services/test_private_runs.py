@@ -12,8 +12,8 @@ from tests.unit.ui.services.test_notifications import Receiver, conductor_of, ho
 from ui.services.inbox import Inbox
 
 pytestmark = pytest.mark.anyio
-WHERE = {'channel': '', 'of Ada': 'ada', 'of Bo': 'bo'}
-"""Destinations, and whose each is."""
+OWNERS = {'channel': '', 'of Ada': 'ada', 'of Bo': 'bo'}
+"""Destinations and their owners."""
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ async def conductor() -> AsyncIterator[Conductor]:
 async def test_private_runs_are_private_in_notifications_too(conductor: Conductor) -> None:
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
-    for name, person in WHERE.items():
+    for name, person in OWNERS.items():
         await notifications.destinations.add(
             hook(name=name, person=person, address=f'https://team.example/{name.replace(" ", "-")}')
         )

@@ -79,7 +79,7 @@ def times(spec: ScheduleSpec, after: str, count: int) -> list[str]:
 
 
 def test_cron_follows_its_time_zone_through_both_changes_of_the_clock():
-    """Berlin leaves 02:30 out on 29 March 2026, and has it twice on 25 October; a daily run is due once."""
+    """Berlin skips 02:30 on 29 March 2026 and has it twice on 25 October; a daily run is due once."""
     spec = ScheduleSpec(cron=('30 2 * * *',), time_zone='Europe/Berlin')
     assert times(spec, '2026-03-28T00:00:00+00:00', 3) == [
         '2026-03-28T01:30',
@@ -223,7 +223,7 @@ async def test_a_run_names_its_schedule_or_the_person_who_started_it(conductor: 
     with acting_as('ada'):
         tick = await schedules.run_now(made.id)
     assert (await conductor.info(tick.run)).author == 'ada'
-    (line,) = await audit.lines(AuditQuery())  # the guard notes what people do
+    (line,) = await audit.lines(AuditQuery())  # people's own actions are logged by the guard
     assert (line.who, line.action, line.runs, line.via) == ('schedule:Often', 'start', (run,), 'schedule')
 
 
@@ -340,7 +340,7 @@ def sign(trigger: Trigger, body: str, message: str = 'msg_1', **headers: str) ->
     }
 
 
-async def test_a_signed_webhook_starts_one_run_however_often_it_comes(conductor: Conductor):
+async def test_a_signed_webhook_starts_one_run_however_often_it_arrives(conductor: Conductor):
     triggers = Triggers(conductor)
     trigger = await triggers.add(hook())
     body = json.dumps({'issue': {'title': 'It does not print'}})
@@ -425,7 +425,7 @@ async def test_an_old_file_starts_no_second_run(conductor: Conductor, tmp_path: 
     (tmp_path / 'goes.txt').unlink()
     await schedules.clean_up(await triggers.retention_filter())
     assert {tick.state for tick in await triggers.ticks.list(trigger.id)} == {'started', 'seen'}
-    assert len(await triggers.ticks.list(trigger.id)) == 2  # removed files are forgotten
+    assert len(await triggers.ticks.list(trigger.id)) == 2  # the removed file is forgotten
     again = Triggers(conductor)
     assert [await again.check_folders() for _ in range(3)] == [[], [], []]
     await triggers.remove(trigger.id)

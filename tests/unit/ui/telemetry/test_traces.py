@@ -34,8 +34,8 @@ from ui.telemetry.spans import SpanBuilder
 TASK = 'Compare tea and coffee'
 
 
-class Kept(SpanExporter):
-    """Keeps what is exported."""
+class SpanKeeper(SpanExporter):
+    """Keeps the exported spans."""
 
     def __init__(self) -> None:
         self.spans: list[ReadableSpan] = []
@@ -95,7 +95,7 @@ async def test_a_run_is_a_tree_of_workflow_agents_and_calls() -> None:
 
 
 def as_file(spans: Sequence[ReadableSpan]) -> io.BytesIO:
-    """The spans as OTLP/JSON, in which ids are hexadecimal."""
+    """Return the spans as OTLP/JSON, in which ids are hexadecimal."""
     request = MessageToDict(encode_spans(spans))
     for span in (one for r in request['resourceSpans'] for s in r['scopeSpans'] for one in s['spans']):
         for name in ('traceId', 'spanId', 'parentSpanId'):
@@ -130,7 +130,7 @@ async def test_an_exported_trace_can_be_imported_again(pattern: str, parameters:
 
 
 async def replies(conductor: Conductor, run: RunId) -> list[Any]:
-    """Who said what with which model, what tools answered, and when, as a set: parallel work has no order."""
+    """Return who said what with which model, tool results and times, sorted: parallel work has no order."""
     found = [
         (
             round(step.time, 3),
@@ -146,7 +146,7 @@ async def replies(conductor: Conductor, run: RunId) -> list[Any]:
 
 
 async def tasks(conductor: Conductor, run: RunId) -> set[str]:
-    """The prompts in the steps that started agents' visits."""
+    """Return the prompts in the steps that started agents' visits."""
     found, drawn = set(), (await conductor.info(run)).drawn  # regions are entered before they start
     for step in await conductor.transitions(run):
         for change in step.changes:
@@ -182,8 +182,8 @@ class WithTool(Lone):
     states = [agent('working', prompt='ask', tools=('broken',)), *Lone.states[1:]]
 
 
-async def lone(contents: bool) -> list[ReadableSpan]:
-    """The spans of an agent that calls a tool, which fails, and then answers."""
+async def spans_with_tool(contents: bool) -> list[ReadableSpan]:
+    """Return the spans of an agent that calls a tool, which fails, and then answers."""
     model = FakeModel(in_turn(calls(('broken', {'word': 'secret'})), 'the secret answer'))
     async with Conductor(catalog=catalog(model, WithTool, tools=(broken,))) as conductor:
         run = await conductor.start(WithTool, title='their task')
@@ -192,20 +192,20 @@ async def lone(contents: bool) -> list[ReadableSpan]:
 
 
 async def test_a_failed_tool_marks_only_its_span() -> None:
-    spans = await lone(contents=False)
+    spans = await spans_with_tool(contents=False)
     failed = [span for span in spans if not span.status.is_ok and span.status.status_code.name == 'ERROR']
     assert [span.name for span in failed] == ['execute_tool broken']
 
 
 async def test_spans_hold_no_content_unless_configured() -> None:
-    quiet = ''.join(span.to_json() for span in await lone(contents=False))
+    quiet = ''.join(span.to_json() for span in await spans_with_tool(contents=False))
     assert 'secret' not in quiet and 'their task' not in quiet
-    spans = await lone(contents=True)
+    spans = await spans_with_tool(contents=True)
     assert any('the secret answer' in str(read(span, attributes.OUTPUT_MESSAGES)) for span in spans)
     assert any('no secret here' in str(read(span, attributes.TOOL_RESULT)) for span in spans)
 
 
-async def test_a_failed_run_says_why() -> None:
+async def test_a_failed_run_records_the_reason() -> None:
     model = FakeModel(ValueError('the well is dry'))
     async with Conductor(catalog=catalog(model, Lone)) as conductor:
         run = await conductor.start(Lone)
@@ -216,7 +216,7 @@ async def test_a_failed_run_says_why() -> None:
 
 
 async def test_the_trace_of_each_run_that_ends_is_sent_once_and_before_the_journal_closes() -> None:
-    journal, kept = MemoryJournal(), Kept()
+    journal, kept = MemoryJournal(), SpanKeeper()
     traces = TraceExporter(journal, kept)
     async with Conductor(observe(journal, traces)) as conductor:
         runs = [await conductor.start('pipeline', task=TASK) for _ in range(3)]
@@ -230,7 +230,7 @@ async def test_the_trace_of_each_run_that_ends_is_sent_once_and_before_the_journ
 
 @pytest.fixture
 def receiver() -> Iterator[tuple[str, list[ExportTraceServiceRequest]]]:
-    """An OTLP receiver over HTTP: its address, and what it got."""
+    """An OTLP receiver over HTTP: its address, and the requests that it received."""
     got: list[ExportTraceServiceRequest] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -278,7 +278,7 @@ async def test_traces_are_sent_over_otlp(
 async def test_a_refusing_receiver_is_logged_and_ignored(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    class Refusing(Kept):
+    class Refusing(SpanKeeper):
         def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
             return SpanExportResult.FAILURE
 

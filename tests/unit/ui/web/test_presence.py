@@ -25,10 +25,10 @@ def test_other_viewers_are_seen_as_they_come_move_and_leave():
     assert not take_outdated(ada)
     bo.leave()
     assert take_outdated(ada) and ada.others == []
-    bo.join()  # It is connected again.
+    bo.join()  # It has reconnected.
     assert take_outdated(ada) and ada.others == [bo]
     for viewer in (ada, bo, elsewhere):
         viewer.leave()
     assert not presence.viewers
-    ada.move(2)  # A page that is not connected.
+    ada.move(2)  # Its page is not connected.
     assert not presence.viewers

@@ -185,7 +185,7 @@ async def _schedules(conductor: Conductor) -> AsyncIterator[Finding]:
         for one in await parts.list():
             name = f'{kind.capitalize()} {one.name}'
             try:
-                parts.check(one)
+                parts.validate(one)
             except EngineError as error:
                 yield Finding('broken', name, f'cannot start a run: {error}')
                 continue

@@ -278,9 +278,8 @@ class LiveRuns:
         drained: asyncio.Future[Any] = asyncio.gather(*(run.drain() for run in paid), return_exceptions=True)
         await asyncio.wait([drained, grace], return_when=asyncio.FIRST_COMPLETED)
         drained.cancel()
-        await asyncio.gather(
-            drained, return_exceptions=True
-        )  # Retrieves its error; our own cancellation propagates.
+        # Retrieves its error; our own cancellation propagates.
+        await asyncio.gather(drained, return_exceptions=True)
 
     @asynccontextmanager
     async def _discard_on_failure(self, run: RunId) -> AsyncIterator[None]:

@@ -107,9 +107,8 @@ class Run:
         """Whether an event with this key is journaled. Raises `RunElsewhere` if this process cannot know."""
         if key not in self.projection.keys:
             return False
-        await self._mailbox.ask(
-            Event(name=name, key=key)
-        )  # It may still be in the middle of being journaled.
+        # It may still be in the middle of being journaled.
+        await self._mailbox.ask(Event(name=name, key=key))
         return True
 
     @property

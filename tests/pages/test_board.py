@@ -80,9 +80,8 @@ async def test_a_choice_is_confirmed_or_abandoned(user: User, backend: Backend):
         click(user, 'Candidates')
         await user.should_see('Choose an implementation', retries=30)
         await user.should_see('the test command failed; it reported no tests')
-        await user.should_not_see(
-            'The implementation that a person chooses.'
-        )  # the question would appear twice, once without facts
+        # The question would appear twice, once without facts.
+        await user.should_not_see('The implementation that a person chooses.')
         click(user, 'Choose coder3')
         await user.should_see('Choose coder3?', retries=30)
         answer(user, 'Cancel')

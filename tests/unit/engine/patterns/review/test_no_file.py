@@ -35,9 +35,8 @@ async def test_a_coder_without_a_file_has_failed():
 async def test_given_files_do_not_count_as_written(parts, tmp_path):
     (tmp_path / 'work.txt').write_text('good as it was given')
     script = everybody(position('APPROVE', 'coder2'), coder1='I am done.')
-    script['coder3'] = writing(
-        'good as it was given'
-    )  # Writing the given file unchanged does not count either.
+    # Writing the given file unchanged does not count either.
+    script['coder3'] = writing('good as it was given')
     outcome, _ = await play_review(script, **dict.fromkeys(parts, str(tmp_path)))
     statuses = [candidate['status'] for candidate in outcome.memory['candidates'].values()]
     assert statuses == ['failed', 'ready', 'failed']

@@ -87,10 +87,10 @@ async def stream_export(conductor: Conductor, run: RunId, form: FormatName) -> A
 async def make_test(conductor: Conductor, run: RunId) -> str:
     """Return a test of a run: expectations of its behaviour, and recorded replies. Raises `UnknownRun`."""
     test = await conductor.save_test(run)
-    return await asyncio.to_thread(to_yaml, test, Redaction.of(conductor.catalog))
+    return await asyncio.to_thread(to_yaml, test, Redaction.for_catalog(conductor.catalog))
 
 
-def to_yaml(test: RegressionTest, hide: Redaction) -> str:
+def to_yaml(test: RegressionTest, redaction: Redaction) -> str:
     """Return the test as YAML; its expectations come first, to be edited by hand."""
-    values = hide.value(test.model_dump(mode='json'))
+    values = redaction.redact_value(test.model_dump(mode='json'))
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)

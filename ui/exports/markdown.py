@@ -34,24 +34,24 @@ async def write_transcript(
     """Write the transcript of a run, a page of steps at a time. Raises `UnknownRun`."""
     info = await conductor.info(run)
     shape, view = await conductor.shape(run), await conductor.view(run, info.seq)
-    hide = redaction or Redaction.of(conductor.catalog)
+    redaction = redaction or Redaction.for_catalog(conductor.catalog)
     # Redact before writing: secrets cannot be found once text is escaped or joined into a line.
-    info, view = _without(info, hide), _without(view, hide)
+    info, view = _redact(info, redaction), _redact(view, redaction)
     yield '\n'.join(_head(info, shape, view))
-    writer = _Writer(info, shape, [_without(note, hide) for note in await conductor.notes(run)])
+    writer = _Writer(info, shape, [_redact(note, redaction) for note in await conductor.notes(run)])
 
     def page(steps: Iterable[Transition]) -> str:
-        return ''.join(writer.step(replace(step, event=_without(step.event, hide))) for step in steps)
+        return ''.join(writer.step(replace(step, event=_redact(step.event, redaction))) for step in steps)
 
     async for steps in read_pages(conductor, info):
         yield await asyncio.to_thread(page, steps)
     yield '\n'.join(_end(shape, view))
     when = format_moment(conductor.clock.now())
-    footer = f'Exported {when} by Hemicycle {program_version()}; {redaction_note(hide.found)}.'
+    footer = f'Exported {when} by Hemicycle {program_version()}; {redaction_note(redaction.found)}.'
     yield f'\n---\n\n{footer} This is a recording: no model is called.\n'
 
 
-def _without(record: T, hide: Redaction) -> T:
+def _redact(record: T, redaction: Redaction) -> T:
     """Return a record with all secrets removed from its texts, including those in its mappings."""
     held = {item.name: getattr(record, item.name) for item in fields(record)}
     texts = {
@@ -59,9 +59,9 @@ def _without(record: T, hide: Redaction) -> T:
         for name, value in held.items()
         if isinstance(value, str | Mapping) and name in TEXT_FIELDS
     }
-    hidden = {name: hide.value(value) for name, value in texts.items()}
+    hidden = {name: redaction.redact_value(value) for name, value in texts.items()}
     if 'tags' in held:
-        hidden['tags'] = tuple(map(hide.text, held['tags']))
+        hidden['tags'] = tuple(map(redaction.redact_text, held['tags']))
     return replace(record, **hidden)
 
 

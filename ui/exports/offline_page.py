@@ -42,13 +42,13 @@ async def render_page(conductor: Conductor, run: RunId, redaction: Redaction | N
     """Render the page of a run. Raises `UnknownRun`, `CannotExport`."""
     past = await read_history(conductor, run)
     drawing = await svg(past.shape, folded=default_folds(past.shape))
-    hide = redaction or Redaction.of(conductor.catalog)
-    return await asyncio.to_thread(_render, past, drawing, hide, conductor.clock.now())
+    redaction = redaction or Redaction.for_catalog(conductor.catalog)
+    return await asyncio.to_thread(_render, past, drawing, redaction, conductor.clock.now())
 
 
 def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) -> str:
     info, view = past.info, past.view
-    content: dict[str, Any] = redaction.value(
+    content: dict[str, Any] = redaction.redact_value(
         {
             'pattern': info.pattern,
             'run': info.id,
@@ -63,7 +63,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
             'note': KINDS['note'].glyph,
         }
     )
-    chart = redaction.text(drawing)
+    chart = redaction.redact_text(drawing)
     text = (
         f'Exported {format_moment(now)} by Hemicycle {program_version()}; {redaction_note(redaction.found)}.'
         ' This is a recording: no model is called.'

@@ -25,12 +25,12 @@ class RedactedObjects:
     Args:
         objects: the original store.
         redaction: receives the mapping from old digests to new ones.
-        aside: a temporary folder for rewritten objects.
+        scratch: a temporary folder for rewritten objects.
     """
 
-    def __init__(self, objects: ObjectStore, redaction: Redaction, aside: Path) -> None:
+    def __init__(self, objects: ObjectStore, redaction: Redaction, scratch: Path) -> None:
         self._objects, self._redaction = objects, redaction
-        self._rewritten = ObjectStore(aside)
+        self._rewritten = ObjectStore(scratch)
         self._sizes: dict[str, int] = {}
         """Sizes of rewritten objects, by digest."""
         self.digests = sorted(
@@ -50,7 +50,7 @@ class RedactedObjects:
             wanted = [digest for digest in self.digests if self._size(digest) < MAX_FILES * 200]
         self._redaction.found += len(renamed.keys() & set(self.digests))
 
-    def pieces(self, digest: str) -> Iterator[tuple[str, bytes, bool]]:
+    def read_pieces(self, digest: str) -> Iterator[tuple[str, bytes, bool]]:
         """Yield an object in pieces: its exported digest, the piece, and whether more follow. Blocks."""
         other = self._redaction.renamed.get(digest, digest)
         store = self._objects if other == digest else self._rewritten
@@ -70,16 +70,16 @@ class RedactedObjects:
 
     def _rewrite(self, digest: str, renamed: dict[str, str]) -> None:
         if self._size(digest) > STREAMED_SIZE:
-            made = self._long(digest)
+            made = self._scan_large_file(digest)
         else:
             data = self._objects.get(digest)
-            made = self._redaction.content(data)
+            made = self._redaction.redact_content(data)
             made = b'' if made == data else self._correct_sizes(made)
         if made:
             renamed[digest] = self._rewritten.put(made)
             self._sizes[renamed[digest]] = len(made)
 
-    def _long(self, digest: str) -> bytes:
+    def _scan_large_file(self, digest: str) -> bytes:
         with self._objects.open(digest) as file:
             tail = b''
             while piece := file.read(WINDOW):

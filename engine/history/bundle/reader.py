@@ -78,15 +78,11 @@ class BundleReader:
     def read(self) -> list[StagedRun]:
         """Read the whole file. Blocks. Raises `BundleError`, which names the line and the field."""
         try:
-            return self._all()
-        finally:
-            self._close()
-
-    def _all(self) -> list[StagedRun]:
-        try:
             self._read_all()
         except (EOFError, zlib.error, gzip.BadGzipFile):
             raise BundleError(self._number, TRUNCATED) from None
+        finally:
+            self._close()
         return self.runs
 
     def _close(self) -> None:
@@ -106,9 +102,9 @@ class BundleReader:
         for raw in lines:
             line = parse_line(self._number, raw)
             if isinstance(line, EndLine):
-                self._end(line, head)
+                self._check_end(line, head)
                 break
-            self._take(line, raw)
+            self._handle_line(line, raw)
         if file.read(1):
             raise BundleError(self._number, 'there is data after its last line')
         self._progress(self._source.tell())
@@ -126,17 +122,17 @@ class BundleReader:
                 raise (
                     BundleError(self._number, TRUNCATED) if self._number > 1 else BundleError(0, NOT_A_BUNDLE)
                 )
-            self._before = self._digest.copy()
+            self._digest_before = self._digest.copy()
             self._digest.update(line)
             if self._number % 100 == 0:
                 self._progress(self._source.tell())
             yield line
         raise ImportAborted
 
-    def _take(self, line: AnyLine, raw: bytes) -> None:
+    def _handle_line(self, line: AnyLine, raw: bytes) -> None:
         if isinstance(line, RunLine):
-            self._finish()
-            self._begin(line)
+            self._finish_run()
+            self._begin_run(line)
             return
         if not self.runs:
             raise BundleError(self._number, 'it belongs to no run: a line of the kind `run` must come first')
@@ -144,15 +140,15 @@ class BundleReader:
             raise BundleError(self._number, f'the rest of the content {self._pieces.digest[:12]} is missing')
         match line:
             case StepLine():
-                self._step(line, raw)
+                self._add_step(line, raw)
             case ObjectLine():
-                self._object(line)
+                self._add_object(line)
             case ObjectRefLine():
-                self._same(line)
+                self._link_object(line)
             case ExchangeLine():
-                self._keep(f'{line.of}.jsonl', orjson.dumps(asdict(line.take)) + b'\n')
+                self._append_to_file(f'{line.of}.jsonl', orjson.dumps(asdict(line.take)) + b'\n')
 
-    def _begin(self, line: RunLine) -> None:
+    def _begin_run(self, line: RunLine) -> None:
         number = len(self.runs)
         info = line.info
         if number >= len(self._head.runs) or info.id != self._head.runs[number]:
@@ -174,13 +170,15 @@ class BundleReader:
         self._fold = Fold(info.id, line.shape)
         self._known = frozenset(state.path for state in line.shape.states) | {START}
         self._pieces = ChunkedWriter(self._staging.objects(number))
-        self._unmeasured = self._since = self._weight = self._last_weight = 0
-        self._steps_over = False
+        self._unmeasured = self._steps_since_snapshot = self._bytes_since_snapshot = (
+            self._last_snapshot_size
+        ) = 0
+        self._have_steps_ended = False
         self._file = file.open('wb')
 
-    def _step(self, line: StepLine, raw: bytes) -> None:
+    def _add_step(self, line: StepLine, raw: bytes) -> None:
         run = self.runs[-1]
-        if self._steps_over:
+        if self._have_steps_ended:
             raise BundleError(self._number, 'the steps of a run come before its files')
         if line.seq != self._fold.projection.seq + 1:
             raise BundleError(self._number, f'step {self._fold.projection.seq + 1} is missing', field='seq')
@@ -195,23 +193,30 @@ class BundleReader:
             run.trees.setdefault(tree, self._number)
         self._file.write(raw)
         self._unmeasured += len(raw)
-        self._weight += len(raw)
+        self._bytes_since_snapshot += len(raw)
         if self._unmeasured > MEASURE_EVERY:
             self._measure()
-        self._since += 1
+        self._steps_since_snapshot += 1
         # Like the recorder: seeking stays fast, and snapshots take no more space than the steps.
-        if self._since >= SNAPSHOT_STEPS and self._weight >= self._last_weight:
+        if (
+            self._steps_since_snapshot >= SNAPSHOT_STEPS
+            and self._bytes_since_snapshot >= self._last_snapshot_size
+        ):
             self._measure()
             state = orjson.dumps([line.seq, self._fold.snapshot().state])
             self._file.write(SNAPSHOT_PREFIX + state + b'\n')
-            self._since, self._weight, self._last_weight = 0, 0, len(state)
+            self._steps_since_snapshot, self._bytes_since_snapshot, self._last_snapshot_size = (
+                0,
+                0,
+                len(state),
+            )
 
     def _measure(self) -> None:
         check_document(self._number, self._fold.document)
         self._unmeasured = 0
 
-    def _object(self, line: ObjectLine) -> None:
-        self._no_more_steps()
+    def _add_object(self, line: ObjectLine) -> None:
+        self._end_steps()
         try:
             data = base64.b64decode(line.data, validate=True)
         except ValueError:
@@ -219,24 +224,24 @@ class BundleReader:
         if not self._pieces.add(line.digest, data, more=line.more):
             raise BundleError(self._number, 'the content does not match its digest', field='digest')
 
-    def _same(self, line: ObjectRefLine) -> None:
-        self._no_more_steps()
+    def _link_object(self, line: ObjectRefLine) -> None:
+        self._end_steps()
         number = next((n for n, run in enumerate(self.runs[:-1]) if run.info.id == line.run), None)
         if number is None or line.digest not in self._staging.objects(number):
             raise BundleError(self._number, 'no run before this one has that content', field='digest')
         self._staging.objects(number).link_one(line.digest, self._staging.objects(len(self.runs) - 1))
 
-    def _keep(self, name: str, line: bytes) -> None:
-        self._no_more_steps()
+    def _append_to_file(self, name: str, line: bytes) -> None:
+        self._end_steps()
         home = self._staging.home(len(self.runs) - 1)
         home.mkdir(mode=0o700, exist_ok=True)
         with (home / name).open('ab') as file:
             file.write(line)
 
-    def _no_more_steps(self) -> None:
-        self._steps_over = True
+    def _end_steps(self) -> None:
+        self._have_steps_ended = True
 
-    def _finish(self) -> None:
+    def _finish_run(self) -> None:
         """Check and finish the run read last, whose lines are now complete."""
         if not self.runs:
             return
@@ -266,13 +271,13 @@ class BundleReader:
         # The status in the file is not trusted: it is derived from the steps.
         run.info = summary(run.info, projection)
 
-    def _end(self, line: EndLine, head: HeadLine) -> None:
-        self._finish()
+    def _check_end(self, line: EndLine, head: HeadLine) -> None:
+        self._finish_run()
         if len(self.runs) != len(head.runs):
             raise BundleError(
                 self._number, f'{len(head.runs)} runs are named, but the file holds {len(self.runs)}'
             )
-        if line.lines != self._number - 1 or line.sha256 != self._before.hexdigest():
+        if line.lines != self._number - 1 or line.sha256 != self._digest_before.hexdigest():
             raise BundleError(
                 self._number, 'the file is damaged: its checksum does not match', field='sha256'
             )

@@ -40,7 +40,7 @@ class Redaction:
         """The new digests of redacted contents, by their original digest."""
 
     @classmethod
-    def of(cls, catalog: Catalog, environment: Mapping[str, str] | None = None) -> Redaction:
+    def for_catalog(cls, catalog: Catalog, environment: Mapping[str, str] | None = None) -> Redaction:
         """Create it for the secrets this process knows: of its endpoints, MCP servers and environment."""
         known = os.environ if environment is None else environment
         secrets = [
@@ -53,21 +53,21 @@ class Redaction:
         servers = catalog.configuration.servers.values()
         endpoints = catalog.configuration.endpoints.values()
         return cls(
-            [*(one.hide for one in endpoints), *(one.hide for one in servers), *map(_without, secrets)]
+            [*(one.hide for one in endpoints), *(one.hide for one in servers), *map(_make_remover, secrets)]
         )
 
-    def text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Remove the secrets from a text, and count it if there were any."""
         hidden = self.hide(text)
         if hidden != text:
             self.found += 1
         return self._rename_objects(hidden)
 
-    def value(self, value: Any) -> Any:
+    def redact_value(self, value: Any) -> Any:
         """Remove the secrets from a JSON value, including its keys."""
-        return map_texts(value, self.text)
+        return map_texts(value, self.redact_text)
 
-    def content(self, data: bytes) -> bytes:
+    def redact_content(self, data: bytes) -> bytes:
         """Remove the secrets from a file's content without counting; all other bytes are unchanged."""
         text = data.decode('utf-8', 'surrogateescape')
         hidden = self._rename_objects(self.hide(text))
@@ -87,5 +87,5 @@ class Redaction:
         return text
 
 
-def _without(secret: str) -> Callable[[str], str]:
+def _make_remover(secret: str) -> Callable[[str], str]:
     return lambda text: text.replace(secret, HIDDEN)

@@ -53,11 +53,11 @@ async def export_bundle(
         UnknownRun, WorkspaceError
         BundleError: a line would be too long, or steps of a run are missing.
     """
-    hide = redaction or Redaction.of(store.reader.catalog)
+    redaction = redaction or Redaction.for_catalog(store.reader.catalog)
     press = zlib.compressobj(wbits=31) if compressed else None
-    with tempfile.TemporaryDirectory(prefix='hemicycle-') as aside:
-        writing = _BundleWriter(store, hide, Path(aside))
-        async for batch in writing.all(runs):
+    with tempfile.TemporaryDirectory(prefix='hemicycle-') as scratch:
+        writer = _BundleWriter(store, redaction, Path(scratch))
+        async for batch in writer.write_batches(runs):
             if made := await asyncio.to_thread(press.compress, batch) if press else batch:
                 yield made
     if press:
@@ -65,13 +65,13 @@ async def export_bundle(
 
 
 class _BundleWriter:
-    def __init__(self, store: BundleStore, redaction: Redaction, aside: Path) -> None:
-        self._store, self._redaction, self._aside = store, redaction, aside
+    def __init__(self, store: BundleStore, redaction: Redaction, scratch: Path) -> None:
+        self._store, self._redaction, self._scratch = store, redaction, scratch
         self._digest, self._lines = hashlib.sha256(), 0
         self._known: dict[str, RunId] = {}
         """The run each object was written with, by digest."""
 
-    async def all(self, runs: Sequence[RunId]) -> AsyncIterator[bytes]:
+    async def write_batches(self, runs: Sequence[RunId]) -> AsyncIterator[bytes]:
         infos = [await self._store.reader.info(run) for run in runs]
         head = {
             'hemicycle': FORMAT,
@@ -80,45 +80,47 @@ class _BundleWriter:
             'exported': self._store.clock.now(),
             'runs': [info.id for info in infos],
         }
-        yield self._line(head)
+        yield self._encode_line(head)
         for info in infos:
             await self._store.workspaces.fetch(info.id)
             await self._store.recordings.fetch(info.id)
-            contents = RedactedObjects(self._store.workspaces.objects(info.id), self._redaction, self._aside)
+            contents = RedactedObjects(
+                self._store.workspaces.objects(info.id), self._redaction, self._scratch
+            )
             await asyncio.to_thread(contents.prepare)
-            async for batch in self._run(info):
+            async for batch in self._run_batches(info):
                 yield batch
-            for made in (self._contents(info, contents), self._recordings(info)):
-                while batch := await asyncio.to_thread(_batch, made):
+            for made in (self._object_lines(info, contents), self._recording_lines(info)):
+                while batch := await asyncio.to_thread(_next_batch, made):
                     yield batch
-        yield self._end()
+        yield self._end_line()
 
-    async def _run(self, info: RunInfo) -> AsyncIterator[bytes]:
+    async def _run_batches(self, info: RunInfo) -> AsyncIterator[bytes]:
         shape = await self._store.reader.shape(info.id)
         notes = [note for note in await self._store.reader.journal.notes(info.id) if note.seq <= info.seq]
-        yield await asyncio.to_thread(self._redacted_line, run_line(info, shape, notes))
+        yield await asyncio.to_thread(self._encode_redacted, run_line(info, shape, notes))
         for first in range(0, info.seq, PAGE):
             until = min(first + PAGE, info.seq)
             steps = await self._store.reader.transitions(info.id, after=first, until=until)
             if len(steps) != until - first:
                 raise BundleError(0, f'run {info.id} was deleted, or lacks steps after step {first}')
-            yield await asyncio.to_thread(self._steps, steps)
+            yield await asyncio.to_thread(self._encode_steps, steps)
 
-    def _steps(self, steps: Sequence[Transition]) -> bytes:
-        return b''.join([self._redacted_line(step_line(step)) for step in steps])
+    def _encode_steps(self, steps: Sequence[Transition]) -> bytes:
+        return b''.join([self._encode_redacted(step_line(step)) for step in steps])
 
-    def _contents(self, info: RunInfo, contents: RedactedObjects) -> Iterator[bytes]:
+    def _object_lines(self, info: RunInfo, contents: RedactedObjects) -> Iterator[bytes]:
         for digest in contents.digests:
             name = self._redaction.renamed.get(digest, digest)
             if name in self._known:
-                yield self._line({'kind': 'same', 'digest': name, 'run': self._known[name]})
+                yield self._encode_line({'kind': 'same', 'digest': name, 'run': self._known[name]})
                 continue
             self._known[name] = info.id
-            for _, piece, more in contents.pieces(digest):
+            for _, piece, more in contents.read_pieces(digest):
                 data = base64.b64encode(piece).decode()
-                yield self._line({'kind': 'object', 'digest': name, 'data': data, 'more': more})
+                yield self._encode_line({'kind': 'object', 'digest': name, 'data': data, 'more': more})
 
-    def _recordings(self, info: RunInfo) -> Iterator[bytes]:
+    def _recording_lines(self, info: RunInfo) -> Iterator[bytes]:
         recordings = self._store.recordings
         for of, path in (
             ('recording', recordings.path(info.id)),
@@ -126,28 +128,30 @@ class _BundleWriter:
         ):
             for _, take in read_lines(path) if path.is_file() else ():
                 if of == 'replayed' or take['step'] <= info.seq:
-                    yield self._redacted_line({'kind': 'take', 'of': of, 'take': self._whole(take)})
+                    yield self._encode_redacted(
+                        {'kind': 'take', 'of': of, 'take': self._redact_exchange(take)}
+                    )
 
-    def _whole(self, take: dict[str, Any]) -> dict[str, Any]:
+    def _redact_exchange(self, take: dict[str, Any]) -> dict[str, Any]:
         """Redact an exchange's pieces as one text, so that a secret split between pieces is still found."""
         pieces = [(at, unpack(piece)) for at, piece in take['pieces']]
         return take | {'pieces': pack(pieces, self._redaction.hide) if pieces else []}
 
-    def _redacted_line(self, value: dict[str, Any]) -> bytes:
-        return self._line(self._redaction.value(jsonable(value)))
+    def _encode_redacted(self, value: dict[str, Any]) -> bytes:
+        return self._encode_line(self._redaction.redact_value(jsonable(value)))
 
-    def _line(self, value: dict[str, Any]) -> bytes:
+    def _encode_line(self, value: dict[str, Any]) -> bytes:
         made = encode_line(value)
         self._digest.update(made)
         self._lines += 1
         return made
 
-    def _end(self) -> bytes:
+    def _end_line(self) -> bytes:
         digest, hidden = self._digest.hexdigest(), self._redaction.found
         return encode_line({'kind': 'end', 'lines': self._lines, 'sha256': digest, 'hidden': hidden})
 
 
-def _batch(made: Iterator[bytes]) -> bytes:
+def _next_batch(made: Iterator[bytes]) -> bytes:
     batch = bytearray()
     for line in made:
         batch += line

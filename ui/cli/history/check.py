@@ -56,7 +56,7 @@ def save_test(
     """
     settings = settings_of(database, patterns=patterns)
     test = asyncio.run(_save(storage_of(context), settings, run))
-    file.write_text(to_yaml(test, Redaction.of(load_catalog(settings))), 'utf-8')
+    file.write_text(to_yaml(test, Redaction.for_catalog(load_catalog(settings))), 'utf-8')
     typer.echo(f'{file} expects what run {run} did, in {len(test.recorded)} steps')
 
 

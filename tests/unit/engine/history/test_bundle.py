@@ -283,9 +283,9 @@ def test_secrets_of_this_process_are_redacted() -> None:
         'SHORT_KEY': 'word',
         'KEY_PATH_KEY': '/etc/some/long/path',
     }
-    redaction = Redaction.of(catalog(FakeModel()), environment)
+    redaction = Redaction.for_catalog(catalog(FakeModel()), environment)
     said = {'a-long-secret-value': ['x a-long-secret-value', 3], 'word': '/etc/some/long/path'}
-    assert redaction.value(said) == {'[hidden]': ['x [hidden]', 3], 'word': '/etc/some/long/path'}
+    assert redaction.redact_value(said) == {'[hidden]': ['x [hidden]', 3], 'word': '/etc/some/long/path'}
     assert redaction.found == 2
 
 
@@ -293,7 +293,7 @@ def test_secrets_of_this_process_are_redacted() -> None:
     'text', ['task-management-for-everybody-in-town', 'a' * 64, 'sk-short', 'risk-' + 'a' * 30]
 )
 def test_text_that_only_resembles_a_key_is_not_redacted(text: str) -> None:
-    assert Redaction().text(text) == text
+    assert Redaction().redact_text(text) == text
 
 
 # Crashes

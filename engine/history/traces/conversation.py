@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from engine.history.traces import attributes as names
 from engine.history.traces.kinds import model_name, tool_name, usage_of
-from engine.history.traces.messages import SpanMessages, first_of, read_messages, to_text, words_of
+from engine.history.traces.messages import SpanMessages, extract_text, first_of, read_messages, to_text
 from engine.history.traces.otlp import Span
 from engine.history.traces.tree import Visit
 from engine.journal.usage_records import usage_to_dict
@@ -32,12 +32,12 @@ class Conversation:
     def __init__(self, path: str, role: str) -> None:
         self._home = f'/agents/{escape_token(path)}'
         self._agent = AgentState(role=role, visits=0)
-        self._called = set[str]()
+        self._call_ids = set[str]()
         """The ids of all tool calls so far."""
-        self.last = ''
+        self.last_text = ''
         """Its latest text."""
 
-    def enter(self, visit: Visit) -> list[Change]:
+    def record_entry(self, visit: Visit) -> list[Change]:
         """Record that the agent begins to work."""
         agent = self._agent
         agent.visits += 1
@@ -48,7 +48,7 @@ class Conversation:
             made += self._add_messages(_task(visit.span))
         return made
 
-    def ask(self, chat: Span, began: Span | None = None) -> list[Change]:
+    def record_request(self, chat: Span, began: Span | None = None) -> list[Change]:
         """Record a model call: the new messages in its request.
 
         Args:
@@ -59,10 +59,10 @@ class Conversation:
         if not messages.inputs and began:
             task = _task(began)
             messages = replace(task, instructions=messages.instructions or task.instructions)
-            return self._add_messages(messages, anew=False)
+            return self._add_messages(messages, replaces=False)
         return self._add_messages(messages)
 
-    def _add_messages(self, messages: SpanMessages, *, anew: bool = True) -> list[Change]:
+    def _add_messages(self, messages: SpanMessages, *, replaces: bool = True) -> list[Change]:
         """Add the new messages of a request; one that does not continue the conversation replaces it."""
         made = []
         if messages.instructions and messages.instructions != self._agent.instructions:
@@ -71,15 +71,15 @@ class Conversation:
         known = self._agent.messages
         if not messages.inputs:
             return made
-        if len(messages.inputs) >= len(known) and all(map(_same, known, messages.inputs)):
+        if len(messages.inputs) >= len(known) and all(map(_is_repetition, known, messages.inputs)):
             return made + [self._add(message) for message in messages.inputs[len(known) :]]
-        if not anew:
+        if not replaces:
             return made + [self._add(message) for message in messages.inputs]
         self._agent.messages = list(messages.inputs)
-        self._called = {call.id for message in messages.inputs for call in message.calls}
+        self._call_ids = {call.id for message in messages.inputs for call in message.calls}
         return [*made, self._set('messages', to_jsonable_python(self._agent.messages))]
 
-    def answer(self, chat: Span, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
+    def record_reply(self, chat: Span, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
         """Record a model's reply; if the trace lacks it, its calls are the tools that ran next (`batch`)."""
         reply = read_messages(chat).reply
         if reply is None:
@@ -90,20 +90,20 @@ class Conversation:
             replace(part, id=part.id or f'{chat.id}-{number}') if isinstance(part, ToolCall) else part
             for number, part in numbered
         )
-        return self._say(Message(role='assistant', parts=parts), chat, usage_of(chat), batch)
+        return self._add_reply(Message(role='assistant', parts=parts), chat, usage_of(chat), batch)
 
-    def conclude(self, visit: Visit) -> tuple[dict[str, Any], list[Change]]:
+    def record_end(self, visit: Visit) -> tuple[dict[str, Any], list[Change]]:
         """Record the end of an agent without model calls in the trace; its own span holds the reply."""
         assert visit.span is not None
         reply = read_messages(visit.span).reply or Message.of('assistant', UNKNOWN)
         known = first_of(visit.span.attributes, names.TOKENS['input']) is not None
-        return self._say(reply, visit.span, usage_of(visit.span) if known else None, ())
+        return self._add_reply(reply, visit.span, usage_of(visit.span) if known else None, ())
 
-    def _say(
+    def _add_reply(
         self, message: Message, span: Span, usage: Usage | None, batch: Sequence[Span]
     ) -> tuple[dict[str, Any], list[Change]]:
         agent, model = self._agent, model_name(span)
-        self.last = message.text.strip() or self.last
+        self.last_text = message.text.strip() or self.last_text
         agent.turns += 1
         made = [self._add(message), self._set('turns', agent.turns)]
         if model and model != agent.model:
@@ -131,34 +131,34 @@ class Conversation:
         counted = ('input_tokens', 'output_tokens', 'cost', 'unpriced', 'seconds')
         return [self._set(name, value) for name in counted if (value := getattr(agent, name))]
 
-    def receive(self, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
+    def record_tool_spans(self, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
         """Record a batch of tool results."""
-        pending = self._pending()
+        pending = self._pending_calls()
         even = len(pending) == len(batch)
         results = []
         for tool in batch:
-            call = _matching(tool, pending, even=even)
+            call = _find_call(tool, pending, even=even)
             if call:
                 pending.remove(call)
             own = first_of(tool.attributes, names.TOOL_CALLS)
             id = call.id if call else str(own or tool.id)
-            found = words_of(first_of(tool.attributes, names.RESULTS))
+            found = extract_text(first_of(tool.attributes, names.RESULTS))
             text = found or to_text(tool.error) or UNKNOWN
             results.append(ToolResult(id=id, name=tool_name(tool), text=text, ok=not tool.error))
-        unknown = [number for number, result in enumerate(results) if result.id not in self._called]
+        unknown = [number for number, result in enumerate(results) if result.id not in self._call_ids]
         calls = tuple(replace(_call_of(batch[number]), id=results[number].id) for number in unknown)
         made = [self._add(Message(role='assistant', parts=calls))] if calls else []
-        data, changes = self.take(results)
+        data, changes = self.record_results(results)
         return data, made + changes
 
-    def take(self, results: Sequence[ToolResult]) -> tuple[dict[str, Any], list[Change]]:
+    def record_results(self, results: Sequence[ToolResult]) -> tuple[dict[str, Any], list[Change]]:
         """Record these tool results."""
         message = Message(role='tool', parts=tuple(results))
         return {'results': to_jsonable_python(message)['parts'], 'store': {}}, [self._add(message)]
 
-    def answered_in(self, chat: Span) -> list[ToolResult]:
+    def find_inline_results(self, chat: Span) -> list[ToolResult]:
         """Return results of pending calls that no tool span has, but that a model's request contains."""
-        pending = {call.id: call for call in self._pending()}
+        pending = {call.id: call for call in self._pending_calls()}
         return [
             replace(part, name=part.name or pending[part.id].name)
             for message in read_messages(chat).inputs
@@ -166,18 +166,18 @@ class Conversation:
             if isinstance(part, ToolResult) and part.id in pending
         ]
 
-    def fail(self, problem: str) -> list[Change]:
+    def record_failure(self, problem: str) -> list[Change]:
         """Record that the agent failed."""
         return [self._set('problem', problem)]
 
-    def _pending(self) -> list[ToolCall]:
+    def _pending_calls(self) -> list[ToolCall]:
         """Return the calls of the last reply, if they have no results yet."""
         last = self._agent.messages[-1] if self._agent.messages else None
         return list(last.calls) if last and last.role == 'assistant' else []
 
     def _add(self, message: Message) -> Change:
         self._agent.messages.append(message)
-        self._called.update(call.id for call in message.calls)
+        self._call_ids.update(call.id for call in message.calls)
         return Change(op='add', path=f'{self._home}/messages/-', value=to_jsonable_python(message))
 
     def _set(self, name: str, value: Any) -> Change:
@@ -192,7 +192,7 @@ def _task(span: Span) -> SpanMessages:
         if message.role == 'assistant':
             break
         before.append(message)
-    if not before and (text := words_of(first_of(span.attributes, names.INPUTS))):
+    if not before and (text := extract_text(first_of(span.attributes, names.INPUTS))):
         before = [Message.of('user', text)]
     return replace(messages, inputs=tuple(before))
 
@@ -203,7 +203,7 @@ def _call_of(tool: Span) -> ToolCall:
     return ToolCall(id=id, name=tool_name(tool), arguments=to_text(given if given is not None else {}))
 
 
-def _matching(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCall | None:
+def _find_call(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCall | None:
     """Return the call that a tool ran for: by id, else by name, else the first pending one if `even`."""
     own = first_of(tool.attributes, names.TOOL_CALLS)
     if own is not None:
@@ -212,15 +212,15 @@ def _matching(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCal
     return named or (pending[0] if even and pending else None)
 
 
-def _same(known: Message, told: Message) -> bool:
+def _is_repetition(known: Message, other: Message) -> bool:
     """Whether a message repeats an earlier one, comparing only what traces reliably repeat."""
-    if known.role != told.role:
+    if known.role != other.role:
         return False
     if known.role == 'tool':
         ours, theirs = (
-            {part.id for part in message.parts if isinstance(part, ToolResult)} for message in (known, told)
+            {part.id for part in message.parts if isinstance(part, ToolResult)} for message in (known, other)
         )
         return ours == theirs or '' in theirs
-    texts = [''.join(part.text for part in m.parts if isinstance(part, Text)).strip() for m in (known, told)]
-    called = [[call.name for call in message.calls] for message in (known, told)]
+    texts = [''.join(part.text for part in m.parts if isinstance(part, Text)).strip() for m in (known, other)]
+    called = [[call.name for call in message.calls] for message in (known, other)]
     return texts[0] == texts[1] and called[0] == called[1]

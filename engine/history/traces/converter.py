@@ -56,7 +56,7 @@ def draw_run(trace: Trace) -> DrawnRun:
     """Convert a trace to a run. Raises `BundleError` if its chart would be too large."""
     top = build_agent_states(trace.visits)
     planner = StepPlanner(top)
-    planned = list(planner.all(trace))
+    planned = list(planner.plan(trace))
     states = list(_states(top))
     if len(states) > MAX_STATES:
         raise BundleError(
@@ -98,7 +98,7 @@ def _steps(
     for seq, step in enumerate(planned, 1):
         time = max(time, step.time)
         first, last = seq == 1, seq == len(planned)
-        left, entered = walk.take(step.at, step.dest) if step.dest else ((), ())
+        left, entered = walk.take_edge(step.at, step.dest) if step.dest else ((), ())
         changes = tuple(step.changes)
         if last and answer:
             changes += (Change(op='replace', path='/memory/answer', value=answer),)

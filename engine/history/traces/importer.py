@@ -16,7 +16,7 @@ from engine.history.bundle.store import BundleStore
 from engine.history.bundle.writer import program_version
 from engine.history.traces.converter import DrawnRun, draw_run
 from engine.history.traces.otlp import SpanReader, is_trace_file
-from engine.history.traces.tree import naming, traces_of
+from engine.history.traces.tree import name_trace_in_errors, traces_of
 
 MAX_TRACES = 1_000
 
@@ -62,7 +62,7 @@ def _convert(reader: SpanReader, bundle: IO[bytes]) -> None:
         raise BundleError(0, f'it holds {len(traces):,} traces, and at most {MAX_TRACES:,} can be imported')
     runs = []
     for trace in traces:
-        with naming(trace.id):
+        with name_trace_in_errors(trace.id):
             runs.append(draw_run(trace))
     digest, count = hashlib.sha256(), 0
     for line in _lines(runs):

@@ -133,13 +133,13 @@ def read_messages(span: Span) -> SpanMessages:
     for message in (
         _list_messages(about, 'input') or _collect_numbered(about, 'input') or _events(span, choice=False)
     ):
-        _take(asked, message)
+        _collect_message(asked, message)
     for message in (
         _list_messages(about, 'output') or _collect_numbered(about, 'output') or _events(span, choice=True)
     ):
-        _take(answered, {'role': 'assistant', **message})
+        _collect_message(answered, {'role': 'assistant', **message})
     if not answered.messages:
-        _take(answered, _text_reply(about))
+        _collect_message(answered, _text_reply(about))
     reply = next((one for one in answered.messages if one.role == 'assistant'), None)
     return SpanMessages(
         instructions='\n\n'.join(filter(None, asked.instructions)), inputs=tuple(asked.messages), reply=reply
@@ -156,8 +156,8 @@ def parse_json(value: Any) -> Any:
     return value
 
 
-def _list_messages(about: Mapping[str, Any], way: str) -> list[Any]:
-    found = parse_json(first_of(about, LISTED[way]))
+def _list_messages(about: Mapping[str, Any], direction: str) -> list[Any]:
+    found = parse_json(first_of(about, LISTED[direction]))
     if isinstance(found, Mapping):
         config = found.get('config')
         system = found.get('system')
@@ -169,12 +169,12 @@ def _list_messages(about: Mapping[str, Any], way: str) -> list[Any]:
         rest = inner if isinstance(inner, list) else [inner if isinstance(inner, Mapping) else found]
         found = [*([{'role': 'system', 'content': system}] if system else []), *rest]
     if isinstance(found, str):
-        found = [{'role': 'user' if way == 'input' else 'assistant', 'content': found}]
+        found = [{'role': 'user' if direction == 'input' else 'assistant', 'content': found}]
     return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
 
 
-def _collect_numbered(about: Mapping[str, Any], way: str) -> list[Any]:
-    for prefix in NUMBERED[way]:
+def _collect_numbered(about: Mapping[str, Any], direction: str) -> list[Any]:
+    for prefix in NUMBERED[direction]:
         if found := _nest(
             {name.removeprefix(prefix): value for name, value in about.items() if name.startswith(prefix)}
         ):
@@ -224,12 +224,12 @@ def _text_reply(about: Mapping[str, Any]) -> dict[str, Any]:
     text = first_of(about, names.OUTPUTS)
     return {
         'role': 'assistant',
-        'content': words_of(text),
+        'content': extract_text(text),
         'tool_calls': calls if isinstance(calls, list) else [],
     }
 
 
-def words_of(value: Any) -> str:
+def extract_text(value: Any) -> str:
     """Return the text of a string, a message, a list of messages, or LangChain's wrapping of one."""
     found = parse_json(value)
     for _ in WRAPPINGS:
@@ -241,7 +241,7 @@ def words_of(value: Any) -> str:
     return to_text(found if isinstance(found, str) else value)
 
 
-def _take(collector: _Collector, message: Mapping[str, Any]) -> None:
+def _collect_message(collector: _Collector, message: Mapping[str, Any]) -> None:
     role = str(message.get('role') or 'user').lower()
     role = ROLES.get(role, role)
     parts = list(_parts(message.get('parts') or message.get('content') or message.get('contents')))
@@ -284,7 +284,7 @@ def _part(item: Any) -> Iterator[Part]:
         held = next((item[name] for name in ('response', 'result', 'output') if name in item), content)
         call = str(item.get('id') or item.get('tool_use_id') or item.get('toolCallId') or '')
         yield ToolResult(
-            id=call, name=str(item.get('name') or item.get('toolName') or ''), text=words_of(held)
+            id=call, name=str(item.get('name') or item.get('toolName') or ''), text=extract_text(held)
         )
     elif kind in THOUGHTS and content:
         yield Reasoning(text=to_text(content))

@@ -48,7 +48,7 @@ class _Point:
     """An act of an agent, and the time it takes effect."""
 
     time: float
-    kind: Literal['reply', 'results', 'told', 'call']
+    kind: Literal['reply', 'results', 'inline results', 'call']
     chat: Span | None = None
     """The model call; for results without a span, the call whose request contains them."""
     batch: list[Span] = field(default_factory=list)
@@ -66,16 +66,16 @@ class StepPlanner:
     def __init__(self, top: AgentState) -> None:
         self._top = top
         self._conversations: dict[str, Conversation] = {}
-        self._known: dict[int, list[_Point]] = {}
+        self._points_by_visit: dict[int, list[_Point]] = {}
         self.answer = ''
         """The last text of the last top-level agent."""
 
-    def all(self, trace: Trace) -> Iterator[PlannedStep]:
+    def plan(self, trace: Trace) -> Iterator[PlannedStep]:
         """Yield all steps of the run, without the start event's data."""
         at, name = START, 'start'
         for group in self._top.groups(self._top.visits[0]):
-            at, name = yield from self._group(at, name, group)
-            self.answer = self._conversation(group.visits[-1][0]).last or self.answer
+            at, name = yield from self._plan_group(at, name, group)
+            self.answer = self._conversation(group.visits[-1][0]).last_text or self.answer
         error = max(trace.roots, key=lambda root: root.end).error
         dest = self._top.leaf(FAILED if error else DONE)
         yield PlannedStep(
@@ -83,42 +83,42 @@ class StepPlanner:
             data={'error': error} if error else {},
         )  # fmt: skip
 
-    def _group(
+    def _plan_group(
         self, at: StatePath, name: str, group: VisitGroup
     ) -> Generator[PlannedStep, None, tuple[StatePath, str]]:
         """Yield the steps of visits called from `at`; return the state that has then ended, and its event."""
         if group.parallel is None:
             agent, visit = group.visits[0]
-            yield self._entry(at, name, agent, visit)
-            failed = yield from self._visit(agent, visit)
+            yield self._plan_entry(at, name, agent, visit)
+            failed = yield from self._plan_visit(agent, visit)
             return agent.path, 'failed' if failed else 'done'
         yield PlannedStep(time=group.start, name=name, at=at, dest=group.parallel.path)
         regions: dict[int, list[tuple[AgentState, Visit]]] = {}
         for agent, visit in group.visits:
             regions.setdefault(id(agent), []).append((agent, visit))
-        yield from merge(*map(self._region, regions.values()), key=lambda move: move.time)
+        yield from merge(*map(self._plan_region, regions.values()), key=lambda move: move.time)
         return group.parallel.path, 'done'
 
-    def _region(self, visits: Sequence[tuple[AgentState, Visit]]) -> Iterator[PlannedStep]:
+    def _plan_region(self, visits: Sequence[tuple[AgentState, Visit]]) -> Iterator[PlannedStep]:
         at, name = visits[0][0].leaf(IDLE), 'always'
         for agent, visit in visits:
-            yield self._entry(at, name, agent, visit)
-            yield from self._visit(agent, visit)
+            yield self._plan_entry(at, name, agent, visit)
+            yield from self._plan_visit(agent, visit)
             at, name = agent.path, 'done'
 
-    def _entry(self, at: StatePath, name: str, agent: AgentState, visit: Visit) -> PlannedStep:
+    def _plan_entry(self, at: StatePath, name: str, agent: AgentState, visit: Visit) -> PlannedStep:
         points = self._points(agent, visit)
         first = points[0].before if points else THINKING
         leaf = agent.leaf(first)
-        changes = self._conversation(agent).enter(visit)
+        changes = self._conversation(agent).record_entry(visit)
         if first == THINKING:
-            changes += self._ask(agent, points[:1], visit.span)
+            changes += self._record_request(agent, points[:1], visit.span)
         dest = agent.path if next(iter(agent.leaves)) == first else leaf
         return PlannedStep(time=visit.start, name=name, at=at, dest=dest, changes=changes)
 
-    def _visit(self, agent: AgentState, visit: Visit) -> Generator[PlannedStep, None, bool]:
+    def _plan_visit(self, agent: AgentState, visit: Visit) -> Generator[PlannedStep, None, bool]:
         """Yield an agent's steps after its start; return whether it failed."""
-        points, talk = self._points(agent, visit), self._conversation(agent)
+        points, conversation = self._points(agent, visit), self._conversation(agent)
         last = points[-1].chat if points and points[-1].kind == 'reply' else None
         failed = visit.error or (last.error if last else '')
         leaf = points[0].before if points else THINKING
@@ -127,8 +127,8 @@ class StepPlanner:
             after = rest[0].before if rest else leaf if failed else DONE
             here, asked = agent.leaf(leaf), rest if after == THINKING else []
             if point.group:
-                at, name = yield from self._group(here, 'always', point.group)
-                changes = self._ask(agent, asked)
+                at, name = yield from self._plan_group(here, 'always', point.group)
+                changes = self._record_request(agent, asked)
                 yield PlannedStep(
                     time=point.group.end, name=name, at=at, dest=agent.leaf(after), changes=changes
                 )
@@ -136,15 +136,15 @@ class StepPlanner:
                 continue
             if point.chat and point.chat.error and point.kind == 'reply':
                 if rest:
-                    again = {'error': point.chat.error, 'delay': 0.0, **_failed_usage(point.chat)}
-                    changes = self._ask(agent, asked)
+                    data = {'error': point.chat.error, 'delay': 0.0, **_failed_usage(point.chat)}
+                    changes = self._record_request(agent, asked)
                     dest = NOWHERE if after == leaf else agent.leaf(after)
-                    yield PlannedStep(time=point.time, name='retry', at=here, dest=dest, data=again,
+                    yield PlannedStep(time=point.time, name='retry', at=here, dest=dest, data=data,
                                changes=changes, attempt=number + 2)  # fmt: skip
                     leaf = after
                 continue
-            data, changes = self._tell(talk, point)
-            changes = [*changes, *self._ask(agent, asked)]
+            data, changes = self._record_act(conversation, point)
+            changes = [*changes, *self._record_request(agent, asked)]
             dest = agent.leaf(after) if rest or not failed else NOWHERE
             yield PlannedStep(time=point.time, name='done', at=here, dest=dest, data=data, changes=changes)
             leaf = after
@@ -152,10 +152,10 @@ class StepPlanner:
             lost = _failed_usage(last) if last and last.error else {}
             yield PlannedStep(
                 time=visit.end, name='failed', at=agent.leaf(leaf), dest=agent.leaf(FAILED),
-                data={'error': failed, **lost}, changes=talk.fail(failed),
+                data={'error': failed, **lost}, changes=conversation.record_failure(failed),
             )  # fmt: skip
         elif not points:
-            data, changes = talk.conclude(visit)
+            data, changes = conversation.record_end(visit)
             yield PlannedStep(
                 time=visit.end,
                 name='done',
@@ -166,18 +166,20 @@ class StepPlanner:
             )
         return bool(failed)
 
-    def _tell(self, talk: Conversation, point: _Point) -> tuple[dict[str, Any], list[Change]]:
+    def _record_act(self, conversation: Conversation, point: _Point) -> tuple[dict[str, Any], list[Change]]:
         if point.kind == 'results':
-            return talk.receive(point.batch)
+            return conversation.record_tool_spans(point.batch)
         assert point.chat is not None
-        if point.kind == 'told':
-            return talk.take(talk.answered_in(point.chat))
-        return talk.answer(point.chat, point.batch)
+        if point.kind == 'inline results':
+            return conversation.record_results(conversation.find_inline_results(point.chat))
+        return conversation.record_reply(point.chat, point.batch)
 
-    def _ask(self, agent: AgentState, points: Sequence[_Point], began: Span | None = None) -> list[Change]:
+    def _record_request(
+        self, agent: AgentState, points: Sequence[_Point], began: Span | None = None
+    ) -> list[Change]:
         """Return the changes made by the next model call's request; none if no point follows."""
         chat = points[0].next_chat if points else None
-        return self._conversation(agent).ask(chat, began) if chat else []
+        return self._conversation(agent).record_request(chat, began) if chat else []
 
     def _conversation(self, agent: AgentState) -> Conversation:
         if agent.path not in self._conversations:
@@ -185,25 +187,25 @@ class StepPlanner:
         return self._conversations[agent.path]
 
     def _points(self, agent: AgentState, visit: Visit) -> list[_Point]:
-        if id(visit) not in self._known:
-            points = _acts(visit)
+        if id(visit) not in self._points_by_visit:
+            points = _list_acts(visit)
             for group in agent.groups(visit):
                 at = next((n for n, point in enumerate(points) if _is_after(point, group.start)), len(points))
                 points.insert(at, _Point(group.start, 'call', group=group))
             _look_ahead(points)
-            self._known[id(visit)] = points
-        return self._known[id(visit)]
+            self._points_by_visit[id(visit)] = points
+        return self._points_by_visit[id(visit)]
 
 
-def _acts(visit: Visit) -> list[_Point]:
+def _list_acts(visit: Visit) -> list[_Point]:
     """Return model calls and tool batches in the order in which they ended."""
     spans = [(chat, True) for chat in visit.chats] + [(tool, False) for tool in visit.tools]
     points: list[_Point] = []
     for span, is_chat in sorted(spans, key=lambda item: (item[0].end, item[0].start)):
         last = points[-1] if points else None
         if is_chat:
-            if last and last.chat and _is_told(last.chat, span):
-                points.append(_Point(span.start, 'told', chat=span))
+            if last and last.chat and _has_inline_results(last.chat, span):
+                points.append(_Point(span.start, 'inline results', chat=span))
             points.append(_Point(span.end, 'reply', chat=span))
         elif last and last.kind == 'results':
             last.batch.append(span)
@@ -216,7 +218,7 @@ def _acts(visit: Visit) -> list[_Point]:
     return points
 
 
-def _is_told(asked: Span, chat: Span) -> bool:
+def _has_inline_results(asked: Span, chat: Span) -> bool:
     """Whether a model call's request contains results of the previous reply's calls, which have no spans."""
     reply = read_messages(asked).reply
     called = {call.id for call in reply.calls if call.id} if reply else set()

@@ -46,10 +46,10 @@ class Visit:
     end: float = 0.0
     """When it and everything inside had ended."""
 
-    def measure(self) -> None:
+    def set_times(self) -> None:
         """Compute its start and end, including all inner visits: a span may end before those it started."""
         for visit in self.inside:
-            visit.measure()
+            visit.set_times()
         parts = [*([self.span] if self.span else ()), *self.chats, *self.tools, *self.inside]
         self.start, self.end = min(part.start for part in parts), max(part.end for part in parts)
         self.inside.sort(key=lambda visit: (visit.start, visit.end))
@@ -86,13 +86,13 @@ def traces_of(spans: Sequence[Span]) -> list[Trace]:
         by_trace.setdefault(span.trace, {})[span.id] = span
     found = []
     for id, several in by_trace.items():
-        with naming(id):
+        with name_trace_in_errors(id):
             found.append(_trace(id, list(several.values())))
     return [trace for trace in found if trace.visits]
 
 
 @contextmanager
-def naming(trace: str) -> Iterator[None]:
+def name_trace_in_errors(trace: str) -> Iterator[None]:
     """Name the trace in errors raised inside."""
     try:
         yield
@@ -105,7 +105,7 @@ def _trace(id: str, spans: list[Span]) -> Trace:
     visits = _visits(tops)
     roots = [node.span for node in tops]
     for visit in visits:
-        visit.measure()
+        visit.set_times()
     while len(visits) == 1 and (one := visits[0]).inside and not one.chats and not one.tools:
         visits = one.inside  # An agent that only calls others is the workflow itself.
     visits.sort(key=lambda visit: (visit.start, visit.end))
@@ -119,21 +119,21 @@ def _nodes(spans: Sequence[Span]) -> list[Node]:
     ordered = sorted(nodes.values(), key=lambda node: (node.span.start, -node.span.end))
     tops, lost = list[Node](), set[str]()
     for node in ordered:
-        around = ancestors.of(node.span.id)
+        around = ancestors.find(node.span.id)
         (nodes[around].inside if around in nodes else tops).append(node)
         if around and around not in nodes:
             lost.add(node.span.id)
     reached = set[str]()
     for node in tops:
-        _reach(node, reached)
+        _mark_reached(node, reached)
     for node in ordered:
         if node.span.id not in reached:  # In a damaged trace, spans may be inside each other.
             tops.append(node)
-            _reach(node, reached)
-    return _adopt(tops, lost)
+            _mark_reached(node, reached)
+    return _place_orphans(tops, lost)
 
 
-def _adopt(tops: list[Node], lost: set[str]) -> list[Node]:
+def _place_orphans(tops: list[Node], lost: set[str]) -> list[Node]:
     """Move spans whose parent is missing into the innermost span that covers their time."""
     roots = [node for node in tops if node.span.id not in lost and node.kind in (Kind.AGENT, Kind.GROUP)]
     compared, kept = 0, list[Node]()
@@ -151,7 +151,7 @@ def _covers(outer: Node, inner: Node) -> bool:
     return outer is not inner and outer.span.start <= inner.span.start and inner.span.end <= outer.span.end
 
 
-def _reach(top: Node, reached: set[str]) -> None:
+def _mark_reached(top: Node, reached: set[str]) -> None:
     waiting = [top]
     reached.add(top.span.id)
     while waiting:
@@ -168,7 +168,7 @@ class _Ancestors:
         self._parents, self._nodes = parents, nodes
         self._known: dict[str, str] = {}
 
-    def of(self, span: str) -> str:
+    def find(self, span: str) -> str:
         """Return the id of that ancestor, or of a missing one on the way there, or ''."""
         passed, found = list[str](), self._parents[span]
         while found in self._parents and found not in self._nodes and found not in self._known:

@@ -21,7 +21,9 @@ class ChartWalk:
         self._states = {state.path: state for state in states}
         self.active: tuple[StatePath, ...] = ()
 
-    def take(self, source: StatePath, dest: StatePath) -> tuple[tuple[StatePath, ...], tuple[StatePath, ...]]:
+    def take_edge(
+        self, source: StatePath, dest: StatePath
+    ) -> tuple[tuple[StatePath, ...], tuple[StatePath, ...]]:
         """Take an edge; return the states left, innermost first, and those entered, outermost first."""
         around = '' if source == START else _around(source, dest)
         inside = f'{around}.' if around else ''
@@ -91,7 +93,7 @@ def audit_walk(run: RunId, shape: Shape, steps: Iterable[Transition]) -> int:
                 raise Diverged(run, step.seq, problem)
             if edge.source != START and not any(within(leaf, edge.source) for leaf in walk.active):
                 raise Diverged(run, step.seq, f'it leaves {edge.source}, which is not active')
-            now = walk.take(edge.source, StatePath(edge.dest))
+            now = walk.take_edge(edge.source, StatePath(edge.dest))
         if was != now:
             raise Diverged(run, step.seq, f'left and entered were {was} and are now {now}')
         if step.active != walk.active:

@@ -32,7 +32,7 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
         Diverged: names the first step that the current chart decides differently, and the difference.
     """
     steps = list(transitions)
-    pattern = _as_begun(pattern, steps)
+    pattern = _original_pattern(pattern, steps)
     chart = Chart(pattern)
     fold, state = Fold(run, chart.shape), None
     active: tuple[StatePath, ...] = (START,)
@@ -40,13 +40,13 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
     for turn in group_turns(steps):
         first = turn[0]
         if first.event.name == 'start':
-            state = _begin(run, pattern, first)
+            state = _create_state(run, pattern, first)
         if state is None:
             raise Diverged(run, first.seq, 'the history does not begin with `start`')
         if first.event.name in CONTROL and first.event.name != 'start':
             fold.apply(first)
-            if _is_varied(first):
-                state.pattern = pattern = _as_varied(pattern, first.event.data['varied'], 1)
+            if _has_variation(first):
+                state.pattern = pattern = _apply_variation(pattern, first.event.data['varied'], 1)
                 chart = Chart(pattern)
             if first.changes:
                 state = RunState.load(pattern, fold.document)
@@ -65,17 +65,17 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
     return fold.projection.seq
 
 
-def _as_begun(pattern: Pattern, steps: Iterable[Transition]) -> Pattern:
+def _original_pattern(pattern: Pattern, steps: Iterable[Transition]) -> Pattern:
     """Return the pattern as it was when the run began; forks may have changed its parameters since."""
-    changed = (step.event.data['varied'] for step in steps if _is_varied(step))
-    return _as_varied(pattern, next(changed, {}), 0)
+    changed = (step.event.data['varied'] for step in steps if _has_variation(step))
+    return _apply_variation(pattern, next(changed, {}), 0)
 
 
-def _is_varied(step: Transition) -> bool:
+def _has_variation(step: Transition) -> bool:
     return step.event.name == 'recover' and 'varied' in step.event.data
 
 
-def _as_varied(pattern: Pattern, ways: Mapping[str, Any], after: int) -> Pattern:
+def _apply_variation(pattern: Pattern, ways: Mapping[str, Any], after: int) -> Pattern:
     """Return the pattern before (0) or after (1) a fork's changes."""
     found = pattern
     if 'parameters' in ways:
@@ -99,7 +99,7 @@ def group_turns(transitions: Iterable[Transition]) -> Iterator[list[Transition]]
         yield turn
 
 
-def _begin(run: RunId, pattern: Pattern, first: Transition) -> RunState:
+def _create_state(run: RunId, pattern: Pattern, first: Transition) -> RunState:
     try:
         return RunState(pattern, pattern.Memory.model_validate(first.event.data.get('memory', {})))
     except ValidationError as error:

@@ -315,7 +315,7 @@ class ActivityRunner:
 
     async def _with_files(self, work: PerformWork, activity: Activity) -> Any:
         if self._replayer:
-            await self._replayer.files(self._host.services.workspaces, activity.run.id)
+            await self._replayer.restore_files(self._host.services.workspaces, activity.run.id)
         return await work(activity)
 
     def _repeats(self, path: StatePath, attempt: int, error: BaseException) -> bool:

@@ -70,7 +70,7 @@ class ReplaySource(Protocol):
     def go_live(self) -> None:
         """End the replay: perform all further work live."""
 
-    async def files(self, workspaces: Workspaces, run: RunId) -> None:
+    async def restore_files(self, workspaces: Workspaces, run: RunId) -> None:
         """Restore the agents' folders to the state after the replayed events."""
 
 

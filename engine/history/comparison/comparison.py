@@ -82,17 +82,17 @@ class Comparison:
     @property
     def edges(self) -> dict[str, tuple[int, int]]:
         """Times each run took each edge that either took."""
-        return _both(self.a.walked, self.b.walked)
+        return _pair_counts(self.a.walked, self.b.walked)
 
     @property
     def states(self) -> dict[str, tuple[int, int]]:
         """Times each run entered each state that either entered."""
-        return _both(self.a.visits, self.b.visits)
+        return _pair_counts(self.a.visits, self.b.visits)
 
     @property
     def tools(self) -> dict[str, tuple[int, int]]:
         """Times each run called each tool that either called."""
-        return _both(self.a.tools, self.b.tools)
+        return _pair_counts(self.a.tools, self.b.tools)
 
 
 def compare(
@@ -113,7 +113,7 @@ def compare(
     return Comparison(
         a=a,
         b=b,
-        rows=tuple(raw.row for raw in found),
+        rows=tuple(placed.row for placed in found),
         divergence=None if place is None else _divergence(place, found[place]),
         shared=shared_steps(a, b),
         beyond=beyond,
@@ -131,7 +131,7 @@ def shared_steps(a: RunStats, b: RunStats) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Raw:
+class _PlacedRow:
     """A row, and each run's next step at that point, which may belong to a later row."""
 
     row: Row
@@ -139,41 +139,41 @@ class _Raw:
     b: Transition | None
 
 
-def _rows(a: RegionPath, b: RegionPath) -> Iterator[_Raw]:
+def _rows(a: RegionPath, b: RegionPath) -> Iterator[_PlacedRow]:
     """Yield the rows of a path; those of regions follow the step that entered them."""
     gap_a: list[int] = []
     gap_b: list[int] = []
     for x, y in [*align(a.tokens, b.tokens), (len(a.steps), len(b.steps))]:
         if x is not None and y is not None:
-            yield from _gap(a, b, gap_a, gap_b, (x, y))
+            yield from _gap_rows(a, b, gap_a, gap_b, (x, y))
             gap_a, gap_b = [], []
             if x < len(a.steps):
-                yield from _row(a, b, x, y, (x, y))
+                yield from _step_rows(a, b, x, y, (x, y))
         elif x is not None:
             gap_a.append(x)
         elif y is not None:
             gap_b.append(y)
 
 
-def _gap(
+def _gap_rows(
     a: RegionPath, b: RegionPath, gap_a: Sequence[int], gap_b: Sequence[int], end: tuple[int, int]
-) -> Iterator[_Raw]:
+) -> Iterator[_PlacedRow]:
     for n in range(max(len(gap_a), len(gap_b))):
         x = gap_a[n] if n < len(gap_a) else None
         y = gap_b[n] if n < len(gap_b) else None
         nexts = (end[0] if x is None else x, end[1] if y is None else y)
-        yield from _row(a, b, x, y, nexts, parted=bool(gap_a and gap_b))
+        yield from _step_rows(a, b, x, y, nexts, both_differ=bool(gap_a and gap_b))
 
 
-def _row(  # noqa: PLR0913  (a place in two tracks)
+def _step_rows(  # noqa: PLR0913  (a place in two tracks)
     a: RegionPath,
     b: RegionPath,
     x: int | None,
     y: int | None,
     nexts: tuple[int, int],
     *,
-    parted: bool = False,
-) -> Iterator[_Raw]:
+    both_differ: bool = False,
+) -> Iterator[_PlacedRow]:
     one = None if x is None else a.steps[x]
     other = None if y is None else b.steps[y]
     shown = one or other
@@ -189,19 +189,22 @@ def _row(  # noqa: PLR0913  (a place in two tracks)
         edges=tuple(edge_name(edge.source, edge.dest) for edge in shown.edges),
         other=b.tokens[y] if kind == 'apart' and y is not None else (),
         facets=facets_of(one, other) if same and one and other else (),
-        pending=not parted and not same and (b if one else a).going_on and _at_end(a, b, kind, nexts),
+        pending=not both_differ
+        and not same
+        and (b if one else a).may_continue
+        and _at_end(a, b, kind, nexts),
         said=any(step is not None and 'message' in step.event.data for step in (one, other)),
     )
     upcoming = [
         track.steps[place] if place < len(track.steps) else None
         for track, place in zip((a, b), nexts, strict=True)
     ]
-    yield _Raw(row, upcoming[0], upcoming[1])
+    yield _PlacedRow(row, upcoming[0], upcoming[1])
     inside_a = a.inside.get(x, {}) if x is not None else {}
     inside_b = b.inside.get(y, {}) if y is not None else {}
     since = (one.seq if one else 0, other.seq if other else 0)
-    missing = RegionPath('', going_on=row.pending)
-    yield from _merge(
+    missing = RegionPath('', may_continue=row.pending)
+    yield from _merge_rows(
         [
             list(_rows(inside_a.get(region, missing), inside_b.get(region, missing)))
             for region in dict.fromkeys([*inside_a, *inside_b])
@@ -215,7 +218,7 @@ def _at_end(a: RegionPath, b: RegionPath, kind: Kind, nexts: tuple[int, int]) ->
     return nexts[1] == len(b.steps) if kind == 'only-a' else kind == 'only-b' and nexts[0] == len(a.steps)
 
 
-def _merge(regions: Sequence[Sequence[_Raw]], since: tuple[int, int]) -> Iterator[_Raw]:
+def _merge_rows(regions: Sequence[Sequence[_PlacedRow]], since: tuple[int, int]) -> Iterator[_PlacedRow]:
     """Merge the rows of several regions, roughly in the order in which either run took them."""
     heap: list[tuple[int, int, int, int]] = []
 
@@ -233,14 +236,14 @@ def _merge(regions: Sequence[Sequence[_Raw]], since: tuple[int, int]) -> Iterato
         push(region, place + 1)
 
 
-def _divergence(place: int, raw: _Raw) -> Divergence:
-    guards = guard_differences(raw.a, raw.b)
+def _divergence(place: int, found: _PlacedRow) -> Divergence:
+    guards = guard_differences(found.a, found.b)
     cause: Cause = 'end'
-    if raw.a and raw.b:
-        alike = (raw.a.event.name, raw.a.event.at) == (raw.b.event.name, raw.b.event.at)
+    if found.a and found.b:
+        alike = (found.a.event.name, found.a.event.at) == (found.b.event.name, found.b.event.at)
         cause = 'event' if not alike else 'guard' if guards else 'edge'
-    return Divergence(row=place, region=raw.row.region, cause=cause, a=raw.a, b=raw.b, guards=guards)
+    return Divergence(row=place, region=found.row.region, cause=cause, a=found.a, b=found.b, guards=guards)
 
 
-def _both(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+def _pair_counts(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, tuple[int, int]]:
     return {name: (a.get(name, 0), b.get(name, 0)) for name in dict.fromkeys([*a, *b])}

@@ -22,7 +22,7 @@ class RegionPath:
     tokens: list[Token] = field(default_factory=list)
     inside: dict[int, dict[str, RegionPath]] = field(default_factory=dict)
     """The paths of the regions, by the index of the step that entered them."""
-    going_on: bool = False
+    may_continue: bool = False
     """Whether more steps may follow: neither has the run ended nor the region been left."""
 
 
@@ -43,10 +43,10 @@ def token_of(step: Transition) -> Token:
 
 def region_paths(shape: Shape, steps: Iterable[Transition], *, ended: bool) -> RegionPath:
     """Split a run into region paths, discarding how parallel regions interleaved."""
-    beside = {state.path for state in shape.states if state.kind == 'parallel'}
-    regions: dict[str, list[str]] = {path: [] for path in beside}
+    parallel = {state.path for state in shape.states if state.kind == 'parallel'}
+    regions: dict[str, list[str]] = {path: [] for path in parallel}
     for state in shape.states:
-        if state.parent in beside:
+        if state.parent in parallel:
             regions[state.parent].append(state.path)
     enclosing = _EnclosingRegions({region for several in regions.values() for region in several})
     root = RegionPath('')
@@ -56,17 +56,17 @@ def region_paths(shape: Shape, steps: Iterable[Transition], *, ended: bool) -> R
         active = step.active
         if not changes_state(step):
             continue
-        track = now[next(path for path in enclosing.of(step) if path in now)]
+        track = now[next(path for path in enclosing.find(step) if path in now)]
         track.steps.append(step)
         track.tokens.append(token_of(step))
-        entered = [region for path in step.entered if path in beside for region in regions[path]]
+        entered = [region for path in step.entered if path in parallel for region in regions[path]]
         if entered:
             fresh = {region: RegionPath(region) for region in entered}
             track.inside[len(track.steps) - 1] = fresh
             now |= fresh
     for path, track in now.items():
-        track.going_on = not ended and is_active(StatePath(path), active)
-    root.going_on = not ended
+        track.may_continue = not ended and is_active(StatePath(path), active)
+    root.may_continue = not ended
     return root
 
 
@@ -77,7 +77,7 @@ class _EnclosingRegions:
         self._regions = regions
         self._known: dict[tuple[str, ...], tuple[str, ...]] = {}
 
-    def of(self, step: Transition) -> tuple[str, ...]:
+    def find(self, step: Transition) -> tuple[str, ...]:
         """Return the regions, innermost first; the last is '', the run itself."""
         ends = tuple([end for edge in step.edges for end in (edge.source, edge.dest) if end])
         if ends not in self._known:

@@ -11,7 +11,7 @@ from engine.history.comparison.region_path import edge_name
 from engine.history.comparison.step_diff import results_of
 from engine.records import RunInfo, Shape, Transition, View
 
-MISHAPS = ('failed', 'expired', 'abort')
+ERROR_EVENTS = ('failed', 'expired', 'abort')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,9 @@ class RunStats:
         return {path: str(agent.get('instructions', '')) for path, agent in self.view.agents.items()}
 
 
-BY_PEOPLE = frozenset({'pause', 'resume', 'step', 'cancel', 'edit', 'approve', 'deny', 'answer', 'extend'})
+PERSON_EVENTS = frozenset(
+    {'pause', 'resume', 'step', 'cancel', 'edit', 'approve', 'deny', 'answer', 'extend'}
+)
 
 
 def count_run(info: RunInfo, shape: Shape, view: View, steps: Iterable[Transition]) -> RunStats:
@@ -71,10 +73,10 @@ def count_run(info: RunInfo, shape: Shape, view: View, steps: Iterable[Transitio
             continue
         results = results_of(step)
         tools.update(str(result.get('name')) for result in results)
-        errors += sum(not result.get('ok', True) for result in results) + (step.event.name in MISHAPS)
+        errors += sum(not result.get('ok', True) for result in results) + (step.event.name in ERROR_EVENTS)
         retries += step.event.name == 'retry'
         # Pauses that name breakpoints are made by the engine.
-        people += step.event.name in BY_PEOPLE and 'breakpoints' not in step.event.data
+        people += step.event.name in PERSON_EVENTS and 'breakpoints' not in step.event.data
     return RunStats(
         info=info,
         shape=shape,

@@ -11,7 +11,7 @@ from engine.records import GuardResult, Transition
 Facet = Literal['text', 'tools', 'files', 'model', 'guards', 'data']
 """`text` is the text of a reply or output, `tools` the calls and results, `data` all other event data."""
 
-OF_KEY: Mapping[str, Facet | None] = {
+FACET_BY_KEY: Mapping[str, Facet | None] = {
     'text': 'text', 'message': None, 'output': 'text', 'results': 'tools', 'store': 'tools',
     'snapshots': 'files', 'model': 'model', 'failed': 'model', 'origin': None, 'usage': None, 'source': None,
     'spent': None, 'seconds': None, 'delay': None, 'forked': None,
@@ -39,7 +39,7 @@ def facets_of(a: Transition, b: Transition) -> tuple[Facet, ...]:
     one, other = a.event.data, b.event.data
     if one is not other and one != other:
         for key in {*one, *other}:
-            facet = OF_KEY.get(key, 'data')
+            facet = FACET_BY_KEY.get(key, 'data')
             if facet == 'tools':
                 differs = _results(one.get(key)) != _results(other.get(key))
             else:

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import add
 
 from engine.history.forks.overrides import CostEstimate, ForkOverrides
-from engine.history.forks.replay_policy import play_of
+from engine.history.forks.replay_policy import find_source
 from engine.journal.usage_records import usage_from_dict
 from engine.models.protocol import candidate_models
 from engine.records import ENDINGS, RunInfo, Shape, StatePath, StateShape, Transition, Usage
@@ -44,7 +44,7 @@ def from_parent(  # noqa: PLR0913  (all inputs of a forecast)
         if step.raised or event.name not in (*ENDINGS, 'retry'):
             continue
         role = _role(roles, event.at, event.data)
-        play = variation.before if step.seq <= at else play_of(variation, event.at, role, step.seq)
+        play = variation.before if step.seq <= at else find_source(variation, event.at, role, step.seq)
         if play == 'recorded':
             continue
         seconds += passed

@@ -69,10 +69,12 @@ class ForkPlanner:
         if changes:
             state, _ = apply_edit(state, Event(name='edit', data={'changes': changes}))
         data: dict[str, Any] = {'changes': changes} if changes else {}
-        ways = {name: [_way(parent, name), _way(info, name)] for name in ('parameters', 'instructions')}
-        turned = {name: way for name, way in ways.items() if way[0] != way[1]}
+        settings = {
+            name: [_setting(parent, name), _setting(info, name)] for name in ('parameters', 'instructions')
+        }
+        varied = {name: values for name, values in settings.items() if values[0] != values[1]}
         return ForkPlan(
-            info=info, chart=chart, state=state, data=data | ({'varied': turned} if turned else {})
+            info=info, chart=chart, state=state, data=data | ({'varied': varied} if varied else {})
         )
 
     async def _plan_rerun(
@@ -103,5 +105,5 @@ class ForkPlanner:
         return fresh
 
 
-def _way(info: RunInfo, what: str) -> Any:
+def _setting(info: RunInfo, what: str) -> Any:
     return info.parameters if what == 'parameters' else info.options.get(what, {})

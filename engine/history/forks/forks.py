@@ -13,7 +13,7 @@ from engine.history.forks.forecast import from_others, from_parent
 from engine.history.forks.fork_plan import ForkPlanner
 from engine.history.forks.lineage import lineage_tree
 from engine.history.forks.overrides import WINNER, CostEstimate, ForkOverrides, Kind, LineageNode
-from engine.history.forks.replay_policy import policy_of
+from engine.history.forks.replay_policy import make_policy
 from engine.history.forks.retry_point import find_retry_step
 from engine.history.run_reader import RunReader
 from engine.records import RunId, RunQuery, Status
@@ -219,7 +219,7 @@ class Forks:
         parent = await self.journal.info(run)
         draft = await self._planner.plan(parent, at, variation)
         begin = draft.info.parent_at
-        plays = policy_of(variation, begin=begin, at=at, until=parent.seq)
+        plays = make_policy(variation, begin=begin, at=at, until=parent.seq)
         begins_paused = paused and not draft.info.parent_at
         marks = {
             'kind': kind if kind != 'fork' else '',

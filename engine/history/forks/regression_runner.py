@@ -52,9 +52,9 @@ class RegressionTests:
             InvalidInput: the parameters or options are not (or no longer) valid; names the field.
         """
         made = self._live.catalog.pattern(test.pattern)
-        with _within('parameters'):
+        with _prefix_errors('parameters'):
             made.parse(test.parameters)
-        with _within('options'):
+        with _prefix_errors('options'):
             validate_options(test.options)
         parent = RunInfo(
             id=RunId(uuid.uuid4().hex[:12]),
@@ -69,10 +69,10 @@ class RegressionTests:
         shape = self._reader.draw(test.pattern, test.parameters)
         await self.journal.create(parent, shape)
         await self.journal.append(replace(parent, seq=len(steps), status=Status.DONE), steps)
-        way = ForkOverrides(after='recorded', beyond='stop')
-        run = await self._forks.fork(parent.id, 0, variation=way)
+        overrides = ForkOverrides(after='recorded', beyond='stop')
+        run = await self._forks.fork(parent.id, 0, variation=overrides)
         async for item in self._live.watch(run):
-            if isinstance(item, Transition) and not item.event.played and _is_the_end(item):
+            if isinstance(item, Transition) and not item.event.played and _is_stuck(item):
                 break  # No result is recorded for the point it has reached.
         view = await self._reader.view(run)
         answer = view.memory.get(shape.answer) if shape.answer else None
@@ -80,7 +80,7 @@ class RegressionTests:
 
 
 @contextmanager
-def _within(part: str) -> Iterator[None]:
+def _prefix_errors(part: str) -> Iterator[None]:
     """Prefix the field named by an error with its section of the file."""
     try:
         yield
@@ -89,5 +89,5 @@ def _within(part: str) -> Iterator[None]:
         raise InvalidInput(found) from None
 
 
-def _is_the_end(step: Transition) -> bool:
+def _is_stuck(step: Transition) -> bool:
     return step.event.name in ('pause', 'recover') and bool({'reason', 'left'} & set(step.event.data))

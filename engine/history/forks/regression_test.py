@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from engine.records import RunInfo, Shape, Status, Transition, View
 from engine.records.jsonable import shorten
 
-TAKEN = ('approvals', 'effort', 'instructions', 'tools')
+TEST_OPTIONS = ('approvals', 'effort', 'instructions', 'tools')
 """The run options a test may set."""
 
 
@@ -47,8 +47,8 @@ class RegressionTest(BaseModel):
     @field_validator('options')
     @classmethod
     def _of_a_test(cls, options: dict[str, Any]) -> dict[str, Any]:
-        if unknown := sorted(set(options) - set(TAKEN)):
-            raise ValueError(f'a test has no option {unknown[0]!r}; allowed: {", ".join(TAKEN)}')
+        if unknown := sorted(set(options) - set(TEST_OPTIONS)):
+            raise ValueError(f'a test has no option {unknown[0]!r}; allowed: {", ".join(TEST_OPTIONS)}')
         return options
 
     @field_validator('recorded')
@@ -95,7 +95,7 @@ def record_test(info: RunInfo, view: View, answer: Any, steps: Sequence[Transiti
     return RegressionTest(
         pattern=info.pattern,
         parameters=dict(info.parameters),
-        options={name: info.options[name] for name in TAKEN if name in info.options},
+        options={name: info.options[name] for name in TEST_OPTIONS if name in info.options},
         seed=info.seed,
         expect=Expectations(
             status=view.status,

@@ -35,9 +35,9 @@ class ReplayPolicy:
         """Whether everything is to be replayed."""
         return {self.after, self.before, *self.plays.values()} == {'recorded'}
 
-    def of(self, path: str, role: str, step: int) -> StepSource:
+    def find_source(self, path: str, role: str, step: int) -> StepSource:
         """Return the source for work in state `path` that the parent's step `step` ended (0 if none did)."""
-        return self.before if 0 < step <= self.at and self.from_start else play_of(self, path, role, step)
+        return self.before if 0 < step <= self.at and self.from_start else find_source(self, path, role, step)
 
     @classmethod
     def load(cls, kept: Mapping[str, Any]) -> Self:
@@ -45,7 +45,7 @@ class ReplayPolicy:
         return cls(**kept)
 
 
-def play_of(policy: ForkOverrides | ReplayPolicy, path: str, role: str, step: int) -> StepSource:
+def find_source(policy: ForkOverrides | ReplayPolicy, path: str, role: str, step: int) -> StepSource:
     """Return the source by the most specific setting: the step, the innermost state, the role or `after`."""
     if f'@{step}' in policy.plays:
         return policy.plays[f'@{step}']
@@ -57,7 +57,7 @@ def play_of(policy: ForkOverrides | ReplayPolicy, path: str, role: str, step: in
     return policy.plays.get(role, policy.after)
 
 
-def policy_of(variation: ForkOverrides, *, begin: int, at: int, until: int) -> ReplayPolicy | None:
+def make_policy(variation: ForkOverrides, *, begin: int, at: int, until: int) -> ReplayPolicy | None:
     """Return the policy a fork needs; None if nothing is replayed and everything has the same source."""
     made = ReplayPolicy(
         begin=begin,
@@ -68,5 +68,5 @@ def policy_of(variation: ForkOverrides, *, begin: int, at: int, until: int) -> R
         beyond=variation.beyond,
         plays=dict(variation.plays),
     )
-    ways = {variation.after, *variation.plays.values(), *(() if begin else (variation.before,))}
-    return made if 'recorded' in ways or len(ways) > 1 else None
+    sources = {variation.after, *variation.plays.values(), *(() if begin else (variation.before,))}
+    return made if 'recorded' in sources or len(sources) > 1 else None

@@ -29,20 +29,20 @@ class Replayer:
 
     Args:
         script: the recorded events.
-        plays: the replay policy.
+        policy: the replay policy.
         projection: the run's projection.
         shape: the shape of its chart.
     """
 
     def __init__(
-        self, script: ReplayLog, plays: ReplayPolicy, projection: RunProjection, shape: Shape
+        self, script: ReplayLog, policy: ReplayPolicy, projection: RunProjection, shape: Shape
     ) -> None:
-        self.plays, self._projection = plays, projection
+        self._policy, self._projection = policy, projection
         self._items, self._known = list(script.items), script.visits
         self._visits: Counter[str] = Counter()
         self._invoking = [state.path for state in shape.states if state.invokes]
         self._roles = {state.path: state.role for state in shape.states if state.role}
-        self.strict = plays.strict
+        self.strict = policy.strict
         self.held = False
         """Whether a person has paused the replay."""
         self._single_step = False
@@ -134,7 +134,7 @@ class Replayer:
             state: the run's data.
         """
         item = self._find_next(started, at_work, state)
-        return self._event(item) if item else None
+        return self._to_event(item) if item else None
 
     def _find_next(
         self, started: Collection[StatePath], at_work: Collection[StatePath], state: RunState
@@ -148,7 +148,7 @@ class Replayer:
             elif item.ending and item.event.at in self._invoking:
                 if self._is_over(item):
                     self._items.remove(item)
-                elif self._fits(item, started, state):
+                elif self._is_due(item, started, state):
                     return item
                 elif item.event.at in at_work:
                     return None  # Later events must wait until this work has ended.
@@ -165,7 +165,7 @@ class Replayer:
             else next((item for item in asked if self._is_playable(item, state)), None)
         )
 
-    def _event(self, item: RecordedEvent) -> Event:
+    def _to_event(self, item: RecordedEvent) -> Event:
         """Convert a recorded event to the one the run receives."""
         self._current, self.time, event = item, item.time, item.event
         self._single_step = False
@@ -181,13 +181,13 @@ class Replayer:
         """Decide how to treat work that is about to start in a state."""
         visit, attempt = self._visits[path], self._projection.attempts.get(path, 1)
         item = next((item for item in self._items if self._matches(item, path, visit, attempt)), None)
-        play = self.plays.of(path, self._role(path, state), item.step if item else 0)
+        play = self._policy.find_source(path, self._role(path, state), item.step if item else 0)
         if play == 'recorded' and (path, visit) not in self._given_up:
             if item is None and self._known[path] >= visit:
                 return 'keep'  # In the parent, this work never ended, because the state was left.
             if item is not None and self._is_same(item, state):
                 return 'keep'
-        return play if play != 'recorded' else 'live' if self.released else self.plays.beyond
+        return play if play != 'recorded' else 'live' if self.released else self._policy.beyond
 
     def find_unnotified(self, agents: Collection[str]) -> set[StatePath]:
         """Return the states of agents that were busy when the current event told all others of the budget."""
@@ -197,7 +197,7 @@ class Replayer:
     def first_event(self) -> Event | None:
         """Return the event a run begins with, if everything is replayed."""
         found = self._items[0] if self.strict and self._items else None
-        return self._event(found) if found and found.event.name == 'start' else None
+        return self._to_event(found) if found and found.event.name == 'start' else None
 
     def go_live(self) -> None:
         """Leave strict mode: from now on, work runs live."""
@@ -229,7 +229,7 @@ class Replayer:
         limits = {'budget': asdict(budget)} if budget else {}
         return Event(name='recover', data={'left': f'{UNRECORDED} {what}', **limits})
 
-    async def files(self, workspaces: Workspaces, run: RunId) -> None:
+    async def restore_files(self, workspaces: Workspaces, run: RunId) -> None:
         """Restore the agents' folders to their state after the replayed events."""
         async with self._lock:
             while self._unrestored:
@@ -248,7 +248,7 @@ class Replayer:
             path, 1
         )
 
-    def _fits(self, item: RecordedEvent, started: Collection[StatePath], state: RunState) -> bool:
+    def _is_due(self, item: RecordedEvent, started: Collection[StatePath], state: RunState) -> bool:
         path = item.event.at
         return (
             path in started

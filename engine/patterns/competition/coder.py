@@ -29,7 +29,7 @@ INSTRUCTIONS = (
     'folder. Run the tests before you say that you are done, and end with a few sentences on what you did '
     'and what is not done.'
 )
-SLACK = 30.0
+EXAMINATION_MARGIN = 30.0
 """Seconds allowed for examining a folder, on top of its two test runs."""
 
 
@@ -50,7 +50,7 @@ class CoderConfig:
     """Whether the first project is given as a git worktree."""
     seat: bool = False
     """Whether a person may take its seat; memory then has `seats`."""
-    again: bool = False
+    is_revision: bool = False
     """Whether this is a revision: only some coders are called, each starting from its latest version."""
     retry: Retry | None = None
 
@@ -106,11 +106,11 @@ def region(config: CoderConfig, *, called: Any = None) -> dict[str, Any]:
         called: for a revision, the guard that decides whether the coder is called.
     """
     me = config.coder
-    start, leading = _again(config, called) if config.again else ([], [])
+    start, leading = _build_revision_start(config, called) if config.is_revision else ([], [])
     seat, moves = coder_seat.seat(me) if config.seat else ([], [])
     return {
         'name': me,
-        'initial': 'called' if config.again else 'working',
+        'initial': 'called' if config.is_revision else 'working',
         'children': [
             *start,
             agent(
@@ -126,7 +126,7 @@ def region(config: CoderConfig, *, called: Any = None) -> dict[str, Any]:
             {
                 'name': 'testing',
                 'invoke': partial(test, config),
-                'within': 2 * config.checks.seconds + SLACK,
+                'within': 2 * config.checks.seconds + EXAMINATION_MARGIN,
             },
             *seat,
             *FINAL_STATES,
@@ -141,7 +141,7 @@ def region(config: CoderConfig, *, called: Any = None) -> dict[str, Any]:
     }
 
 
-def _again(config: CoderConfig, called: Any) -> tuple[list[Any], list[Any]]:
+def _build_revision_start(config: CoderConfig, called: Any) -> tuple[list[Any], list[Any]]:
     """Return what precedes a revision: skip coders not called, restore the others' latest version."""
     states = [
         {'name': 'called'},
@@ -173,7 +173,7 @@ async def test(config: CoderConfig, scope: CallbackContext, activity: Activity) 
         ToolError: the coder wrote no file.
     """
     me = config.coder
-    if not config.again and not await has_written(
+    if not config.is_revision and not await has_written(
         me, await activity.workspace(me).snapshot(), config.given, activity, worktree=config.worktree
     ):
         raise ToolError('it wrote no file')

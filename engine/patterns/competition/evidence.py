@@ -20,7 +20,7 @@ from engine.workspace.workspace import Workspace
 
 MAX_FAILURES = 12
 MAX_DETAIL = 700
-ALONE = (
+PYTEST_WITHOUT_PLUGINS = (
     'env', 'PYTEST_DISABLE_PLUGIN_AUTOLOAD=1', *PYTEST, '-p', 'anyio',
 )  # fmt: skip
 """Pytest without other installed plugins, which take longer to load than most tests take to run."""
@@ -61,7 +61,7 @@ async def examine(checks: Checks, folder: str, activity: Activity) -> dict[str, 
         if file.target is None and '__pycache__' not in file.path and not file.path.startswith('.git/')
     ]
     written = [note.path for note in notes if note.path not in given]
-    evidence = await _run_tests(checks, folder, snapshot, written, activity) if written else NOTHING
+    evidence = await _run_tests(checks, folder, snapshot, written, activity) if written else NO_EVIDENCE
     return {
         'snapshots': {folder: snapshot},
         'files': [note.model_dump() for note in notes],
@@ -106,7 +106,9 @@ async def _digests(snapshot: str, activity: Activity) -> dict[str, str]:
     }
 
 
-NOTHING = Evidence(required=Suite(problem='no file was written'), own=Suite(problem='no file was written'))
+NO_EVIDENCE = Evidence(
+    required=Suite(problem='no file was written'), own=Suite(problem='no file was written')
+)
 
 
 async def _list_checks(checks: Checks) -> list[str]:
@@ -123,7 +125,7 @@ async def _run_tests(
         own_tests = [path for path in written if _is_test(path)]
         if own_tests:
             await copy.restore(snapshot)
-            tested = await _run(shlex.join([*ALONE, *own_tests]), checks, copy, sandbox)
+            tested = await _run(shlex.join([*PYTEST_WITHOUT_PLUGINS, *own_tests]), checks, copy, sandbox)
             own, unsafe = _suite(tested), tested.ran.unsafe
         if not checks.any:
             return Evidence(required=own, own=own, unsafe=unsafe)
@@ -141,7 +143,7 @@ async def _run_required(checks: Checks, snapshot: str, copy: Workspace, activity
     if given:
         await project.copy_project(checks.tests, copy)
     tests = [path for path in given if _is_test(path)]
-    command = checks.command or shlex.join([*ALONE, *PROTECTED, *tests])
+    command = checks.command or shlex.join([*PYTEST_WITHOUT_PLUGINS, *PROTECTED, *tests])
     return await _run(command, checks, copy, activity.services.sandbox)
 
 

@@ -28,17 +28,17 @@ def rank_candidates(
         placed = [name for name in ranking if name in points]
         for place, name in enumerate(placed):
             points[name] += len(names) - 1 - place
-    rows = [_standing(candidates[name], points[name]) for name in names]
-    own = {name: _own(candidates[name]) for name in names}
+    rows = [_build_ranking(candidates[name], points[name]) for name in names]
+    own = {name: _count_own_passed(candidates[name]) for name in names}
 
-    def worth(row: Ranking) -> tuple[float, ...]:
+    def sort_key(row: Ranking) -> tuple[float, ...]:
         tests = (not row.tests_ok, row.failed, -row.passed, -own[row.coder])
         return (*tests, -row.points) if tests_first else (-row.points, *tests)
 
-    return sorted(rows, key=worth)
+    return sorted(rows, key=sort_key)
 
 
-def _standing(candidate: Candidate, points: float) -> Ranking:
+def _build_ranking(candidate: Candidate, points: float) -> Ranking:
     version = candidate.latest
     assert version is not None
     required = version.evidence.required
@@ -51,6 +51,6 @@ def _standing(candidate: Candidate, points: float) -> Ranking:
     )
 
 
-def _own(candidate: Candidate) -> int:
+def _count_own_passed(candidate: Candidate) -> int:
     version = candidate.latest
     return version.evidence.own.passed if version and version.evidence.own.ok else 0

@@ -13,23 +13,23 @@ RULE = (
 )
 
 
-def fence(label: str, text: str, most: int = MAX_QUOTED) -> str:
+def fence(label: str, text: str, limit: int = MAX_QUOTED) -> str:
     """Quote the text between two lines with a marker that does not occur in it.
 
     The marker is derived from the text's digest, so its author cannot include it, and the same
     text is always quoted the same way.
     """
-    shown = shorten(text, most)
-    mark = _mark(shown)
+    shown = shorten(text, limit)
+    mark = _find_unused_mark(shown)
     return f'=== {mark} begins: {_line(label)}\n{shown}\n=== {mark} ends'
 
 
-def shorten(text: str, most: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """Cut out the middle of a text that is too long."""
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
-    head = most * 2 // 3
-    return f'{text[:head]}\n[{len(text) - most} characters are left out here]\n{text[-(most - head) :]}'
+    head = limit * 2 // 3
+    return f'{text[:head]}\n[{len(text) - limit} characters are left out here]\n{text[-(limit - head) :]}'
 
 
 def bullet_list(items: Iterable[str], empty: str = '') -> str:
@@ -37,7 +37,7 @@ def bullet_list(items: Iterable[str], empty: str = '') -> str:
     return '\n'.join(f'- {_line(item)}' for item in items) or empty
 
 
-def _mark(text: str) -> str:
+def _find_unused_mark(text: str) -> str:
     number = 0
     while True:
         mark = hashlib.sha256(f'{number}:{text}'.encode(errors='replace')).hexdigest()[:12]

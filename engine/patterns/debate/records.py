@@ -14,7 +14,7 @@ Phase = Literal['review', 'debate', 'final']
 SYNTHESIZER = 'synthesizer'
 
 
-def _nothing(value: object) -> bool:
+def _is_empty(value: object) -> bool:
     """Exclude empty fields from the journal, so that positions that predate them stay the same."""
     return not value
 
@@ -60,10 +60,10 @@ class Position(FrozenModel):
         default=(), description='Facts your verdict rests on: test results, lines of code'
     )
     answers: tuple[Answer, ...] = Field(
-        default=(), exclude_if=_nothing, description='Your answers to open points of others'
+        default=(), exclude_if=_is_empty, description='Your answers to open points of others'
     )
     comments: tuple[LineComment, ...] = Field(
-        default=(), exclude_if=_nothing, description='Comments on single lines, for the coders'
+        default=(), exclude_if=_is_empty, description='Comments on single lines, for the coders'
     )
 
 

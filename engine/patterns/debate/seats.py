@@ -16,7 +16,7 @@ from engine.statechart.decision_cache import CallbackContext
 PERSON = 'person'
 
 
-MORE: dict[str, Any] = {'group': 'More of your position'}
+OPTIONAL_GROUP: dict[str, Any] = {'group': 'More of your position'}
 VERDICTS: dict[str, Any] = {
     'APPROVE': 'Approve',
     'REVISE_BEST': 'Revise the best',
@@ -65,25 +65,25 @@ class HumanTurn(Form):
         False, title='Agree', description='Whether you agree with the others and want to close'
     )
     ranking: tuple[str, ...] = Field(
-        (), title='Ranking', description='The best first', json_schema_extra=MORE
+        (), title='Ranking', description='The best first', json_schema_extra=OPTIONAL_GROUP
     )
     concedes: tuple[str, ...] = Field(
-        (), title='Conceded', description='Points of others that you accept', json_schema_extra=MORE
+        (), title='Conceded', description='Points of others that you accept', json_schema_extra=OPTIONAL_GROUP
     )
     insists: tuple[str, ...] = Field(
-        (), title='Insisted on', description='Points you do not give up', json_schema_extra=MORE
+        (), title='Insisted on', description='Points you do not give up', json_schema_extra=OPTIONAL_GROUP
     )
     changes: tuple[str, ...] = Field(
-        (), title='Changes', description='What must be changed', json_schema_extra=MORE
+        (), title='Changes', description='What must be changed', json_schema_extra=OPTIONAL_GROUP
     )
     rests_on: tuple[str, ...] = Field(
-        (), title='Rests on', description='Facts that your verdict rests on', json_schema_extra=MORE
+        (), title='Rests on', description='Facts that your verdict rests on', json_schema_extra=OPTIONAL_GROUP
     )
     answers: tuple[Answer, ...] = Field(
-        (), title='Answers', description='To points of others, by their ids', json_schema_extra=MORE
+        (), title='Answers', description='To points of others, by their ids', json_schema_extra=OPTIONAL_GROUP
     )
     comments: tuple[LineComment, ...] = Field(
-        (), title='Comments', description='On single lines, for the coders', json_schema_extra=MORE
+        (), title='Comments', description='On single lines, for the coders', json_schema_extra=OPTIONAL_GROUP
     )
 
 

@@ -46,13 +46,13 @@ def is_turn(place: int, scope: CallbackContext, event: Event) -> bool:
 def speak(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Record a reviewer's turn."""
     position = read_position(config, seats.debate_memory(scope), event)
-    _say(me, config, scope, event, position, human=False)
+    _record_utterance(me, config, scope, event, position, human=False)
 
 
 def say(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Record a person's turn in a reviewer's seat."""
     position = seats.parse_turn(event.data, seats.debate_memory(scope).names())
-    _say(me, config, scope, event, position, human=True)
+    _record_utterance(me, config, scope, event, position, human=True)
 
 
 def drop(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
@@ -106,7 +106,7 @@ def read_position(config: DebateConfig, memory: DebateMemory, event: Event) -> P
     return consensus.drop_unknown_names(Position.model_validate(event.data['output']), memory.names())
 
 
-def _say(  # noqa: PLR0913
+def _record_utterance(  # noqa: PLR0913
     me: str, config: DebateConfig, scope: CallbackContext, event: Event, position: Position, *, human: bool
 ) -> None:
     memory = seats.debate_memory(scope)

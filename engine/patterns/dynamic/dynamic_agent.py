@@ -42,7 +42,7 @@ MODE: Any = Field(
 """The `mode` parameter field, for agents that also have phases."""
 
 
-def _side(mode: str, pattern: DynamicAgent) -> dict[str, Any]:
+def _build_mode_branch(mode: str, pattern: DynamicAgent) -> dict[str, Any]:
     """Return one side of a comparison; it ends normally even if its agent fails, as the other continues."""
     return {
         'name': mode,
@@ -166,7 +166,10 @@ class DynamicAgent(Pattern, abstract=True):
         first = {'name': 'preparing', 'invoke': 'prepare'}
         if self.mode != 'compare':
             return [first, self._work(self.mode), *ends]
-        both = {'name': 'both', 'parallel': [_side('dynamic', self), _side('fixed', self)]}
+        both = {
+            'name': 'both',
+            'parallel': [_build_mode_branch('dynamic', self), _build_mode_branch('fixed', self)],
+        }
         weighing = {'name': 'weighing', 'invoke': partial(compare_modes, self.result)}
         return [first, both, weighing, *ends]
 

@@ -37,11 +37,11 @@ async def compare_modes(answer: str, scope: CallbackContext, activity: Activity)
     for path, agent in sorted(scope.state.agents.items()):
         first, _, rest = path.partition('.')
         if first == 'both' and rest.endswith('.working'):
-            found.append(_side(rest.partition('.')[0], agent, answer))
+            found.append(_measure_mode(rest.partition('.')[0], agent, answer))
     return {'sides': [side.model_dump() for side in found]}
 
 
-def _side(way: str, agent: AgentState, answer: str) -> ModeResult:
+def _measure_mode(way: str, agent: AgentState, answer: str) -> ModeResult:
     made = agent.artifacts.get(answer)
     return ModeResult(
         way=way,

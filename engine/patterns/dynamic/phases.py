@@ -159,7 +159,7 @@ def has_nothing_to_do(scope: CallbackContext, event: Event) -> bool:
 
 def broke(scope: CallbackContext, event: Event) -> bool:
     """One of the tools failed."""
-    return bool(_wrong(event))
+    return bool(_describe_failed_call(event))
 
 
 def _after(name: str, number: int) -> Callable[[CallbackContext, Event], bool]:
@@ -174,9 +174,9 @@ def _after(name: str, number: int) -> Callable[[CallbackContext, Event], bool]:
 
 
 def _say_what_broke(scope: CallbackContext, event: Event) -> None:
-    scope.state.agents[scope.path].problem = _wrong(event)
+    scope.state.agents[scope.path].problem = _describe_failed_call(event)
 
 
-def _wrong(event: Event) -> str:
+def _describe_failed_call(event: Event) -> str:
     results = event.data['results']
     return next((f'{item["name"]}: {item["text"]}' for item in results if not item['ok']), '')

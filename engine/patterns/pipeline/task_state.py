@@ -18,7 +18,7 @@ RULES = 2
 """The version of the pipeline's rules for new runs."""
 
 
-def _absent(value: object) -> bool:
+def _is_empty(value: object) -> bool:
     """Exclude empty fields from the journal, since older messages lack them."""
     return not value
 
@@ -43,9 +43,9 @@ class AgentMessage(FrozenModel):
     """The kind of action: `findings`, `draft`, `verdict`, `model_call`, `tool_call`, `retry`, `error` ..."""
     content: str
     iteration: int = 0
-    time: float = Field(0.0, exclude_if=_absent)
+    time: float = Field(0.0, exclude_if=_is_empty)
     """Unix timestamp in seconds; 0 in a run's memory, which must not depend on time (see `audit_trail`)."""
-    seq: int = Field(0, exclude_if=_absent)
+    seq: int = Field(0, exclude_if=_is_empty)
     """The step of the run; 0 in a run's memory."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from engine.agents.chart import agent
 from engine.agents.spec import Role
 from engine.patterns.competition import coder, merging
-from engine.patterns.competition.coder import SLACK, CoderConfig
+from engine.patterns.competition.coder import EXAMINATION_MARGIN, CoderConfig
 from engine.patterns.competition.evidence import Checks
 from engine.patterns.debate import seats
 from engine.patterns.debate.consensus import drop_unknown_names
@@ -141,7 +141,7 @@ def merging_state(parameters: ReviewParameters, checks: Checks) -> dict[str, Any
             {
                 'name': 'copying',
                 'invoke': partial(copy_selected, checks),
-                'within': 2 * checks.seconds + SLACK,
+                'within': 2 * checks.seconds + EXAMINATION_MARGIN,
             },
             {'name': 'merged', 'final': True},
             {'name': 'skipped', 'final': True},
@@ -172,7 +172,9 @@ def keep_review(me: str, scope: CallbackContext, event: Event) -> None:
     else:
         position = parse_position(str(event.data['text']), memory.names())
     model = str(event.data.get('model', ''))
-    _place(memory, Utterance(speaker=me, model=model, phase='review', text=position.text, position=position))
+    _record_utterance(
+        memory, Utterance(speaker=me, model=model, phase='review', text=position.text, position=position)
+    )
 
 
 def is_taken(me: str, scope: CallbackContext, event: Event) -> bool:
@@ -184,7 +186,7 @@ def keep_word(me: str, scope: CallbackContext, event: Event) -> None:
     """Store a person's turn in a reviewer's seat as that reviewer's first review."""
     memory = _memory(scope)
     position = drop_unknown_names(seats.parse_turn(event.data, memory.names()), memory.names())
-    _place(
+    _record_utterance(
         memory,
         Utterance(speaker=me, phase='review', text=position.text, position=position, human=True),
     )
@@ -193,10 +195,10 @@ def keep_word(me: str, scope: CallbackContext, event: Event) -> None:
 def miss_review(me: str, scope: CallbackContext, event: Event) -> None:
     """Record a failed first review; its author may still join the debate."""
     problem = str(event.data.get('error') or 'it failed')
-    _place(_memory(scope), Utterance(speaker=me, phase='review', text='', problem=problem))
+    _record_utterance(_memory(scope), Utterance(speaker=me, phase='review', text='', problem=problem))
 
 
-def _place(memory: ReviewMemory, utterance: Utterance) -> None:
+def _record_utterance(memory: ReviewMemory, utterance: Utterance) -> None:
     """Add a first review, in the order of the reviewers rather than of completion."""
     later = sum(one.speaker > utterance.speaker for one in memory.transcript)
     if later and memory.revision > 1:

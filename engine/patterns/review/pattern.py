@@ -82,7 +82,7 @@ class ParallelReview(Pattern):
             {
                 'name': 'revising',
                 'parallel': [
-                    chart.revision_region(self._coder_config(name, again=True)) for name in self.coders
+                    chart.revision_region(self._coder_config(name, is_revision=True)) for name in self.coders
                 ],
             },
             {'name': 'gathering', 'invoke': 'gather'},
@@ -328,7 +328,7 @@ class ParallelReview(Pattern):
         memory.file_conflicts = tuple(find_conflicts(plan, memory.candidates))
         if not memory.file_conflicts or self.parameters.conflicts == 'ranked':
             order = [standing.coder for standing in memory.standings]
-            self._settle(memory, resolve_by_rank(memory.file_conflicts, order), 'ranked')
+            self._resolve_conflicts(memory, resolve_by_rank(memory.file_conflicts, order), 'ranked')
 
     def lose_plan(self, memory: ReviewMemory, event: Event) -> None:
         """Record that listing or copying the files failed; the best stays as it is."""
@@ -341,7 +341,7 @@ class ParallelReview(Pattern):
 
     def take_answers(self, memory: ReviewMemory, event: Event) -> None:
         """Settle the conflicts with a person's answers."""
-        self._settle(memory, dict(event.data['files']), 'person')
+        self._resolve_conflicts(memory, dict(event.data['files']), 'person')
 
     def keep_merged(self, memory: ReviewMemory, event: Event) -> None:
         """Give the best candidate a new version with the files taken from others."""
@@ -427,7 +427,7 @@ class ParallelReview(Pattern):
                 if other != name:
                     memory.candidates[other].status = 'set aside'
 
-    def _settle(self, memory: ReviewMemory, answers: dict[str, str], rule: str) -> None:
+    def _resolve_conflicts(self, memory: ReviewMemory, answers: dict[str, str], rule: str) -> None:
         assert memory.plan is not None
         memory.taken, settled = settle_conflicts(memory.plan, memory.file_conflicts, answers, rule)
         memory.file_conflicts = tuple(settled)
@@ -454,17 +454,17 @@ class ParallelReview(Pattern):
 
     # -- parts of the states
 
-    def _coder_config(self, name: str, *, again: bool = False) -> CoderConfig:
+    def _coder_config(self, name: str, *, is_revision: bool = False) -> CoderConfig:
         return CoderConfig(
             coder=name,
             checks=self._checks,
-            prompt=partial(prompts.revise, name) if again else coder.implement,
+            prompt=partial(prompts.revise, name) if is_revision else coder.implement,
             seconds=self.parameters.coder_seconds,
-            demands=partial(prompts.revision_demands, name) if again else lambda memory: (),
+            demands=partial(prompts.revision_demands, name) if is_revision else lambda memory: (),
             given=self._given,
             worktree=self.parameters.worktrees,
             seat=True,
-            again=again,
+            is_revision=is_revision,
         )
 
     @property

@@ -195,7 +195,7 @@ class CollaborationState(Memory):
             PlanItem(id=task.task_id, title=task.description, role=task.assigned_to, after=task.depends_on)
             for task in tasks
         ]
-        self._mark()
+        self._update_checklist()
 
     def assign_next(self, worker: str) -> DelegatedTask:
         """Give a worker the next task. Raises `LookupError` if none is ready."""
@@ -203,7 +203,7 @@ class CollaborationState(Memory):
         if task is None:
             raise LookupError(f'there is no task ready for {worker}')
         self.under_way[worker] = task.task_id
-        self._mark()
+        self._update_checklist()
         return task
 
     def complete_task(self, result: TaskResult) -> None:
@@ -214,13 +214,13 @@ class CollaborationState(Memory):
         for worker in [worker for worker, task in self.under_way.items() if task == result.task_id]:
             del self.under_way[worker]
         self.completed_results.append(result)
-        self._mark()
+        self._update_checklist()
 
     def note(self, sender: str, recipient: str, kind: str, content: str) -> None:
         """Add a message to the history."""
         self.messages.append(AgentMessage(sender=sender, recipient=recipient, kind=kind, content=content))
 
-    def _mark(self) -> None:
+    def _update_checklist(self) -> None:
         """Update the checklist."""
         results = {result.task_id: result for result in self.completed_results}
         pending = {task.task_id for task in self.pending_tasks}

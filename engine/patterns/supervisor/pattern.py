@@ -21,7 +21,7 @@ from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.pattern import Pattern
 
-ONE, MANY = 'one after another', 'side by side'
+ONE_AFTER_ANOTHER, SIDE_BY_SIDE = 'one after another', 'side by side'
 
 
 async def _synthesize(
@@ -107,14 +107,14 @@ class Supervisor(Pattern):
 
     def states(self) -> list[dict[str, Any]]:
         """One worker state entered once per task, or one region per worker if there are several."""
-        if self.parameters.execution == MANY:
+        if self.parameters.execution == SIDE_BY_SIDE:
             workers = [
-                {'name': name, **worker_chart(name, self.team, again=True)}
+                {'name': name, **worker_chart(name, self.team, repeats=True)}
                 for name in (f'worker_{number}' for number in range(1, self.parameters.workers + 1))
             ]
             executing: dict[str, Any] = {'parallel': workers}
         else:
-            executing = worker_chart('worker', self.team, again=False)
+            executing = worker_chart('worker', self.team, repeats=False)
         return [
             planner_seat(agent('planning', SUPERVISOR, output=SupervisorPlan, then='delegate')),
             {'name': 'executing', **executing},
@@ -143,7 +143,7 @@ class Supervisor(Pattern):
         return [
             ['done', 'planning', 'executing', 'has_pending_tasks'],
             {'trigger': 'done', 'source': 'planning', 'dest': 'complete', 'unless': 'has_pending_tasks'},
-            *([again] if self.parameters.execution == ONE else []),
+            *([again] if self.parameters.execution == ONE_AFTER_ANOTHER else []),
             {'trigger': 'done', 'source': 'executing', 'dest': 'synthesizing', 'unless': 'has_pending_tasks'},
             ['done', 'synthesizing', 'complete'],
             ['failed', '*', 'failed'],

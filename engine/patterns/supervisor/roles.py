@@ -65,12 +65,12 @@ REVIEWER = Role(
 )
 WORKERS = (RESEARCHER, ANALYST, WRITER, REVIEWER)
 
-MORE = re.compile(r'([a-z][a-z0-9 _-]*?)\s*:\s*(\S.*)', flags=re.S | re.I)
+ROLE_LINE = re.compile(r'([a-z][a-z0-9 _-]*?)\s*:\s*(\S.*)', flags=re.S | re.I)
 
 
 def parse_role(line: str) -> Role:
     """Parse a worker's role from `name: what the worker does`. Raises `ValueError`."""
-    found = MORE.fullmatch(line.strip())
+    found = ROLE_LINE.fullmatch(line.strip())
     if found is None:
         raise ValueError(f'{line!r} must be a name, a colon, and what such a worker does')
     name = found[1].lower()

@@ -14,17 +14,17 @@ from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import edge, failure_edges
 
 
-def worker_chart(name: str, roles: Sequence[Role], *, again: bool) -> dict[str, Any]:
+def worker_chart(name: str, roles: Sequence[Role], *, repeats: bool) -> dict[str, Any]:
     """The substates of a worker.
 
     Args:
         name: distinguishes workers in memory.
         roles: roles it may play, one per task.
-        again: whether it keeps taking tasks until all are taken, or finishes after one.
+        repeats: whether it keeps taking tasks until all are taken, or finishes after one.
 
     The pattern must define the guards `next_task_is_ready`, `next_role_is_unknown` and `nothing_is_left`.
     """
-    then = 'taking' if again else 'finished'
+    then = 'taking' if repeats else 'finished'
     leave = ['always', 'taking', 'finished', 'nothing_is_left']
     return {
         'initial': 'taking',
@@ -43,7 +43,7 @@ def worker_chart(name: str, roles: Sequence[Role], *, again: bool) -> dict[str, 
         'transitions': [
             edge('always', 'taking', 'working', 'next_task_is_ready', before=partial(take_task, name)),
             edge('always', 'taking', then, 'next_role_is_unknown', before=partial(reject_task, name)),
-            *([leave] if again else []),
+            *([leave] if repeats else []),
             ['done', 'working', then],
             *failure_edges('working', then, before=partial(keep_failure, name)),
         ],

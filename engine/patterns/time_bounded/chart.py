@@ -119,7 +119,7 @@ def states() -> tuple[dict[str, Any], ...]:
     )  # fmt: skip
 
 
-W, P, E, S, V, DOWN = (
+WORKING, PLANNING, EXECUTING, STEP, VERIFYING, SHUTTING_DOWN = (
     'working', 'working.planning', 'working.executing', 'working.executing.step', 'working.verifying',
     'shutting_down',
 )  # fmt: skip
@@ -152,126 +152,132 @@ def _gate(source: str, *ways: tuple[str, str, Any]) -> list[dict[str, Any]]:
 
 
 def _loop() -> list[dict[str, Any]]:
-    check, over = f'{W}.time_check', 'is_time_over'
+    check, over = f'{WORKING}.time_check', 'is_time_over'
     return [
-        _edge('always', check, f'{W}.preparing', None, None, ['is_prepared', over]),
-        _edge('always', check, P, 'begin_planning', 'is_to_plan', over),
-        _edge('always', check, E, None, 'is_to_execute', over),
-        _edge('always', check, V, None, 'is_to_verify', over),
-        _edge('done', f'{W}.preparing', check, 'keep_project'),
-        _edge('failed', f'{W}.preparing', DOWN, 'break_off'),
-        _edge('expired', f'{W}.preparing', DOWN, 'break_off'),
+        _edge('always', check, f'{WORKING}.preparing', None, None, ['is_prepared', over]),
+        _edge('always', check, PLANNING, 'begin_planning', 'is_to_plan', over),
+        _edge('always', check, EXECUTING, None, 'is_to_execute', over),
+        _edge('always', check, VERIFYING, None, 'is_to_verify', over),
+        _edge('done', f'{WORKING}.preparing', check, 'keep_project'),
+        _edge('failed', f'{WORKING}.preparing', SHUTTING_DOWN, 'break_off'),
+        _edge('expired', f'{WORKING}.preparing', SHUTTING_DOWN, 'break_off'),
     ]
 
 
 def _planning() -> list[dict[str, Any]]:
-    writing, reviewing = f'{P}.writing', f'{P}.reviewing'
+    writing, reviewing = f'{PLANNING}.writing', f'{PLANNING}.reviewing'
     return [
-        _edge('always', f'{P}.opening', reviewing, None, 'draft_is_sound'),
-        _edge('always', f'{P}.opening', writing),
-        *_answer_edges(writing, f'{P}.examining', 'stand_in_for_plan'),
-        _edge('always', f'{P}.examining', reviewing, None, 'draft_is_sound'),
-        _edge('always', f'{P}.examining', writing, None, 'may_repair_plan'),
-        _edge('always', f'{P}.examining', E, 'drop_sub_plan', 'is_sub_plan'),
-        _edge('always', f'{P}.examining', reviewing, 'settle_for_plainest'),
-        *_answer_edges(reviewing, f'{P}.gate', 'stand_in_for_plan_verdict'),
+        _edge('always', f'{PLANNING}.opening', reviewing, None, 'draft_is_sound'),
+        _edge('always', f'{PLANNING}.opening', writing),
+        *_answer_edges(writing, f'{PLANNING}.examining', 'stand_in_for_plan'),
+        _edge('always', f'{PLANNING}.examining', reviewing, None, 'draft_is_sound'),
+        _edge('always', f'{PLANNING}.examining', writing, None, 'may_repair_plan'),
+        _edge('always', f'{PLANNING}.examining', EXECUTING, 'drop_sub_plan', 'is_sub_plan'),
+        _edge('always', f'{PLANNING}.examining', reviewing, 'settle_for_plainest'),
+        *_answer_edges(reviewing, f'{PLANNING}.gate', 'stand_in_for_plan_verdict'),
         *_gate(
-            f'{P}.gate',
-            (E, 'adopt_plan', list(GATES['plan'])),
+            f'{PLANNING}.gate',
+            (EXECUTING, 'adopt_plan', list(GATES['plan'])),
             (writing, 'revise_plan', 'may_revise_plan'),
-            (E, 'drop_sub_plan', 'is_sub_plan'),
-            (DOWN, 'fail_plan', None),
+            (EXECUTING, 'drop_sub_plan', 'is_sub_plan'),
+            (SHUTTING_DOWN, 'fail_plan', None),
         ),
-        _edge('expired', P, E, 'drop_sub_plan', 'is_sub_plan'),
-        _edge('expired', P, E, 'settle_for_plan'),
+        _edge('expired', PLANNING, EXECUTING, 'drop_sub_plan', 'is_sub_plan'),
+        _edge('expired', PLANNING, EXECUTING, 'settle_for_plan'),
     ]
 
 
 def _executing() -> list[dict[str, Any]]:
-    choosing, coding, over = f'{E}.choosing', f'{S}.coding', 'is_time_over'
+    choosing, coding, over = f'{EXECUTING}.choosing', f'{STEP}.coding', 'is_time_over'
     again = (
         (coding, 'retry_step', 'may_try_again'),
-        (P, 'ask_for_sub_plan', 'may_plan_deeper'),
+        (PLANNING, 'ask_for_sub_plan', 'may_plan_deeper'),
         (choosing, 'fail_step', None),
     )
     return [
-        _edge('always', choosing, S, None, 'step_is_open', over),
-        _edge('always', choosing, P, None, 'step_waits_for_plan', over),
-        _edge('always', choosing, V, 'escalate_failures', 'failures_are_too_many', over),
-        _edge('always', choosing, S, 'begin_step', 'has_next_step', over),
+        _edge('always', choosing, STEP, None, 'step_is_open', over),
+        _edge('always', choosing, PLANNING, None, 'step_waits_for_plan', over),
+        _edge('always', choosing, VERIFYING, 'escalate_failures', 'failures_are_too_many', over),
+        _edge('always', choosing, STEP, 'begin_step', 'has_next_step', over),
         _edge('always', choosing, choosing, 'close_sub_plan', ['plan_is_over', 'is_in_sub_plan']),
-        _edge('always', choosing, V, 'close_plan', 'plan_is_over'),
+        _edge('always', choosing, VERIFYING, 'close_plan', 'plan_is_over'),
         # Last, so that older journals evaluate their guards in the recorded order.
-        _edge('always', choosing, P, 'begin_replanning', 'steps_are_to_be_replanned', over),
-        _edge('always', f'{S}.opening', f'{S}.testing', None, 'code_is_good'),
-        _edge('always', f'{S}.opening', f'{S}.collecting', None, 'code_is_written'),
-        _edge('always', f'{S}.opening', coding),
-        *_answer_edges(coding, f'{S}.collecting', 'stand_in_for_code'),
-        _edge('done', f'{S}.collecting', f'{S}.reviewing_code', 'keep_changes'),
-        _edge('failed', f'{S}.collecting', f'{S}.reviewing_code'),
-        _edge('expired', f'{S}.collecting', f'{S}.reviewing_code'),
-        *_answer_edges(f'{S}.reviewing_code', f'{S}.code_gate', 'stand_in_for_code_verdict'),
+        _edge('always', choosing, PLANNING, 'begin_replanning', 'steps_are_to_be_replanned', over),
+        _edge('always', f'{STEP}.opening', f'{STEP}.testing', None, 'code_is_good'),
+        _edge('always', f'{STEP}.opening', f'{STEP}.collecting', None, 'code_is_written'),
+        _edge('always', f'{STEP}.opening', coding),
+        *_answer_edges(coding, f'{STEP}.collecting', 'stand_in_for_code'),
+        _edge('done', f'{STEP}.collecting', f'{STEP}.reviewing_code', 'keep_changes'),
+        _edge('failed', f'{STEP}.collecting', f'{STEP}.reviewing_code'),
+        _edge('expired', f'{STEP}.collecting', f'{STEP}.reviewing_code'),
+        *_answer_edges(f'{STEP}.reviewing_code', f'{STEP}.code_gate', 'stand_in_for_code_verdict'),
         *_gate(
-            f'{S}.code_gate',
-            (f'{S}.testing', 'approve_code', list(GATES['code'])),
-            (P, 'ask_for_sub_plan', ['coder_asks_for_plan', 'may_plan_deeper']),
+            f'{STEP}.code_gate',
+            (f'{STEP}.testing', 'approve_code', list(GATES['code'])),
+            (PLANNING, 'ask_for_sub_plan', ['coder_asks_for_plan', 'may_plan_deeper']),
             *again,
         ),
-        _edge('done', f'{S}.testing', f'{S}.exploring', 'take_tests'),
-        _edge('failed', f'{S}.testing', f'{S}.exploring', 'stand_in_for_tests'),
-        _edge('expired', f'{S}.testing', f'{S}.exploring', 'stand_in_for_tests'),
-        *_answer_edges(f'{S}.exploring', f'{S}.reviewing_step', 'stand_in_for_reading', 'work_is_sound'),
-        *_answer_edges(f'{S}.exploring', f'{S}.reviewing_fixes', 'stand_in_for_reading'),
-        *_answer_edges(f'{S}.reviewing_fixes', f'{S}.fix_gate', 'stand_in_for_fix_verdict'),
+        _edge('done', f'{STEP}.testing', f'{STEP}.exploring', 'take_tests'),
+        _edge('failed', f'{STEP}.testing', f'{STEP}.exploring', 'stand_in_for_tests'),
+        _edge('expired', f'{STEP}.testing', f'{STEP}.exploring', 'stand_in_for_tests'),
+        *_answer_edges(
+            f'{STEP}.exploring', f'{STEP}.reviewing_step', 'stand_in_for_reading', 'work_is_sound'
+        ),
+        *_answer_edges(f'{STEP}.exploring', f'{STEP}.reviewing_fixes', 'stand_in_for_reading'),
+        *_answer_edges(f'{STEP}.reviewing_fixes', f'{STEP}.fix_gate', 'stand_in_for_fix_verdict'),
         *_gate(
-            f'{S}.fix_gate',
+            f'{STEP}.fix_gate',
             (coding, 'begin_fix', ['a_fix_cycle_is_left', 'time_for_fixes_is_left']),
             (choosing, 'fail_tests', None),
         ),
-        *_answer_edges(f'{S}.reviewing_step', f'{S}.step_gate', 'stand_in_for_step_verdict'),
-        *_gate(f'{S}.step_gate', (choosing, 'complete_step', list(GATES['step'])), *again),
-        _edge('expired', S, choosing, 'fail_step_by_time'),
-        _edge('expired', E, DOWN, 'expire'),
+        *_answer_edges(f'{STEP}.reviewing_step', f'{STEP}.step_gate', 'stand_in_for_step_verdict'),
+        *_gate(f'{STEP}.step_gate', (choosing, 'complete_step', list(GATES['step'])), *again),
+        _edge('expired', STEP, choosing, 'fail_step_by_time'),
+        _edge('expired', EXECUTING, SHUTTING_DOWN, 'expire'),
     ]
 
 
 def _verifying() -> list[dict[str, Any]]:
     return [
-        _edge('done', f'{V}.integrating', f'{V}.judging', 'take_final_tests'),
-        _edge('failed', f'{V}.integrating', f'{V}.judging', 'stand_in_for_final_tests'),
-        _edge('expired', f'{V}.integrating', f'{V}.judging', 'stand_in_for_final_tests'),
-        *_answer_edges(f'{V}.judging', f'{V}.gate', 'stand_in_for_goal_verdict'),
+        _edge('done', f'{VERIFYING}.integrating', f'{VERIFYING}.judging', 'take_final_tests'),
+        _edge('failed', f'{VERIFYING}.integrating', f'{VERIFYING}.judging', 'stand_in_for_final_tests'),
+        _edge('expired', f'{VERIFYING}.integrating', f'{VERIFYING}.judging', 'stand_in_for_final_tests'),
+        *_answer_edges(f'{VERIFYING}.judging', f'{VERIFYING}.gate', 'stand_in_for_goal_verdict'),
         *_gate(
-            f'{V}.gate',
-            (DOWN, 'reach_goal', list(GATES['goal'])),
-            (DOWN, 'expire_between_rounds', ['another_round_is_left', 'no_time_for_a_round_is_left']),
-            (f'{W}.time_check', 'begin_round', 'another_round_is_left'),
-            (DOWN, 'miss_goal', None),
+            f'{VERIFYING}.gate',
+            (SHUTTING_DOWN, 'reach_goal', list(GATES['goal'])),
+            (
+                SHUTTING_DOWN,
+                'expire_between_rounds',
+                ['another_round_is_left', 'no_time_for_a_round_is_left'],
+            ),
+            (f'{WORKING}.time_check', 'begin_round', 'another_round_is_left'),
+            (SHUTTING_DOWN, 'miss_goal', None),
         ),
-        _edge('expired', V, DOWN, 'expire'),
-        _edge('always', V, DOWN, 'skip_goal', 'is_skipping_verification'),
+        _edge('expired', VERIFYING, SHUTTING_DOWN, 'expire'),
+        _edge('always', VERIFYING, SHUTTING_DOWN, 'skip_goal', 'is_skipping_verification'),
     ]
 
 
 def _ending() -> list[dict[str, Any]]:
     return [
-        _edge('always', W, DOWN, 'abort', 'must_abort'),
-        _edge('always', W, DOWN, 'expire', 'is_time_over'),
-        _edge('expired', W, DOWN, 'expire'),
-        _edge(EXHAUSTED, W, DOWN, 'run_out'),
-        _edge('finish_now', W, None, 'ask_to_finish', None, 'is_finishing'),
-        _edge('finish_now', W, DOWN, 'finish_early'),
-        _edge('add_time', W, None, 'add_time'),
-        _edge('replan', W, None, 'ask_to_replan', 'has_pending_steps'),
-        *seats.seat_edges(W),
-        _edge('skip_verification', W, None, 'skip_verification', None, 'is_skipping_verification'),
-        _edge('failed', W, DOWN, 'break_off'),
-        _edge('done', DOWN, 'completed', None, 'ends_completed'),
-        _edge('done', DOWN, 'aborted', None, 'ends_aborted'),
-        _edge('done', DOWN, 'failed', None, 'ends_failed'),
-        _edge('done', DOWN, 'stopped', None, 'may_be_resumed'),
-        _edge('done', DOWN, 'time_expired'),
-        _edge('add_time', 'stopped', W, 'resume'),
+        _edge('always', WORKING, SHUTTING_DOWN, 'abort', 'must_abort'),
+        _edge('always', WORKING, SHUTTING_DOWN, 'expire', 'is_time_over'),
+        _edge('expired', WORKING, SHUTTING_DOWN, 'expire'),
+        _edge(EXHAUSTED, WORKING, SHUTTING_DOWN, 'run_out'),
+        _edge('finish_now', WORKING, None, 'ask_to_finish', None, 'is_finishing'),
+        _edge('finish_now', WORKING, SHUTTING_DOWN, 'finish_early'),
+        _edge('add_time', WORKING, None, 'add_time'),
+        _edge('replan', WORKING, None, 'ask_to_replan', 'has_pending_steps'),
+        *seats.seat_edges(WORKING),
+        _edge('skip_verification', WORKING, None, 'skip_verification', None, 'is_skipping_verification'),
+        _edge('failed', WORKING, SHUTTING_DOWN, 'break_off'),
+        _edge('done', SHUTTING_DOWN, 'completed', None, 'ends_completed'),
+        _edge('done', SHUTTING_DOWN, 'aborted', None, 'ends_aborted'),
+        _edge('done', SHUTTING_DOWN, 'failed', None, 'ends_failed'),
+        _edge('done', SHUTTING_DOWN, 'stopped', None, 'may_be_resumed'),
+        _edge('done', SHUTTING_DOWN, 'time_expired'),
+        _edge('add_time', 'stopped', WORKING, 'resume'),
         _edge('finish_now', 'stopped', 'completed', 'finish_stopped'),
         _edge('expired', 'stopped', 'time_expired'),
     ]

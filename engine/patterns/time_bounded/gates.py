@@ -42,17 +42,17 @@ class GateFacts:
 Condition = Callable[[GateFacts, Verdict], bool]
 
 
-def _as(kind: type[Verdict], name: str) -> Condition:
+def _verdict_has(kind: type[Verdict], name: str) -> Condition:
     """Return a condition: the verdict is of this kind and its field `name` is true."""
     return lambda facts, verdict: isinstance(verdict, kind) and bool(getattr(verdict, name))
 
 
 PLAN: Mapping[str, Condition] = {
-    'plan_is_actionable': _as(PlanVerdict, 'actionable'),
+    'plan_is_actionable': _verdict_has(PlanVerdict, 'actionable'),
     'dependencies_are_satisfiable': lambda facts, verdict: (
         facts.draft is not None and not validate_plan(facts.draft, fewest=facts.fewest)
     ),
-    'estimates_are_reasonable': _as(PlanVerdict, 'reasonable'),
+    'estimates_are_reasonable': _verdict_has(PlanVerdict, 'reasonable'),
     'plan_score_is_enough': lambda facts, verdict: verdict.score >= facts.threshold,
     'plan_is_approved': lambda facts, verdict: verdict.approved,
 }
@@ -82,7 +82,7 @@ STEP: Mapping[str, Condition] = {
 GOAL: Mapping[str, Condition] = {
     'steps_are_complete': lambda facts, verdict: facts.left_over <= facts.acceptable,
     'integration_tests_pass': lambda facts, verdict: facts.tests_pass,
-    'goal_is_met': _as(GoalVerdict, 'goal_met'),
+    'goal_is_met': _verdict_has(GoalVerdict, 'goal_met'),
     'goal_score_is_enough': lambda facts, verdict: verdict.score >= facts.threshold,
 }
 GATES: Mapping[str, Mapping[str, Condition]] = {

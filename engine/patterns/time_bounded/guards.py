@@ -12,11 +12,11 @@ from engine.patterns.time_bounded.state import OrchestrationState as Memory
 from engine.patterns.time_bounded.state import RunStatus
 from engine.records import Event
 
-MIN_ROUND = 0.05
+MIN_ROUND_SHARE = 0.05
 """Share of the whole budget below which no new round starts."""
 
 
-ASIDES = frozenset({'minutes', 'seconds', 'why', 'seat', 'changes'})
+FIELDS_BESIDE_RESULTS = frozenset({'minutes', 'seconds', 'why', 'seat', 'changes'})
 """Event fields that people send alongside the work: time, replanning, seats, edits. None is a result."""
 
 
@@ -44,7 +44,7 @@ class Guards:
     def is_time_over(self, memory: Memory, event: Event) -> bool:
         """The budget is used up, or a person asked to finish: nothing new starts."""
         # A person's request takes effect at the next event with a result: that of the work under way.
-        result = bool(event.data) and not (memory.rules >= 5 and ASIDES.issuperset(event.data))
+        result = bool(event.data) and not (memory.rules >= 5 and FIELDS_BESIDE_RESULTS.issuperset(event.data))
         return memory.clock.is_over(event.ran) or (memory.finishing and result)
 
     def is_finishing(self, memory: Memory, event: Event) -> bool:
@@ -158,7 +158,7 @@ class Guards:
 
     def no_time_for_a_round_is_left(self, memory: Memory, event: Event) -> bool:
         """The time left is too short to replan, carry out and verify."""
-        return memory.clock.seconds_left(event.ran) < MIN_ROUND * memory.clock.limit
+        return memory.clock.seconds_left(event.ran) < MIN_ROUND_SHARE * memory.clock.limit
 
     def another_round_is_left(self, memory: Memory, event: Event) -> bool:
         """The goal is not reached, and another round may plan what is missing."""

@@ -34,7 +34,7 @@ class AddTime(BaseModel):
     seconds: float = Field(0, ge=0, le=86_400, allow_inf_nan=False, title='Seconds')
 
     @model_validator(mode='after')
-    def _together(self) -> Self:
+    def _combine_minutes_and_seconds(self) -> Self:
         if self.seconds and 'minutes' not in self.model_fields_set:
             self.minutes = 0.0
         self.minutes, self.seconds = 0.0, self.seconds + 60 * self.minutes

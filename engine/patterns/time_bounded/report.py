@@ -92,7 +92,7 @@ def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, 
         error: the reason, for such a run.
     """
     if _is_cut_short(memory, status):
-        memory = _settle(memory, status, error)
+        memory = _mark_unfinished(memory, status, error)
     spent = {phase: 0.0 for phase in PHASES}
     for span in memory['clock']['spans']:
         spent[span['phase']] = round(spent.get(span['phase'], 0.0) + span['ended'] - span['started'], 1)
@@ -126,7 +126,7 @@ def _is_cut_short(memory: Mapping[str, Any], status: Status) -> bool:
     return status.ended and (waited or memory['status'] not in ENDINGS)
 
 
-def _settle(memory: Mapping[str, Any], status: Status, error: str) -> dict[str, Any]:
+def _mark_unfinished(memory: Mapping[str, Any], status: Status, error: str) -> dict[str, Any]:
     """Return the memory of a run that was ended from outside: nothing is under way or resumable."""
     text = f'The run was {status}' + (f': {error.rstrip(".")}.' if error else '.')
 

@@ -10,9 +10,9 @@ from pydantic import Field
 from engine.records.frozen import FrozenModel
 from engine.statechart.memory import Memory
 
-PLANNING_SHARE, PLANNING_MOST = 0.1, 15 * 60.0
+PLANNING_SHARE, MAX_PLANNING = 0.1, 15 * 60.0
 EXECUTION_SHARE = 0.8
-VERIFICATION_SHARE, VERIFICATION_MOST = 0.1, 10 * 60.0
+VERIFICATION_SHARE, MAX_VERIFICATION = 0.1, 10 * 60.0
 FIX_SHARE = 0.3
 PHASES: Final = ('planning', 'executing', 'verifying')
 
@@ -37,9 +37,9 @@ def allocate(seconds: float) -> Allocation:
     saved by the two caps stays in reserve.
     """
     return Allocation(
-        planning=min(PLANNING_SHARE * seconds, PLANNING_MOST),
+        planning=min(PLANNING_SHARE * seconds, MAX_PLANNING),
         executing=EXECUTION_SHARE * seconds,
-        verifying=min(VERIFICATION_SHARE * seconds, VERIFICATION_MOST),
+        verifying=min(VERIFICATION_SHARE * seconds, MAX_VERIFICATION),
     )
 
 

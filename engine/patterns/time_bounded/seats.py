@@ -18,7 +18,7 @@ from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import edge
 
-LINES: dict[str, Any] = {'multiline': True}
+MULTILINE: dict[str, Any] = {'multiline': True}
 
 
 class SeatInput(BaseModel):
@@ -33,7 +33,7 @@ class PlanInput(Form):
     """A person's plan, from the planner's seat."""
 
     analysis: str = Field(
-        '', max_length=10_000, title='Analysis', description='What is asked for', json_schema_extra=LINES
+        '', max_length=10_000, title='Analysis', description='What is asked for', json_schema_extra=MULTILINE
     )
     steps: tuple[str, ...] = Field(
         min_length=1, max_length=15, title='Steps', description='Each builds on the previous one'
@@ -46,7 +46,11 @@ class VerdictInput(Form):
     score: int = Field(ge=0, le=100, title='Score', description='How good the work is')
     approved: bool = Field(False, title='Approve', description='Whether the work may continue')
     summary: str = Field(
-        min_length=1, max_length=10_000, title='Verdict', description='In a sentence', json_schema_extra=LINES
+        min_length=1,
+        max_length=10_000,
+        title='Verdict',
+        description='In a sentence',
+        json_schema_extra=MULTILINE,
     )
     issues: tuple[str, ...] = Field((), title='Demands', description='What must change')
     evidence: str = Field(

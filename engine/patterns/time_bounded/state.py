@@ -81,7 +81,7 @@ Payload = PlanDraft | CodeOutput | TestResult | VerificationResult | Escalation 
 """Payloads: the planner's, coder's, tester's and supervisor's answers, interventions and fix plans."""
 
 
-def _absent(value: object) -> bool:
+def _is_empty(value: object) -> bool:
     return value is None
 
 
@@ -103,7 +103,7 @@ class ProtocolMessage(FrozenModel):
     iteration: int = 0
     degraded: bool = False
     """Whether it replaces an answer that an agent did not give."""
-    payload: Payload | None = Field(None, exclude_if=_absent)
+    payload: Payload | None = Field(None, exclude_if=_is_empty)
     """The payload as an object; None for requests, and in runs that predate the field."""
 
 
@@ -348,7 +348,7 @@ class OrchestrationState(Memory):
     def _rate_by_score(self, result: VerificationResult, agent: Participant) -> VerificationResult:
         self.issues = 0 if result.passed else self.issues + 1
         self.level = level_of(result.score, self.issues)
-        return self._keep(result, agent)
+        return self._record_verification(result, agent)
 
     def _rate(self, result: VerificationResult, agent: Participant) -> VerificationResult:
         if result.degraded:  # Nobody judged the work: the supervisor failed, not the agent.
@@ -363,9 +363,9 @@ class OrchestrationState(Memory):
         if not result.passed:
             found = max(found, level_of_refusal(len(result.issues)), key=lambda level: level.severity)
         self.level = found
-        return self._keep(result, agent)
+        return self._record_verification(result, agent)
 
-    def _keep(self, result: VerificationResult, agent: Participant) -> VerificationResult:
+    def _record_verification(self, result: VerificationResult, agent: Participant) -> VerificationResult:
         kept = result.model_copy(update={'level': self.level})
         self.verifications.append(kept)
         self.count(**{'verifications_passed' if kept.passed else 'verifications_failed': 1})

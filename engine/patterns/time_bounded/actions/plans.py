@@ -254,7 +254,7 @@ class PlanActions:
     def retry_step(self, memory: Memory, event: Event) -> None:
         """Retry the step, with the reason it was rejected."""
         step = memory.step
-        step.fail_reason = self._why(memory)
+        step.fail_reason = self._describe_refusal(memory)
         text = f'Attempt {step.attempts} at step {step.id} was not accepted: {step.fail_reason}'
         memory.log('step', text, event)
         step.attempts += 1
@@ -263,7 +263,7 @@ class PlanActions:
     def ask_for_sub_plan(self, memory: Memory, event: Event) -> None:
         """Mark the step as blocked, to be replanned in smaller steps."""
         step = memory.step
-        step.status, step.fail_reason = StepStatus.BLOCKED, self._why(memory)
+        step.status, step.fail_reason = StepStatus.BLOCKED, self._describe_refusal(memory)
         memory.count(replan_count=1)
         text = f'Step {step.id} is blocked after {step.attempts} attempts: {step.fail_reason}'
         memory.send(MessageType.STEP_BLOCKED, Participant.SUPERVISOR, Participant.ORCHESTRATOR, text, event)
@@ -272,7 +272,7 @@ class PlanActions:
 
     def fail_step(self, memory: Memory, event: Event) -> None:
         """Fail the step: no attempt and no deeper plan is left."""
-        self._over(memory, StepStatus.FAILED, event, self._why(memory))
+        self._finish_step(memory, StepStatus.FAILED, event, self._describe_refusal(memory))
 
     def fail_tests(self, memory: Memory, event: Event) -> None:
         """Fail the step: its tests still fail after the last fix."""
@@ -282,17 +282,17 @@ class PlanActions:
             headline = '; '.join(f'{issue.severity}: {issue.text}' for issue in tests.critical)
         cycles = memory.step.fix_cycles
         reason = f'after {cycles} fix cycle{"" if cycles == 1 else "s"}: {headline}'
-        self._over(memory, StepStatus.FAILED, event, reason)
+        self._finish_step(memory, StepStatus.FAILED, event, reason)
 
     def fail_step_by_time(self, memory: Memory, event: Event) -> None:
         """Fail the step: its time is up."""
-        self._over(
+        self._finish_step(
             memory, StepStatus.FAILED, event, f'its time of {memory.clock.step_budget:.0f} seconds is over'
         )
 
     def complete_step(self, memory: Memory, event: Event) -> None:
         """Complete the step: all conditions hold."""
-        self._over(memory, StepStatus.COMPLETED, event)
+        self._finish_step(memory, StepStatus.COMPLETED, event)
 
     def take_tests(self, memory: Memory, event: Event) -> None:
         """Store the results of the tests that ran."""
@@ -415,7 +415,7 @@ class PlanActions:
         if gate in ('code', 'step'):
             memory.step.verification_result = memory.verdict
 
-    def _why(self, memory: Memory) -> str:
+    def _describe_refusal(self, memory: Memory) -> str:
         step, verdict = memory.step, memory.verdict
         if step.code_output and step.code_output.blocked:
             return step.code_output.blocked
@@ -423,6 +423,6 @@ class PlanActions:
         held = ', '.join(name.replace('_', ' ') for name in verdict.held_back)
         return f'{reason} (not met: {held})' if held else reason
 
-    def _over(self, memory: Memory, state: StepStatus, event: Event, reason: str = '') -> None:
+    def _finish_step(self, memory: Memory, state: StepStatus, event: Event, reason: str = '') -> None:
         memory.finish_step(state, event, reason)
         memory.current_step = memory.diff = ''

@@ -25,14 +25,19 @@ def fewest_steps(memory: Memory) -> int:
     return 1 if memory.replanning else MIN_STEPS
 
 
-def reason(memory: Memory, acceptable: int, most: int) -> str:
+def reason(memory: Memory, acceptable: int, max_replans: int) -> str:
     """Return why the pending steps are to be replanned now; '' if they are not.
 
-    `acceptable` is the maximum number of failed steps, and `most` that of replans in a round.
+    `acceptable` is the maximum number of failed steps, and `max_replans` that of replans in a round.
     """
     if memory.replanning:  # It was stopped while replanning.
         return memory.replan
-    if memory.rules < 4 or memory.too_many_failures or memory.replans >= most or not pending_steps(memory):
+    if (
+        memory.rules < 4
+        or memory.too_many_failures
+        or memory.replans >= max_replans
+        or not pending_steps(memory)
+    ):
         return ''
     if memory.replan:
         return memory.replan
@@ -48,11 +53,11 @@ def has_mostly_failed(memory: Memory) -> bool:
     return 2 * len(memory.failed_steps) > len(memory.plans[memory.plan_stack[0]].steps)
 
 
-def begin(memory: Memory, event: Event, acceptable: int, most: int) -> None:
+def begin(memory: Memory, event: Event, acceptable: int, max_replans: int) -> None:
     """Record why, and that the next plan is for the pending steps."""
     if memory.replanning:
         return
-    memory.replan = reason(memory, acceptable, most)
+    memory.replan = reason(memory, acceptable, max_replans)
     memory.replanning = True
     memory.replans += 1
     memory.count(replan_count=1)

@@ -33,7 +33,7 @@ async def complete(line: EndpointClient, model: str = 'm', prompt: str = 'Say so
 
 
 async def waits_of(admission: Admission) -> list[Waiting]:
-    return [wait async for wait in admission.waits()]
+    return [wait async for wait in admission.wait_to_start()]
 
 
 async def test_no_more_calls_run_at_once_than_allowed() -> None:

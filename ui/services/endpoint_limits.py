@@ -288,7 +288,7 @@ class EndpointCall:
         self._wait = Waiting(reason='')
         self._changed = asyncio.Event()
 
-    async def waits(self) -> AsyncGenerator[Waiting]:
+    async def wait_to_start(self) -> AsyncGenerator[Waiting]:
         """Wait until the call may start, yielding every wait when it begins."""
         self._asked = True
         self._limiter.enqueue(self)
@@ -310,7 +310,7 @@ class EndpointCall:
             self._wait = wait
             self._changed.set()
 
-    def settle(self, tokens: int) -> None:
+    def record_tokens(self, tokens: int) -> None:
         """Replace the estimate with the tokens that the call used."""
         if self.started is not None and tokens != self.tokens:
             self._limiter.correct(self.started, tokens - self.tokens)

@@ -33,10 +33,10 @@ class CallCounts:
 class SharedCall(Protocol):
     """One call under limits shared by several processes."""
 
-    def waits(self) -> AsyncGenerator[Waiting]:
+    def wait_to_start(self) -> AsyncGenerator[Waiting]:
         """Wait until the call may start, yielding each wait before it begins."""
 
-    def settle(self, tokens: int) -> None:
+    def record_tokens(self, tokens: int) -> None:
         """Replace the estimate with the tokens that the call used."""
 
     def end(self) -> None:

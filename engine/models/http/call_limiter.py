@@ -36,7 +36,7 @@ class CallLimiter:
     """Limits the calls of all runs of this process.
 
     Args:
-        at_once: maximum number of calls in flight.
+        max_running: maximum number of calls in flight.
         clock: measures pauses and minutes.
         requests: maximum number of calls started within any minute; None means no limit.
         tokens: maximum number of tokens they use, input and output; a call that needs more runs alone.
@@ -44,13 +44,13 @@ class CallLimiter:
 
     def __init__(
         self,
-        at_once: int,
+        max_running: int,
         clock: Clock | None = None,
         *,
         requests: int | None = None,
         tokens: int | None = None,
     ) -> None:
-        self._at_once, self._slots = at_once, asyncio.Semaphore(at_once)
+        self._max_running, self._slots = max_running, asyncio.Semaphore(max_running)
         self.clock = clock or RealClock()
         self._requests, self._tokens = requests, tokens
         self._until = 0.0
@@ -58,7 +58,7 @@ class CallLimiter:
         self._queue: list[Admission] = []
         """Calls that have a slot and wait for a limit, in order of arrival."""
         self._mean_output: float | None = None
-        self._settled = asyncio.Event()
+        self._tokens_recorded = asyncio.Event()
         """Set, and replaced, when a call's actual tokens are known."""
         self.waiting = self.running = 0
         """Calls that wait for a slot or a limit, and calls that have started."""
@@ -95,7 +95,7 @@ class CallLimiter:
 
     def wait_for_slot(self) -> Waiting | None:
         """Return the wait for a slot; None if one is free."""
-        return Waiting(reason=f'{self._at_once} calls at a time') if self._slots.locked() else None
+        return Waiting(reason=f'{self._max_running} calls at a time') if self._slots.locked() else None
 
     async def take_slot(self) -> None:
         """Wait for a free slot and take it."""
@@ -109,34 +109,34 @@ class CallLimiter:
         """Add a call to the queue for a limit."""
         self._queue.append(call)
 
-    def leave(self, call: Admission) -> None:
+    def dequeue(self, call: Admission) -> None:
         """Remove a call from the queue, if it is there."""
         if call in self._queue:
             self._queue.remove(call)
 
     def start(self, call: Admission) -> StartedCall:
         """Count a call as started now."""
-        self.leave(call)
+        self.dequeue(call)
         self.running += 1
         made = StartedCall(self.clock.now(), call.estimate())
         if self._requests or self._tokens:
             self._started.append(made)
         return made
 
-    def settle(self, started: StartedCall, tokens: int) -> None:
+    def record_tokens(self, started: StartedCall, tokens: int) -> None:
         """Replace a call's estimate with its actual tokens, and wake waiting calls: some may start early."""
         started.tokens = tokens
-        self._settled.set()
-        self._settled = asyncio.Event()
+        self._tokens_recorded.set()
+        self._tokens_recorded = asyncio.Event()
 
-    def learn(self, output_tokens: int) -> None:
+    def update_mean_output(self, output_tokens: int) -> None:
         """Update the mean output with that of one more call."""
         mean = output_tokens if self._mean_output is None else self._mean_output
-        self._mean_output = mean + (output_tokens - mean) * LEARNING
+        self._mean_output = mean + (output_tokens - mean) * LATEST_CALL_WEIGHT
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep, but wake early if a call is settled."""
-        await self.clock.sleep_until(self._settled, seconds)
+        """Sleep, but wake early if a call reports its tokens."""
+        await self.clock.sleep_until(self._tokens_recorded, seconds)
 
     def next_wait(self, call: Admission) -> Waiting | None:
         """Return how long a queued call must wait behind those ahead of it, and why; None if it may start."""
@@ -155,7 +155,7 @@ class CallLimiter:
         return Waiting(seconds=start - now, reason=reason) if start > now else None
 
 
-LEARNING = 0.2
+LATEST_CALL_WEIGHT = 0.2
 """The weight of the latest call in the mean output of an endpoint's calls."""
 
 
@@ -208,7 +208,7 @@ class Admission:
     async def __aenter__(self) -> Self:
         return self
 
-    async def waits(self) -> AsyncGenerator[Waiting]:
+    async def wait_to_start(self) -> AsyncGenerator[Waiting]:
         """Wait until the call may start, yielding each wait before it begins."""
         limiter = self._limiter
         limiter.waiting += 1
@@ -218,7 +218,9 @@ class Admission:
                 yield wait
             await limiter.take_slot()
             self._has_slot = True
-            async with aclosing(self._shared.waits() if self._shared else self._wait_locally()) as waits:
+            async with aclosing(
+                self._shared.wait_to_start() if self._shared else self._wait_locally()
+            ) as waits:
                 async for wait in waits:
                     self.waited = True
                     yield wait
@@ -238,23 +240,23 @@ class Admission:
             previous = current
             await limiter.sleep(wait.seconds)
 
-    def complete(self, usage: Usage) -> None:
+    def record_usage(self, usage: Usage) -> None:
         """Replace the estimate with the actual usage, and learn from it for the estimates of other calls."""
         if usage.source != 'missing':
-            self.settle(usage.total)
-            self._limiter.learn(usage.output)
+            self.record_tokens(usage.total)
+            self._limiter.update_mean_output(usage.output)
 
-    def settle(self, tokens: int) -> None:
+    def record_tokens(self, tokens: int) -> None:
         """Replace the estimate with these tokens."""
         if self._started is not None:
-            self._limiter.settle(self._started, tokens)
+            self._limiter.record_tokens(self._started, tokens)
             if self._shared:
-                self._shared.settle(tokens)
+                self._shared.record_tokens(tokens)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._limiter.leave(self)
+        self._limiter.dequeue(self)
         if self._shared:
             self._shared.end()
         if self._has_slot:

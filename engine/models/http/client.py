@@ -15,7 +15,7 @@ import httpx
 import orjson
 
 from engine.errors import ModelError
-from engine.models.http.content_coding import ASKED, bound_body
+from engine.models.http.content_coding import CODING_HEADERS, bound_body
 from engine.models.http.deadline import Deadline
 from engine.models.http.dialects.anthropic import Anthropic
 from engine.models.http.dialects.dialect import (
@@ -28,7 +28,7 @@ from engine.models.http.dialects.dialect import (
 from engine.models.http.dialects.error_mapping import error_of_response, page_text
 from engine.models.http.dialects.gemini import Gemini
 from engine.models.http.dialects.openai import OpenAI
-from engine.models.http.dialects.responses import FORGOTTEN, Responses
+from engine.models.http.dialects.responses import RESPONSE_DELETED, Responses
 from engine.models.http.dialects.structured_output import AnswerUnwrapper
 from engine.models.http.endpoint import Endpoint
 from engine.models.http.sse_reader import SseReader, lost_connection
@@ -61,7 +61,7 @@ async def call(
                 yield event
         return
     except ModelError as error:
-        if error.code != FORGOTTEN or not endpoint.store:
+        if error.code != RESPONSE_DELETED or not endpoint.store:
             raise
     # The provider has deleted the response that the request continues: send the whole conversation.
     async with aclosing(_attempt(http, replace(endpoint, store=False), model, request)) as events:
@@ -84,7 +84,7 @@ async def _attempt(
             http, sent, endpoint, 'POST', dialect.path(model), headers, content, deadline
         )
         try:
-            async with aclosing(_answer(response, decoder, deadline)) as events:
+            async with aclosing(_stream_answer(response, decoder, deadline)) as events:
                 async for event in events:
                     if turned := unwrapped.turn(event):
                         yield turned
@@ -178,7 +178,7 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
         request = http.build_request(
             method,
             url.copy_merge_params(dict(endpoint.query)) if endpoint.query else url,
-            headers={**ASKED, **headers, **endpoint.headers},
+            headers={**CODING_HEADERS, **headers, **endpoint.headers},
             content=content,
             timeout=None,
         )
@@ -220,18 +220,18 @@ async def _read_body(pieces: AsyncIterator[bytes], deadline: Deadline, *, whole:
     return bytes(body)
 
 
-async def _answer(
+async def _stream_answer(
     response: httpx.Response, decoder: Decoder, deadline: Deadline
 ) -> AsyncGenerator[ModelEvent]:
     """Yield the events of a response: a stream or one JSON object, whatever its content type says."""
     kind = response.headers.get('content-type', '').partition(';')[0].strip().lower()
     if not response.is_success:
-        raise await _refusal(response, deadline)
+        raise await _read_error(response, deadline)
     pieces = response.aiter_bytes()
-    head = await _head(pieces, deadline)
+    head = await _read_head(pieces, deadline)
     if head[:1] in JSON_STARTS:
         body = await _read_body(_chain(head, pieces), deadline, whole=True)
-        for event in _whole(body, kind, decoder):
+        for event in _decode_whole(body, kind, decoder):
             yield event
     elif head[:1] == b'<' or (kind and kind not in STREAM_TYPES and not head.startswith(SSE_STARTS)):
         raise _not_a_stream(await _read_body(_chain(head, pieces), deadline), kind)
@@ -257,7 +257,7 @@ SSE_STARTS = (b'data', b'event', b'id', b'retry', b':')
 STREAM_TYPES = ('text/event-stream', 'application/octet-stream', 'text/plain')
 
 
-async def _head(pieces: AsyncIterator[bytes], deadline: Deadline) -> bytes:
+async def _read_head(pieces: AsyncIterator[bytes], deadline: Deadline) -> bytes:
     """Read the leading bytes that identify the body, without byte order mark and leading whitespace."""
     head = b''
     try:
@@ -283,7 +283,7 @@ async def _chain(head: bytes, pieces: AsyncIterator[bytes]) -> AsyncGenerator[by
         yield piece
 
 
-def _whole(body: bytes, kind: str, decoder: Decoder) -> list[ModelEvent]:
+def _decode_whole(body: bytes, kind: str, decoder: Decoder) -> list[ModelEvent]:
     """Decode an answer that is JSON: one object, or a list of a stream's events.
 
     Raises:
@@ -303,7 +303,7 @@ def _whole(body: bytes, kind: str, decoder: Decoder) -> list[ModelEvent]:
     return [event for answer in answers for event in decoder.feed('', json.dumps(answer))]
 
 
-async def _refusal(response: httpx.Response, deadline: Deadline) -> ModelError:
+async def _read_error(response: httpx.Response, deadline: Deadline) -> ModelError:
     """Return the error described by an unsuccessful response."""
     body = await _read_body(response.aiter_bytes(), deadline)
     status = response.status_code

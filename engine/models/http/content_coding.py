@@ -8,15 +8,15 @@ import httpx
 
 from engine.errors import ModelError
 
-ASKED = {'accept-encoding': 'identity'}
-TAKEN = ('', 'identity', 'gzip', 'deflate')
+CODING_HEADERS = {'accept-encoding': 'identity'}
+ACCEPTED_CODINGS = ('', 'identity', 'gzip', 'deflate')
 """Accepted codings, since some servers compress anyway; one alone makes at most a thousand bytes of one."""
 
 
 def coding_problem(headers: Mapping[str, str]) -> str:
     """Return why an answer with these headers must not be decompressed, or ''."""
     coding = headers.get('content-encoding', '').strip().lower()
-    if coding in TAKEN:
+    if coding in ACCEPTED_CODINGS:
         return ''
     return f'its answer is compressed with {coding[:MAX_NAME]}, which was not requested'
 

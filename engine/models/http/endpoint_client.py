@@ -88,7 +88,7 @@ class EndpointClient:
         most = request.most_tokens or self.endpoint.most_tokens
         shared = self._hooks.share(self.endpoint)
         async with self._limiter.admission(self._estimate(request), most, shared) as admission:
-            async with aclosing(admission.waits()) as waits:
+            async with aclosing(admission.wait_to_start()) as waits:
                 async for wait in waits:
                     yield wait
             if admission.waited:
@@ -97,13 +97,13 @@ class EndpointClient:
                 async with aclosing(self._time_call(model, request)) as events:
                     async for event in events:
                         if isinstance(event, Completed):
-                            admission.complete(event.usage)
+                            admission.record_usage(event.usage)
                         yield event
             except ModelError as error:
                 if error.usage is not None:
-                    admission.settle(error.usage.total)
+                    admission.record_tokens(error.usage.total)
                 elif error.status >= FIRST_REFUSAL or error.kind == 'connection':
-                    admission.settle(0)
+                    admission.record_tokens(0)
                 raise
 
     def _estimate(self, request: ModelRequest) -> int:

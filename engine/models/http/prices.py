@@ -24,7 +24,7 @@ class Price:
     written_hour: float | None = None
     """For input cached for an hour; defaults to `written`."""
 
-    def of(self, usage: Usage, written_hour: int = 0) -> float:
+    def cost(self, usage: Usage, written_hour: int = 0) -> float:
         """Return the cost in dollars."""
         fresh = usage.input - usage.cached - usage.written
         cached = self.input if self.cached is None else self.cached
@@ -65,7 +65,7 @@ class Prices:
             written_hour = usage.written if endpoint.cache == '1h' else 0
         own = self.own.get(f'{endpoint.name}/{model}') or self.own.get(model)
         if own is not None and usage.source != 'missing':
-            return own.of(usage, written_hour)
+            return own.cost(usage, written_hour)
         if charged is not None or usage.source == 'missing':
             return charged
         return _list_price(endpoint.url, model, usage, written_hour)

@@ -22,7 +22,7 @@ PACKED = 'base64:'
 IDS = frozenset({'id', 'call_id', 'tool_call_id', 'tool_use_id'})
 """Fields of a request that hold call ids. Our ids number the steps of a run, and the order of the steps
 varies when agents run in parallel."""
-AS_THEY_ARE = frozenset(
+UNNUMBERED_FIELDS = frozenset(
     {'input', 'tools', 'response_format', 'output_config', 'args', 'response', 'generationConfig'}
 )
 """Parts of a request in which `id` is not a call id. Exception: an `input` that is a list is a Responses
@@ -106,7 +106,7 @@ def number_ids(body: Any) -> Any:
             name: known.setdefault(item, f'#{len(known) + 1}')
             if name in IDS and isinstance(item, str)
             else item
-            if name in AS_THEY_ARE and not (name == 'input' and isinstance(item, list))
+            if name in UNNUMBERED_FIELDS and not (name == 'input' and isinstance(item, list))
             else replace_ids(item)
             for name, item in value.items()
         }

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT
 
-from engine.models.http.content_coding import ASKED, coding_problem
+from engine.models.http.content_coding import CODING_HEADERS, coding_problem
 from engine.records.jsonable import describe_error
 from engine.tools.mcp.config import MAX_BYTES
 
@@ -35,7 +35,7 @@ class BoundedClient(httpx2.AsyncClient):
     def __init__(self, headers: dict[str, str], auth: httpx2.Auth | None = None) -> None:
         timeout = httpx2.Timeout(MCP_DEFAULT_TIMEOUT, read=MCP_DEFAULT_SSE_READ_TIMEOUT)
         hooks = {'response': [_leave_unread]}
-        super().__init__(headers={**ASKED, **headers}, auth=auth, timeout=timeout, event_hooks=hooks)
+        super().__init__(headers={**CODING_HEADERS, **headers}, auth=auth, timeout=timeout, event_hooks=hooks)
 
     async def send(self, request: httpx2.Request, **ways: Any) -> httpx2.Response:
         """Send a request, and read its answer if that is JSON."""

@@ -112,9 +112,9 @@ class AnthropicDecoder(Decoder):
         kind = payload.get('type') or event
         if kind == 'error' or payload.get('error'):
             self.fail(error_of_payload(payload))
-            return list(self._count(as_mapping(payload.get('usage'))))
+            return list(self._update_usage(as_mapping(payload.get('usage'))))
         self.begun = True
-        return list(self._events(kind, payload))
+        return list(self._decode_events(kind, payload))
 
     def close(self) -> list[ModelEvent]:
         """Close blocks left open and end the answer."""
@@ -124,7 +124,7 @@ class AnthropicDecoder(Decoder):
             end = replace(end, written_hour=min(end.usage.written, hour))
         return [*(event for index in list(self._blocks) for event in self._close(index)), end]
 
-    def _events(self, kind: str, payload: dict[str, Any]) -> Iterator[ModelEvent]:
+    def _decode_events(self, kind: str, payload: dict[str, Any]) -> Iterator[ModelEvent]:
         index = item_index(payload.get('index'))
         match kind:
             case 'message_start':
@@ -132,33 +132,33 @@ class AnthropicDecoder(Decoder):
             case 'content_block_start':
                 yield from self._open(index, dict(as_mapping(payload.get('content_block'))))
             case 'content_block_delta':
-                yield from self._grow(index, as_mapping(payload.get('delta')))
+                yield from self._extend(index, as_mapping(payload.get('delta')))
             case 'content_block_stop':
                 yield from self._close(index)
             case 'message_delta':
-                yield from self._stop(as_mapping(payload.get('delta')), payload)
+                yield from self._note_finish(as_mapping(payload.get('delta')), payload)
             case 'message_stop':
                 self.ended = True
             case 'message' | '' if 'content' in payload:
-                yield from self._whole(payload)
+                yield from self._decode_whole(payload)
 
-    def _whole(self, message: Mapping[str, Any]) -> Iterator[ModelEvent]:
+    def _decode_whole(self, message: Mapping[str, Any]) -> Iterator[ModelEvent]:
         yield from self._start(message)
         for index, block in enumerate(as_list(message.get('content'))):
             yield from self._open(index, dict(as_mapping(block)))
             yield from self._close(index)
-        yield from self._stop(message, {})
+        yield from self._note_finish(message, {})
 
-    def _stop(self, delta: Mapping[str, Any], event: Mapping[str, Any]) -> Iterator[ModelEvent]:
-        yield from self._count(as_mapping(event.get('usage')))
+    def _note_finish(self, delta: Mapping[str, Any], event: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        yield from self._update_usage(as_mapping(event.get('usage')))
         if reason := delta.get('stop_reason'):
             self.finish_with(as_word(reason))
 
     def _start(self, message: Mapping[str, Any]) -> Iterator[ModelEvent]:
         yield Started(model=as_word(message.get('model')), id=as_word(message.get('id')))
-        yield from self._count(as_mapping(message.get('usage')))
+        yield from self._update_usage(as_mapping(message.get('usage')))
 
-    def _count(self, reported: Mapping[str, Any]) -> Iterator[ModelEvent]:
+    def _update_usage(self, reported: Mapping[str, Any]) -> Iterator[ModelEvent]:
         self._counted |= {name: value for name, value in reported.items() if value is not None}
         if reported:
             self.usage = parse_usage(self._counted)
@@ -174,9 +174,9 @@ class AnthropicDecoder(Decoder):
             yield CallStarted(index=block.place, name=as_word(data.get('name')), id=as_word(data.get('id')))
         for name in ('text', 'thinking'):
             if data.get(name):
-                yield from self._piece(block, str(data[name]))
+                yield from self._emit_piece(block, str(data[name]))
 
-    def _grow(self, index: Any, delta: Mapping[str, Any]) -> Iterator[ModelEvent]:
+    def _extend(self, index: Any, delta: Mapping[str, Any]) -> Iterator[ModelEvent]:
         block = self._blocks.get(index)
         if block is None:
             block = self._blocks[index] = Block(data={'type': str(delta.get('type')).removesuffix('_delta')})
@@ -185,9 +185,9 @@ class AnthropicDecoder(Decoder):
             return
         text = delta.get(PARTS.get(str(delta.get('type')), ''))
         if isinstance(text, str) and text:
-            yield from self._piece(block, text)
+            yield from self._emit_piece(block, text)
 
-    def _piece(self, block: Block, text: str) -> Iterator[ModelEvent]:
+    def _emit_piece(self, block: Block, text: str) -> Iterator[ModelEvent]:
         text, block.held = join_surrogates(block.held + text)
         block.pieces.append(text)
         match block.kind:

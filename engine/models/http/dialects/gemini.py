@@ -44,7 +44,7 @@ CHECKS_SIGNATURES = re.compile(r'gemini-([3-9]|\d\d)')
 """Models that reject calls without a signature, and accept images inside a tool's result."""
 UNSIGNED = 'skip_thought_signature_validator'
 """Google's placeholder for the signature of a call that another model made."""
-UNTAKEN_IMAGES = frozenset({'image/gif'})
+UNSUPPORTED_IMAGES = frozenset({'image/gif'})
 MODES = {'auto': 'AUTO', 'none': 'NONE', 'required': 'ANY'}
 SERVER_SIDE = ('executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse')
 """Parts of tools that Google runs itself; they are sent back unchanged."""
@@ -108,42 +108,42 @@ class GeminiDecoder(Decoder):
         self.refuse_others(payload)
         if event == 'error' or payload.get('error'):
             self.fail(error_of_payload(payload))
-        return list(self._events(payload))
+        return list(self._decode_events(payload))
 
     def close(self) -> list[ModelEvent]:
         """End the answer."""
         return [self.make_end(calls=bool(self._calls))]
 
-    def _events(self, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
+    def _decode_events(self, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
         feedback = as_mapping(payload.get('promptFeedback'))
         blocked = as_word(feedback.get('blockReason'))
         candidates = as_list(payload.get('candidates'))
         if not self.begun and (candidates or blocked):
             self.begun = True
             yield Started(model=as_word(payload.get('modelVersion')), id=as_word(payload.get('responseId')))
-        yield from self._count(as_mapping(payload.get('usageMetadata')))
+        yield from self._update_usage(as_mapping(payload.get('usageMetadata')))
         if blocked:
-            yield from self._say('text', feedback.get('blockReasonMessage'))
+            yield from self._emit_text('text', feedback.get('blockReasonMessage'))
             self.finish_with(f'content_filter: {blocked}')
         first = next((c for c in map(as_mapping, candidates) if str(c.get('index') or 0) == '0'), {})
         for part in as_list(as_mapping(first.get('content')).get('parts')):
-            yield from self._part(as_mapping(part))
-        self._stop(as_word(first.get('finishReason')), first.get('finishMessage'))
+            yield from self._decode_part(as_mapping(part))
+        self._note_finish(as_word(first.get('finishReason')), first.get('finishMessage'))
 
-    def _stop(self, word: str, message: Any) -> None:
+    def _note_finish(self, word: str, message: Any) -> None:
         if word and word != 'FINISH_REASON_UNSPECIFIED':
             self.finish_with(word)
             if self.failure is not None and self.failure.code == word and isinstance(message, str):
                 problem = f'it broke off: {word}: {as_word(message)[:MAX_REASON]}'
                 self.fail(ModelError(problem, kind='server', retryable=True, code=word))
 
-    def _count(self, reported: Mapping[str, Any]) -> Iterator[ModelEvent]:
+    def _update_usage(self, reported: Mapping[str, Any]) -> Iterator[ModelEvent]:
         self._counted |= {name: value for name, value in reported.items() if value is not None}
         if reported:
             self.usage = parse_usage(self._counted)
             yield UsageReport(usage=self.usage)
 
-    def _part(self, part: Mapping[str, Any]) -> Iterator[ModelEvent]:
+    def _decode_part(self, part: Mapping[str, Any]) -> Iterator[ModelEvent]:
         """Yield the content of a part, then the opaque data to send back with it."""
         back: dict[str, Any] = {}
         thinks = part.get('thought') is True
@@ -152,10 +152,10 @@ class GeminiDecoder(Decoder):
             back['of'] = 'call'
             if ident := as_word(call.get('id')):
                 back['id'] = ident
-            yield from self._call(call, ident)
+            yield from self._emit_call(call, ident)
         elif isinstance(text, str):
             back['of'] = 'thought' if thinks else 'text' if text else 'nothing'
-            yield from self._say('thought' if thinks else 'text', text)
+            yield from self._emit_text('thought' if thinks else 'text', text)
         elif any(name in part for name in SERVER_SIDE):
             yield OpaquePiece(provider=self.provider, data={'part': dict(part)})
             return
@@ -165,7 +165,7 @@ class GeminiDecoder(Decoder):
         if 'signature' in back or 'id' in back:
             yield OpaquePiece(provider=self.provider, data={'of': 'nothing', **back})
 
-    def _call(self, call: Mapping[str, Any], ident: str) -> Iterator[ModelEvent]:
+    def _emit_call(self, call: Mapping[str, Any], ident: str) -> Iterator[ModelEvent]:
         refuse_many(self._calls)
         yield CallStarted(index=self._calls, name=as_word(call.get('name')), id=ident)
         arguments = call.get('args')
@@ -174,7 +174,7 @@ class GeminiDecoder(Decoder):
             yield ArgumentPiece(index=self._calls, text=join_surrogates(text)[0])
         self._calls += 1
 
-    def _say(self, kind: Literal['text', 'thought'], text: Any) -> Iterator[ModelEvent]:
+    def _emit_text(self, kind: Literal['text', 'thought'], text: Any) -> Iterator[ModelEvent]:
         if not isinstance(text, str) or not text:
             return
         text, self._held[kind] = join_surrogates(self._held[kind] + text)
@@ -273,7 +273,7 @@ def _reply_parts(
                 call = {'name': part.name, 'args': decode_arguments(part.arguments)}
                 made.append({'functionCall': call})
             case Opaque(provider=provider, data=data) if provider == endpoint.name:
-                _take_back(data, before, made, idents)
+                _attach_opaque(data, before, made, idents)
         before = part if isinstance(part, Text | Reasoning | ToolCall) else None
     calls = [part for part in made if 'functionCall' in part]
     if calls and CHECKS_SIGNATURES.search(model) and not any('thoughtSignature' in part for part in calls):
@@ -281,7 +281,7 @@ def _reply_parts(
     return made
 
 
-def _take_back(
+def _attach_opaque(
     data: Mapping[str, Any],
     before: Text | Reasoning | ToolCall | None,
     made: list[dict[str, Any]],
@@ -318,7 +318,7 @@ def _results(
         shown = [
             {'inlineData': {'mimeType': media_type, 'data': data}}
             for media_type, data in images.get(part.id, ())
-            if media_type not in UNTAKEN_IMAGES
+            if media_type not in UNSUPPORTED_IMAGES
         ]
         if shown and CHECKS_SIGNATURES.search(model):
             answer['parts'] = shown

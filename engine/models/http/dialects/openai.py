@@ -47,7 +47,7 @@ from engine.models.protocol import (
 from engine.records import Usage
 from engine.records.message import Message, Opaque, Reasoning, ToolCall, ToolResult
 
-WANTED_BACK = 'reasoning_content'
+RETURNED_FIELD = 'reasoning_content'
 """Providers that use this field name expect the reasoning back with the calls that followed it."""
 
 
@@ -124,7 +124,7 @@ class OpenAIDecoder(Decoder):
             self.fail(error_of_payload(inner))
         elif 'choices' not in chunk and isinstance(chunk.get('detail') or chunk.get('message'), str):
             self.fail(error_of_payload(chunk))  # As web frameworks report errors.
-        return list(self._events(chunk, inner))
+        return list(self._decode_events(chunk, inner))
 
     def close(self) -> list[ModelEvent]:
         """Return the data to send back with the next request, then the end."""
@@ -135,11 +135,11 @@ class OpenAIDecoder(Decoder):
         data: dict[str, Any] = {}
         if self._details:
             data['reasoning_details'] = self._details.whole()
-        elif self._field == WANTED_BACK and self._calls:
+        elif self._field == RETURNED_FIELD and self._calls:
             data['reasoning_field'] = self._field
         return [*([OpaquePiece(provider=self.provider, data=data)] if data else []), end]
 
-    def _events(self, chunk: dict[str, Any], inner: Any) -> Iterator[ModelEvent]:
+    def _decode_events(self, chunk: dict[str, Any], inner: Any) -> Iterator[ModelEvent]:
         if not self.begun and 'choices' in chunk:
             self.begun = True
             yield Started(model=as_word(chunk.get('model')), id=as_word(chunk.get('id')))
@@ -148,7 +148,7 @@ class OpenAIDecoder(Decoder):
             self.fail(error_of_payload(choice))
         delta = as_mapping(choice.get('delta')) or as_mapping(choice.get('message'))
         if delta:
-            yield from self._delta(delta)
+            yield from self._decode_delta(delta)
         reported = chunk.get('usage') or inner.get('usage') or choice.get('usage')
         if isinstance(reported, dict):
             self.usage = parse_usage(reported)
@@ -158,43 +158,43 @@ class OpenAIDecoder(Decoder):
             native = as_word(choice.get('native_finish_reason'))  # OpenRouter calls some failures `stop`.
             self.finish_with(native if finish == 'stop' and is_failure(native) else finish)
 
-    def _delta(self, delta: Any) -> Iterator[ModelEvent]:
+    def _decode_delta(self, delta: Any) -> Iterator[ModelEvent]:
         for name in ('reasoning_content', 'reasoning'):
             if isinstance(thought := delta.get(name), str) and thought:
                 self._field = name
-                yield from self._say('reasoning', thought)
+                yield from self._emit_text('reasoning', thought)
                 break
         if isinstance(details := delta.get('reasoning_details'), list):
             self._details.add(details)
             if not (delta.get('reasoning_content') or delta.get('reasoning')):
                 for detail in details:
-                    yield from self._say('reasoning', _readable(as_mapping(detail)))
-        yield from self._content(delta.get('content'))
+                    yield from self._emit_text('reasoning', _readable(as_mapping(detail)))
+        yield from self._decode_content(delta.get('content'))
         if isinstance(refusal := delta.get('refusal'), str) and refusal:
             self._refused = True
-            yield from self._say('text', refusal)
+            yield from self._emit_text('text', refusal)
         for fragment in as_list(delta.get('tool_calls')):
             yield from self._calls.feed(as_mapping(fragment))
         if isinstance(legacy := delta.get('function_call'), dict):
             yield from self._calls.feed({'index': 0, 'function': legacy})
 
-    def _content(self, content: Any) -> Iterator[ModelEvent]:
+    def _decode_content(self, content: Any) -> Iterator[ModelEvent]:
         if isinstance(content, str) and content:
-            yield from self._say('text', content)
+            yield from self._emit_text('text', content)
         elif isinstance(content, list):
             for part in content:
-                yield from self._part(as_mapping(part))
+                yield from self._decode_part(as_mapping(part))
 
-    def _part(self, part: Any) -> Iterator[ModelEvent]:
+    def _decode_part(self, part: Any) -> Iterator[ModelEvent]:
         """Content as a list of parts, as Mistral sends it."""
         if part.get('type') == 'thinking':
             inside = part.get('thinking')
             for item in inside if isinstance(inside, list) else [{'text': inside}]:
-                yield from self._say('reasoning', str(as_mapping(item).get('text') or ''))
+                yield from self._emit_text('reasoning', str(as_mapping(item).get('text') or ''))
         elif part.get('text'):
-            yield from self._say('text', str(part['text']))
+            yield from self._emit_text('text', str(part['text']))
 
-    def _say(self, kind: Literal['text', 'reasoning'], text: str) -> Iterator[ModelEvent]:
+    def _emit_text(self, kind: Literal['text', 'reasoning'], text: str) -> Iterator[ModelEvent]:
         text, self._held[kind] = join_surrogates(self._held[kind] + text)
         if text:
             yield TextPiece(text=text) if kind == 'text' else ReasoningPiece(text=text)

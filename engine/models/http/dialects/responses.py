@@ -51,11 +51,11 @@ from engine.models.protocol import (
 from engine.records import Usage
 from engine.records.message import Message, Opaque, Text, ToolCall, ToolResult
 
-FORGOTTEN = 'previous_response_not_found'
+RESPONSE_DELETED = 'previous_response_not_found'
 """The error code for a stored response that the provider has deleted."""
 
 Kind = Literal['message', 'reasoning']
-SPOKEN: dict[str, Kind] = {
+DELTA_KINDS: dict[str, Kind] = {
     'output_text.delta': 'message',
     'refusal.delta': 'message',
     'reasoning_summary_text.delta': 'reasoning',
@@ -131,7 +131,7 @@ class ResponsesDecoder(Decoder):
         if kind == 'error' or (payload.get('error') and 'output' not in payload):
             self.fail(error_of_payload(payload))
             return []
-        return list(self._events(kind, payload))
+        return list(self._decode_events(kind, payload))
 
     def close(self) -> list[ModelEvent]:
         """Return the data to send back with the next request, then the end."""
@@ -141,11 +141,11 @@ class ResponsesDecoder(Decoder):
         kept = {'response': self._id} if self._store and self._id else {}
         return [*([OpaquePiece(provider=self.provider, data=kept)] if kept else []), end]
 
-    def _events(self, kind: str, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
+    def _decode_events(self, kind: str, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
         index, name = _item_key(payload), kind.removeprefix('response.')
-        if name in SPOKEN:
+        if name in DELTA_KINDS:
             self._refused = self._refused or name == 'refusal.delta'
-            yield from self._say(index, SPOKEN[name], payload.get('delta'))
+            yield from self._emit_text(index, DELTA_KINDS[name], payload.get('delta'))
             return
         match name:
             case 'created' | 'in_progress':
@@ -153,11 +153,11 @@ class ResponsesDecoder(Decoder):
             case 'output_item.added':
                 yield from self._open(index, as_mapping(payload.get('item')))
             case 'reasoning_summary_part.added' if payload.get('summary_index'):
-                yield from self._say(index, 'reasoning', '\n\n')
+                yield from self._emit_text(index, 'reasoning', '\n\n')
             case 'function_call_arguments.delta':
-                yield from self._argue(index, payload.get('delta'))
+                yield from self._emit_arguments(index, payload.get('delta'))
             case 'function_call_arguments.done' if index in self._items and not self._items[index].begun:
-                yield from self._argue(index, payload.get('arguments'))
+                yield from self._emit_arguments(index, payload.get('arguments'))
             case 'output_item.done':
                 yield from self._close(index, as_mapping(payload.get('item')))
             case 'completed' | 'incomplete' | 'failed' | 'cancelled':
@@ -181,9 +181,9 @@ class ResponsesDecoder(Decoder):
             self._calls += 1
             ident = as_word(item.get('call_id')) or as_word(item.get('id'))
             yield CallStarted(index=made.place, name=as_word(item.get('name')), id=ident)
-            yield from self._argue(index, item.get('arguments'))
+            yield from self._emit_arguments(index, item.get('arguments'))
 
-    def _say(self, index: Any, kind: Kind, text: Any) -> Iterator[ModelEvent]:
+    def _emit_text(self, index: Any, kind: Kind, text: Any) -> Iterator[ModelEvent]:
         item = self._items.setdefault(index, OutputItem(kind))
         if not isinstance(text, str) or not text:
             return
@@ -192,7 +192,7 @@ class ResponsesDecoder(Decoder):
         if text:
             yield TextPiece(text=text) if kind == 'message' else ReasoningPiece(text=text)
 
-    def _argue(self, index: Any, text: Any) -> Iterator[ModelEvent]:
+    def _emit_arguments(self, index: Any, text: Any) -> Iterator[ModelEvent]:
         item = self._items.get(index)
         if item is None or item.place < 0 or not isinstance(text, str) or not text:
             return
@@ -222,13 +222,13 @@ class ResponsesDecoder(Decoder):
         match item.get('type'):
             case 'message':
                 for part in content:
-                    yield from self._say(index, 'message', part.get('text') or part.get('refusal'))
+                    yield from self._emit_text(index, 'message', part.get('text') or part.get('refusal'))
             case 'reasoning':
                 parts = [*map(as_mapping, as_list(item.get('summary'))), *content]
                 thoughts = '\n\n'.join(str(part.get('text') or '') for part in parts)
-                yield from self._say(index, 'reasoning', thoughts)
+                yield from self._emit_text(index, 'reasoning', thoughts)
             case 'function_call':
-                yield from self._argue(index, item.get('arguments'))
+                yield from self._emit_arguments(index, item.get('arguments'))
 
     def _end(self, response: Mapping[str, Any], status: str) -> Iterator[ModelEvent]:
         self.ended = True

@@ -10,7 +10,7 @@ from engine.models.http.endpoint import Endpoint
 from engine.models.protocol import ModelRequest
 from engine.records.message import Image, Message
 
-SEES = re.compile(
+VISION_MODELS = re.compile(
     r'claude-(?!2|instant)|gpt-4o|gpt-4\.[1-9]|gpt-4-turbo|gpt-[5-9]|chatgpt-|(^|/)o[134](-|$)|gemini|gemma-?[34]'
     r'|pixtral|mistral-(small|medium|large)-(2506|2508|2512|latest|3)|llava|llama-?4|llama3\.2-vision|vision'
     r'|-?vl(\b|:|-)|[a-z]vl(\b|:|-)|minicpm-v|glm-[45][\d.]*v|grok-[4-9]|kimi-k2\.[5-9]',
@@ -21,7 +21,9 @@ SEES = re.compile(
 
 def takes_images(model: str, endpoint: Endpoint) -> bool:
     """Whether to send images to a model."""
-    return endpoint.images == 'always' or (endpoint.images == 'by model' and SEES.search(model) is not None)
+    return endpoint.images == 'always' or (
+        endpoint.images == 'by model' and VISION_MODELS.search(model) is not None
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ USED = Usage(input=1_000_000, output=1_000_000, cached=400_000, written=100_000)
 
 def test_own_prices_override_listed_ones() -> None:
     price = Price(input=10, output=20, cached=1, written=12)
-    assert price.of(USED) == pytest.approx(0.5 * 10 + 0.4 + 1.2 + 20)
-    assert Price(input=10, output=20).of(USED) == pytest.approx(30)
+    assert price.cost(USED) == pytest.approx(0.5 * 10 + 0.4 + 1.2 + 20)
+    assert Price(input=10, output=20).cost(USED) == pytest.approx(30)
     prices = Prices(own={'gpt-4o': Price(input=1, output=1), 'openai/gpt-4o': Price(input=2, output=0)})
     assert prices.cost(OPENAI, 'gpt-4o', USED) == pytest.approx(2)
     assert prices.cost(LOCAL, 'gpt-4o', USED) == pytest.approx(2)
@@ -40,7 +40,7 @@ def test_an_unknown_price_is_not_zero() -> None:
 def test_hourly_cache_writes_cost_more() -> None:
     written = Usage(input=2_000_000, written=2_000_000)
     price = Price(input=1, output=1, written=1.25, written_hour=2)
-    assert price.of(written, 1_000_000) == pytest.approx(3.25)
+    assert price.cost(written, 1_000_000) == pytest.approx(3.25)
     model = 'claude-sonnet-4-5'
     few = Usage(input=100_000, written=100_000)
     both = [Prices().cost(ANTHROPIC, model, few, written_hour=hour) for hour in (0, 50_000)]

@@ -78,13 +78,13 @@ class Fleet:
             self.running[process] += 1
             self.most = max(self.most, self.running.total())
             await self.clock.sleep(takes)
-            made.settle(used or tokens)
+            made.record_tokens(used or tokens)
             self.running[process] -= 1
         finally:
             made.end()
 
     async def admit(self, made: EndpointCall) -> None:
-        async with aclosing(made.waits()) as waits:
+        async with aclosing(made.wait_to_start()) as waits:
             async for wait in waits:
                 self.waits.append(wait.reason)
 
@@ -149,7 +149,7 @@ async def test_a_better_estimate_lets_a_waiting_call_start_earlier() -> None:
         await fleet.admit(made)
         fleet.started.append((process, fleet.clock.now() - fleet.began))
         await fleet.clock.sleep(1)
-        made.settle(100)
+        made.record_tokens(100)
         made.end()
 
     calls = [asyncio.create_task(call(process)) for process in (0, 1)]

@@ -140,7 +140,7 @@ async def _run_tools(
     workspace = activity.workspace(folder)
     services = activity.services
     consumed = {name for call in calls if call.name in tools for name in tools[call.name].consumes}
-    shelf = await load_artifacts(agent.artifacts, consumed, workspace)
+    artifact_store = await load_artifacts(agent.artifacts, consumed, workspace)
     asking = ToolModelClient(activity=activity, scope=scope, role=agent.role, task=scope.pattern.task)
     facts = to_jsonable(dict(scope.pattern.facts(scope.state.memory)))
     images: list[Image] = []
@@ -151,7 +151,7 @@ async def _run_tools(
             workspace=workspace,
             sandbox=services.sandbox,
             private_addresses=services.private_addresses,
-            shelf=shelf,
+            artifact_store=artifact_store,
             images=images,
             now=began,
             model=ask,
@@ -183,8 +183,8 @@ async def _run_tools(
         images = [*batch.images, *images]
     if images:
         result['images'] = to_jsonable_python(images)
-    if shelf.changed:
-        result['artifacts'] = await shelf.record(workspace)
+    if artifact_store.changed:
+        result['artifacts'] = await artifact_store.record(workspace)
     if spec.until:
         result['seconds'] = round(services.clock.now() - began, 3)
     if snapshots:

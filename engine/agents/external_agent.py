@@ -68,14 +68,14 @@ async def follow_agent(
     await _refuse_replay(activity, played)
     asked = 0
     try:
-        session, again = await _session(spec, scope, activity, played)
+        session, resumed = await _session(spec, scope, activity, played)
         if session.is_in_turn:
             session.deny()  # Calls still waiting were denied: allowed ones are settled by `await_results`.
         else:
             text = (
                 _first_prompt(spec, agent, session)
-                if again is False
-                else _next_prompt(spec, agent, session, again)
+                if resumed is False
+                else _next_prompt(spec, agent, session, resumed)
             )
             asked = len(text)
             session.prompt(text)
@@ -201,7 +201,7 @@ async def _session(
     )
     # Registered first, so that leaving the state meanwhile ends it.
     activity.services.sessions.add(run.id, scope.path, session)
-    again = str(agent.session.get('id', '')) if agent.session.get('run') == run.id else ''
+    earlier = str(agent.session.get('id', '')) if agent.session.get('run') == run.id else ''
     hints = {
         'pattern': run.pattern,
         'role': agent.role,
@@ -212,7 +212,7 @@ async def _session(
         'seed': run.seed,
         'schema': schema_of(spec.output) if spec.output else None,
     }
-    return session, await session.start(earlier=again, hints=hints)
+    return session, await session.start(earlier=earlier, hints=hints)
 
 
 def _approvals(run: Approvals, agent: Approvals) -> Approvals:
@@ -245,9 +245,9 @@ def _first_prompt(spec: AgentSpec, agent: AgentState, session: AgentSession) -> 
     )
 
 
-def _next_prompt(spec: AgentSpec, agent: AgentState, session: AgentSession, again: bool | None) -> str:
+def _next_prompt(spec: AgentSpec, agent: AgentState, session: AgentSession, resumed: bool | None) -> str:
     """Return the prompt that continues a session: the messages the agent has not seen yet."""
-    if again is None:
+    if resumed is None:
         fresh = [
             message.text for message in agent.messages[session.sent_messages :] if message.role == 'user'
         ]
@@ -362,7 +362,7 @@ async def _run_proofs(
     except (ToolError, EngineError):
         return {}
     calls = [ToolCall(id=f'proof-{activity.since}-{name}', name=name, arguments='{}') for name in names]
-    shelf = await load_artifacts(agent.artifacts, (), workspace)
+    artifact_store = await load_artifacts(agent.artifacts, (), workspace)
     facts = to_jsonable(dict(scope.pattern.facts(scope.state.memory)))
     contexts = [
         ToolContext(
@@ -370,14 +370,14 @@ async def _run_proofs(
             store=dict(agent.store),
             workspace=workspace,
             sandbox=services.sandbox,
-            shelf=shelf,
+            artifact_store=artifact_store,
             now=services.clock.now(),
             facts=facts,
         )
         for call in calls
     ]
     await execute_tool_calls(tools, calls, contexts)
-    return {'artifacts': await shelf.record(workspace)} if shelf.changed else {}
+    return {'artifacts': await artifact_store.record(workspace)} if artifact_store.changed else {}
 
 
 async def _clip_result(text: str, workspace: Workspace) -> str:

@@ -64,7 +64,7 @@ async def execute_tool_calls(
 
 def _keep(call: ToolCall, made: ToolOutput, context: ToolContext) -> None:
     """Store the artifacts and images of a call."""
-    context.shelf.take(call.name, made)
+    context.artifact_store.apply(call.name, made)
     context.images += [replace(image, call=call.id) for image in made.images]
 
 
@@ -82,7 +82,7 @@ async def execute_tool_call(
             raise ToolError(f'{call.name} cannot be used here: {off[call.name]}')
         if found is None:
             raise ToolError(f'there is no tool {call.name!r}; available: {", ".join(tools) or "none"}')
-        made = await found.give(call.arguments, context)
+        made = await found.invoke(call.arguments, context)
         return ToolResult(id=call.id, name=call.name, text=made.text, ok=made.ok), made
     except AnswerNeeded:
         raise

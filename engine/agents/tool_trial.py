@@ -88,7 +88,7 @@ class Scratch:
         self._services = services
         self._workspaces = Workspaces()  # A temporary folder, separate from all runs.
         self._store: dict[str, str] = {}
-        self._shelf = ArtifactStore()
+        self._artifact_store = ArtifactStore()
 
     async def use(self, tool: str, arguments: Mapping[str, Any], *, model: str = '') -> ToolTrial:
         """Call a tool once; errors are results too. Cancelling kills it and its children.
@@ -109,13 +109,13 @@ class Scratch:
             workspace=workspace,
             sandbox=services.sandbox,
             private_addresses=services.private_addresses,
-            shelf=self._shelf,
+            artifact_store=self._artifact_store,
             now=clock.now(),
             model=asked,
         )
         started = clock.now()
         result, made = await execute_tool_call(services.tools, call, context)
-        self._shelf.take(tool, made)
+        self._artifact_store.apply(tool, made)
         return ToolTrial(
             text=result.text,
             ok=result.ok,
@@ -130,5 +130,5 @@ class Scratch:
     async def empty(self) -> None:
         """Delete the folder, the notes and the artifacts; the next call starts afresh."""
         self._store.clear()
-        self._shelf = ArtifactStore()
+        self._artifact_store = ArtifactStore()
         await self._workspaces.close()

@@ -64,7 +64,7 @@ class ArtifactStore:
         """The artifacts changed in this batch, with the tool that changed each."""
         self._added: set[tuple[str, str]] = set()
 
-    def take(self, tool: str, made: ToolOutput) -> None:
+    def apply(self, tool: str, made: ToolOutput) -> None:
         """Apply a tool's output to the artifacts."""
         for name in made.drops:
             if name in self.values:
@@ -112,11 +112,11 @@ async def load_artifacts(
     artifacts: Mapping[str, Artifact], names: Iterable[str], workspace: Workspace
 ) -> ArtifactStore:
     """Load a store with these artifacts, those in `names` in full."""
-    shelf = ArtifactStore({name: found.value for name, found in artifacts.items()})
+    artifact_store = ArtifactStore({name: found.value for name, found in artifacts.items()})
     for name in names:
         if name in artifacts and artifacts[name].kept:
-            shelf.values[name] = json.loads(await workspace.load(artifacts[name].kept))
-    return shelf
+            artifact_store.values[name] = json.loads(await workspace.load(artifacts[name].kept))
+    return artifact_store
 
 
 def as_text(value: Any) -> str:

@@ -66,7 +66,7 @@ class ToolContext:
     """Whether pages on this machine and in private networks may be fetched."""
     now: float = 0.0
     """Start of the batch, in seconds since the epoch."""
-    shelf: ArtifactStore = field(default_factory=ArtifactStore)
+    artifact_store: ArtifactStore = field(default_factory=ArtifactStore)
     """The agent's artifacts; a tool adds some by returning them."""
     images: list[Image] = field(default_factory=list)
     """The images returned by the batch's tools, in call order."""
@@ -78,7 +78,7 @@ class ToolContext:
     @property
     def artifacts(self) -> Mapping[str, Any]:
         """The agent's artifacts that this tool consumes: texts and JSON values, by name."""
-        return self.shelf.values
+        return self.artifact_store.values
 
     @property
     def ask(self) -> Ask:
@@ -147,9 +147,9 @@ class Tool:
 
     async def run(self, arguments: str, context: ToolContext) -> str:
         """Run the tool; return only the text."""
-        return (await self.give(arguments, context)).text
+        return (await self.invoke(arguments, context)).text
 
-    async def give(self, arguments: str, context: ToolContext) -> ToolOutput:
+    async def invoke(self, arguments: str, context: ToolContext) -> ToolOutput:
         """Validate the arguments and run.
 
         Returns:

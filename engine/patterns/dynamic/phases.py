@@ -117,12 +117,12 @@ async def propose_calls(
         EngineError: a criterion does not hold before the last phase.
     """
     agent = scope.state.agents[scope.path]
-    shelf = await load_artifacts(
+    artifact_store = await load_artifacts(
         agent.artifacts, agent.artifacts, activity.workspace(spec.folder or scope.path)
     )
     if phase is last:
-        _enforce(spec, shelf.values)
-    asked = phase.calls(scope.state.copy_memory(), shelf.values)
+        _enforce(spec, artifact_store.values)
+    asked = phase.calls(scope.state.copy_memory(), artifact_store.values)
     calls = tuple(
         ToolCall(id=f'call-{activity.since}-{number}', name=tool, arguments=json.dumps(dict(arguments)))
         for number, (tool, arguments) in enumerate(asked, 1)

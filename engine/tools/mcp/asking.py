@@ -17,7 +17,7 @@ CURRENT: ContextVar[AskingCall] = ContextVar('CURRENT')
 """The current call: newer servers ask their question in the response to it."""
 MAX_QUESTION = 4_000
 """Maximum characters of a question."""
-LEAVE = 5.0
+CANCEL_SECONDS = 5.0
 """Seconds that an abandoned call has to end."""
 WEB = ('https://', 'http://')
 
@@ -118,7 +118,7 @@ class AskingCall:
         """Abandon the call."""
         if self._task:
             self._task.cancel()
-            await asyncio.wait({self._task}, timeout=LEAVE)
+            await asyncio.wait({self._task}, timeout=CANCEL_SECONDS)
 
     async def answer(self, asked: types.ElicitRequestParams) -> types.ElicitResult:
         """Return a person's answer to the server's question; `cancel` if nobody can be asked."""

@@ -47,7 +47,7 @@ class StoredSignIn(OAuthClientProvider):
         file: the stored tokens and registration.
         port: the local port to which the browser is redirected.
         show: called with the URL at which to sign in.
-        back: returns the result that the browser delivers.
+        wait_for_code: returns the result that the browser delivers.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class StoredSignIn(OAuthClientProvider):
         file: TokenFile,
         port: int,
         show: Callable[[str], Awaitable[None]],
-        back: Callable[[], Awaitable[AuthorizationCodeResult]],
+        wait_for_code: Callable[[], Awaitable[AuthorizationCodeResult]],
     ) -> None:
         wanted = server.oauth
         assert wanted is not None
@@ -78,7 +78,7 @@ class StoredSignIn(OAuthClientProvider):
             await _check_address(server.url, url)
             await show(url)
 
-        super().__init__(server.url, metadata, self, check_and_show, back)
+        super().__init__(server.url, metadata, self, check_and_show, wait_for_code)
 
     def hide(self, text: str) -> str:
         """Remove this sign-in's secrets from a text."""
@@ -215,10 +215,10 @@ def stored_sign_in(server: McpServer, file: TokenFile) -> StoredSignIn:
     async def show(url: str) -> None:
         raise ToolError(SIGN_IN % server.name)
 
-    async def back() -> AuthorizationCodeResult:
+    async def wait_for_code() -> AuthorizationCodeResult:
         raise ToolError(SIGN_IN % server.name)
 
-    return StoredSignIn(server, file, int(file.read().get('port') or 1), show, back)
+    return StoredSignIn(server, file, int(file.read().get('port') or 1), show, wait_for_code)
 
 
 @contextlib.asynccontextmanager
@@ -230,7 +230,7 @@ async def browser_sign_in(
     Raises:
         ToolError: the port for the browser's redirect is in use.
     """
-    came: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
+    result: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
     state = ''
 
     async def note_and_show(url: str) -> None:
@@ -252,15 +252,15 @@ async def browser_sign_in(
             given = {name: values[0] for name, values in parse_qs(url.query).items()}
             # Any page in the browser can send this request; only the one who saw the URL knows the state.
             known = bool(state) and secrets.compare_digest(given.get('state', '').encode(), state.encode())
-            taken = url.path == PATH and known and not came.done()
+            taken = url.path == PATH and known and not result.done()
             body = b'You are signed in.' if taken and 'code' in given else b'Signing in has failed.'
             status = '200 OK' if taken else '400 Bad Request' if url.path == PATH else '404 Not Found'
             page = PAGE % body if url.path == PATH else b''
             head = f'HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(page)}\r\n\r\n'
             writer.write(head.encode() + page)
             await writer.drain()
-            if taken and not came.done():
-                _take(came, given)
+            if taken and not result.done():
+                _resolve_sign_in(result, given)
         writer.close()
 
     wanted = server.oauth
@@ -276,15 +276,15 @@ async def browser_sign_in(
     here = int(listener.sockets[0].getsockname()[1])
     file.write(tokens=None, expires=None, port=here, **({} if here == port else {'client': None}))
     async with listener:
-        yield StoredSignIn(server, file, here, note_and_show, lambda: asyncio.shield(came))
+        yield StoredSignIn(server, file, here, note_and_show, lambda: asyncio.shield(result))
 
 
-def _take(came: asyncio.Future[AuthorizationCodeResult], given: dict[str, str]) -> None:
+def _resolve_sign_in(result: asyncio.Future[AuthorizationCodeResult], given: dict[str, str]) -> None:
     """Resolve the future with the browser's result: a code, or the reason why there is none."""
     if 'code' in given:
-        came.set_result(
+        result.set_result(
             AuthorizationCodeResult(code=given['code'], state=given.get('state'), iss=given.get('iss'))
         )
         return
     why = given.get('error_description') or given.get('error') or 'the browser returned no code'
-    came.set_exception(ToolError(f'signing in failed: {why[:MAX_REASON]}'))
+    result.set_exception(ToolError(f'signing in failed: {why[:MAX_REASON]}'))

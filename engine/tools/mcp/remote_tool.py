@@ -53,7 +53,7 @@ class RemoteTool(Tool):
         """The description given to a model."""
         return ToolSpec(name=self.name, description=self.description, schema=self.schema)
 
-    async def give(self, arguments: str, context: ToolContext) -> ToolOutput:
+    async def invoke(self, arguments: str, context: ToolContext) -> ToolOutput:
         """Call it. Raises `ToolError`."""
         whole = replace(self, seconds=max(self.seconds, self.task_seconds))
         values = parse_arguments(arguments)

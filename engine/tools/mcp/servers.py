@@ -31,7 +31,7 @@ MAX_NAME = 64
 """Maximum characters of a name. Every provider accepts letters, digits, `_` and `-`."""
 WILDCARD = 'mcp:'
 """`mcp:<server>` means all tools of a server."""
-FRESH = 60.0
+LIST_SECONDS = 60.0
 """Seconds after which a server's tools are listed again, even without a change notification."""
 SIGN_IN_SECONDS = 300.0
 """Time limit for signing in."""
@@ -112,7 +112,7 @@ class McpServers:
             raise ToolError(f'MCP server {name}: {self._missing[name]}')
         known = self._known[name]
         async with known.lock:
-            if now or known.stale or loop.time() - known.listed > FRESH or not known.session.connected:
+            if now or known.stale or loop.time() - known.listed > LIST_SECONDS or not known.session.connected:
                 known.stale = False
                 try:
                     async with asyncio.timeout(known.server.start):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar('T')
 LISTEN_RETRY_SECONDS = 1.0
 """Seconds between attempts to listen for changes."""
-LEAVE = 8.0
+CLOSE_SECONDS = 8.0
 """Seconds that a server has to exit; after that, it is abandoned even if still alive."""
 MAX_STDERR = 600
 """Maximum characters shown of a program's standard error."""
@@ -159,7 +159,7 @@ class McpSession:
         if task is None:
             return
         task.cancel()
-        await asyncio.wait({task}, timeout=LEAVE)
+        await asyncio.wait({task}, timeout=CLOSE_SECONDS)
 
     async def _serve_connection(self, ready: asyncio.Future[Client]) -> None:
         self._broken = ''

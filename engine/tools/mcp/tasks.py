@@ -27,7 +27,7 @@ MIN_SECONDS, MAX_SECONDS = 0.05, 60.0
 MAX_STATUS = 4_000
 """Maximum characters of a task's status message."""
 RELATED = 'io.modelcontextprotocol/related-task'
-LEAVE = 5.0
+CANCEL_SECONDS = 5.0
 """Seconds to wait for a server to receive a cancellation."""
 
 
@@ -227,6 +227,6 @@ async def _cancel(session: ClientSession, params: TaskParams) -> None:
     """Try to cancel a task that nobody waits for any more."""
     sending = asyncio.ensure_future(session.send_request(CancelTask(params=params), types.EmptyResult))
     sending.add_done_callback(lambda sent: sent.cancelled() or sent.exception())
-    await asyncio.wait({sending}, timeout=LEAVE)
+    await asyncio.wait({sending}, timeout=CANCEL_SECONDS)
     if not sending.done():  # The server does not respond.
         sending.cancel()

@@ -204,7 +204,7 @@ async def test_an_unreadable_file_is_named_but_not_sent(tmp_path: Path, data: by
     context = ToolContext(key='k', workspace=workspace)
     await workspace.write('plan.png', data)
     with pytest.raises(ToolError, match=f'plan.png: .*{message}'):
-        await read_file.give('{"path": "plan.png"}', context)
+        await read_file.invoke('{"path": "plan.png"}', context)
     block = ImageContent(type='image', data=base64.b64encode(data).decode(), mime_type='image/png')
     assert (await output_of(CallToolResult(content=[block]), context)).images == ()
 
@@ -223,7 +223,7 @@ async def test_the_claimed_media_type_is_not_trusted(
     made = await output_of(CallToolResult(content=list(blocks)), context)
     assert [image.media_type for image in made.images] == ['image/png']
     await workspace.write('a.svg', svg)
-    assert (await read_file.give('{"path": "a.svg"}', context)).images == ()
+    assert (await read_file.invoke('{"path": "a.svg"}', context)).images == ()
 
 
 @pytest.mark.parametrize('path', ['../out.png', '/etc/passwd', 'link.png', 'folder/../../out.png'])
@@ -234,7 +234,7 @@ async def test_an_image_outside_the_workspace_is_not_read(tmp_path: Path, path: 
     for folder in (tmp_path, workspace.folder.parent):
         (folder / 'out.png').write_bytes(PNG)
     with pytest.raises(ToolError):
-        await read_file.give(json.dumps({'path': path}), ToolContext(key='k', workspace=workspace))
+        await read_file.invoke(json.dumps({'path': path}), ToolContext(key='k', workspace=workspace))
 
 
 async def test_an_image_of_50_megabytes_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -244,19 +244,19 @@ async def test_an_image_of_50_megabytes_is_refused_before_it_is_read(tmp_path: P
         file.write(PNG)
         file.truncate(50_000_000)
     with pytest.raises(ToolError, match=r'big\.png: it has 50000000 bytes, and at most'):
-        await read_file.give('{"path": "big.png"}', ToolContext(key='k', workspace=workspace))
+        await read_file.invoke('{"path": "big.png"}', ToolContext(key='k', workspace=workspace))
 
 
 async def test_a_file_that_is_an_image_is_shown(tmp_path: Path) -> None:
     workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
     context = ToolContext(key='k', workspace=workspace)
     await workspace.write('plan.png', PNG)
-    made = await read_file.give('{"path": "plan.png"}', context)
+    made = await read_file.invoke('{"path": "plan.png"}', context)
     assert made.text == f'plan.png is an image: image/png, {len(PNG)} bytes. Models that see are shown it.'
     assert await workspace.load(made.images[0].digest) == PNG
     await workspace.write('huge.png', PNG + bytes(MAX_BYTES))
     with pytest.raises(ToolError, match=r'huge\.png: .*it is too large for a model: at most 3,750,000 bytes'):
-        await read_file.give('{"path": "huge.png"}', context)
+        await read_file.invoke('{"path": "huge.png"}', context)
 
 
 async def test_an_image_of_an_mcp_tool_is_shown_and_its_text_says_so(tmp_path: Path) -> None:

@@ -33,10 +33,10 @@ async def test_a_task_that_asks_gets_the_answer() -> None:
         await servers.refresh('small')
         context = ToolContext(key='run:call-1', questions=[])
         with pytest.raises(AnswerNeeded) as needed:
-            await tools['small_export'].give('{"how": "asks"}', context)
+            await tools['small_export'].invoke('{"how": "asks"}', context)
         assert needed.value.question.message == 'Which format?'
         context.questions = [needed.value.question.with_answer({'content': {'format': 'csv'}})]
-        made = await tools['small_export'].give('{"how": "asks"}', context)
+        made = await tools['small_export'].invoke('{"how": "asks"}', context)
         assert made.text == '{"format": "csv"}'
         assert await call_tool(tools, 'small_polls') == 'get get get accepted get'
 

@@ -22,7 +22,7 @@ OUTLINE = {'title': 'T', 'sections': [{'title': 'A', 'points': ['p'], 'words': 1
 
 
 def context(answer: Any = '', **artifacts: Any) -> ToolContext:
-    return ToolContext(key='x', shelf=ArtifactStore(artifacts), model=Asked(answer))
+    return ToolContext(key='x', artifact_store=ArtifactStore(artifacts), model=Asked(answer))
 
 
 async def test_sections_are_joined_in_outline_order() -> None:
@@ -55,14 +55,14 @@ async def test_a_section_with_a_duplicate_title_gets_the_right_predecessor() -> 
 
 
 async def test_two_sections_with_one_title_are_both_kept() -> None:
-    shelf = ArtifactStore()
+    artifact_store = ArtifactStore()
     for text in ('one', 'two'):
-        shelf.take('expand_section', ToolOutput(text='', adds={'section_content': {'A': text}}))
-    here = ToolContext(key='x', shelf=shelf)
+        artifact_store.apply('expand_section', ToolOutput(text='', adds={'section_content': {'A': text}}))
+    here = ToolContext(key='x', artifact_store=artifact_store)
     made = await use(assemble_content, here, sections=['A', 'A'])
     assert made.artifacts['content'] == '## A\n\none\n\n## A\n\ntwo'
-    later = ArtifactStore(shelf.values)
-    later.take('expand_section', ToolOutput(text='', adds={'section_content': {'A': 'anew'}}))
+    later = ArtifactStore(artifact_store.values)
+    later.apply('expand_section', ToolOutput(text='', adds={'section_content': {'A': 'anew'}}))
     assert later.values['section_content'] == {'A': 'anew', 'A (2)': 'two'}, 'a later batch replaces it'
 
 

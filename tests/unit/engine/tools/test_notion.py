@@ -82,7 +82,7 @@ def configured(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 async def publish(url: str, patch: pytest.MonkeyPatch, run: str = 'run1', **arguments: Any) -> str:
     patch.setenv('HEMICYCLE_NOTION_URL', url)
-    made = await blog_notion.give(
+    made = await blog_notion.invoke(
         json.dumps({'title': 'T', 'content': MARKDOWN, **arguments}), ToolContext(key=f'{run}:call-1')
     )
     assert made.artifacts['published']['title'] == 'T'

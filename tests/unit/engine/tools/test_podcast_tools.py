@@ -184,8 +184,8 @@ async def context(tmp_path: Path) -> ToolContext:
 
 
 async def use(tool: Tool, context: ToolContext, **arguments: Any) -> ToolOutput:
-    made = await tool.give(json.dumps(arguments), context)
-    context.shelf.take(tool.name, made)
+    made = await tool.invoke(json.dumps(arguments), context)
+    context.artifact_store.apply(tool.name, made)
     return made
 
 
@@ -223,7 +223,7 @@ async def test_without_names_chapters_begin_after_the_longest_pauses(context: To
         for start in (0.0, 100.0, 106.0, 300.0, 306.0, 520.0, 700.0)
     ]
     long = {'cues': cues, 'duration': 705.0}
-    context.shelf.values['transcript'] = long
+    context.artifact_store.values['transcript'] = long
     made = await use(chapter_markers, context)
     assert [item['startTime'] for item in made.artifacts['chapters']] == [0, 300.0, 520.0]
     assert made.artifacts['chapters'][1]['title'] == 'At 300.0 it begins and goes on and …'
@@ -240,7 +240,7 @@ async def test_even_pauses_spread_chapters_over_the_whole_show(context: ToolCont
         }
         for number in range(1_080)
     ]
-    context.shelf.values['transcript'] = {'cues': cues, 'duration': 10_799.0, 'estimated': True}
+    context.artifact_store.values['transcript'] = {'cues': cues, 'duration': 10_799.0, 'estimated': True}
     made = await use(chapter_markers, context)
     starts = [item['startTime'] for item in made.artifacts['chapters']]
     assert len(starts) == 12 and all(abs(start - 900 * number) <= 10 for number, start in enumerate(starts))
@@ -289,7 +289,7 @@ async def test_a_bad_time_drops_only_its_chapter(context: ToolContext) -> None:
 
 async def test_notes_include_earlier_artifacts(context: ToolContext) -> None:
     await use(chapter_markers, context, chapters=[{'start': '00:00', 'title': 'Hello'}])
-    context.shelf.values['links'] = {'Home': 'https://home.example'}
+    context.artifact_store.values['links'] = {'Home': 'https://home.example'}
     asked = Asked({'title': 'T', 'summary': 'S', 'points': ['P'], 'mentioned': ['M']})
     context.model = asked
     made = await use(show_notes, context, focus='trains')

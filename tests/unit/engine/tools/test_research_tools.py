@@ -33,7 +33,7 @@ ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><id>t</id>
 
 
 async def use(tool: Tool, context: ToolContext, **arguments: Any) -> ToolOutput:
-    return await tool.give(json.dumps(arguments), context)
+    return await tool.invoke(json.dumps(arguments), context)
 
 
 def here(tmp_path: Path) -> ToolContext:

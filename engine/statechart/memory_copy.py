@@ -14,7 +14,7 @@ from engine.statechart.memory import Memory, TrackedDict, TrackedList
 M = TypeVar('M', bound=Memory)
 FIELDS: Any = BaseModel.__dict__['__dict__']
 """Accesses a model's field values, even if its class overrides `__dict__`."""
-LATER = '_later'
+UNCOPIED = '_uncopied'
 
 
 def lazy_copy(memory: M) -> M:
@@ -23,18 +23,18 @@ def lazy_copy(memory: M) -> M:
     Its cost depends on the number of fields, not on their size: a list or dict is copied on first access, as
     it was when this copy was made.
     """
-    now: dict[str, Any] = {}
-    later: dict[str, Callable[[], Any]] = {}
+    copied: dict[str, Any] = {}
+    uncopied: dict[str, Callable[[], Any]] = {}
     for name, value in memory.__dict__.items():
         if isinstance(value, (TrackedList, TrackedDict)):
-            later[name] = value.share(_capture)
+            uncopied[name] = value.share(_capture)
         else:
-            now[name] = lazy_copy(value) if isinstance(value, Memory) else value
-    made: M = object.__new__(_lazy(type(memory)))
-    FIELDS.__set__(made, now)
+            copied[name] = lazy_copy(value) if isinstance(value, Memory) else value
+    made: M = object.__new__(_lazy_class(type(memory)))
+    FIELDS.__set__(made, copied)
     object.__setattr__(made, '__pydantic_fields_set__', set(memory.model_fields_set))
     object.__setattr__(made, '__pydantic_extra__', None)
-    private = {**(memory.__pydantic_private__ or {}), '_log': None, '_at': '', LATER: later}
+    private = {**(memory.__pydantic_private__ or {}), '_log': None, '_at': '', UNCOPIED: uncopied}
     object.__setattr__(made, '__pydantic_private__', private)
     return made
 
@@ -47,39 +47,39 @@ def _capture(value: Any) -> Callable[[], Any]:
     return lambda: kept
 
 
-def _whole(made: Any) -> None:
+def _copy_all_fields(made: Any) -> None:
     """Copy all parts not accessed yet, and turn the copy into an ordinary object of its class."""
-    later = made.__pydantic_private__.pop(LATER)
-    now, cls = FIELDS.__get__(made), type(made).__mro__[1]
+    uncopied = made.__pydantic_private__.pop(UNCOPIED)
+    copied, cls = FIELDS.__get__(made), type(made).__mro__[1]
     fields: Any = getattr(cls, 'model_fields')  # noqa: B009
-    FIELDS.__set__(made, {name: later[name]() if name in later else now[name] for name in fields})
+    FIELDS.__set__(made, {name: uncopied[name]() if name in uncopied else copied[name] for name in fields})
     object.__setattr__(made, '__class__', cls)
 
 
-def _look(made: Any, name: str) -> Any:
+def _copy_field(made: Any, name: str) -> Any:
     """Copy a part on first access."""
-    later = made.__pydantic_private__[LATER]
-    if name not in later:
+    uncopied = made.__pydantic_private__[UNCOPIED]
+    if name not in uncopied:
         return BaseModel.__getattr__(made, name)  # type: ignore[attr-defined]
-    value = FIELDS.__get__(made)[name] = later.pop(name)()
+    value = FIELDS.__get__(made)[name] = uncopied.pop(name)()
     return value
 
 
 def _delegate(name: str) -> Callable[..., Any]:
     def method(made: Any, *given: Any) -> Any:
-        _whole(made)
+        _copy_all_fields(made)
         return getattr(made, name)(*given)
 
     return method
 
 
 def _all_fields(made: Any) -> Any:
-    _whole(made)
+    _copy_all_fields(made)
     return made.__dict__
 
 
-LAZY: dict[str, Any] = {
-    '__getattr__': _look,
+LAZY_ATTRIBUTES: dict[str, Any] = {
+    '__getattr__': _copy_field,
     '__dict__': property(_all_fields),
     **{
         name: _delegate(name)
@@ -90,10 +90,10 @@ LAZY: dict[str, Any] = {
 
 
 @lru_cache(maxsize=1_000)
-def _lazy(cls: type[M]) -> type[M]:
+def _lazy_class(cls: type[M]) -> type[M]:
     """Return a class that looks like `cls`, but is no model: it shares what pydantic built for `cls`."""
     meta: Any = type(cls)
     named = {'__module__': cls.__module__, '__qualname__': cls.__qualname__, '__hash__': cls.__hash__}
     # Bypasses pydantic's metaclass, which would build a schema.
-    made: type[M] = ABCMeta.__new__(meta, cls.__name__, (cls,), LAZY | named)
+    made: type[M] = ABCMeta.__new__(meta, cls.__name__, (cls,), LAZY_ATTRIBUTES | named)
     return made

@@ -10,8 +10,10 @@ from engine.records.shape import EdgeShape, Shape, StateShape
 from engine.records.state_path import StatePath, parent_of
 from engine.statechart.shape_builder import START
 
-WORDS = """state note end as direction class classdef style default click href hide scale choice fork join"""
-RESERVED = frozenset(WORDS.split())
+KEYWORDS = (
+    """state note end as direction class classdef style default click href hide scale choice fork join"""
+)
+RESERVED = frozenset(KEYWORDS.split())
 """Mermaid's own keywords, which cannot name states."""
 ESCAPED = {ord(sign): f'#{ord(sign)};' for sign in '"#;:<>{}%`&\\'}
 """Characters that are special in Mermaid, as numeric escapes."""
@@ -69,19 +71,19 @@ class _Writer:
         self._parallel = {state.path for state in seen if state.kind == 'parallel'}
         self._ids = _ids(state.path for state in seen)
         self._edges: dict[str, list[EdgeShape]] = {}
-        for edge in dict.fromkeys(map(self._between_seen, shape.edges)):
+        for edge in dict.fromkeys(map(self._project_edge, shape.edges)):
             if edge is not None:
                 self._edges.setdefault(self._home(edge), []).append(edge)
         self._initial = {'': (shape.initial,)} | {state.path: state.initial for state in seen}
 
-    def _between_seen(self, edge: EdgeShape) -> EdgeShape | None:
+    def _project_edge(self, edge: EdgeShape) -> EdgeShape | None:
         """Return the edge between the visible states at its ends; None if inside one, or the start."""
-        source, dest = self._standing_for(edge.source), self._standing_for(edge.dest)
+        source, dest = self._visible_ancestor(edge.source), self._visible_ancestor(edge.dest)
         if not source or (source != edge.source and dest in ('', source)):
             return None
         return replace(edge, source=StatePath(source), dest=dest)
 
-    def _standing_for(self, path: str) -> str:
+    def _visible_ancestor(self, path: str) -> str:
         while path and path not in self._ids:
             path = parent_of(path)
         return path

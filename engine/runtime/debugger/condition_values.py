@@ -93,7 +93,7 @@ def of_values(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
         # A number or a text never equals a record, so the items of a list need no conversion.
         of_items = is_simple(one) or is_simple(two)
         one, two = (
-            value if of_items and isinstance(value, list | tuple) else plain(value) for value in (one, two)
+            value if of_items and isinstance(value, list | tuple) else to_json(value) for value in (one, two)
         )
         alike = (is_number(one) and is_number(two)) or are_texts(one, two)
         if compare in ORDER and not alike:
@@ -189,12 +189,12 @@ def is_there(one: Any, two: Any) -> bool:
     return one is not None or two is not None
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Return a record, or a list of records, as JSON; JSON values stay as they are."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode='json')
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [to_json(item) for item in value]
     return value
 
 

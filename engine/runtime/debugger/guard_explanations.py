@@ -76,10 +76,10 @@ class GuardExplanations:
             before: the fold's document before the step.
             event: the event that caused the step.
         """
-        says, looks = self._known.get((source, dest, guard), ('', ()))
-        came = {'data': event.data, 'ran': event.ran, 'time': event.time}
-        document = {**before, 'parameters': self._parameters, 'event': came}
-        found = ((_name_location(look, document), _value(look, document)) for look in looks)
+        says, accesses = self._known.get((source, dest, guard), ('', ()))
+        event_fields = {'data': event.data, 'ran': event.ran, 'time': event.time}
+        document = {**before, 'parameters': self._parameters, 'event': event_fields}
+        found = ((_name_location(access, document), _value(access, document)) for access in accesses)
         return GuardExplanation(says, tuple((name, value) for name, value in found if value is not MISSING))
 
     def says(self, source: str, dest: str, guard: str) -> str:
@@ -89,12 +89,12 @@ class GuardExplanations:
     def refusal(self, guard: GuardResult, before: Mapping[str, Any], event: Event) -> str:
         """Return why a guard rejected an event, in words: its name, its description, and what it saw."""
         found = self.of(guard.source, guard.dest, guard.name, before, event)
-        saw = [f'{name} = {_brief(value)}' for name, value in found.values]
+        seen = [f'{name} = {_brief(value)}' for name, value in found.values]
         if event.data and not any(name.startswith('event.') for name, _ in found.values):
-            saw.insert(0, f'event = {shorten(event.data)}')
+            seen.insert(0, f'event = {shorten(event.data)}')
         says = f': {found.says.rstrip(".")}' if found.says else ''
         answer = 'true' if guard.value else 'false'
-        return f'{guard.name} is {answer}{says}' + (f' ({", ".join(saw)})' if saw else '')
+        return f'{guard.name} is {answer}{says}' + (f' ({", ".join(seen)})' if seen else '')
 
 
 def _brief(value: Any) -> str:
@@ -109,20 +109,20 @@ def _brief(value: Any) -> str:
 def _analyze_guard(
     pattern: Any, guard: str | Callable[..., Any], home: StatePath
 ) -> tuple[str, tuple[Access, ...]]:
-    reader, itself, event = GuardAnalyzer(pattern), Constant(pattern), PathRef('/event')
+    analyzer, owner, event = GuardAnalyzer(pattern), Constant(pattern), PathRef('/event')
     if isinstance(guard, str):
         function = getattr(type(pattern), guard, None)
-        reader.follow(function, [itself, PathRef('/memory', pattern.Memory), event])
+        analyzer.follow(function, [owner, PathRef('/memory', pattern.Memory), event])
     else:
         function, given = (guard.func, guard.args) if isinstance(guard, partial) else (guard, ())
         code = getattr(function, '__code__', None)
         named = zip(code.co_varnames if code else (), given, strict=False)
         first: PathRef | Constant = PathRef('/memory', pattern.Memory)
         if needs_context(guard):
-            first = Constant(_Scope(itself, PathRef('', pattern.Memory), home))
-        reader.follow(function, [*(Constant(value, name) for name, value in named), first, event])
+            first = Constant(_Scope(owner, PathRef('', pattern.Memory), home))
+        analyzer.follow(function, [*(Constant(value, name) for name, value in named), first, event])
     says = (getattr(function, '__doc__', None) or '').strip().partition('\n')[0]
-    return says, tuple(reader.looks)[:MAX_VALUES]
+    return says, tuple(analyzer.accesses)[:MAX_VALUES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,12 @@ class _Scope:
     path: str
 
 
-def _value(look: Access, document: Any) -> Any:
-    return resolve_pointer(document, _parts(look.pointer, document), MISSING) if look.pointer else look.value
+def _value(access: Access, document: Any) -> Any:
+    return (
+        resolve_pointer(document, _parts(access.pointer, document), MISSING)
+        if access.pointer
+        else access.value
+    )
 
 
 def _parts(pointer: str, document: Any) -> Iterator[str]:
@@ -144,12 +148,12 @@ def _parts(pointer: str, document: Any) -> Iterator[str]:
         yield str(_value(Access(pointer=part[1:-1]), document)) if inner else part
 
 
-def _name_location(look: Access, document: Any) -> str:
+def _name_location(access: Access, document: Any) -> str:
     """Return a readable location: memory and parameters need no prefix, constants are marked as such."""
-    if not look.pointer:
-        words = look.named.rpartition('.')[2].replace('_', ' ').strip()
-        return f'{words.lower()} (constant)' if words.isupper() else look.named
-    root, *parts = _parts(look.pointer, document)
+    if not access.pointer:
+        words = access.named.rpartition('.')[2].replace('_', ' ').strip()
+        return f'{words.lower()} (constant)' if words.isupper() else access.named
+    root, *parts = _parts(access.pointer, document)
     match root:
         case 'agents':
             parts[0] = 'agent'
@@ -208,11 +212,11 @@ class GuardAnalyzer:
         self._calls = 0
 
     @property
-    def looks(self) -> Iterator[Access]:
+    def accesses(self) -> Iterator[Access]:
         """The accesses in order, without locations that contain another of them."""
-        for key, look in self._found.items():
+        for key, access in self._found.items():
             if not any(other.startswith(f'{key}/') for other in self._found):
-                yield look
+                yield access
 
     def follow(
         self, function: Any, given: Sequence[PathRef | Constant | None], depth: int = 0
@@ -226,12 +230,12 @@ class GuardAnalyzer:
         env: Env = dict.fromkeys(names) | dict(zip(names, given, strict=False))
         return _Body(self, function, env, depth).run(tree.body)
 
-    def note(self, seen: PathRef | Constant | None) -> None:
+    def note(self, value: PathRef | Constant | None) -> None:
         """Record an access."""
-        if isinstance(seen, PathRef) and seen.pointer not in ROOTS and not _is_root_of_agent(seen.pointer):
-            self._found.setdefault(seen.pointer, Access(pointer=seen.pointer))
-        elif isinstance(seen, Constant) and seen.named and isinstance(seen.value, (bool, int, float, str)):
-            self._found.setdefault(f'={seen.named}', Access(named=seen.named, value=seen.value))
+        if isinstance(value, PathRef) and value.pointer not in ROOTS and not _is_root_of_agent(value.pointer):
+            self._found.setdefault(value.pointer, Access(pointer=value.pointer))
+        elif isinstance(value, Constant) and value.named and isinstance(value.value, (bool, int, float, str)):
+            self._found.setdefault(f'={value.named}', Access(named=value.named, value=value.value))
 
     def attribute(self, base: PathRef | Constant | None, name: str, depth: int) -> PathRef | Constant | None:
         """Return the value of an attribute; a property is analyzed as a call."""
@@ -264,11 +268,11 @@ class _Method:
 class _Body:
     """One function being analyzed."""
 
-    def __init__(self, reader: GuardAnalyzer, function: Any, env: Env, depth: int) -> None:
-        self._reader, self._env, self._depth = reader, env, depth
+    def __init__(self, analyzer: GuardAnalyzer, function: Any, env: Env, depth: int) -> None:
+        self._analyzer, self._env, self._depth = analyzer, env, depth
         self._returned: list[PathRef | Constant | None] = []
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        self._around = {
+        self._globals = {
             **vars(builtins),
             **function.__globals__,
             **{name: _cell_value(cell) for name, cell in cells},
@@ -282,28 +286,28 @@ class _Body:
         if self._depth and len(found) == 1:
             return found[0]
         for one in self._returned:
-            self._reader.note(one)
+            self._analyzer.note(one)
         return None
 
     def _analyze_body(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:
             match statement:
                 case ast.Return(value=ast.expr() as value):
-                    self._returned.append(self._see(value))
+                    self._returned.append(self._resolve(value))
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    self._env[name] = self._see(value)
+                    self._env[name] = self._resolve(value)
                 case ast.Assert():
                     pass  # for the type checker
                 case _:
                     for child in ast.iter_child_nodes(statement):
                         if isinstance(child, ast.expr):
-                            self._use(child)
+                            self._note_access(child)
                     self._analyze_body([*getattr(statement, 'body', ()), *getattr(statement, 'orelse', ())])
 
-    def _use(self, node: ast.expr) -> None:
-        self._reader.note(self._see(node))
+    def _note_access(self, node: ast.expr) -> None:
+        self._analyzer.note(self._resolve(node))
 
-    def _see(self, node: ast.expr) -> PathRef | Constant | None:
+    def _resolve(self, node: ast.expr) -> PathRef | Constant | None:
         """Return the single value an expression stands for; otherwise all its parts count as accessed."""
         match node:
             case ast.Constant(value=value):
@@ -311,9 +315,9 @@ class _Body:
             case ast.Name(id=name):
                 return self._look_up(name)
             case ast.Attribute(value=value, attr=name):
-                return self._reader.attribute(self._see(value), name, self._depth)
+                return self._analyzer.attribute(self._resolve(value), name, self._depth)
             case ast.Subscript(value=value, slice=key):
-                return self._part(self._see(value), key)
+                return self._part(self._resolve(value), key)
             case ast.Call(func=function, args=arguments):
                 return self._call(function, arguments)
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
@@ -323,43 +327,43 @@ class _Body:
             case _:
                 for child in ast.iter_child_nodes(node):
                     if isinstance(child, ast.expr):
-                        self._use(child)
+                        self._note_access(child)
         return None
 
     def _look_up(self, name: str) -> PathRef | Constant | None:
         if name in self._env:
             return self._env[name]
-        return Constant(self._around.get(name), name if name.isupper() else '')
+        return Constant(self._globals.get(name), name if name.isupper() else '')
 
     def _part(self, base: PathRef | Constant | None, key: ast.expr) -> PathRef | Constant | None:
-        at = self._see(key)
+        at = self._resolve(key)
         if isinstance(base, PathRef) and isinstance(at, Constant) and isinstance(at.value, (str, int)):
             return PathRef(f'{base.pointer}/{escape_token(str(at.value))}', base.kind)
         if isinstance(base, PathRef) and isinstance(at, PathRef) and base.pointer not in ROOTS:
             return PathRef(f'{base.pointer}/{{{escape_token(at.pointer)}}}', base.kind)
-        self._reader.note(at)
-        self._reader.note(base)
+        self._analyzer.note(at)
+        self._analyzer.note(base)
         return None
 
     def _call(self, called: ast.expr, arguments: Sequence[ast.expr]) -> PathRef | Constant | None:
         match called, arguments:
             case ast.Attribute(value=owner, attr='get'), [key, *_]:
-                base = self._see(owner)
+                base = self._resolve(owner)
                 if isinstance(base, PathRef):
                     return self._part(base, key)
-        function = self._see(called)
+        function = self._resolve(called)
         value = function.value if isinstance(function, Constant) else None
-        given = [self._see(argument) for argument in arguments]
+        given = [self._resolve(argument) for argument in arguments]
         if isinstance(value, _Method):
-            return self._reader.follow(value.function, [value.owner, *given], self._depth + 1)
-        if inspect.ismethod(value) and _is_ours(value):
-            return self._reader.follow(value.__func__, [Constant(value.__self__), *given], self._depth + 1)
-        if inspect.isfunction(value) and _is_ours(value):
-            return self._reader.follow(value, given, self._depth + 1)
+            return self._analyzer.follow(value.function, [value.owner, *given], self._depth + 1)
+        if inspect.ismethod(value) and _is_own_code(value):
+            return self._analyzer.follow(value.__func__, [Constant(value.__self__), *given], self._depth + 1)
+        if inspect.isfunction(value) and _is_own_code(value):
+            return self._analyzer.follow(value, given, self._depth + 1)
         for one in given:
-            self._reader.note(one)
+            self._analyzer.note(one)
         if isinstance(function, PathRef):  # a method of a value, such as a list's
-            self._reader.note(PathRef(function.pointer.rpartition('/')[0]))
+            self._analyzer.note(PathRef(function.pointer.rpartition('/')[0]))
         return None
 
     def _analyze_comprehension(
@@ -368,16 +372,16 @@ class _Body:
         outside = self._env
         self._env = dict(outside)
         for loop in node.generators:
-            self._use(loop.iter)
+            self._note_access(loop.iter)
             for name in ast.walk(loop.target):
                 if isinstance(name, ast.Name):
                     self._env[name.id] = None
             for condition in loop.ifs:
-                self._use(condition)
+                self._note_access(condition)
         made: list[ast.expr | None] = [getattr(node, part, None) for part in ('key', 'value', 'elt')]
         for one in made:
             if one:
-                self._use(one)
+                self._note_access(one)
         self._env = outside
 
 
@@ -404,7 +408,7 @@ def _tree(function: Any) -> ast.FunctionDef | None:
     return made
 
 
-def _is_ours(function: Any) -> bool:
+def _is_own_code(function: Any) -> bool:
     """Whether a function belongs to the engine or a pattern, not to a library."""
     root = str(function.__module__).partition('.')[0]
     return root not in sys.stdlib_module_names and root not in ('pydantic', 'pydantic_core')

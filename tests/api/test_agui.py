@@ -16,7 +16,7 @@ from engine.records import RunId
 from tests.api.test_launching import api
 from tests.api.test_mcp_server import Asks
 from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn
-from ui.api.agui import _Narrator
+from ui.api.agui import _EventTranslator
 
 pytestmark = pytest.mark.anyio
 
@@ -98,9 +98,9 @@ async def test_reasoning_is_streamed_before_the_answer():
         assert join_deltas(shown, 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
         assert join_deltas(shown, 'TEXT_MESSAGE_CONTENT') == 'It is. '
         [run] = (await conductor.runs()).runs
-        again = Narrated(conductor, run.id)
-        assert join_deltas(await again.narrate(), 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
-        assert join_deltas(await again.narrate(), 'TEXT_MESSAGE_CONTENT') == 'It is. '
+        again = TranslatedRun(conductor, run.id)
+        assert join_deltas(await again.translate(), 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
+        assert join_deltas(await again.translate(), 'TEXT_MESSAGE_CONTENT') == 'It is. '
 
 
 def join_deltas(events: list[dict[str, Any]], kind: str) -> str:
@@ -108,15 +108,15 @@ def join_deltas(events: list[dict[str, Any]], kind: str) -> str:
 
 
 @dataclass
-class Narrated:
+class TranslatedRun:
     """An ended run, as streamed to a client that did not follow it."""
 
     conductor: Conductor
     run: RunId
 
-    async def narrate(self) -> list[dict[str, Any]]:
-        narrator = _Narrator(self.conductor, self.run, RunAgentInput.model_validate(make_input()))
-        return [event.model_dump(by_alias=True) async for event in narrator.events(0)]
+    async def translate(self) -> list[dict[str, Any]]:
+        translator = _EventTranslator(self.conductor, self.run, RunAgentInput.model_validate(make_input()))
+        return [event.model_dump(by_alias=True) async for event in translator.events(0)]
 
 
 async def test_a_repeated_request_streams_the_same_run(conductor: Conductor, http: httpx.AsyncClient):

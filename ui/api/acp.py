@@ -176,14 +176,14 @@ class EditorAgent:
                 if isinstance(item, Delta):
                     session.streamed.add(item)
                     if item.kind in ('text', 'reasoning'):
-                        await self._say(session, roles.get(item.path, item.path), item.text)
+                        await self._send_text(session, roles.get(item.path, item.path), item.text)
                 elif isinstance(item, Transition):
                     view = await self._conductor.view(run, item.seq)
                     if recorded := item.event.data.get('message'):
                         agent = parent_of(item.event.at)
-                        rest = session.streamed.rest(agent, message_of(recorded))
+                        rest = session.streamed.find_unstreamed(agent, message_of(recorded))
                         session.streamed.forget(agent)
-                        await self._say(session, roles.get(agent, agent), ''.join(rest))
+                        await self._send_text(session, roles.get(agent, agent), ''.join(rest))
                     await self._show_step(session, item, view, shape.field('plan'))
                     self._ask(session, run, view)
         outcome, view = await self._conductor.result(run), await self._conductor.view(run)
@@ -200,7 +200,7 @@ class EditorAgent:
             usage=schema.Usage(total_tokens=used.total, input_tokens=used.input, output_tokens=used.output),
         )
 
-    async def _say(self, session: EditorSession, who: str, text: str) -> None:
+    async def _send_text(self, session: EditorSession, who: str, text: str) -> None:
         """Show an agent's text as a thought under its name; the answer follows at the end."""
         if not text:
             return

@@ -81,7 +81,7 @@ async def run_with_agui(
     encoder = EventEncoder()
 
     async def body() -> AsyncIterator[str]:
-        async for event in _Narrator(conductor, run, asked).events(after):
+        async for event in _EventTranslator(conductor, run, asked).events(after):
             yield encoder.encode(event)
 
     return StreamingResponse(body(), media_type=encoder.get_content_type())
@@ -128,14 +128,14 @@ async def _resume(conductor: Conductor, entry: ResumeEntry, key: str) -> tuple[R
     return run, seen
 
 
-class _Narrator:
+class _EventTranslator:
     """Translates one run into the protocol's events."""
 
     def __init__(self, conductor: Conductor, run: RunId, asked: RunAgentInput) -> None:
         self._conductor, self._run, self._asked = conductor, run, asked
-        self._spoken: dict[StatePath, str] = {}
+        self._open_messages: dict[StatePath, str] = {}
         """The open message of each agent."""
-        self._thought: dict[StatePath, str] = {}
+        self._open_reasoning: dict[StatePath, str] = {}
         """The open reasoning of each agent."""
         self._streamed = StreamedText()
         self._steps: list[str] = []
@@ -155,40 +155,42 @@ class _Narrator:
                     for event in self._on_delta(item):
                         yield event
                 elif isinstance(item, Transition):
-                    for event in self._step(item):
+                    for event in self._on_step(item):
                         yield event
                     info = await self._conductor.info(self._run)
                     if info.status is not Status.RUNNING and item.seq >= info.seq:
                         break
-        for event in self._close():
+        for event in self._end_all():
             yield event
-        for event in await self._note(info):
+        for event in await self._build_notes(info):
             yield event
-        yield await self._end(info, ids)
+        yield await self._build_end(info, ids)
 
     def _on_delta(self, delta: Delta) -> Iterator[BaseEvent]:
         self._streamed.add(delta)
         if delta.kind == 'reset':
-            for path in [delta.path] if delta.path else {*self._spoken, *self._thought}:
+            for path in [delta.path] if delta.path else {*self._open_messages, *self._open_reasoning}:
                 yield from self._end_message(path)
         elif delta.kind in ('text', 'reasoning') and delta.text:
-            yield from (self._say if delta.kind == 'text' else self._reason)(delta.path, delta.text)
+            yield from (self._stream_text if delta.kind == 'text' else self._stream_reasoning)(
+                delta.path, delta.text
+            )
 
-    def _say(self, path: StatePath, text: str) -> Iterator[BaseEvent]:
-        yield from self._conclude(path)
-        if path not in self._spoken:
-            self._spoken[path] = self._id()
-            yield TextMessageStartEvent(message_id=self._spoken[path], role='assistant', name=path)
-        yield TextMessageContentEvent(message_id=self._spoken[path], delta=text)
+    def _stream_text(self, path: StatePath, text: str) -> Iterator[BaseEvent]:
+        yield from self._end_reasoning(path)
+        if path not in self._open_messages:
+            self._open_messages[path] = self._next_id()
+            yield TextMessageStartEvent(message_id=self._open_messages[path], role='assistant', name=path)
+        yield TextMessageContentEvent(message_id=self._open_messages[path], delta=text)
 
-    def _reason(self, path: StatePath, text: str) -> Iterator[BaseEvent]:
-        if path not in self._thought:
-            self._thought[path] = self._id()
-            yield ReasoningStartEvent(message_id=self._thought[path])
-            yield ReasoningMessageStartEvent(message_id=self._thought[path], role='reasoning')
-        yield ReasoningMessageContentEvent(message_id=self._thought[path], delta=text)
+    def _stream_reasoning(self, path: StatePath, text: str) -> Iterator[BaseEvent]:
+        if path not in self._open_reasoning:
+            self._open_reasoning[path] = self._next_id()
+            yield ReasoningStartEvent(message_id=self._open_reasoning[path])
+            yield ReasoningMessageStartEvent(message_id=self._open_reasoning[path], role='reasoning')
+        yield ReasoningMessageContentEvent(message_id=self._open_reasoning[path], delta=text)
 
-    def _step(self, step: Transition) -> Iterator[BaseEvent]:
+    def _on_step(self, step: Transition) -> Iterator[BaseEvent]:
         yield from self._reply(step)
         for path in step.left:
             if path in self._steps:
@@ -210,11 +212,11 @@ class _Narrator:
         recorded = step.event.data.get('message')
         if recorded:
             message = message_of(recorded)
-            thoughts, text = self._streamed.rest(agent, message)
+            thoughts, text = self._streamed.find_unstreamed(agent, message)
             if thoughts:
-                yield from self._reason(agent, thoughts)
+                yield from self._stream_reasoning(agent, thoughts)
             if text:
-                yield from self._say(agent, text)
+                yield from self._stream_text(agent, text)
             yield from self._end_message(agent)
             for call in message.calls:
                 yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.name)
@@ -224,41 +226,41 @@ class _Narrator:
         for result in step.event.data.get('results') or ():
             if isinstance(result, dict) and {'id', 'text'} <= set(result):
                 yield ToolCallResultEvent(
-                    message_id=self._id(), tool_call_id=result['id'], content=result['text'], role='tool'
+                    message_id=self._next_id(), tool_call_id=result['id'], content=result['text'], role='tool'
                 )
         yield from self._end_message(agent)
 
     def _end_message(self, path: StatePath) -> Iterator[BaseEvent]:
         self._streamed.forget(path)
-        yield from self._conclude(path)
-        if path in self._spoken:
-            yield TextMessageEndEvent(message_id=self._spoken.pop(path))
+        yield from self._end_reasoning(path)
+        if path in self._open_messages:
+            yield TextMessageEndEvent(message_id=self._open_messages.pop(path))
 
-    def _conclude(self, path: StatePath) -> Iterator[BaseEvent]:
-        if path in self._thought:
-            thought = self._thought.pop(path)
+    def _end_reasoning(self, path: StatePath) -> Iterator[BaseEvent]:
+        if path in self._open_reasoning:
+            thought = self._open_reasoning.pop(path)
             yield ReasoningMessageEndEvent(message_id=thought)
             yield ReasoningEndEvent(message_id=thought)
 
-    def _close(self) -> Iterator[BaseEvent]:
-        for path in {*self._spoken, *self._thought}:
+    def _end_all(self) -> Iterator[BaseEvent]:
+        for path in {*self._open_messages, *self._open_reasoning}:
             yield from self._end_message(path)
         for step in reversed(self._steps):
             yield StepFinishedEvent(step_name=step)
 
-    async def _note(self, info: RunInfo) -> list[BaseEvent]:
+    async def _build_notes(self, info: RunInfo) -> list[BaseEvent]:
         """Return a message with the notes on the result, for which the outcome has no field."""
         notes = result_notes(await self._conductor.view(self._run)) if info.status is Status.DONE else []
         if not notes:
             return []
-        message = self._id()
+        message = self._next_id()
         return [
             TextMessageStartEvent(message_id=message, role='assistant', name='hemicycle'),
             TextMessageContentEvent(message_id=message, delta='\n\n'.join(notes)),
             TextMessageEndEvent(message_id=message),
         ]
 
-    async def _end(self, info: RunInfo, ids: Any) -> BaseEvent:
+    async def _build_end(self, info: RunInfo, ids: Any) -> BaseEvent:
         if info.status is Status.FAILED:
             return RunErrorEvent(message=info.error or 'the run failed', code='failed')
         if info.status is Status.CANCELLED:
@@ -277,6 +279,6 @@ class _Narrator:
         halted = RunFinishedInterruptOutcome(type='interrupt', interrupts=[interrupt])
         return RunFinishedEvent(**ids, outcome=halted)
 
-    def _id(self) -> str:
+    def _next_id(self) -> str:
         self._messages += 1
         return f'{self._run}-{self._asked.run_id}-{self._messages}'

@@ -103,14 +103,14 @@ def seen_step(
     return int(found[1])
 
 
-class Terms(TypedDict):
+class SteeringConditions(TypedDict):
     """The conditions under which a run accepts an event; parameters of every method that steers."""
 
     seen: int | None
     key: str
 
 
-def terms(
+def conditions(
     seen: Annotated[int | None, Depends(seen_step)],
     key: Annotated[
         str,
@@ -122,12 +122,12 @@ def terms(
             examples=['4b1c2f0e-step'],
         ),
     ] = '',
-) -> Terms:
+) -> SteeringConditions:
     """Return the conditions under which a request steers."""
     return {'seen': seen, 'key': key}
 
 
-Steering = Annotated[Terms, Depends(terms)]
+Steering = Annotated[SteeringConditions, Depends(conditions)]
 
 
 def run_query(  # noqa: PLR0913  (its parameters are the query's)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-CALMER = {'instructions': {'reviewer': 'Ask for a source of each number.'}, 'models': {'writer': 'scripted'}}
+OVERRIDES = {
+    'instructions': {'reviewer': 'Ask for a source of each number.'},
+    'models': {'writer': 'scripted'},
+}
 BODIES: Mapping[str, Any] = {
     'annotate': {'title': 'Tea or coffee?', 'tags': ['trial', 'drinks'], 'starred': True},
     'pause': {'at': 'reviewing.reviewer2'},
@@ -18,15 +21,15 @@ BODIES: Mapping[str, Any] = {
     'edit': {'changes': [{'op': 'replace', 'path': '/memory/task', 'value': 'Compare tea and mate'}]},
     'set_breakpoints': {'breakpoints': [{'enter': 'reviewing', 'when': 'loops > 1', 'once': True}]},
     'probe': {'condition': 'loops > 1'},
-    'fork': {'at': 17, 'title': 'A stricter reviewer', 'overrides': CALMER, 'budget': {'cost': 0.5}},
+    'fork': {'at': 17, 'title': 'A stricter reviewer', 'overrides': OVERRIDES, 'budget': {'cost': 0.5}},
     'fork_all': {
         'at': 17,
         'variants': [
             {'name': 'as it was', 'overrides': {}},
-            {'name': 'stricter', 'overrides': CALMER},
+            {'name': 'stricter', 'overrides': OVERRIDES},
         ],
     },
-    'forecast': {'at': 17, 'overrides': CALMER},
+    'forecast': {'at': 17, 'overrides': OVERRIDES},
     'compose': {'picks': [{'path': 'spans.py', 'agent': 'one', 'hunks': [0, 2]}]},
     'test_work': {'agent': 'one'},
     'preview_merge': {'agent': 'one', 'into': 'main'},

@@ -28,14 +28,16 @@ class StreamedText:
         for key in [key for key in self._pieces if agent in ('', key[0])]:
             del self._pieces[key]
 
-    def rest(self, agent: StatePath, message: Message) -> tuple[str, str]:
+    def find_unstreamed(self, agent: StatePath, message: Message) -> tuple[str, str]:
         """Return the reasoning and the text of a journaled reply that were not streamed.
 
         Each is empty if the reply does not begin with what was streamed: it was shown in other words.
         """
         reasoning = ''.join(part.text for part in message.parts if part.kind == 'reasoning')
-        return self._rest(agent, 'reasoning', reasoning), self._rest(agent, 'text', message.text)
+        return self._find_unstreamed_part(agent, 'reasoning', reasoning), self._find_unstreamed_part(
+            agent, 'text', message.text
+        )
 
-    def _rest(self, agent: StatePath, kind: str, whole: str) -> str:
+    def _find_unstreamed_part(self, agent: StatePath, kind: str, whole: str) -> str:
         streamed = ''.join(self._pieces.get((agent, kind), ()))
         return whole[len(streamed) :] if whole.startswith(streamed) else ''

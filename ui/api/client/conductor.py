@@ -43,7 +43,7 @@ from ui.api.client.connection import Connection
 from ui.api.client.files import RemoteFiles
 from ui.api.client.journal import RemoteJournal, query_of
 from ui.api.client.merging import RemoteMerging
-from ui.api.client.watching import Watching
+from ui.api.client.watching import RunWatch
 from ui.api.routes.forks import FamilyMember
 from ui.api.routes.maintenance import StorageUse
 from ui.api.routes.server import ServerInfo
@@ -52,10 +52,10 @@ from ui.formatting.parameters import PatternInfo, PatternList
 
 WAIT_SECONDS = 30.0
 """Seconds that one request waits for a result before the next one is sent."""
-AT_ONCE = 100
+MAX_RUNS_PER_REQUEST = 100
 """Runs per request for disk usage."""
 READ_BYTES = 1 << 18
-MADE: Final = httpx.Timeout(600.0, connect=5.0)
+EXPORT_TIMEOUT: Final = httpx.Timeout(600.0, connect=5.0)
 """For exports: the server builds the whole file before it sends the first byte."""
 
 
@@ -179,10 +179,10 @@ class HttpConductor:
         """Yield the steps after `after` and streamed text, as they come; resume if the connection breaks."""
         self._here.add(run)
 
-        def rests(at: int) -> None:
+        def record_rest(at: int) -> None:
             self._rests[run] = at
 
-        async for item in Watching(self._ask, run, after, rests).items():
+        async for item in RunWatch(self._ask, run, after, record_rest).items():
             yield item
 
     async def result(self, run: RunId) -> Outcome:
@@ -402,8 +402,8 @@ class HttpConductor:
     async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
         """Return the disk usage of runs."""
         wanted, found = [info.id for info in infos], dict[RunId, DiskUsage]()
-        for first in range(0, len(wanted), AT_ONCE):
-            use = await self._ask.one(StorageUse, 'storage', run=wanted[first : first + AT_ONCE])
+        for first in range(0, len(wanted), MAX_RUNS_PER_REQUEST):
+            use = await self._ask.one(StorageUse, 'storage', run=wanted[first : first + MAX_RUNS_PER_REQUEST])
             found |= use.runs
         return found
 
@@ -426,13 +426,13 @@ class HttpConductor:
     async def export_bundle(self, runs: Sequence[RunId], *, compressed: bool = True) -> AsyncIterator[bytes]:
         """Export runs as a bundle, without the secrets that the server knows."""
         body = {'runs': list(runs), 'compressed': compressed}
-        async with self._ask.stream('POST', 'exports', json=body, timeout=MADE) as answer:
+        async with self._ask.stream('POST', 'exports', json=body, timeout=EXPORT_TIMEOUT) as answer:
             async for piece in answer.aiter_bytes():
                 yield piece
 
     async def export(self, run: RunId, form: str) -> AsyncIterator[bytes]:
         """Export a run in one of the server's formats."""
-        async with self._ask.stream('GET', f'runs/{run}/export/{form}', timeout=MADE) as answer:
+        async with self._ask.stream('GET', f'runs/{run}/export/{form}', timeout=EXPORT_TIMEOUT) as answer:
             async for piece in answer.aiter_bytes():
                 yield piece
 

@@ -20,7 +20,7 @@ R = TypeVar('R')
 CLASSES: Final = {kind: cls for cls, (_, kind) in KINDS.items()} | {'cannot-merge': WorkspaceError}
 TIMEOUT: Final = httpx.Timeout(60.0, connect=5.0)
 FIRST_PAUSE, MAX_PAUSE = 0.05, 1.0
-PASSING: Final = frozenset({429, 502, 503, 504})
+TRANSIENT_STATUSES: Final = frozenset({429, 502, 503, 504})
 """Statuses after which a request is retried if that is safe."""
 
 
@@ -126,7 +126,7 @@ class Connection:
                 if answer.is_success or (pending and answer.status_code == 409):
                     return answer
                 problem = error_of(answer)
-                again = answer.status_code in PASSING if safe else _was_not_begun(answer, problem)
+                again = answer.status_code in TRANSIENT_STATUSES if safe else _was_not_begun(answer, problem)
                 if not again:
                     raise problem
             if loop.time() + pause > until:

@@ -23,18 +23,20 @@ SILENCE: Final = 45.0
 TIMEOUT: Final = httpx.Timeout(SILENCE, connect=5.0)
 
 
-class Watching:
+class RunWatch:
     """A stream of one run's steps and text that resumes where it broke off; ends with the run.
 
     Args:
         connection: to the server.
         run: the run to watch.
         after: the step after which to start.
-        rests: called with the step at which the run rests, before that step; with 0 after any other.
+        on_rest: called with the step at which the run rests, before that step; with 0 after any other.
     """
 
-    def __init__(self, connection: Connection, run: RunId, after: int, rests: Callable[[int], None]) -> None:
-        self._connection, self._run, self._seen, self._rests = connection, run, after, rests
+    def __init__(
+        self, connection: Connection, run: RunId, after: int, on_rest: Callable[[int], None]
+    ) -> None:
+        self._connection, self._run, self._seen, self._on_rest = connection, run, after, on_rest
         self._alive = False
 
     async def items(self) -> AsyncGenerator[Item]:
@@ -71,7 +73,7 @@ class Watching:
     def _record_rest(self, rests: int | None) -> None:
         self._alive = True
         if rests is not None:
-            self._rests(rests)
+            self._on_rest(rests)
 
 
 async def stream_items(

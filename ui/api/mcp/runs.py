@@ -29,13 +29,13 @@ async def wait_for(
     info = await conductor.info(run)
     try:
         async with asyncio.timeout(min(max(seconds, 0.0), MAX_WAIT)):
-            if not _rests(info):
+            if not _is_at_rest(info):
                 async with aclosing(conductor.watch(run, after=info.seq)) as items:
                     async for item in items:
                         if isinstance(item, Transition):
                             await report(item.seq, None, describe_step(item))
                             info = await conductor.info(run)
-                            if _rests(info):
+                            if _is_at_rest(info):
                                 break
     except TimeoutError:
         pass
@@ -78,7 +78,7 @@ def as_result(made: dict[str, Any]) -> CallToolResult:
     )
 
 
-def _rests(info: RunInfo) -> bool:
+def _is_at_rest(info: RunInfo) -> bool:
     return info.status is not Status.RUNNING
 
 

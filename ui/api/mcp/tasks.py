@@ -39,10 +39,10 @@ WITH_TASKS: Final = '2025-11-25'
 """The protocol version with tasks in its core."""
 EXTENSION: Final = 'io.modelcontextprotocol/tasks'
 RELATED: Final = 'io.modelcontextprotocol/related-task'
-AT_ONCE: Final = 'io.modelcontextprotocol/model-immediate-response'
+IMMEDIATE_RESPONSE: Final = 'io.modelcontextprotocol/model-immediate-response'
 CAPABILITIES: Final[dict[str, Any]] = {'list': {}, 'cancel': {}, 'requests': {'tools': {'call': {}}}}
 POLL_MS: Final = 1_000
-LISTED: Final = 50
+MAX_LISTED: Final = 50
 """Tasks on a page."""
 ENDED: Final = {Status.DONE: 'completed', Status.FAILED: 'failed', Status.CANCELLED: 'cancelled'}
 
@@ -98,7 +98,7 @@ class Tasks:
         except EngineError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
         hint = f'Run {info.id} has started and runs on its own.'
-        return {'task': _task(info), '_meta': {AT_ONCE: hint}}
+        return {'task': _task(info), '_meta': {IMMEDIATE_RESPONSE: hint}}
 
     async def begin_modern(
         self, context: Context, name: str, given: Mapping[str, Any]
@@ -145,10 +145,10 @@ class Tasks:
             beyond = read_cursor(tuple[float, float, str], asked.cursor or '')
         except EngineError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
-        found = (await self._conductor().runs(RunQuery(beyond=beyond, limit=LISTED + 1))).runs
-        page: dict[str, Any] = {'tasks': [_task(info) for info in found[:LISTED]]}
-        if len(found) > LISTED:
-            last = found[LISTED - 1]
+        found = (await self._conductor().runs(RunQuery(beyond=beyond, limit=MAX_LISTED + 1))).runs
+        page: dict[str, Any] = {'tasks': [_task(info) for info in found[:MAX_LISTED]]}
+        if len(found) > MAX_LISTED:
+            last = found[MAX_LISTED - 1]
             page['nextCursor'] = write_cursor([last.deleted, last.created, last.id])
         return page
 

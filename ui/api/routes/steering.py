@@ -115,94 +115,100 @@ async def accepts(conductor: Engine, run: Run) -> list[AcceptedEvent]:
 
 
 @router.post('/events', **ANSWERS)
-async def send(conductor: Engine, run: Run, terms: Steering, event: Sent, response: Response) -> RunInfo:
+async def send(conductor: Engine, run: Run, conditions: Steering, event: Sent, response: Response) -> RunInfo:
     """Send an event to a run; it is journaled before the response."""
-    await conductor.send(RunId(run), event.name, at=event.at, data=event.data, **terms)
+    await conductor.send(RunId(run), event.name, at=event.at, data=event.data, **conditions)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/pause', **ANSWERS)
 async def pause(
-    conductor: Engine, run: Run, terms: Steering, response: Response, where: Region = Region()
+    conductor: Engine, run: Run, conditions: Steering, response: Response, where: Region = Region()
 ) -> RunInfo:
     """Pause a run or a region; work in progress finishes."""
-    await conductor.pause(RunId(run), where.at, **terms)
+    await conductor.pause(RunId(run), where.at, **conditions)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/resume', **ANSWERS)
 async def resume(
-    conductor: Engine, run: Run, terms: Steering, response: Response, where: Region = Region()
+    conductor: Engine, run: Run, conditions: Steering, response: Response, where: Region = Region()
 ) -> RunInfo:
     """Resume a paused run or region."""
-    await conductor.resume(RunId(run), where.at, **terms)
+    await conductor.resume(RunId(run), where.at, **conditions)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/step', **ANSWERS)
 async def step(
-    conductor: Engine, run: Run, terms: Steering, response: Response, wanted: StepRequest = StepRequest()
+    conductor: Engine, run: Run, conditions: Steering, response: Response, wanted: StepRequest = StepRequest()
 ) -> RunInfo:
     """Continue a paused run for one step."""
-    await conductor.step(RunId(run), wanted.how, wanted.at, **terms)
+    await conductor.step(RunId(run), wanted.how, wanted.at, **conditions)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/cancel', **ANSWERS)
 async def cancel(
-    conductor: Engine, run: Run, terms: Steering, response: Response, why: Reason = Reason()
+    conductor: Engine, run: Run, conditions: Steering, response: Response, why: Reason = Reason()
 ) -> RunInfo:
     """Cancel a run; it cannot be resumed."""
-    await conductor.cancel(RunId(run), why.reason, **terms)
+    await conductor.cancel(RunId(run), why.reason, **conditions)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/extend', **ANSWERS)
-async def extend(conductor: Engine, run: Run, terms: Steering, response: Response, more: Increase) -> RunInfo:
+async def extend(
+    conductor: Engine, run: Run, conditions: Steering, response: Response, more: Increase
+) -> RunInfo:
     """Raise the budget of a run; a run that had used it up continues."""
-    await conductor.extend(RunId(run), tokens=more.tokens, cost=more.cost, seconds=more.seconds, **terms)
+    await conductor.extend(RunId(run), tokens=more.tokens, cost=more.cost, seconds=more.seconds, **conditions)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/approve', **ANSWERS)
 async def approve(
-    conductor: Engine, run: Run, terms: Steering, response: Response, given: Approval = Approval()
+    conductor: Engine, run: Run, conditions: Steering, response: Response, given: Approval = Approval()
 ) -> RunInfo:
     """Approve the tool calls that are waiting."""
     data = given.model_dump(include={'always', 'arguments'}, exclude_defaults=True)
-    await conductor.send(RunId(run), 'approve', at=given.at, data=data, **terms)
+    await conductor.send(RunId(run), 'approve', at=given.at, data=data, **conditions)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/deny', **ANSWERS)
 async def deny(
-    conductor: Engine, run: Run, terms: Steering, response: Response, given: Denial = Denial()
+    conductor: Engine, run: Run, conditions: Steering, response: Response, given: Denial = Denial()
 ) -> RunInfo:
     """Deny the tool calls that are waiting; the agent continues without them."""
     data = given.model_dump(include={'reason'}, exclude_defaults=True)
-    await conductor.send(RunId(run), 'deny', at=given.at, data=data, **terms)
+    await conductor.send(RunId(run), 'deny', at=given.at, data=data, **conditions)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.put('/seats/{seat}', **ANSWERS)
-async def take_seat(conductor: Engine, run: Run, seat: Seat, terms: Steering, response: Response) -> RunInfo:
+async def take_seat(
+    conductor: Engine, run: Run, seat: Seat, conditions: Steering, response: Response
+) -> RunInfo:
     """Take an agent's seat and do its part: `say`, `hand_in`, `plan` or `judge`."""
-    await conductor.send(RunId(run), 'take_seat', data={'seat': seat}, **terms)
+    await conductor.send(RunId(run), 'take_seat', data={'seat': seat}, **conditions)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.delete('/seats/{seat}', **ANSWERS)
-async def hand_back(conductor: Engine, run: Run, seat: Seat, terms: Steering, response: Response) -> RunInfo:
+async def hand_back(
+    conductor: Engine, run: Run, seat: Seat, conditions: Steering, response: Response
+) -> RunInfo:
     """Hand an agent's seat back to its model."""
-    await conductor.send(RunId(run), 'hand_back', data={'seat': seat}, **terms)
+    await conductor.send(RunId(run), 'hand_back', data={'seat': seat}, **conditions)
     return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/edit', **ANSWERS)
-async def edit(conductor: Engine, run: Run, terms: Steering, response: Response, given: Edit) -> RunInfo:
+async def edit(conductor: Engine, run: Run, conditions: Steering, response: Response, given: Edit) -> RunInfo:
     """Change the memory or the agents of a paused run."""
     changes = [item.model_dump() for item in given.changes]
-    await conductor.send(RunId(run), 'edit', data={'changes': changes}, **terms)
+    await conductor.send(RunId(run), 'edit', data={'changes': changes}, **conditions)
     return await _wait_for_step(conductor, run, response)
 
 
@@ -214,11 +220,11 @@ async def list_breakpoints(conductor: Engine, run: Run) -> tuple[Breakpoint, ...
 
 @router.put('/breakpoints', response_model=many(Breakpoint), responses=STEERS)
 async def set_breakpoints(
-    conductor: Engine, run: Run, terms: Steering, given: Breakpoints
+    conductor: Engine, run: Run, conditions: Steering, given: Breakpoints
 ) -> tuple[Breakpoint, ...]:
     """Replace the breakpoints of a run."""
     wanted = [to_record(Breakpoint, item) for item in given.breakpoints]
-    return await conductor.set_breakpoints(RunId(run), wanted, **terms)
+    return await conductor.set_breakpoints(RunId(run), wanted, **conditions)
 
 
 @router.post('/probe', response_model=wire(ConditionResult) | None, responses=problems(404, 409, 413, 415))

@@ -13,13 +13,13 @@ from engine import Conductor, Transition
 from engine.records import Delta, JournalOutage, RunId, RunInfo, RunQuery, Status
 from ui.api.wire import encode_text
 
-KEPT_TEXTS: Final = 512
+MAX_CACHED_TEXTS: Final = 512
 """Number of steps whose JSON text is cached: all streams of a run send the same text."""
-LISTED: Final = 100
+MAX_LISTED: Final = 100
 """Maximum number of runs in a stream of the list, newest first."""
-LOOK_SECONDS: Final = 2.0
+CHECK_SECONDS: Final = 2.0
 """Seconds between checks for changes by other processes and people."""
-GATHER_SECONDS: Final = 0.05
+BATCH_SECONDS: Final = 0.05
 """Seconds for which changes of the list are batched."""
 
 
@@ -52,7 +52,7 @@ class _Texts:
             return known[1]
         text = encode_text(step)
         self._kept[id(step)] = (step, text)
-        if len(self._kept) > KEPT_TEXTS:
+        if len(self._kept) > MAX_CACHED_TEXTS:
             self._kept.popitem(last=False)
         return text
 
@@ -90,7 +90,7 @@ async def list_messages(
     with conductor.feed.listen() as bell:
         while not conductor.feed.closed:
             bell.clear()
-            page = await conductor.runs(RunQuery(status=status, limit=LISTED))
+            page = await conductor.runs(RunQuery(status=status, limit=MAX_LISTED))
             found = {info.id: info for info in page.runs}
             for run in known.keys() - found.keys():
                 yield StreamMessage('gone', json.dumps({'run': run}))
@@ -99,7 +99,7 @@ async def list_messages(
                     yield StreamMessage('run', encode_text(info), repr(info.updated))
             known = found
             try:
-                await asyncio.wait_for(bell.wait(), LOOK_SECONDS)
+                await asyncio.wait_for(bell.wait(), CHECK_SECONDS)
             except TimeoutError:
                 continue
-            await asyncio.sleep(GATHER_SECONDS)
+            await asyncio.sleep(BATCH_SECONDS)

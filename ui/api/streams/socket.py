@@ -14,7 +14,7 @@ from starlette.websockets import WebSocketDisconnect
 from engine import Conductor, EngineError
 from engine.journal import StepMode
 from engine.records import RunId
-from ui.api.dependencies import Engine, Terms
+from ui.api.dependencies import Engine, SteeringConditions
 from ui.api.problems import Problem, problem_of
 from ui.api.streams.messages import StreamMessage, list_messages, run_messages
 from ui.api.streams.schema import MESSAGES
@@ -53,7 +53,7 @@ class _Steering(_Command):
     )
 
     @property
-    def terms(self) -> Terms:
+    def conditions(self) -> SteeringConditions:
         """The conditions under which the run accepts it."""
         return {'seen': self.seen, 'key': self.key}
 
@@ -152,11 +152,11 @@ class _Session:
                 await self._end(asked.run)
             case SendEvent():
                 run = RunId(asked.run)
-                await self._conductor.send(run, asked.name, at=asked.at, data=asked.data, **asked.terms)
+                await self._conductor.send(run, asked.name, at=asked.at, data=asked.data, **asked.conditions)
             case TakeStep():
-                await self._conductor.step(RunId(asked.run), asked.how, asked.at, **asked.terms)
+                await self._conductor.step(RunId(asked.run), asked.how, asked.at, **asked.conditions)
             case Control():
-                await self._conductor.send(RunId(asked.run), asked.do, at=asked.at, **asked.terms)
+                await self._conductor.send(RunId(asked.run), asked.do, at=asked.at, **asked.conditions)
 
     async def _open(self, key: str, messages: AsyncIterator[StreamMessage]) -> None:
         await self._end(key)

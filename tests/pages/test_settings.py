@@ -18,7 +18,7 @@ from ui.formatting.values import byte_size, short_duration
 from ui.pages.launch.models import model_groups, model_problem
 from ui.pages.run.agents.agent import plan_line
 from ui.pages.settings.machine import EXAMPLE
-from ui.server.app import UNSANDBOXED, warn_of
+from ui.server.app import UNSANDBOXED, warn_if_unsandboxed
 from ui.settings import ServerPaths
 
 PROBLEM = 'Commands are off, since there is no bwrap here: install bubblewrap.'
@@ -64,14 +64,14 @@ async def test_without_a_sandbox_the_page_says_how_to_install_one(pages, conduct
     await pages.open('/settings')
     await pages.should_see(PROBLEM)
     await pages.should_not_see('Commands run without a sandbox.')
-    await warn_of(conductor)
+    await warn_if_unsandboxed(conductor)
     await pages.open('/runs')
     await pages.should_not_see(UNSANDBOXED)
 
 
 async def test_every_page_warns_of_unsafe_commands(pages, conductor):
     conductor.sandbox = Sandbox(unsafe=True, _problem=PROBLEM)
-    await warn_of(conductor)
+    await warn_if_unsandboxed(conductor)
     for path in ('/', '/runs', '/tools', '/launch/pipeline', '/nowhere', '/settings'):
         assert UNSANDBOXED in (await pages.http_client.get(path)).text, path
     await pages.open('/settings')
@@ -80,7 +80,7 @@ async def test_every_page_warns_of_unsafe_commands(pages, conductor):
 
 async def test_no_warning_is_shown_when_there_is_a_sandbox(pages, conductor):
     conductor.sandbox = Sandbox(unsafe=True, _problem='')
-    await warn_of(conductor)
+    await warn_if_unsandboxed(conductor)
     await pages.open('/settings')
     await pages.should_not_see(UNSANDBOXED)
     await pages.should_see('On: allows commands')

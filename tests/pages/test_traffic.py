@@ -47,7 +47,7 @@ async def test_the_table_holds_the_totals_of_all_runs(pages, runs):
 
 async def test_reading_ends_with_its_page(pages, runs, conductor, monkeypatch, endless):
     monkeypatch.setattr(conductor, 'traffic', endless)
-    monkeypatch.setattr(view, 'PATIENCE', 0.01)
+    monkeypatch.setattr(view, 'MAX_FIRST_WAIT', 0.01)
     await pages.open('/patterns/pipeline/traffic')
     await endless.ends_with(pages)
 

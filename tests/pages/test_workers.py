@@ -31,7 +31,7 @@ class FakeFleet:
     async def waiting(self) -> list[WaitingRun]:
         return self.waits
 
-    async def watch_over(self) -> None:
+    async def keep_placing_runs(self) -> None:
         raise NotImplementedError
 
     async def drain(self, name: str) -> None:

@@ -328,7 +328,7 @@ def _check_memory(megabytes: int) -> None:
 
 def load(name: str | None) -> Any:
     """Load a command with its options."""
-    from ui.cli.remote import reachable
+    from ui.cli.remote import with_server_option
 
     assert name is not None
     module, function = COMMANDS[name].place.split(':')
@@ -340,5 +340,5 @@ def load(name: str | None) -> Any:
         add_completion=False, rich_markup_mode='markdown', pretty_exceptions_show_locals=False
     )
     epilog = getattr(place, COMMANDS[name].epilog)
-    alone.command(name, epilog=epilog)(command if name in LOCAL else reachable(command))
+    alone.command(name, epilog=epilog)(command if name in LOCAL else with_server_option(command))
     return typer.main.get_command(alone)

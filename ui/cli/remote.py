@@ -21,18 +21,18 @@ from ui.settings import Settings, Storage
 if TYPE_CHECKING:
     from ui.api.client import HttpConductor
 
-PATIENCE = 10.0
+RETRY_SECONDS = 10.0
 """Seconds for which requests are retried while a server does not answer."""
-NAMED: ContextVar[str] = ContextVar('server', default='')
+SERVER_OPTION: ContextVar[str] = ContextVar('server', default='')
 """The value of `--server`."""
 
 
-def reachable(command: Callable[..., None]) -> Callable[..., None]:
+def with_server_option(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with an option `--server`."""
 
     @functools.wraps(command)
     def run(*args: Any, server: str = '', **options: Any) -> None:
-        NAMED.set(server.strip())
+        SERVER_OPTION.set(server.strip())
         command(*args, **options)
 
     hints = get_type_hints(command, include_extras=True) | {'server': Server}
@@ -45,7 +45,7 @@ def reachable(command: Callable[..., None]) -> Callable[..., None]:
 
 def named_server() -> str:
     """Return the address that `--server` names, or ''."""
-    return NAMED.get()
+    return SERVER_OPTION.get()
 
 
 def server_at_work(storage: Storage, settings: Settings) -> str:
@@ -56,8 +56,8 @@ def server_at_work(storage: Storage, settings: Settings) -> str:
 def servers_at_work(storage: Storage, settings: Settings) -> list[str]:
     """Return the addresses of the local servers that may do the work, or only that of the named server."""
     file = storage.file(settings)
-    if NAMED.get():
-        return [NAMED.get()]
+    if SERVER_OPTION.get():
+        return [SERVER_OPTION.get()]
     if file and not file.exists():
         return []
     found = (re.match(r'https?://\S+', holder) for holder in storage.locks(settings).servers())
@@ -75,7 +75,7 @@ async def connect(url: str, catalog: Catalog | None = None) -> AsyncIterator[Con
     """Connect to the conductor of a server. Raises `EngineError` if there is no server."""
     from ui.api.client import HttpConductor  # Slow to import.
 
-    async with HttpConductor(url, catalog=catalog, patience=PATIENCE, headers=token_header()) as remote:
+    async with HttpConductor(url, catalog=catalog, patience=RETRY_SECONDS, headers=token_header()) as remote:
         yield cast(Conductor, remote)
 
 
@@ -83,7 +83,7 @@ async def knows_pattern(url: str, pattern: str) -> bool:
     """Whether a server can run a pattern."""
     from ui.api.client import HttpConductor
 
-    async with HttpConductor(url, patience=PATIENCE, headers=token_header()) as remote:
+    async with HttpConductor(url, patience=RETRY_SECONDS, headers=token_header()) as remote:
         try:
             await remote.pattern(pattern)
         except UnknownPattern:
@@ -97,24 +97,24 @@ async def find_pattern(catalog: Catalog, name: str, url: str = '') -> PatternInf
     Raises:
         UnknownPattern
     """
-    if not NAMED.get() and (name in catalog.patterns or not url):
+    if not SERVER_OPTION.get() and (name in catalog.patterns or not url):
         return describe_pattern(catalog.pattern(name))
-    async with connect(NAMED.get() or url) as remote:
+    async with connect(SERVER_OPTION.get() or url) as remote:
         return await cast('HttpConductor', remote).pattern(name)
 
 
 async def find_patterns(catalog: Catalog) -> PatternList:
     """List the patterns that can be run on the named server, or here."""
-    if not NAMED.get():
+    if not SERVER_OPTION.get():
         return describe_patterns(catalog)
-    async with connect(NAMED.get()) as remote:
+    async with connect(SERVER_OPTION.get()) as remote:
         return await cast('HttpConductor', remote).patterns()
 
 
 async def find_shape(catalog: Catalog, name: str, parameters: Mapping[str, Any]) -> Shape:
     """Return a pattern's chart with these parameters, from the named server or here. Raises `EngineError`."""
-    if NAMED.get():
-        async with connect(NAMED.get()) as remote:
+    if SERVER_OPTION.get():
+        async with connect(SERVER_OPTION.get()) as remote:
             return await cast('HttpConductor', remote).draw(name, parameters)
     async with Conductor(catalog=catalog) as conductor:
         return conductor.draw(name, parameters)

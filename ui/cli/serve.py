@@ -134,8 +134,8 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     locks = None if fleet else storage.locks(settings)
     file = storage.file(settings)
     if locks and file and file.exists() and (holders := locks.servers()):
-        raise CommandError(_serve(holders))
-    login = asyncio.run(_try(storage, settings)) or provider is not None
+        raise CommandError(_already_served(holders))
+    login = asyncio.run(_check_storage(storage, settings)) or provider is not None
     check_host(host, login=login)
     access_settings = AccessSettings(
         required=login or not is_local(host),
@@ -152,7 +152,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             try:
                 locks.serve(f'{url} (pid {os.getpid()})')
             except JournalUnavailable:
-                raise CommandError(_serve(locks.servers())) from None
+                raise CommandError(_already_served(locks.servers())) from None
         taken = f' (port {port} is taken)' if port not in (0, listening.getsockname()[1]) else ''
         typer.echo(f'Hemicycle is at {url}{taken}')  # flushes
         set_up_logging(settings.home, log_format)
@@ -251,7 +251,7 @@ def _own_worker(given: Mapping[str, Any]) -> Iterator[None]:
             worker.wait()
 
 
-async def _try(storage: Storage, settings: Settings) -> bool:
+async def _check_storage(storage: Storage, settings: Settings) -> bool:
     """Test database and files before anything is served; return whether there are accounts."""
     if files := storage.files(settings):
         await asyncio.to_thread(files.check)
@@ -262,7 +262,7 @@ async def _try(storage: Storage, settings: Settings) -> bool:
         await journal.close()
 
 
-def _serve(holders: list[str]) -> str:
+def _already_served(holders: list[str]) -> str:
     place = next(iter(holders), 'another address')
     return (
         f'this database is already served at {place}: use that page, stop that server,'

@@ -17,7 +17,7 @@ from engine.errors import UnknownRun
 from engine.journal import Journal, MemoryJournal
 from engine.records import RunId, RunInfo, RunQuery
 from ui.cli.remote import connect, knows_pattern, named_server, server_at_work, servers_at_work
-from ui.server.grace import grace_of
+from ui.server.grace import grace_period
 from ui.settings import Locks, Settings, Storage, Synchronous
 
 Listing = Literal['list', 'trash']
@@ -89,7 +89,7 @@ async def open_conductor(
             yield conductor
         finally:
             # Release the runs first: anyone who sees no lock may claim them.
-            with grace_of(settings.grace) as over:
+            with grace_period(settings.grace) as over:
                 await conductor.close(over)
             locks.release()
 

@@ -92,10 +92,10 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
         """
         self.run_method('loadTrack', track)
 
-    def overlay(self, layer: str, spots: Layer) -> None:
+    def overlay(self, layer: str, decorations: Layer) -> None:
         """Decorate states and edges in the named layer, replacing its earlier decorations."""
-        layers = {**self._props['overlays'], layer: spots}
-        if spots != self._props['overlays'].get(layer, {}):
+        layers = {**self._props['overlays'], layer: decorations}
+        if decorations != self._props['overlays'].get(layer, {}):
             with self._props.suspend_updates():
                 self._props['overlays'] = {name: found for name, found in layers.items() if found}
             self.run_method('updateOverlays', self._props['overlays'])

@@ -21,15 +21,15 @@ from ui.web.downloads import disk_errors
 MAX_BYTES = 1 << 30
 """Maximum size of a file, in bytes."""
 SOURCES = 'Bundles exported from Hemicycle, or OpenTelemetry traces of other frameworks (OTLP/JSON).'
-EVERY = 0.2
+PROGRESS_SECONDS = 0.2
 """Seconds between updates of a file's progress."""
-DROP = """(event) => {{
+ON_DROP = """(event) => {{
     event.preventDefault();
     event.currentTarget.classList.remove('over');
     if (event.dataTransfer.files.length) getElement({id}).$refs.qRef.addFiles(event.dataTransfer.files);
 }}"""
-OVER = "(event) => { event.preventDefault(); event.currentTarget.classList.add('over'); }"
-LEFT = "(event) => event.currentTarget.classList.remove('over')"
+ON_DRAG_OVER = "(event) => { event.preventDefault(); event.currentTarget.classList.add('over'); }"
+ON_DRAG_LEAVE = "(event) => event.currentTarget.classList.remove('over')"
 
 
 class ImportDialog:
@@ -52,18 +52,18 @@ class ImportDialog:
                 multiple=True,
                 auto_upload=True,
                 max_file_size=MAX_BYTES,
-                on_begin_upload=lambda: self._say('Uploading…', None),
-                on_upload=self._take,
-                on_rejected=self._reject,
+                on_begin_upload=lambda: self._show_progress('Uploading…', None),
+                on_upload=self._import_upload,
+                on_rejected=self._show_rejected,
             )
             set_attributes(upload.classes('uploader'), aria_hidden='true', inert='')
             with ui.element('div').classes('drop') as zone:
                 ui.icon('upload_file').props('size="28px"')
                 Text('span', 'Drop files here, or')
                 choose = button('Choose files', kind='primary')
-            zone.on('dragover', js_handler=OVER)
-            zone.on('dragleave', js_handler=LEFT)
-            zone.on('drop', js_handler=DROP.format(id=upload.id))
+            zone.on('dragover', js_handler=ON_DRAG_OVER)
+            zone.on('dragleave', js_handler=ON_DRAG_LEAVE)
+            zone.on('drop', js_handler=ON_DROP.format(id=upload.id))
             choose.on('click', js_handler=f'(event) => getElement({upload.id}).$refs.qRef.pickFiles(event)')
             with ui.element('div').classes('import-state').props('role="status"') as self._state:
                 self._progress = Text('span', '')
@@ -75,20 +75,24 @@ class ImportDialog:
                 button('Close').on('click', lambda: dialog.submit(None))
         await await_answer(dialog)
 
-    def _say(self, text: str, share: float | None) -> None:
+    def _show_progress(self, text: str, share: float | None) -> None:
         self._state.set_visibility(bool(text))
         self._progress.show(text)
         self._bar.props(f'indeterminate={"true" if share is None else "false"}')
         self._bar.set_value(share or 0.0)
 
-    def _reject(self) -> None:
-        self._complain('', f'A file has more than {MAX_BYTES >> 30} GB: import it with `hemicycle import`.')
+    def _show_rejected(self) -> None:
+        self._show_problem(
+            '', f'A file has more than {MAX_BYTES >> 30} GB: import it with `hemicycle import`.'
+        )
 
-    async def _take(self, event: UploadEventArguments) -> None:
+    async def _import_upload(self, event: UploadEventArguments) -> None:
         name, read, size = event.file.name, [0], max(1, event.file.size())
-        self._say(f'Reading {name}…', 0.0)
+        self._show_progress(f'Reading {name}…', 0.0)
         with self._state:
-            timer = ui.timer(EVERY, lambda: self._say(f'Reading {name}…', min(1.0, read[0] / size)))
+            timer = ui.timer(
+                PROGRESS_SECONDS, lambda: self._show_progress(f'Reading {name}…', min(1.0, read[0] / size))
+            )
         try:
             with tempfile.TemporaryDirectory(prefix='hemicycle-') as folder:
                 path = Path(folder) / 'bundle'
@@ -99,7 +103,7 @@ class ImportDialog:
                         file, progress=lambda at: read.__setitem__(0, at)
                     )
         except EngineError as error:
-            self._complain(name, str(error))
+            self._show_problem(name, str(error))
         else:
             if not self._found.is_deleted:
                 with self._found, notice('info', 'check_circle'):
@@ -114,9 +118,9 @@ class ImportDialog:
             if not self._state.is_deleted:
                 event.sender.run_method('removeUploadedFiles')  # else it rejects the same file later
                 timer.delete()
-                self._say('', 0.0)
+                self._show_progress('', 0.0)
 
-    def _complain(self, name: str, problem: str) -> None:
+    def _show_problem(self, name: str, problem: str) -> None:
         if self._found.is_deleted:
             return
         with self._found, notice('fail', 'error_outline'):

@@ -100,7 +100,7 @@ class _Reader:
         notes = [[note.text, note_date(note)] for note in self._notes.get(step.seq, ())]
         self._text += sum(len(text) for text, _ in notes)
         self._text += sum(_length(change[2]) for change in changes) + len(block['text'] if block else '')
-        return _fill(
+        return _drop_empty(
             time=step.time,
             title=headline(step),
             raised=step.raised,
@@ -156,7 +156,7 @@ def _answer(guard: GuardResult, known: GuardExplanations) -> str:
     return f'{asked} {guard_answer(wanted=guard.wanted, value=guard.value)}'
 
 
-def _fill(**fields: Any) -> dict[str, Any]:
+def _drop_empty(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 

@@ -80,7 +80,7 @@ class LiveFleet:
                 return
         raise InvalidInput({'worker': f'there is no worker {name!r} any more'})
 
-    async def watch_over(self) -> None:
+    async def keep_placing_runs(self) -> None:
         """Periodically place runs that could not be placed at first, or were lost with Temporal's data."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)

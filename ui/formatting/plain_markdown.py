@@ -30,7 +30,7 @@ UNENDED = re.compile(r'(?<=[^\s.:;,!?…])\s*\n\s*(?=[^\s•])')
 """A line break without punctuation before it."""
 
 
-def one_line(text: str) -> str:
+def plain_markdown_line(text: str) -> str:
     """Return the words of a Markdown text on one line."""
     return ' '.join(UNENDED.sub(' · ', plain_markdown(text)).split())
 

@@ -27,7 +27,7 @@ from engine.records import (
 )
 from ui.formatting.values import count
 
-WORDED = 60
+MAX_ENTRIES_TEXT = 60
 """Maximum characters in the short form of a value."""
 
 
@@ -251,8 +251,8 @@ def brief_value(value: Any) -> str:
             return f'{value:,.4g}' if abs(value) < 10_000 else f'{value:,.0f}'
         case list() | dict():
             text = _format_entries(value)
-            return text if 0 < len(text) <= WORDED else count(len(value), 'entry', 'entries')
-    return short_json(value, WORDED)
+            return text if 0 < len(text) <= MAX_ENTRIES_TEXT else count(len(value), 'entry', 'entries')
+    return short_json(value, MAX_ENTRIES_TEXT)
 
 
 def _format_entries(value: list[Any] | dict[str, Any]) -> str:

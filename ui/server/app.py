@@ -47,7 +47,7 @@ from ui.pages.traffic import page as traffic
 from ui.pages.wall import page as wall
 from ui.server.access_settings import AccessSettings
 from ui.server.clients import free_closed_pages
-from ui.server.grace import grace_of
+from ui.server.grace import grace_period
 from ui.server.lazy_app import LazyApp
 from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
@@ -90,7 +90,7 @@ MCP = '/mcp'
 """The path for chat agents."""
 UNSANDBOXED = 'Commands run without a sandbox'
 DAY = 86_400.0
-LOOK_SECONDS = 2.0
+ADOPTION_CHECK_SECONDS = 2.0
 """Seconds between checks for killed processes."""
 OpenConductor = Callable[[], Awaitable[Conductor]]
 
@@ -138,7 +138,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
                 log.info('run %s continues', recovered)
         for stranded, reason in conductor.stranded.items():
             log.error('run %s cannot continue: %s', stranded, reason)
-        await warn_of(conductor)
+        await warn_if_unsandboxed(conductor)
         # Model servers on this machine need no configuration; discover them in the background.
         background_tasks.create(conductor.catalog.registry.discover(), name='look for models here')
         background_tasks.create(clean_up_daily(conductor), name='clean up runs')
@@ -150,7 +150,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         free_closed_pages()
         access = await access_if_required(access_settings, Access(conductor.journal, conductor.clock))
         close_folders(access is not None, private=places.home if places else None)
-        workers = fleet and look_after(fleet(conductor))
+        workers = fleet and start_placing_runs(fleet(conductor))
         services = Services(
             conductor,
             url=url,
@@ -178,7 +178,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
             failed(error)
         async with chat.running():
             yield
-        with grace_of(grace) as over:
+        with grace_period(grace) as over:
             await backend.close(over)
         close_folders(False)
 
@@ -227,15 +227,15 @@ def provider_of(access_settings: AccessSettings | None) -> Provider | None:
     return Provider(access_settings.provider) if access_settings and access_settings.provider else None
 
 
-async def warn_of(conductor: Conductor) -> None:
+async def warn_if_unsandboxed(conductor: Conductor) -> None:
     """Warn on every page if agents' commands run without a sandbox."""
     unsafe = conductor.sandbox.unsafe and await conductor.sandbox.problem()
     set_warning(UNSANDBOXED if unsafe else '')
 
 
-def look_after(fleet: FleetView) -> FleetView:
+def start_placing_runs(fleet: FleetView) -> FleetView:
     """Place runs that are not yet placed, while this server runs."""
-    background_tasks.create(fleet.watch_over(), name='watch over the fleet')
+    background_tasks.create(fleet.keep_placing_runs(), name='keep placing runs')
     return fleet
 
 
@@ -260,7 +260,7 @@ async def adopt_runs(conductor: Conductor, locks: Locks) -> None:
     Runs of a process that was stopped are left alone: the person who stopped it resumes them when ready.
     """
     while True:
-        await conductor.clock.sleep(LOOK_SECONDS)
+        await conductor.clock.sleep(ADOPTION_CHECK_SECONDS)
         try:
             if dead := await asyncio.to_thread(locks.dead_owners):
                 async with adoption_lock(locks):

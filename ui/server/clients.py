@@ -17,13 +17,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_WAITING: Final = 12
 """Maximum pages whose browser has not connected yet. A page dropped too early reloads."""
-MAX_LOST: Final = 6
+MAX_DISCONNECTED: Final = 6
 """Maximum pages whose browser has disconnected and may return. If dropped too early, typed text is lost."""
 COLLECT_AFTER: Final = 4
 """Closed pages that justify a full garbage collection, which blocks the event loop briefly."""
 COLLECT_SECONDS = 10.0
 """Seconds after which fewer closed pages are collected, too."""
-COLLECT_REST, MAX_CLOSED = 50.0, 12
+COLLECT_PAUSE_FACTOR, MAX_CLOSED = 50.0, 12
 """The next collection waits for this multiple of the last one's duration (half a second with 1,000 active
 runs), unless this many pages have been closed, which take some megabytes each."""
 EMBEDDED: Final = frozenset({'iframe', 'frame', 'embed', 'object', 'fencedframe'})
@@ -112,7 +112,7 @@ def drop_pages_without_browser() -> None:
     kept = [c for c in Client.instances.values() if not c.has_socket_connection and c._response_built]
     lost = [client for client in kept if client._delete_tasks]
     waiting = [client for client in kept if not client._delete_tasks]
-    for client in lost[:-MAX_LOST] + waiting[:-MAX_WAITING]:
+    for client in lost[:-MAX_DISCONNECTED] + waiting[:-MAX_WAITING]:
         for task in client._delete_tasks.values():
             task.cancel()
         client.delete()
@@ -146,7 +146,7 @@ def free_closed_pages() -> None:
             began = time.perf_counter()
             gc.collect()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(COLLECT_REST * (time.perf_counter() - began)):
+                async with asyncio.timeout(COLLECT_PAUSE_FACTOR * (time.perf_counter() - began)):
                     await most.wait()
 
     app.on_delete(count)

@@ -11,7 +11,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextlib.contextmanager
-def grace_of(seconds: float) -> Iterator[asyncio.Future[None]]:
+def grace_period(seconds: float) -> Iterator[asyncio.Future[None]]:
     """Yield a future that is done after these seconds, or at the next signal to exit."""
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()

@@ -36,7 +36,7 @@ RECONNECT_SECONDS = 15
 """Seconds for which a disconnected page is kept, with everything typed into it."""
 RESEND_MESSAGES = 10_000
 """Maximum messages resent to a page that reconnects: six streaming panes get fewer in that time."""
-UNUSED = ('aiohttp', 'requests')
+UNUSED_PACKAGES = ('aiohttp', 'requests')
 """Packages that NiceGUI's client imports if installed, which takes a tenth of the startup time."""
 SECRET = 'HEMICYCLE_SECRET'
 """The environment variable with the secret shared by several servers behind one address."""
@@ -167,7 +167,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
     """
     (browser := folder / 'browser').mkdir(mode=0o700, parents=True, exist_ok=True)  # drafts are private
     os.environ['NICEGUI_STORAGE_PATH'] = str(browser)  # read when NiceGUI is imported
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _raise_exit)
     gc.disable()  # Imported objects are permanent. `tune` enables it once the server is up.
     load_nicegui()
     import uvicorn
@@ -184,7 +184,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
 
     url = (access_settings.url if access_settings else '') or page_url(listening)
     app = build(open_conductor, places, locks, origins, metrics, grace, end, fleet, access_settings, url)
-    guard(app, origins, access_settings)
+    add_middleware(app, origins, access_settings)
     core.sio.eio.cors_allowed_origins = None  # the page's own origin only; NiceGUI accepts any
     ui.run_with(
         app,
@@ -196,7 +196,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
         storage_secret=session_secret(folder),
         session_middleware_kwargs={'https_only': url.startswith('https:')},
         show_welcome_message=False,
-        gzip_middleware_factory=None,  # `guard` compresses for pages and programs alike
+        gzip_middleware_factory=None,  # `add_middleware` compresses for pages and programs alike
         reconnect_timeout=RECONNECT_SECONDS,
         message_history_length=RESEND_MESSAGES,
     )
@@ -224,8 +224,8 @@ def run(  # noqa: PLR0913  (the last have defaults)
 
 
 def load_nicegui() -> None:
-    """Import NiceGUI as if the packages of `UNUSED` were not installed."""
-    hidden = [name for name in UNUSED if name not in sys.modules]
+    """Import NiceGUI as if the packages of `UNUSED_PACKAGES` were not installed."""
+    hidden = [name for name in UNUSED_PACKAGES if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: it cannot be imported
     try:
         import nicegui  # noqa: F401
@@ -234,7 +234,9 @@ def load_nicegui() -> None:
             del sys.modules[name]
 
 
-def guard(app: FastAPI, origins: Collection[str], access_settings: AccessSettings | None = None) -> None:
+def add_middleware(
+    app: FastAPI, origins: Collection[str], access_settings: AccessSettings | None = None
+) -> None:
     """Add the middleware for all requests; the last one added runs first."""
     from asgi_correlation_id import CorrelationIdMiddleware
     from starlette.middleware.gzip import GZipMiddleware
@@ -261,5 +263,5 @@ def guard(app: FastAPI, origins: Collection[str], access_settings: AccessSetting
     app.add_middleware(GZipMiddleware)
 
 
-def _leave(number: int, frame: object) -> NoReturn:
+def _raise_exit(number: int, frame: object) -> NoReturn:
     raise SystemExit(0)

@@ -11,7 +11,7 @@ from engine.errors import SignedOut
 from ui.access.caller import IDENTITY, Identity
 from ui.web.backend import Backend
 
-LOOK_SECONDS = 3.0
+CHECK_SECONDS = 3.0
 RELOAD = 'location.reload()'
 
 
@@ -29,7 +29,7 @@ def watch_sockets(backend: Backend) -> None:
 async def reload_signed_out(backend: Backend) -> None:
     """Reload the pages of sessions that have ended, forever."""
     while backend.access:
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(CHECK_SECONDS)
         for client in list(Client.instances.values()):
             identity = identity_of(client)
             if identity is None or not client.has_socket_connection:

@@ -54,7 +54,7 @@ async def collect_young_objects() -> None:
         await asyncio.sleep(YOUNG_SECONDS if young > MANY else IDLE_SECONDS)
 
 
-def memoize_signature(ask: Callable[[Callable[..., Any]], bool]) -> Callable[[Callable[..., Any]], bool]:
+def memoize_signature(check: Callable[[Callable[..., Any]], bool]) -> Callable[[Callable[..., Any]], bool]:
     """Cache the function's results per method instead of per object.
 
     NiceGUI inspects the signatures of three methods for every element it creates. Replacing its function is
@@ -65,9 +65,9 @@ def memoize_signature(ask: Callable[[Callable[..., Any]], bool]) -> Callable[[Ca
     def answer(func: Callable[..., Any]) -> bool:
         method = func.__func__ if isinstance(func, MethodType) else None
         if not isinstance(method, FunctionType):
-            return ask(func)
+            return check(func)
         if method not in known:
-            known[method] = ask(func)
+            known[method] = check(func)
         return known[method]
 
     return answer

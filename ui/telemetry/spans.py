@@ -59,14 +59,14 @@ class SpanBuilder:
         self._root = self._context('', 0)
         self._open: dict[str, _Visit] = {}
         self._last = info.created
-        self._told: dict[str, dict[str, AttributeValue]] = {}
+        self._inputs: dict[str, dict[str, AttributeValue]] = {}
         """Instructions and input messages of the current visit, by agent path."""
 
     def add(self, step: Transition) -> Iterator[ReadableSpan]:
         """Yield the spans that end with a step; must be called for each step in order."""
         self._last = step.time
         if self._contents:
-            self._listen(step)
+            self._record_inputs(step)
         for path in step.left:
             if visit := self._open.pop(path, None):
                 yield from self._spans(path, visit, step)
@@ -77,17 +77,17 @@ class SpanBuilder:
                 parent = around.context if around else self._root
                 self._open[path] = _Visit(step.seq, step.time, self._context(path, step.seq), parent)
 
-    def _listen(self, step: Transition) -> None:
+    def _record_inputs(self, step: Transition) -> None:
         """Record the instructions and messages that agents get when they start or restart."""
         for change in step.changes:
             match split_pointer(change.path), change.value:
                 case ('agents', path), {'instructions': str(text), 'messages': messages}:
-                    self._told[path] = {
+                    self._inputs[path] = {
                         names.INSTRUCTIONS: json.dumps([_part({'kind': 'text', 'text': text})]),
                         names.INPUT_MESSAGES: as_messages(messages),
                     }
                 case ('agents', path, 'messages', '-'), message if path in step.entered:
-                    self._told[path] = {names.INPUT_MESSAGES: as_messages([message])}
+                    self._inputs[path] = {names.INPUT_MESSAGES: as_messages([message])}
 
     def end(self) -> Iterator[ReadableSpan]:
         """Yield the spans that are still open, and the run's own."""
@@ -132,7 +132,7 @@ class SpanBuilder:
                 names.OPERATION: 'invoke_agent',
                 names.AGENT: state.role,
                 names.CONVERSATION: self._info.id,
-                **self._told.pop(path, {}),
+                **self._inputs.pop(path, {}),
             }
         elif agent and state and state.name == THINKING:
             model = str(data.get('model', ''))

@@ -61,7 +61,7 @@ class FleetView(Protocol):
     async def waiting(self) -> list[WaitingRun]:
         """Return the runs that wait for a worker, with reasons. Raises `EngineError`."""
 
-    async def watch_over(self) -> None:
+    async def keep_placing_runs(self) -> None:
         """Place runs that are not yet placed, forever."""
 
     async def drain(self, name: str) -> None:

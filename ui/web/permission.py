@@ -31,7 +31,7 @@ def refusal(action: str) -> str:
     return '' if caller.role.includes(role) else f'Requires the role {role}; yours is {caller.role}'
 
 
-def may(action: str) -> bool:
+def is_permitted(action: str) -> bool:
     """Whether the current caller may do this; menus leave out other actions."""
     return not refusal(action)
 

@@ -29,10 +29,10 @@ def traffic_path(pattern: str) -> str:
     return f'/patterns/{quote(pattern, safe="")}/traffic'
 
 
-PATIENCE = 60.0
+RESPONSE_SECONDS = 60.0
 """Seconds; with NiceGUI's default of 3, pages become errors on a busy machine."""
 
 
 def serve_page(path: str) -> ui.page:
     """Decorate the function that draws the page at `path`."""
-    return ui.page(path, response_timeout=PATIENCE)
+    return ui.page(path, response_timeout=RESPONSE_SECONDS)

@@ -219,7 +219,7 @@ class Interrupting(QuietReporter):
         if transition.seq == 1:
             signal.raise_signal(signal.SIGINT)
 
-    def trouble(self, trouble: JournalOutage) -> None:
+    def outage(self, outage: JournalOutage) -> None:
         signal.raise_signal(signal.SIGINT)
 
     def end(self, outcome: Outcome, fold: Fold) -> None:

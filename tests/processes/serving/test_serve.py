@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from tests.support.cli import DEADLINE, Hemicycle, line, until, wait_for_exit
-from ui.server.grace import grace_of
+from ui.server.grace import grace_period
 from ui.server.logs import OneLineFormatter
 from ui.server.serve import (
     CannotServe,
@@ -100,7 +100,7 @@ def test_servers_may_share_a_strong_secret(tmp_path: Path, monkeypatch: pytest.M
 
 
 async def test_calls_may_finish_until_the_next_signal() -> None:
-    with grace_of(1_000.0) as grace:
+    with grace_period(1_000.0) as grace:
         signal.raise_signal(signal.SIGTERM)
         async with asyncio.timeout(DEADLINE):
             await grace

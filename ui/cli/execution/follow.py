@@ -27,7 +27,7 @@ class Reporter(Protocol):
     def piece(self, delta: Delta) -> None:
         """Show a piece of streamed text."""
 
-    def trouble(self, trouble: JournalOutage) -> None:
+    def outage(self, outage: JournalOutage) -> None:
         """Show that the run cannot be journaled at the moment, or can again."""
 
     def notice(self, text: str) -> None:
@@ -93,7 +93,7 @@ class _Follower:
                     case Delta():
                         self._reporter.piece(item)
                     case JournalOutage():
-                        self._reporter.trouble(item)
+                        self._reporter.outage(item)
                         if reason := self._conductor.stranded.get(run):
                             raise JournalError(f'run {run} cannot continue here: {reason}')
 

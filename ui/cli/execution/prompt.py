@@ -33,21 +33,21 @@ class Prompt:
     """Reads what a person types, and controls the run accordingly.
 
     Attributes:
-        line: returns the next line; '' at the end of input (an empty line is a line feed).
-        say: shows a line.
+        read_line: returns the next line; '' at the end of input (an empty line is a line feed).
+        show: shows a line.
     """
 
-    line: Callable[[], Awaitable[str]]
-    say: Callable[[str], object]
+    read_line: Callable[[], Awaitable[str]]
+    show: Callable[[str], object]
 
     async def __call__(self, conductor: Conductor, fold: Fold) -> bool:
         """Ask until the run is to continue (True) or to be released (False)."""
         view = fold.view
         why = view.stopped and f': {view.stopped}'
-        self.say(strip_control(f'paused at step {view.seq} in {", ".join(view.active)}{why}'))
+        self.show(strip_control(f'paused at step {view.seq} in {", ".join(view.active)}{why}'))
         while True:
-            self.say('in, over, out, continue, pause, break, delete, list, quit; `help` explains')
-            typed = await self.line()
+            self.show('in, over, out, continue, pause, break, delete, list, quit; `help` explains')
+            typed = await self.read_line()
             if not typed:
                 return False
             word, _, rest = typed.strip().partition(' ')
@@ -58,7 +58,7 @@ class Prompt:
                 if await self._execute(conductor, fold, name, rest.strip()):
                     return True
             except EngineError as error:
-                self.say(strip_control(str(error)))
+                self.show(strip_control(str(error)))
 
     async def _execute(self, conductor: Conductor, fold: Fold, name: str, rest: str) -> bool:
         """Execute a command; returns whether the run continues."""
@@ -75,18 +75,18 @@ class Prompt:
                 await conductor.pause(run, rest)
             case 'break':
                 for item in await update_breakpoints(conductor, run, parse_breakpoint(rest), ()):
-                    self.say(format_breakpoint(item))
+                    self.show(format_breakpoint(item))
             case 'delete':
                 for item in await update_breakpoints(conductor, run, None, [rest]):
-                    self.say(format_breakpoint(item))
+                    self.show(format_breakpoint(item))
             case 'list':
                 view = await conductor.view(run)
                 lines = [*map(format_breakpoint, view.breakpoints), *(f'held: {path}' for path in view.held)]
-                self.say('\n'.join(lines) or 'no breakpoints')
+                self.show('\n'.join(lines) or 'no breakpoints')
             case 'help':
-                self.say(HELP)
+                self.show(HELP)
             case _:
-                self.say(f'there is no {name!r}')
+                self.show(f'there is no {name!r}')
         return False
 
 

@@ -47,10 +47,10 @@ class QuietReporter:
     def piece(self, delta: Delta) -> None:
         """Show nothing."""
 
-    def trouble(self, trouble: JournalOutage) -> None:
+    def outage(self, outage: JournalOutage) -> None:
         """Show why the run cannot be journaled."""
-        if trouble.problem:
-            print_error(trouble.problem)
+        if outage.problem:
+            print_error(outage.problem)
 
     def notice(self, text: str) -> None:
         """Show nothing."""
@@ -156,8 +156,8 @@ class ProgressReporter:
     def begin(self, info: RunInfo) -> None:
         """Show what is running, and its id."""
         simulated = ' · simulated: no model is called' if info.simulated else ''
-        self._say(f'{info.pattern}: {one_line(info.title, 100)}', style='bold')
-        self._say(f'run {info.id}{simulated}', style='dim')
+        self._print(f'{info.pattern}: {one_line(info.title, 100)}', style='bold')
+        self._print(f'run {info.id}{simulated}', style='dim')
         if self._console.is_terminal:
             self._live.start()
 
@@ -180,7 +180,7 @@ class ProgressReporter:
         remark = step_remark(transition)
         if remark:
             bad = transition.event.name in ('failed', 'expired', 'abort', 'retry')
-            self._say(f'{"":15}{remark}', style='red' if bad else 'dim')
+            self._print(f'{"":15}{remark}', style='red' if bad else 'dim')
 
     def piece(self, delta: Delta) -> None:
         """Show complete lines immediately; the rest waits for more text."""
@@ -190,11 +190,11 @@ class ProgressReporter:
         if delta.kind == 'call':
             self._flush(delta.path)
             self._documents.pop(delta.path, None)
-            self._say(f'{"":15}{delta.path} │ calls {one_line(delta.text)}', style='dim')
+            self._print(f'{"":15}{delta.path} │ calls {one_line(delta.text)}', style='dim')
             return
         if delta.kind == 'waiting':
             if delta.text:
-                self._say(f'{"":15}{delta.path}: {delta.text}', style='dim')
+                self._print(f'{"":15}{delta.path}: {delta.text}', style='dim')
             return
         if delta.kind == 'reset':
             for kind in ('text', 'reasoning', 'arguments'):
@@ -228,13 +228,13 @@ class ProgressReporter:
         self._documents[delta.path] = (begun, len(text))
         return text[shown:]
 
-    def trouble(self, trouble: JournalOutage) -> None:
+    def outage(self, outage: JournalOutage) -> None:
         """Show that the run waits for the journal, or continues."""
-        self._say(f'{"":15}{trouble.problem or "the journal can be written again"}', style='red')
+        self._print(f'{"":15}{outage.problem or "the journal can be written again"}', style='red')
 
     def notice(self, text: str) -> None:
         """Show a message from the command itself."""
-        self._say(f'{"":15}{text}', style='yellow')
+        self._print(f'{"":15}{text}', style='yellow')
 
     def hold_display(self, held: bool) -> None:
         """Hide the live line while a person types."""
@@ -250,13 +250,13 @@ class ProgressReporter:
         self._live.stop()
         view = fold.view
         if outcome.answer and (outcome.status.ended or outcome.status == 'waiting'):
-            self._say('')
+            self._print('')
             typer.echo(answer_text(outcome.answer))
-            self._say('')
+            self._print('')
             if 'simulated' in view.origins:
-                self._say(SIMULATED, style='dim')
-        self._say(outcome_sentence(outcome, fold), style=f'bold {style_of(outcome.status, outcome.error)}')
-        self._say(
+                self._print(SIMULATED, style='dim')
+        self._print(outcome_sentence(outcome, fold), style=f'bold {style_of(outcome.status, outcome.error)}')
+        self._print(
             f'{duration(view.time - view.started)}, {view.seq} steps, {view.usage.total:,} tokens'
             f' in {view.usage.calls} calls; `hemicycle show {outcome.run}` shows what happened',
             style='dim',
@@ -310,5 +310,5 @@ class ProgressReporter:
         text.append(f'{path} │ ', style=self._colours[path])
         return text.append(line.rstrip(), style='dim italic' if kind == 'reasoning' else '')
 
-    def _say(self, line: str, style: str = '') -> None:
+    def _print(self, line: str, style: str = '') -> None:
         self._console.print(Text(strip_control(line), style=style))

@@ -135,19 +135,19 @@ def path_layer(found: Comparison, folded: frozenset[str], sides: tuple[int, ...]
     )
     return {
         'states': {
-            path: _spot(counts, 'Entered', numbered=len(sides) > 1 and not path.startswith(agents))
+            path: _decorate(counts, 'Entered', numbered=len(sides) > 1 and not path.startswith(agents))
             for path, counts in states.items()
             if any(counts)
         },
         'edges': {
-            name: _spot(counts, 'Taken', numbered=len(sides) > 1 and not name.startswith(agents))
+            name: _decorate(counts, 'Taken', numbered=len(sides) > 1 and not name.startswith(agents))
             for name, counts in edges.items()
             if any(counts)
         },
     }
 
 
-def _spot(counts: Counts, what: str, *, numbered: bool) -> Decoration:
+def _decorate(counts: Counts, what: str, *, numbered: bool) -> Decoration:
     a, b = counts
     title = f'{what} {count(a, "time")} in A, {count(b, "time")} in B'
     if a and b:

@@ -50,7 +50,7 @@ def register(backend: Backend) -> None:
             shape=shape,
             history=History(),
             send=_nothing,
-            stepper=DebugController(conductor, info.id, shape),
+            debug_controller=DebugController(conductor, info.id, shape),
             reasons=GuardReasons(conductor, info.id),
         ).name_of
         agents = {str(state.path): named(state.path) for state in shape.states if state.role}

@@ -19,7 +19,7 @@ from ui.pages.run.agents.approval import Approval
 from ui.pages.run.agents.question import QuestionForm
 from ui.services.inbox import InboxItem, question_path
 from ui.web.backend import Backend
-from ui.web.permission import may
+from ui.web.permission import is_permitted
 
 MINUTES = 5
 SNOOZE_OPTIONS = {
@@ -75,7 +75,7 @@ class QuestionCard:
 
     def _draw_assignment(self) -> None:
         """Draw the assignee and the snooze menu."""
-        if not may('inbox.assign'):
+        if not is_permitted('inbox.assign'):
             if self._item.assignee:
                 Text('span', f'Assigned to {self._item.assignee}', 'muted')
             return

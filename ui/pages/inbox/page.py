@@ -12,7 +12,7 @@ from ui.pages.inbox.card import QuestionCard
 from ui.services.inbox import InboxItem, QuestionClosed
 from ui.services.inbox.questions import run_and_step
 from ui.web.backend import Backend
-from ui.web.permission import may
+from ui.web.permission import is_permitted
 from ui.web.routing import serve_page
 
 POLL_INTERVAL = 1.0
@@ -84,7 +84,7 @@ class Questions:
             ui.element('span').classes('grow')
             made = button('Notify me in this browser', kind='small notify-here')
             made.on('click', js_handler='() => window.hemicycleToggleNotifications?.()')
-            if may('destinations.list'):
+            if is_permitted('destinations.list'):
                 with link('/notifications', 'btn small'):
                     Text('span', 'Notifications')
         self._list = (

@@ -18,7 +18,7 @@ from ui.components.widgets import set_attributes
 from ui.formatting.steps import role_title
 from ui.formatting.values import as_sentence, count
 from ui.pages.launch.role_fields import RoleFields
-from ui.web.permission import may
+from ui.web.permission import is_permitted
 
 SCRIPTED = 'scripted'
 """The default model."""
@@ -175,7 +175,7 @@ class Models(RoleFields[ModelControl]):
         if unknown:
             self._busy = f'Loading models from {", ".join(unknown)}…'
             self._show_groups()
-        if may('catalog.registry.refresh'):
+        if is_permitted('catalog.registry.refresh'):
             await self._registry.refresh()
         self._busy = ''
         if not self._place.is_deleted:

@@ -27,7 +27,7 @@ class RunContext:
     shape: Shape
     history: History
     send: Send
-    stepper: DebugController
+    debug_controller: DebugController
     reasons: GuardReasons
     info: RunInfo
 

@@ -39,7 +39,7 @@ from ui.pages.run.player.player import Player
 from ui.pages.shared.transition_reasons import GuardReasons
 from ui.replay.live import Follower
 from ui.replay.reader import HistoryReader, RunAt
-from ui.web.permission import may
+from ui.web.permission import is_permitted
 from ui.web.presence import Viewer
 
 
@@ -71,7 +71,7 @@ class Screen:
             shape=self._shape,
             history=self.follower.index.history,
             send=self._send,
-            stepper=self._debugger.stepper,
+            debug_controller=self._debugger.controller,
             reasons=self._reasons,
             info=self._info,
         )
@@ -305,7 +305,7 @@ class Screen:
 
     @property
     def _may_control(self) -> bool:
-        return self._conductor.runs_here(self._info.id) and may('send')
+        return self._conductor.runs_here(self._info.id) and is_permitted('send')
 
     def _seconds_since_previous(self, seq: int) -> float | None:
         times = self.follower.index.times

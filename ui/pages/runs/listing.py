@@ -25,7 +25,7 @@ from ui.web.routing import traffic_path
 
 POLL_INTERVAL = 1.0
 """Seconds between queries of the journal."""
-PATIENCE = 1.0
+MAX_FIRST_WAIT = 1.0
 """Maximum seconds that a page waits for its runs."""
 REFOCUS = """setTimeout(() => {
     const rows = document.querySelectorAll('#%s .run-link');
@@ -90,9 +90,9 @@ class RunList:
         self._pager.set_visibility(False)
 
     async def load(self) -> None:
-        """Fill the list and keep it up to date; return after `PATIENCE` at the latest."""
+        """Fill the list and keep it up to date; return after `MAX_FIRST_WAIT` at the latest."""
         task = create_page_task(self._card, self._start_polling(), 'list runs')
-        await asyncio.wait({task}, timeout=PATIENCE)
+        await asyncio.wait({task}, timeout=MAX_FIRST_WAIT)
 
     async def _start_polling(self) -> None:
         await self.refresh()

@@ -19,7 +19,7 @@ from ui.pages.runs.actions import COMPARE, DELETE, EDIT, REPLAY, RETRY, RUN_AGAI
 from ui.pages.shared.recording_picker import is_recorded
 from ui.services.inbox import wait_text
 from ui.web.backend import Backend
-from ui.web.permission import may
+from ui.web.permission import is_permitted
 
 TAGS = 3
 """Maximum number of tags shown in a row."""
@@ -212,7 +212,7 @@ class RunMenu:
         opened.open()
 
     def _draw(self, info: RunInfo) -> None:
-        if may('start') and info.pattern in self._backend().catalog.patterns:
+        if is_permitted('start') and info.pattern in self._backend().catalog.patterns:
             with link(f'/launch/{info.pattern}?again={info.id}', 'menu-item', role='menuitem'):
                 _face('history', 'Reuse input')
             if is_recorded(info):
@@ -246,7 +246,7 @@ def _draw_item(
     icon: str, text: str, requires: str, action: Callable[[], Awaitable[None]], kind: str = ''
 ) -> None:
     """Draw an entry, if the caller has the permission it requires."""
-    if not may(requires):
+    if not is_permitted(requires):
         return
     with ui.element('button').classes(f'menu-item {kind}').props('type="button"') as element:
         set_attributes(element, role='menuitem')

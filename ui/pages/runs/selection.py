@@ -11,7 +11,7 @@ from engine.records import RunId, RunInfo
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import count
-from ui.web.permission import may
+from ui.web.permission import is_permitted
 
 KEYS = """(event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;  // browser shortcuts such as Back
@@ -120,7 +120,7 @@ class BulkBar:
     def __init__(self, selection: Selection, actions: Sequence[BulkAction]) -> None:
         """Draw it, hidden."""
         self._selection = selection
-        self._actions = [action for action in actions if may(action.requires)]
+        self._actions = [action for action in actions if is_permitted(action.requires)]
         self._buttons: list[ui.element] = []
         with ui.element('div').classes('bulk').props('role="toolbar"') as self._box:
             set_attributes(self._box, aria_label='Selected runs')

@@ -21,7 +21,7 @@ from ui.formatting.values import ago, as_sentence, exact
 from ui.pages.schedules import fields
 from ui.services.schedules import Schedule, Tick, Trigger
 from ui.web.backend import Backend
-from ui.web.permission import may, refusal
+from ui.web.permission import is_permitted, refusal
 from ui.web.routing import serve_page
 
 POLL_INTERVAL = 2.0
@@ -158,7 +158,7 @@ class StarterList(ABC, Generic[T]):
                         Text('span', when, f'pill {kind}', title=title)
             if ticks and ticks[0].reason:
                 Text('span', as_sentence(ticks[0].reason), 'muted small')
-        if not may(f'{self.PART}.change'):
+        if not is_permitted(f'{self.PART}.change'):
             return
         with ui.element('div').classes('row-actions'):
             offered: dict[str, Action] = {'Edit': lambda: self._edit(one), **self.actions(one)}

@@ -16,10 +16,10 @@ from ui.components.theme import button
 from ui.components.widgets import Text, link
 from ui.formatting.values import byte_size, count
 from ui.web.backend import Backend
-from ui.web.permission import may
+from ui.web.permission import is_permitted
 
 MAX_SHOWN = 5
-LISTED = 8
+MAX_LISTED = 8
 """Maximum number of runs to delete that are listed."""
 
 
@@ -80,7 +80,7 @@ class RetentionSettings:
         """Determine what the policy would delete, and measure disk usage."""
         conductor = self._backend()
         try:
-            taken = await conductor.preview_cleanup() if may('preview_cleanup') else None
+            taken = await conductor.preview_cleanup() if is_permitted('preview_cleanup') else None
             runs = [info async for info in conductor.iter_runs()]
             trash = [info async for info in conductor.iter_runs('trash')]
             weights = await conductor.disk_usage([*runs, *trash])
@@ -118,13 +118,13 @@ class RetentionSettings:
         self._apply.set_visibility(bool(taken))
         self._expired.clear()
         with self._expired:
-            for item in taken[:LISTED]:
+            for item in taken[:MAX_LISTED]:
                 with ui.element('li'):
                     with link(f'/runs/{item.info.id}'):
                         Text('span', item.info.title or item.info.id)
                     Text('span', f'{byte_size(item.bytes)}, {item.reason}', 'muted small')
-            if len(taken) > LISTED:
-                Text('li', f'and {len(taken) - LISTED:,} more', 'muted small')
+            if len(taken) > MAX_LISTED:
+                Text('li', f'and {len(taken) - MAX_LISTED:,} more', 'muted small')
 
     def _show_disk_usage(self, runs: Sequence[RunInfo], weights: dict[RunId, DiskUsage]) -> None:
         if not runs:

@@ -101,7 +101,7 @@ class ToolList:
         if self._backend().catalog.mcp.names:
             with ui.element('section').classes('section').props('aria-labelledby="mcp"'):
                 Text('h2', 'From MCP servers', id='mcp')
-                self._told = Text('p', 'Loading tools…', 'muted', role='status')
+                self._summary = Text('p', 'Loading tools…', 'muted', role='status')
                 self._server_tools = ui.element('div').classes('toolbox')
             self._show_server_tools()
 
@@ -115,7 +115,7 @@ class ToolList:
             return
         broken = [health.problem or '' for health in healths if health.problem]
         found = count(sum(len(health.tools) for health in healths), 'tool')
-        self._told.show(' '.join([as_sentence(found), *(f'{problem}.' for problem in broken)]))
+        self._summary.show(' '.join([as_sentence(found), *(f'{problem}.' for problem in broken)]))
         names = sorted({tool.category for tool in catalog.tools.values()})
         self._category.set_options({'': 'Any category', **{name: name.capitalize() for name in names}})
         self._show_server_tools()

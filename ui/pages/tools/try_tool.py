@@ -36,7 +36,7 @@ MODEL = Field(
     title='Model',
     help='Model that answers the tool’s own requests, in the agent’s place: endpoint/model',
 )
-LISTED = 40
+MAX_LISTED = 40
 """Maximum number of files of the scratch folder that are listed."""
 
 
@@ -190,12 +190,12 @@ class TryTool:
                 )
                 return
             with ui.element('ul').classes('scratch-files'):
-                for entry in entries[:LISTED]:
+                for entry in entries[:MAX_LISTED]:
                     with ui.element('li'):
                         Text('code', entry.path)
                         Text('span', byte_size(entry.size), 'muted small num')
-            if len(entries) > LISTED:
-                Text('p', f'and {count(len(entries) - LISTED, "more file")}', 'muted small')
+            if len(entries) > MAX_LISTED:
+                Text('p', f'and {count(len(entries) - MAX_LISTED, "more file")}', 'muted small')
             button('Empty folder', icon='delete', kind='quiet small').on('click', self._empty)
 
     async def _empty(self) -> None:

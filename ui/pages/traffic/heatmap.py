@@ -58,7 +58,7 @@ class Heatmap:
                 ui.element('span').classes('grow')
                 self._tools = ui.element('div').classes('heat-tools')
             with ui.element('div').classes('heat-scale') as self._legend:
-                self._told = Text('p', SCALE_HELP[mode])
+                self._scale_help = Text('p', SCALE_HELP[mode])
                 self._states = self._draw_scale('shade', 'State')
                 self._edges = self._draw_scale('width', 'Edge')
                 with ui.element('span').classes('heat-key'):
@@ -82,7 +82,7 @@ class Heatmap:
     def show(self, heat: Heat, picked: str) -> None:
         """Overlay heat on the chart; `picked` is the selected state or edge, or ''."""
         hottest, widest = scale_ends(heat, self.mode)
-        self._told.show(SCALE_HELP[self.mode])
+        self._scale_help.show(SCALE_HELP[self.mode])
         self._states.show(f'0 to {SHOWN[self.mode](hottest)}' if hottest else 'none')
         self._edges.show(f'{"1× to " * (widest > 1)}{widest:,}×' if widest else 'none')
         set_attributes(self._legend, data_mode=self.mode)

@@ -47,26 +47,26 @@ def _state_spot(state: StateHeat, mode: Mode, hottest: float) -> Decoration:
             'title': f'{path_text(state.path)}: never reached',
         }
     value = VALUES[mode](state)
-    spot: Decoration = {'classes': f'heat heat-{mode}', 'title': describe_state(state)}
-    spot['weight'] = round(value / hottest, 3) if hottest else 0.0
+    decoration: Decoration = {'classes': f'heat heat-{mode}', 'title': describe_state(state)}
+    decoration['weight'] = round(value / hottest, 3) if hottest else 0.0
     if mode == 'often':
-        spot['badge'] = f'{compact(state.visits)}×'
+        decoration['badge'] = f'{compact(state.visits)}×'
     elif mode == 'long':
-        spot['badge'] = duration(state.median)
+        decoration['badge'] = duration(state.median)
     elif state.troubled:
-        spot['badge'] = f'⚠ {compact(state.troubled)}'
-    return spot
+        decoration['badge'] = f'⚠ {compact(state.troubled)}'
+    return decoration
 
 
 def _edge_spot(edge: EdgeHeat, mode: Mode, widest: int) -> Decoration:
-    spot: Decoration = {'classes': f'heat heat-{mode}', 'title': describe_edge(edge), 'weight': 0.0}
+    decoration: Decoration = {'classes': f'heat heat-{mode}', 'title': describe_edge(edge), 'weight': 0.0}
     if not edge.times:
-        spot['classes'] = 'heat heat-unreached'
+        decoration['classes'] = 'heat heat-unreached'
     elif _is_wide(edge, mode):
-        spot['weight'] = round(edge.times / widest, 3)
+        decoration['weight'] = round(edge.times / widest, 3)
         mark = '⚠ ' if mode == 'fails' else ''
-        spot['badge'] = f'{mark}{compact(edge.times)}×'
-    return spot
+        decoration['badge'] = f'{mark}{compact(edge.times)}×'
+    return decoration
 
 
 def describe_state(state: StateHeat) -> str:

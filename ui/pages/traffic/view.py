@@ -28,7 +28,7 @@ SIZE = 10
 """Page size of the list."""
 POLL_INTERVAL = 5.0
 """Seconds between updates."""
-PATIENCE = 1.0
+MAX_FIRST_WAIT = 1.0
 """Maximum seconds that the page waits for its numbers."""
 
 
@@ -68,10 +68,10 @@ class TrafficView:
         self._name_runs()
 
     async def load(self) -> None:
-        """Fill it and keep it up to date; return after `PATIENCE` at the latest."""
+        """Fill it and keep it up to date; return after `MAX_FIRST_WAIT` at the latest."""
         task = self._surveying.load(self._traffic_query)
         await self._runs.load()
-        await asyncio.wait({task}, timeout=PATIENCE)
+        await asyncio.wait({task}, timeout=MAX_FIRST_WAIT)
         with self._all:
             ui.timer(POLL_INTERVAL, self._reload, immediate=False)
 

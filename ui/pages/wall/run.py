@@ -23,7 +23,7 @@ from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.controller import DebugController
 from ui.pages.shared.transition_reasons import GuardReasons
 from ui.replay.live import Follower, Updates
-from ui.web.permission import may
+from ui.web.permission import is_permitted
 
 NEWEST = 12
 """Number of conversation blocks in a new pane; the run's page has all of them."""
@@ -88,14 +88,14 @@ class WallRun:
     ) -> None:
         self._conductor, self.info, self._place, self._enlarge = conductor, info, place, enlarge
         self.follower, shape = follower, follower.shape
-        self._stepper = DebugController(conductor, info.id, shape)
+        self._controller = DebugController(conductor, info.id, shape)
         self._context = RunContext(
             conductor=conductor,
             run=info.id,
             shape=shape,
             history=self.follower.index.history,
             send=self._send,
-            stepper=self._stepper,
+            debug_controller=self._controller,
             reasons=GuardReasons(conductor, info.id),
             info=info,
         )
@@ -142,7 +142,7 @@ class WallRun:
         if view is None or (news is None and not self._outdated_panes and not unseen):
             return news is not None
         heard, news = news is not None, news or Updates()
-        self._stepper.update(self.follower.fold, news.steps)
+        self._controller.update(self.follower.fold, news.steps)
         if news.steps or not self.panes or unseen:
             self._arrange(view, room)
             touched = self.panes if unseen else self._affected_panes(view, news.steps)
@@ -218,7 +218,7 @@ class WallRun:
         return [own for own in self.panes if any(within(path, own) for path in places)]
 
     def _show(self, view: View, paths: Collection[str]) -> None:
-        may_control = self._conductor.runs_here(self.info.id) and may('send')
+        may_control = self._conductor.runs_here(self.info.id) and is_permitted('send')
         for path in paths:
             self.panes[path].show(view, may_control=may_control, files=self._files.get(path, ('', ''))[1])
         changed = [path for path in self.panes if self._folder(view, path) != self._files.get(path, ('',))[0]]

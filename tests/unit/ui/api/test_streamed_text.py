@@ -33,7 +33,7 @@ def test_only_the_unseen_part_of_a_reply_is_sent(pieces: list[Delta], rest: tupl
     streamed = StreamedText()
     for one in pieces:
         streamed.add(one)
-    assert streamed.rest(StatePath('pro'), REPLY) == rest
+    assert streamed.find_unstreamed(StatePath('pro'), REPLY) == rest
 
 
 def test_the_next_reply_of_an_agent_starts_over() -> None:
@@ -41,5 +41,5 @@ def test_the_next_reply_of_an_agent_starts_over() -> None:
     streamed.add(piece('Tea, with milk.'))
     streamed.add(piece('Tea', path=StatePath('con')))
     streamed.forget(StatePath('pro'))
-    assert streamed.rest(StatePath('pro'), REPLY)[1] == 'Tea, with milk.'
-    assert streamed.rest(StatePath('con'), REPLY)[1] == ', with milk.'
+    assert streamed.find_unstreamed(StatePath('pro'), REPLY)[1] == 'Tea, with milk.'
+    assert streamed.find_unstreamed(StatePath('con'), REPLY)[1] == ', with milk.'

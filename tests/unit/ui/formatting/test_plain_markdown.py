@@ -1,6 +1,6 @@
 """Markdown as plain text."""
 
-from ui.formatting.plain_markdown import one_line, plain_markdown
+from ui.formatting.plain_markdown import plain_markdown, plain_markdown_line
 
 TEXT = """# Findings
 
@@ -39,4 +39,4 @@ x = 2 * 3 * 4
 
 def test_on_one_line_rows_are_separated_and_empty_cells_dropped():
     said = 'Scores\n\n| | Score |\n| --- | --- |\n| 1 | 82 |\n\n- **Done.**\nAll pass'
-    assert one_line(said) == 'Scores · Score · 1 · 82 • Done. All pass'
+    assert plain_markdown_line(said) == 'Scores · Score · 1 · 82 • Done. All pass'

@@ -49,25 +49,27 @@ class Duo(Pattern):
 
 
 class Stage:
-    """A run of `Duo` whose agents answer on request, and a page's stepper of it."""
+    """A run of `Duo` whose agents answer on request, and a page's controller of it."""
 
     def __init__(self, conductor: Conductor, gates: dict[str, asyncio.Event]) -> None:
         self.conductor, self.gates = conductor, gates
 
     async def begin(self, **options: Any) -> Stage:
         self.run = (await self.conductor.start('duo', **options)).id
-        self.stepper = DebugController(self.conductor, self.run, await self.conductor.shape(self.run))
+        self.controller = DebugController(self.conductor, self.run, await self.conductor.shape(self.run))
         await self.look()
         return self
 
     async def look(self) -> DebugController:
         """Load the current state, as the page does."""
-        self.stepper.update(await self.conductor.fold(self.run), await self.conductor.transitions(self.run))
-        return self.stepper
+        self.controller.update(
+            await self.conductor.fold(self.run), await self.conductor.transitions(self.run)
+        )
+        return self.controller
 
     async def list_held(self) -> list[bool]:
-        stepper = await self.look()
-        return [stepper.is_paused(f'both.{side}') for side in ('left', 'right')]
+        controller = await self.look()
+        return [controller.is_paused(f'both.{side}') for side in ('left', 'right')]
 
 
 @pytest.fixture
@@ -155,7 +157,7 @@ async def test_a_line_in_a_folded_chart_represents_all_its_edges(stage):
 
 async def test_unavailable_steps_say_why(stage):
     await stage.begin(paused=True)
-    view, shape = stage.stepper.view, stage.stepper.shape
+    view, shape = stage.controller.view, stage.controller.shape
     assert [step_refusal(how, shape, view) for how in ('in', 'over', 'out')] == ['', '', '']
     assert active_regions(shape, view.active) == {'both.left': 'thinking', 'both.right': 'thinking'}
     ended = replace(view, active=('both.left.done', 'both.right.thinking'))
@@ -168,29 +170,29 @@ async def test_unavailable_steps_say_why(stage):
 
 async def test_a_region_continues_while_the_others_wait(stage):
     await stage.begin()
-    await stage.stepper.perform('pause', 'both.left')
+    await stage.controller.perform('pause', 'both.left')
     assert await stage.list_held() == [True, False]
-    await stage.stepper.perform('in', 'both.left')  # the others wait by default
+    await stage.controller.perform('in', 'both.left')  # the others wait by default
     assert await stage.list_held() == [True, True]
-    assert stage.stepper.pending_step('both.left') == 'in'
-    assert stage.stepper.pending_step('both.right') is None
+    assert stage.controller.pending_step('both.left') == 'in'
+    assert stage.controller.pending_step('both.right') is None
     stage.gates['left'].set()
     await until(lambda: stage.conductor.catalog.models['scripted'].requests)
     await until_active(stage, 'both.left.done')
     await stage.look()
-    assert stage.stepper.pending_step('both.left') is None
+    assert stage.controller.pending_step('both.left') is None
 
 
 async def test_a_region_is_stepped_while_the_others_continue(stage):
     await stage.begin(paused=True)
     assert await stage.list_held() == [True, True]
-    stage.stepper.others_wait = False
-    await stage.stepper.perform('over', 'both.left')
+    stage.controller.others_wait = False
+    await stage.controller.perform('over', 'both.left')
     assert await stage.list_held() == [False, False]  # until it has been stepped over
-    assert stage.stepper.pending_step('both.left') == 'over'
+    assert stage.controller.pending_step('both.left') == 'over'
     stage.gates['left'].set()
     await until_active(stage, 'both.left.done')
-    assert not stage.stepper.view.paused
+    assert not stage.controller.view.paused
     stage.gates['right'].set()
     await until_active(stage, 'last')
 
@@ -198,17 +200,17 @@ async def test_a_region_is_stepped_while_the_others_continue(stage):
 async def until_active(stage: Stage, leaf: str) -> None:
     for _ in range(2_000):
         await stage.look()
-        if leaf in stage.stepper.view.active:
+        if leaf in stage.controller.view.active:
             return
         await asyncio.sleep(0)
-    raise AssertionError(stage.stepper.view.active)
+    raise AssertionError(stage.controller.view.active)
 
 
 async def test_breakpoint_changes_start_from_the_current_list(stage):
     await stage.begin(paused=True, breakpoints=[Breakpoint(enter='last')])
-    other = DebugController(stage.conductor, stage.run, stage.stepper.shape)
+    other = DebugController(stage.conductor, stage.run, stage.controller.shape)
     await other.change_breakpoints(lambda known: [*known, Breakpoint(leave='last')])
     # The other change is not loaded yet.
-    await stage.stepper.change_breakpoints(lambda known: [*known, Breakpoint(when='tokens > 5')])
+    await stage.controller.change_breakpoints(lambda known: [*known, Breakpoint(when='tokens > 5')])
     await stage.look()
-    assert [item.id for item in stage.stepper.view.breakpoints] == ['1', '2', '3']
+    assert [item.id for item in stage.controller.view.breakpoints] == ['1', '2', '3']

@@ -19,7 +19,7 @@ from ui.server import clients
 from ui.server.app import PAGES
 from ui.server.clients import (
     COLLECT_AFTER,
-    MAX_LOST,
+    MAX_DISCONNECTED,
     MAX_WAITING,
     HeadRequests,
     OwnRequests,
@@ -80,15 +80,15 @@ async def test_the_number_of_unconnected_pages_is_limited(browser: httpx.AsyncCl
 
 async def test_the_number_of_pages_whose_browser_is_gone_is_limited(browser: httpx.AsyncClient) -> None:
     made = []
-    for number in range(MAX_LOST + 3):
+    for number in range(MAX_DISCONNECTED + 3):
         await browser.get('/runs')
         client = [*Client.instances.values()][-1]
         await client.handle_handshake(f's{number}', f't{number}', None, f'd{number}', None)
         client.handle_disconnect(f's{number}')
         made.append(client)
-    assert [client.is_deleted for client in made] == [True] * 2 + [False] * (MAX_LOST + 1)
-    await made[-1].handle_handshake('back', 'tab', None, f'd{MAX_LOST + 2}', None)
-    for _ in range(MAX_LOST + 3):
+    assert [client.is_deleted for client in made] == [True] * 2 + [False] * (MAX_DISCONNECTED + 1)
+    await made[-1].handle_handshake('back', 'tab', None, f'd{MAX_DISCONNECTED + 2}', None)
+    for _ in range(MAX_DISCONNECTED + 3):
         await browser.get('/runs')
     assert not made[-1].is_deleted  # its browser came back
 

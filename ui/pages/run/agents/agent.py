@@ -61,7 +61,7 @@ class AgentPane:
         self._buffered: list[tuple[str, str]] = []
         """The text streamed for that conversation so far."""
         self._facts: tuple[Usage, list[str]] = (Usage(), [])
-        self._region = RegionControls(context.stepper, state.path)
+        self._region = RegionControls(context.debug_controller, state.path)
         self._origins: tuple[str, ...] = ()
         with ui.element('section').classes('panel agent').props(f'aria-label="{self.name}"') as self.root:
             with ui.element('div').classes('panel-head agent-head'):

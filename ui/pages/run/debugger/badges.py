@@ -27,12 +27,12 @@ def breakpoint_layer(breakpoints: Sequence[Breakpoint], hit: Container[str] = ()
         elif item.edge:
             edges.setdefault(item.edge, []).append(item)
     return {
-        'states': {path: _spot(several, hit) for path, several in states.items()},
-        'edges': {name: _spot(several, hit) for name, several in edges.items()},
+        'states': {path: _decorate(several, hit) for path, several in states.items()},
+        'edges': {name: _decorate(several, hit) for name, several in edges.items()},
     }
 
 
-def _spot(several: Sequence[Breakpoint], hit: Container[str]) -> Decoration:
+def _decorate(several: Sequence[Breakpoint], hit: Container[str]) -> Decoration:
     live = any(item.enabled for item in several)
     struck = any(item.id in hit for item in several)
     return {

@@ -21,44 +21,46 @@ MAX_VALUE = 60
 class BreakpointStore:
     """Changes the breakpoints of one run for a person."""
 
-    def __init__(self, conductor: Conductor, run: RunId, stepper: DebugController) -> None:
-        self._conductor, self._run, self._stepper = conductor, run, stepper
+    def __init__(self, conductor: Conductor, run: RunId, controller: DebugController) -> None:
+        self._conductor, self._run, self._controller = conductor, run, controller
 
     async def add(self, item: Breakpoint | None = None) -> None:
         """Show the form for a new breakpoint, starting from `item`."""
-        started = item or Breakpoint(enter=self._stepper.shape.initial)
-        made = await edit_breakpoint(self._stepper.shape, started, self._probe())
+        started = item or Breakpoint(enter=self._controller.shape.initial)
+        made = await edit_breakpoint(self._controller.shape, started, self._probe())
         if made is not None:
             await self.insert(made)
 
     async def edit(self, item: Breakpoint) -> None:
         """Show the form to edit a breakpoint."""
-        made = await edit_breakpoint(self._stepper.shape, item, self._probe())
+        made = await edit_breakpoint(self._controller.shape, item, self._probe())
         if made is not None:
             await self.change(made)
 
     async def insert(self, item: Breakpoint) -> None:
         """Add a breakpoint."""
-        if await self._stepper.change_breakpoints(lambda known: [*known, item]):
+        if await self._controller.change_breakpoints(lambda known: [*known, item]):
             self._notify(f'Breakpoint set: {breakpoint_label(item)}')
 
     async def change(self, item: Breakpoint) -> None:
         """Replace the breakpoint with the same number."""
-        await self._stepper.change_breakpoints(
+        await self._controller.change_breakpoints(
             lambda known: [item if one.id == item.id else one for one in known]
         )
 
     async def remove(self, items: Sequence[Breakpoint]) -> None:
         """Remove breakpoints."""
         ids = {item.id for item in items}
-        if await self._stepper.change_breakpoints(lambda known: [one for one in known if one.id not in ids]):
+        if await self._controller.change_breakpoints(
+            lambda known: [one for one in known if one.id not in ids]
+        ):
             self._notify('Breakpoint removed' if len(ids) == 1 else 'Breakpoints removed')
 
     def _notify(self, sentence: str) -> None:
         ui.notify(sentence, timeout=2_500)
 
     def _probe(self) -> Probe:
-        memory = self._stepper.view.memory if self._stepper.view else {}
+        memory = self._controller.view.memory if self._controller.view else {}
         fields = {name: short_json(value, MAX_VALUE) for name, value in memory.items()}
         return Probe(evaluate=self._check_condition, fields=fields)
 

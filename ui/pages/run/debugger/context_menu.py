@@ -37,10 +37,10 @@ class ContextMenu:
     """The menu, drawn where it is opened."""
 
     def __init__(
-        self, stepper: DebugController, setting: BreakpointStore, show_all: Callable[[], Any]
+        self, controller: DebugController, setting: BreakpointStore, show_all: Callable[[], Any]
     ) -> None:
         """`show_all` opens the list of all breakpoints."""
-        self._stepper, self._breakpoints, self._show_all = stepper, setting, show_all
+        self._controller, self._breakpoints, self._show_all = controller, setting, show_all
         self._anchor: ui.element | None = None
 
     def open(self, asked: Mapping[str, Any], folded: frozenset[str]) -> None:
@@ -58,11 +58,11 @@ class ContextMenu:
         opened.open()
 
     def _entries(self, kind: str, name: str, folded: frozenset[str]) -> tuple[str, list[MenuEntry]]:
-        shape = self._stepper.shape
+        shape = self._controller.shape
         entries: list[MenuEntry] = []
         if kind == 'edge':
             title, names = f'Transition {edge_text(name)}', edges_of(shape, name, folded)
-            for one in names[:MAX_EDGES] if self._stepper.can_control else ():
+            for one in names[:MAX_EDGES] if self._controller.can_control else ():
                 entries += self._breakpoint_entries(
                     Breakpoint(edge=one), edge_text(one) if len(names) > 1 else 'it is taken'
                 )
@@ -70,11 +70,11 @@ class ContextMenu:
             title = f'State {path_text(name)}'
             entries += self.state_entries(name)
         else:
-            view = self._stepper.view
+            view = self._controller.view
             title = 'Breakpoints'
             for leaf in (view.active if view else ())[:MAX_EDGES]:
                 entries += self._breakpoint_entries(Breakpoint(leave=leaf), f'{path_text(leaf)} is left')
-        if self._stepper.can_control:
+        if self._controller.can_control:
             entries.append(
                 MenuEntry(
                     'add',
@@ -86,35 +86,35 @@ class ContextMenu:
 
     def state_entries(self, path: str) -> list[MenuEntry]:
         """Return entries for breakpoints at a state, and step controls for its region."""
-        stepper = self._stepper
-        if not stepper.can_control or stepper.view is None:
+        controller = self._controller
+        if not controller.can_control or controller.view is None:
             return []
         found = [
             *self._breakpoint_entries(Breakpoint(enter=path), 'it is entered'),
             *self._breakpoint_entries(Breakpoint(leave=path), 'it is left'),
         ]
-        region = region_of(stepper.shape, path)
-        if not region or region not in stepper.view.entered:
+        region = region_of(controller.shape, path)
+        if not region or region not in controller.view.entered:
             return found
-        actions: Sequence[DebugAction] = ('resume', *STEPS) if stepper.is_paused(region) else ('pause',)
+        actions: Sequence[DebugAction] = ('resume', *STEPS) if controller.is_paused(region) else ('pause',)
         return found + [
             MenuEntry(
                 CONTROLS[action].icon,
                 f'{CONTROLS[action].name}: {path_text(region)}',
-                partial(stepper.perform, action, region),
+                partial(controller.perform, action, region),
             )
             for action in actions
-            if not stepper.refusal(action, region)
+            if not controller.refusal(action, region)
         ]
 
     def edge_entries(self, edge: EdgeShape) -> list[MenuEntry]:
         """Return entries for breakpoints at an edge."""
         item = Breakpoint(edge=f'{edge.source}>{edge.dest or edge.source}')
-        return self._breakpoint_entries(item, 'it is taken') if self._stepper.can_control else []
+        return self._breakpoint_entries(item, 'it is taken') if self._controller.can_control else []
 
     def _breakpoint_entries(self, item: Breakpoint, words: str) -> list[MenuEntry]:
         """Return an entry that adds a breakpoint here, or removes those that are here."""
-        known = self._stepper.view.breakpoints if self._stepper.view else ()
+        known = self._controller.view.breakpoints if self._controller.view else ()
         there = [
             one for one in known if (one.enter, one.leave, one.edge) == (item.enter, item.leave, item.edge)
         ]

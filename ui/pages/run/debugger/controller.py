@@ -10,7 +10,7 @@ from engine.journal import Fold, StepMode
 from engine.records import CONTROL, RunId, Shape, View, within
 from ui.components.dialogs import notify_errors
 from ui.formatting.debugger import DebugAction, hit_numbers, step_refusal
-from ui.web.permission import may
+from ui.web.permission import is_permitted
 
 NOTHING = 'The run has not started.'
 
@@ -38,7 +38,7 @@ class DebugController:
     @property
     def may_control(self) -> bool:
         """Whether this server runs it and the viewer may control it."""
-        return self._conductor.runs_here(self._run) and may('step')
+        return self._conductor.runs_here(self._run) and is_permitted('step')
 
     @property
     def can_control(self) -> bool:

@@ -20,10 +20,16 @@ class ControlButton:
     """One control, with its name, what it does, and why it is disabled."""
 
     def __init__(
-        self, action: DebugAction, stepper: DebugController, *, at: str = '', name: str = '', kind: str = ''
+        self,
+        action: DebugAction,
+        controller: DebugController,
+        *,
+        at: str = '',
+        name: str = '',
+        kind: str = '',
     ) -> None:
         """Draw it for the whole run, or as an icon for the region `at` of this name."""
-        self.action, self._stepper, self.at = action, stepper, at
+        self.action, self._controller, self.at = action, controller, at
         words = CONTROLS[action]
         self._hint = words.tooltip(region=bool(at))
         self.element = button('' if name else words.name, icon=words.icon, kind=f'debug-action {kind}')
@@ -38,8 +44,8 @@ class ControlButton:
 
     def show(self) -> None:
         """Show the current state of the control."""
-        refused = self._stepper.refusal(self.action, self.at)
-        busy = self._stepper.pending_step(self.at) == self.action
+        refused = self._controller.refusal(self.action, self.at)
+        busy = self._controller.pending_step(self.at) == self.action
         if refused != self._refused:
             self._refused = refused
             # It stays focusable when disabled, so that it can explain why.
@@ -49,27 +55,27 @@ class ControlButton:
 
     async def press(self) -> None:
         """Do it, or explain why not."""
-        if refused := self._stepper.refusal(self.action, self.at):
+        if refused := self._controller.refusal(self.action, self.at):
             ui.notify(f'{refused}.', timeout=3_000)
             return
-        await self._stepper.perform(self.action, self.at)
+        await self._controller.perform(self.action, self.at)
 
 
 class Controls:
     """A pause button with a menu of regions; step buttons while anything is paused."""
 
-    def __init__(self, stepper: DebugController) -> None:
+    def __init__(self, controller: DebugController) -> None:
         """Draw them, and handle their keys."""
-        self._stepper = stepper
+        self._controller = controller
         with (
             ui.element('div')
             .classes('debug-actions')
             .props('role="group" aria-label="Pause"') as self._running_group
         ):
-            self._pause = ControlButton('pause', stepper)
+            self._pause = ControlButton('pause', controller)
             with button('', icon='expand_more', label='Pause one region') as self._more:
                 # In charts with regions it is hidden at times, but keeps its space.
-                self._more.set_visibility(any(state.kind == 'parallel' for state in stepper.shape.states))
+                self._more.set_visibility(any(state.kind == 'parallel' for state in controller.shape.states))
                 set_attributes(self._more, aria_haspopup='menu')
                 with menu('Pause one region') as opened:
                     self._regions = ui.element('div').props('role="none"')
@@ -79,41 +85,41 @@ class Controls:
             .classes('debug-actions')
             .props('role="group" aria-label="Step mode"') as self._paused_group
         ):
-            self._continue = ControlButton('resume', stepper, kind='primary')
-            self._steps = [ControlButton(how, stepper) for how in STEPS]
+            self._continue = ControlButton('resume', controller, kind='primary')
+            self._steps = [ControlButton(how, controller) for how in STEPS]
         ui.keyboard(on_key=self._on_key, ignore=['input', 'select', 'textarea'])
-        stepper.on_change(self.show)
+        controller.on_change(self.show)
 
     def show(self) -> None:
         """Show the current state of the run."""
-        stepper, view = self._stepper, self._stepper.view
-        running = stepper.can_control and view is not None
-        held = running and stepper.is_paused()
+        controller, view = self._controller, self._controller.view
+        running = controller.can_control and view is not None
+        held = running and controller.is_paused()
         self._running_group.set_visibility(bool(running and view and not view.paused))
         self._paused_group.set_visibility(held)
-        several = bool(view and len(active_regions(stepper.shape, view.active)) > 1)
+        several = bool(view and len(active_regions(controller.shape, view.active)) > 1)
         self._more.classes(add='' if several else 'away', remove='away' if several else '')
-        self._paused_group.props(f'aria-busy="{str(bool(stepper.pending_step())).lower()}"')
+        self._paused_group.props(f'aria-busy="{str(bool(controller.pending_step())).lower()}"')
         for one in (self._continue, *self._steps):
             one.show()
 
     def _draw_regions(self) -> None:
-        view = self._stepper.view
+        view = self._controller.view
         self._regions.clear()
         if view is None:
             return
         with self._regions:
-            for path, at in active_regions(self._stepper.shape, view.active).items():
-                action: DebugAction = 'resume' if self._stepper.is_paused(path) else 'pause'
+            for path, at in active_regions(self._controller.shape, view.active).items():
+                action: DebugAction = 'resume' if self._controller.is_paused(path) else 'pause'
                 with ui.element('button').classes('menu-item two').props('type="button"') as entry:
                     set_attributes(entry, role='menuitem')
                     Text('b', f'{CONTROLS[action].name}: {path_text(path)}')
                     Text('span', at, 'muted small')
-                entry.on('click', lambda _, action=action, path=path: self._stepper.perform(action, path))
+                entry.on('click', lambda _, action=action, path=path: self._controller.perform(action, path))
 
     async def _on_key(self, event: KeyEventArguments) -> None:
         pressed = event.modifiers
-        if not event.action.keydown or event.action.repeat or not self._stepper.can_control:
+        if not event.action.keydown or event.action.repeat or not self._controller.can_control:
             return
         if pressed.ctrl or pressed.alt or pressed.meta or pressed.shift:
             return
@@ -126,31 +132,35 @@ class Controls:
 class PauseReason:
     """Why the run is paused: a line next to its status, announced by screen readers."""
 
-    def __init__(self, stepper: DebugController) -> None:
+    def __init__(self, controller: DebugController) -> None:
         """Draw it; it is empty while the run is not paused."""
-        self._stepper = stepper
+        self._controller = controller
         self._position = Text('span', '', 'run-stopped', role='status')
-        stepper.on_change(self.show)
+        controller.on_change(self.show)
 
     def show(self) -> None:
         """Show the current state of the run."""
-        stepper = self._stepper
+        controller = self._controller
         text = ''
-        if stepper.view is not None and not stepper.view.status.ended:
-            busy = stepper.pending_step()
+        if controller.view is not None and not controller.view.status.ended:
+            busy = controller.pending_step()
             text = (
                 IN_PROGRESS[busy]
-                if busy and stepper.may_control
-                else pause_sentence(stepper.pause_reason()) or _describe_paused_regions(stepper)
+                if busy and controller.may_control
+                else pause_sentence(controller.pause_reason()) or _describe_paused_regions(controller)
             )
         self._position.show(text)
         set_attributes(self._position, title=text)
 
 
-def _describe_paused_regions(stepper: DebugController) -> str:
+def _describe_paused_regions(controller: DebugController) -> str:
     """List the regions that are paused while others continue."""
-    view = stepper.view
-    if view is None or view.paused or not stepper.is_paused():
+    view = controller.view
+    if view is None or view.paused or not controller.is_paused():
         return ''
-    held = [path_text(path) for path in active_regions(stepper.shape, view.active) if stepper.is_paused(path)]
+    held = [
+        path_text(path)
+        for path in active_regions(controller.shape, view.active)
+        if controller.is_paused(path)
+    ]
     return f'Paused: {", ".join(held)}' if held else ''

@@ -19,16 +19,16 @@ class Debugger:
     """Step mode and breakpoints on one page."""
 
     def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
-        self.stepper = DebugController(conductor, run, shape)
-        self.breakpoints = BreakpointStore(conductor, run, self.stepper)
-        self.context_menu = ContextMenu(self.stepper, self.breakpoints, self.show_breakpoints)
+        self.controller = DebugController(conductor, run, shape)
+        self.breakpoints = BreakpointStore(conductor, run, self.controller)
+        self.context_menu = ContextMenu(self.controller, self.breakpoints, self.show_breakpoints)
         self._reveals: tuple[Callable[[], Any], ...] = ()
 
     def update(self, follower: Follower, steps: Sequence[Transition], shown: Fold | None = None) -> None:
         """Update from the newest view; `shown` is used until the run is followed."""
         present = follower.fold if follower.fold.projection.seq else shown
         if present is not None:
-            self.stepper.update(present, steps)
+            self.controller.update(present, steps)
 
     def on_reveal(self, *acts: Callable[[], Any]) -> None:
         """Set the callbacks that bring the list of breakpoints into sight."""

@@ -27,9 +27,9 @@ NOW = 'Shown as they are now, not as they were at this step.'
 class BreakpointsPanel:
     """All breakpoints of a run as they are now, whatever step the page shows."""
 
-    def __init__(self, stepper: DebugController, setting: BreakpointStore) -> None:
+    def __init__(self, controller: DebugController, setting: BreakpointStore) -> None:
         """Draw the list; it follows the run, including changes made in other windows."""
-        self._stepper, self._breakpoints = stepper, setting
+        self._controller, self._breakpoints = controller, setting
         self._shown: object = None
         self._past = False
         self._actions = BreakpointActions(
@@ -43,7 +43,7 @@ class BreakpointsPanel:
                 self._clear.on('click', self._ask_to_clear)
             self._note = Text('p', '', 'muted small breakpoints-note')
             self._list = ui.element('div')
-        stepper.on_change(self.show)
+        controller.on_change(self.show)
 
     def show_step(self, at: int | None) -> None:
         """Note that the page shows step `at`; None is the present."""
@@ -52,13 +52,13 @@ class BreakpointsPanel:
 
     def show(self) -> None:
         """Show the current breakpoints."""
-        stepper = self._stepper
-        found = stepper.view.breakpoints if stepper.view else ()
-        shown = (found, stepper.can_control, stepper.hit)
+        controller = self._controller
+        found = controller.view.breakpoints if controller.view else ()
+        shown = (found, controller.can_control, controller.hit)
         if shown == self._shown:
             return
         self._shown = shown
-        self._head.set_visibility(stepper.can_control)
+        self._head.set_visibility(controller.can_control)
         self._clear.set_visibility(len(found) > 1)
         self._show_notes()
         self._list.clear()
@@ -66,18 +66,18 @@ class BreakpointsPanel:
             if not found:
                 empty_state('adjust', NONE)
                 return
-            actions = self._actions if stepper.can_control else None
+            actions = self._actions if controller.can_control else None
             with ui.element('ul').classes('breakpoint-list').props('aria-label="Breakpoints"'):
                 for item in found:
                     draw_breakpoint(
-                        item, breakpoint_facts(item), actions, number=item.id, hit=item.id in stepper.hit
+                        item, breakpoint_facts(item), actions, number=item.id, hit=item.id in controller.hit
                     )
 
     def _show_notes(self) -> None:
-        view, notes = self._stepper.view, []
+        view, notes = self._controller.view, []
         if self._past and view is not None and view.breakpoints:
             notes.append(NOW)
-        if view is not None and not self._stepper.can_control:
+        if view is not None and not self._controller.can_control:
             why = refusal('step')
             notes.append(OVER if view.status.ended else f'{why}.' if why else ELSEWHERE)
         self._note.show(' '.join(notes))
@@ -87,7 +87,7 @@ class BreakpointsPanel:
         await self._breakpoints.add()
 
     async def _ask_to_clear(self) -> None:
-        found: Sequence[Breakpoint] = self._stepper.view.breakpoints if self._stepper.view else ()
+        found: Sequence[Breakpoint] = self._controller.view.breakpoints if self._controller.view else ()
         listed = '; '.join(breakpoint_label(item) for item in found[:3]) + (' …' if len(found) > 3 else '.')
         title = f'Remove {count(len(found), "breakpoint")}?'
         if await confirm(title, listed, yes='Remove all', no='Cancel'):

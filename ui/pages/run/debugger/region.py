@@ -20,29 +20,29 @@ HINT = 'What the other regions do while this one resumes or steps; press to chan
 class RegionControls:
     """Controls of an agent's region; empty if it is in none, since the header controls the whole run."""
 
-    def __init__(self, stepper: DebugController, agent: str) -> None:
+    def __init__(self, controller: DebugController, agent: str) -> None:
         """`agent` is the path of the agent's state; `draw_pause` and `draw_bar` make the parts."""
-        self._stepper, self.region = stepper, region_of(stepper.shape, agent)
+        self._controller, self.region = controller, region_of(controller.shape, agent)
         self._name = path_text(self.region)
         self._bar: ui.element | None = None
 
     def draw_pause(self) -> None:
         """Draw the button that pauses the region, for the header of the pane."""
         self._pause = ControlButton(
-            'pause', self._stepper, at=self.region, name=self._name, kind='quiet small'
+            'pause', self._controller, at=self.region, name=self._name, kind='quiet small'
         )
         self._pause.element.set_visibility(bool(self.region))
 
     def draw_bar(self) -> None:
         """Draw the badge and the controls of a paused region."""
-        stepper, region, name = self._stepper, self.region, self._name
+        controller, region, name = self._controller, self.region, self._name
         with ui.element('div').classes('region-bar').props('role="group"') as self._bar:
             set_attributes(self._bar, aria_label=f'Step mode: {name}')
             self._badge = Text('span', 'paused', 'chip held')
             self._why = Text('span', '', 'region-why small')
             with ui.element('div').classes('debug-actions'):
                 self._actions = [
-                    ControlButton(action, stepper, at=region, name=name, kind='small')
+                    ControlButton(action, controller, at=region, name=name, kind='small')
                     for action in PAUSED_ACTIONS
                 ]
             self._others = button(OTHERS[True], kind='small quiet others')
@@ -50,19 +50,19 @@ class RegionControls:
             self._others.on('click', self._toggle_others)
         self._bar.set_visibility(False)
         self._shown: tuple[bool, ...] = ()
-        stepper.on_change(self.show)
+        controller.on_change(self.show)
         self.show()
 
     def show(self) -> None:
         """Show the current state of the region."""
-        stepper = self._stepper
+        controller = self._controller
         if self._bar is None or not self.region:
             return
-        view = stepper.view
+        view = controller.view
         active = view is not None and self.region in view.entered and not view.status.ended
-        held, busy = active and stepper.is_paused(self.region), stepper.pending_step(self.region)
-        steerable = active and stepper.can_control
-        going = bool(active and view and not region_has_ended(stepper.shape, view, self.region))
+        held, busy = active and controller.is_paused(self.region), controller.pending_step(self.region)
+        steerable = active and controller.can_control
+        going = bool(active and view and not region_has_ended(controller.shape, view, self.region))
         away = '' if going and steerable and not held and not busy else 'away'
         self._pause.element.classes(add=away, remove='' if away else 'away')
         self._bar.set_visibility(going and (held or bool(busy)))
@@ -70,17 +70,17 @@ class RegionControls:
             one.element.set_visibility(steerable)
             one.show()
         self._badge.show('stepping' if busy else 'paused')
-        self._why.show(IN_PROGRESS[busy] if busy else pause_sentence(stepper.pause_reason(self.region)))
+        self._why.show(IN_PROGRESS[busy] if busy else pause_sentence(controller.pause_reason(self.region)))
         self._others.set_visibility(steerable)
-        if self._others_shown is not stepper.others_wait:
-            self._others_shown = stepper.others_wait
+        if self._others_shown is not controller.others_wait:
+            self._others_shown = controller.others_wait
             self._others.clear()
             with self._others:
-                ui.label(OTHERS[stepper.others_wait])
+                ui.label(OTHERS[controller.others_wait])
                 ui.tooltip(HINT)
 
     _others_shown = True
 
     def _toggle_others(self) -> None:
-        self._stepper.others_wait = not self._stepper.others_wait
-        self._stepper.notify()
+        self._controller.others_wait = not self._controller.others_wait
+        self._controller.notify()

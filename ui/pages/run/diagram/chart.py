@@ -56,8 +56,8 @@ class ChartPane:
         """The composite states around the states that were active at the last layout."""
         self._moved_by_user = False
         """Whether a person has panned or zoomed it."""
-        self._stepper = context.stepper
-        self._stepper.on_change(self._mark_breakpoints)
+        self._controller = context.debug_controller
+        self._controller.on_change(self._mark_breakpoints)
         self.explanation = EdgeExplanation(context, follower.index, seek, context_menu.edge_entries)
         with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
             with ui.element('div').classes('panel-head'):
@@ -149,9 +149,9 @@ class ChartPane:
 
     def _mark_breakpoints(self) -> None:
         """Mark the breakpoints."""
-        view = self._stepper.view
+        view = self._controller.view
         if view is not None:
-            self._drawing.overlay('breakpoints', breakpoint_layer(view.breakpoints, self._stepper.hit))
+            self._drawing.overlay('breakpoints', breakpoint_layer(view.breakpoints, self._controller.hit))
 
     def shrink(self) -> None:
         """Return to the column."""

@@ -28,7 +28,7 @@ class Header:
 
     def __init__(self, context: RunContext, steer: Callable[[str], Awaitable[None]]) -> None:
         """Draw the header; `steer` gets `retry`, `fork`, `cancel` or `more`."""
-        conductor, info, stepper = context.conductor, context.info, context.stepper
+        conductor, info, controller = context.conductor, context.info, context.debug_controller
         self._info, self._context = info, context
         self._known = info.pattern in conductor.catalog.patterns
         self._shown: tuple[object, ...] = ()
@@ -53,7 +53,7 @@ class Header:
                     self._time = ui.label().classes('num muted')
                     self._draw_usage(context.name_of, conductor.catalog.registry)
                     self._caveat = Text('span', '', 'run-caveat')
-                    PauseReason(stepper)
+                    PauseReason(controller)
             with ui.element('div').classes('run-controls') as controls:
                 controls.props('role="toolbar" aria-label="Run controls"')
                 # Buttons that come and go are on the left, so that the others do not move.
@@ -61,7 +61,7 @@ class Header:
                     'Retry', 'healing', steer, 'Start a new run from the last good step'
                 )
                 self._cancel = _draw_control('Cancel', 'stop', steer, 'Stop the run for good', kind='danger')
-                Controls(stepper)
+                Controls(controller)
                 fork = _draw_control(
                     'Fork', 'call_split', steer, 'Start a new run from the step that is shown'
                 )

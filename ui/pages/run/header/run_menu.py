@@ -18,7 +18,7 @@ from ui.pages.shared.compare_picker import pick_comparison
 from ui.pages.shared.recording_picker import is_recorded
 from ui.pages.shared.rerun import rerun, retry
 from ui.replay.marks import KINDS
-from ui.web.permission import may
+from ui.web.permission import is_permitted
 
 KEYS = (
     ('←', 'Previous step'),
@@ -108,7 +108,7 @@ class RunMenu:
         found |= {COMPARE: self._compare, EDIT: self._edit, AUDIT: self._audit}
         if not now.deleted:
             found[DELETE] = self._delete
-        return {face: act for face, act in found.items() if may(METHODS[face])}
+        return {face: act for face, act in found.items() if is_permitted(METHODS[face])}
 
     async def retry(self) -> None:
         """Ask, then continue in a new run from the last good step."""

@@ -77,7 +77,7 @@ class Inspector:
             with self._tabs.panel('Usage'):
                 self._usage = UsageTable(context.name_of, context.conductor.catalog.registry.cache_saving)
             with self._tabs.panel(BREAKPOINTS):
-                self.breakpoints = BreakpointsPanel(debugger.stepper, debugger.breakpoints)
+                self.breakpoints = BreakpointsPanel(debugger.controller, debugger.breakpoints)
             self._follow = button('', kind='follow')
             self._follow_text = Text('span', '')
             self._follow_text.move(self._follow)

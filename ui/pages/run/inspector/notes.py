@@ -15,7 +15,7 @@ from ui.formatting.values import exact
 from ui.pages.run.context import RunContext
 from ui.pages.runs.undo import Undo
 from ui.replay.marks import Mark
-from ui.web.permission import may
+from ui.web.permission import is_permitted
 
 SAVE = (
     '(event) => { if ((event.ctrlKey || event.metaKey) && event.key === "Enter") emit(event.target.value); }'
@@ -72,7 +72,7 @@ class StepNotes:
                 edited = ', edited' if note.edited else ''
                 Text('span', f'{exact(note.created)}{edited}', 'muted small')
                 ui.element('span').classes('grow')
-                if not may('write_note'):
+                if not is_permitted('write_note'):
                     return
                 change = button('', icon='edit', kind='quiet small', label='Edit note')
                 change.on('click', lambda: self._open_editor(note))

@@ -131,7 +131,7 @@ class Catalog:
         filters += [*self.mcp.secret_filters, *self.agents.secret_filters]
         for found in filters:
             if found:
-                value = found.value(value)
+                value = found.redact_value(value)
         return value
 
     def pattern(self, name: str) -> type[Pattern]:

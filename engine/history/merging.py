@@ -122,11 +122,13 @@ class RunMerging:
             changes = {change.path: change for change in await self.changes(found, agent)}
             for pick in picks:
                 if pick.agent == agent:
-                    await self._take(found, pick, changes.get(pick.path), place)
+                    await self._apply_pick(found, pick, changes.get(pick.path), place)
         folders = {**found.folders, RESULT: (start, await place.snapshot())}
         return replace(found, folders=folders, best=RESULT)
 
-    async def _take(self, found: Mergeable, pick: Pick, change: FileChange | None, place: Workspace) -> None:
+    async def _apply_pick(
+        self, found: Mergeable, pick: Pick, change: FileChange | None, place: Workspace
+    ) -> None:
         if change is None:
             raise InvalidInput({'path': f'{pick.agent} has not changed {pick.path}'})
         content = partial(self._workspaces.content, found.run.id)

@@ -21,7 +21,7 @@ PART = 8
 CODED_PART = 16
 """The same for the beginning of a key in hex, escapes or base64; base64 cannot be decoded without it."""
 CODED_REST = r'[\w+/=\\&#;%-]*'
-BESIDE = r'[\w-]{0,24}'
+AROUND_MASK = r'[\w-]{0,24}'
 """The part of a key that is visible next to the mask."""
 ENDS = 4
 """Characters left visible at each end of a masked key: `sk-a****6789`."""
@@ -49,7 +49,7 @@ class SecretFilter:
     def __bool__(self) -> bool:
         return bool(self._forms)
 
-    def text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Return the text without secrets."""
         if len(text) < MIN_LENGTH:
             return text
@@ -63,9 +63,9 @@ class SecretFilter:
                 text = re.sub(re.escape(start) + CODED_REST, HIDDEN, text)
         return text
 
-    def value(self, value: Any) -> Any:
+    def redact_value(self, value: Any) -> Any:
         """Return a JSON value without secrets, in names as well."""
-        return map_texts(value, self.text)
+        return map_texts(value, self.redact_text)
 
 
 @lru_cache(maxsize=64)
@@ -81,7 +81,7 @@ class _Key:
         # Matches only from the start of a mask, with bounded text around it: otherwise matching a crafted
         # long text could take forever.
         mask = r'(?:(?<![*•●…])[*•●…]{2,}|(?<![xX])[xX]{4,}|[\[(<]?(?<!\.)\.{3,}[\])>]?)'
-        self._masked = re.compile(rf'(?:{start}{BESIDE})?{mask}{BESIDE}{end}')
+        self._masked = re.compile(rf'(?:{start}{AROUND_MASK})?{mask}{AROUND_MASK}{end}')
 
     def without_parts(self, text: str) -> str:
         """Return the text without the key's beginning, end or masked form."""

@@ -29,7 +29,7 @@ def build_chart(workflow: Pattern) -> tuple[Chart, frozenset[str]]:
     if vars(workflow).keys() - {'parameters', 'instructed'} or vars(workflow.parameters).keys() - everything:
         names |= everything  # derived from the parameters, by its own `__init__` or a cached property
     probe = copy.copy(workflow)
-    probe.parameters = _watch(workflow.parameters, names)
+    probe.parameters = _record_reads(workflow.parameters, names)
     validate_pattern(probe)
     chart = Chart(probe)
     left = weakref.ref(probe), weakref.ref(probe.parameters)
@@ -39,13 +39,13 @@ def build_chart(workflow: Pattern) -> tuple[Chart, frozenset[str]]:
     return chart, frozenset(names)
 
 
-def _watch(parameters: BaseModel, names: set[str]) -> BaseModel:
+def _record_reads(parameters: BaseModel, names: set[str]) -> BaseModel:
     """Return a copy of `parameters` that adds the name of every field read to `names`."""
     model = type(parameters)
     fields = model.model_fields.keys()
     more = bool(model.__private_attributes__) or model.model_config.get('extra') == 'allow'
 
-    class Watched(model):  # type: ignore[misc, valid-type]
+    class Recorded(model):  # type: ignore[misc, valid-type]
         def __getattribute__(self, name: str) -> Any:
             if name in fields:
                 names.add(name)
@@ -60,5 +60,5 @@ def _watch(parameters: BaseModel, names: set[str]) -> BaseModel:
         __hash__ = model.__hash__
 
     copied = copy.copy(parameters)
-    object.__setattr__(copied, '__class__', Watched)
+    object.__setattr__(copied, '__class__', Recorded)
     return copied

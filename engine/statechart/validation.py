@@ -91,18 +91,18 @@ def _check_form(pattern: PatternDefinition, states: Any, inside: str = '') -> No
 
 
 def _check_state(pattern: PatternDefinition, path: str, state: Mapping[str, Any]) -> None:
-    def wrong(problem: str) -> PatternError:
+    def error(problem: str) -> PatternError:
         return PatternError(pattern.name, problem, where=f'state {path!r}')
 
     unknown = set(state) - STATE_KEYS
     if unknown:
-        raise wrong(f'unknown key {min(unknown)!r}; allowed: {", ".join(sorted(STATE_KEYS))}')
+        raise error(f'unknown key {min(unknown)!r}; allowed: {", ".join(sorted(STATE_KEYS))}')
     children = [child['name'] for child in children_of(state)]
     initial = None if state.get('parallel') else state.get('initial')
     if children and not state.get('parallel') and initial not in children:
-        raise wrong(f'initial must name one of {sorted(children)}, not {initial!r}')
+        raise error(f'initial must name one of {sorted(children)}, not {initial!r}')
     for problem in _contradictions(state, bool(children)):
-        raise wrong(problem)
+        raise error(problem)
     for key in ('on_enter', 'on_exit', 'invoke', 'within'):
         _check_methods(pattern, state.get(key), f'state {path!r}', key)
     if 'agent' in state:

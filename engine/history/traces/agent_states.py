@@ -128,7 +128,7 @@ class _Builder:
             shared.setdefault(state_name(visit), set()).add(visit.name)
         for visit in visits:
             name = state_name(visit)
-            name = name if len(shared[name]) == 1 else as_state(visit.name)
+            name = name if len(shared[name]) == 1 else to_state_name(visit.name)
             lane, number = name, 1
             while lane in lanes and (lanes[lane][-1].end > visit.start or lanes[lane][-1].name != visit.name):
                 number += 1
@@ -159,10 +159,10 @@ def _overlaps(lanes: Sequence[tuple[str, list[Visit]]]) -> list[int]:
 def state_name(visit: Visit) -> str:
     """Return the name of an agent's state; Hemicycle's own spans hold the original name."""
     own = str(visit.span.attributes.get(names.STATE) or '') if visit.span else ''
-    return as_state(own.rpartition('.')[2] or visit.name)
+    return to_state_name(own.rpartition('.')[2] or visit.name)
 
 
-def as_state(text: str) -> str:
+def to_state_name(text: str) -> str:
     """Convert a name to a valid state name."""
     name = re.sub(r'\W+', '_', text).strip('_')[:60] or 'agent'
     return f'{name}_agent' if name in RESERVED or name.startswith(f'{PARALLEL}_') else name

@@ -17,9 +17,9 @@ from engine.history.traces.agent_states import (
     USING_TOOLS,
     AgentState,
     ParallelState,
-    as_state,
     build_agent_states,
     child,
+    to_state_name,
 )
 from engine.history.traces.kinds import model_name, workflow_name
 from engine.history.traces.planned_steps import PlannedStep, StepPlanner
@@ -210,4 +210,4 @@ def _title(trace: Trace, planned: list[PlannedStep]) -> str:
 
 
 def _slug(name: str) -> str:
-    return as_state(name).replace('_', '-').lower()
+    return to_state_name(name).replace('_', '-').lower()

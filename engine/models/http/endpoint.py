@@ -102,7 +102,7 @@ class Endpoint:
 
     def hide(self, text: str) -> str:
         """`text` without the endpoint's secrets."""
-        return self.secret_filter.text(text)
+        return self.secret_filter.redact_text(text)
 
 
 URL_LOGIN = re.compile(r'\w+://([^/@:]*:([^/@]*))@')

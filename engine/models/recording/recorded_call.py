@@ -28,8 +28,8 @@ class RecordedCall:
     ) -> httpx.Response:
         """Send a request and record it, or answer it from the recording."""
         label = label_call(endpoint, model, name, self.state, self.step)
-        through = self.cassette.wrap(_Through(http), endpoint.hide, label)
-        return await through.handle_async_request(request)
+        transport = self.cassette.wrap(_ClientTransport(http), endpoint.hide, label)
+        return await transport.handle_async_request(request)
 
     def model(self, name: str) -> ReplayedModel | None:
         """Return the recorded model of that name; None if nothing is being replayed."""
@@ -62,7 +62,7 @@ class ReplayedModel:
                 yield event
 
 
-class _Through(httpx.AsyncBaseTransport):
+class _ClientTransport(httpx.AsyncBaseTransport):
     """Makes a client, with its proxies and connections, the transport beneath a cassette."""
 
     def __init__(self, http: httpx.AsyncClient) -> None:

@@ -104,7 +104,7 @@ class Scripted:
         hints = request.hints
         scenario = self._library.find(hints.pattern, hints.task)
         known = scenario.turn(hints.state, hints.role, hints.visit, hints.turn) if scenario else None
-        return known.for_news(_unseen_messages(request)) if known else improvise(request)
+        return known.select_case(_unseen_messages(request)) if known else improvise(request)
 
 
 class _Pace:

@@ -68,7 +68,7 @@ class Turn(FrozenModel):
         return value
 
     @model_validator(mode='after')
-    def _says_one_thing(self) -> Self:
+    def _has_one_content(self) -> Self:
         if self.cases:
             if self.text or self.calls or self.fail or self.reasoning or self.answer is not None:
                 raise ValueError('cases must stand alone: each holds its own text')
@@ -82,11 +82,11 @@ class Turn(FrozenModel):
             raise ValueError('needs text, calls, an answer, or a fail without attempts')
         return self
 
-    def for_news(self, news: str) -> Turn:
+    def select_case(self, news: str) -> Turn:
         """Return the turn to play for a model that received the messages `news`."""
         for case in self.cases:
             if found := re.search(case.when, news, re.MULTILINE):
-                return case.fill(found.groupdict()).for_news(news)
+                return case.fill(found.groupdict()).select_case(news)
         return self
 
     def fill(self, found: Mapping[str, str | None]) -> Turn:

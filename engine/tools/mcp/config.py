@@ -70,7 +70,7 @@ class McpServer:
 
     def hide(self, text: str) -> str:
         """Remove its secrets from `text`."""
-        return self.secret_filter.text(text)
+        return self.secret_filter.redact_text(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

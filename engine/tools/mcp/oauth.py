@@ -82,7 +82,9 @@ class StoredSignIn(OAuthClientProvider):
 
     def hide(self, text: str) -> str:
         """Remove this sign-in's secrets from a text."""
-        return secret_filter(tuple(filter(None, self._secrets)), ()).text(self._file.secret_filter.text(text))
+        return secret_filter(tuple(filter(None, self._secrets)), ()).redact_text(
+            self._file.secret_filter.redact_text(text)
+        )
 
     async def _exchange_token_authorization_code(self, auth_code: str, code_verifier: str) -> httpx2.Request:
         self._secrets += [auth_code, code_verifier]

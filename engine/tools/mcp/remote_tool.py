@@ -65,7 +65,7 @@ class RemoteTool(Tool):
         return await whole.run_limited(self.call(context, sent), context)
 
 
-def remote(server: McpServer, name: str, tool: types.Tool, call: Any) -> RemoteTool:
+def make_remote_tool(server: McpServer, name: str, tool: types.Tool, call: Any) -> RemoteTool:
     """Build the tool.
 
     Args:
@@ -77,13 +77,13 @@ def remote(server: McpServer, name: str, tool: types.Tool, call: Any) -> RemoteT
     hints = tool.annotations
     changes = not (hints and hints.read_only_hint)
     destroys = changes and (hints is None or hints.destructive_hint is not False)
-    given = {} if (is_vast := _is_vast(tool.input_schema)) else tool.input_schema
+    given = {} if (is_too_large := _is_too_large(tool.input_schema)) else tool.input_schema
     schema = {'type': 'object', 'properties': {}, **given}
     described = (tool.description or tool.title or tool.name)[:MAX_DESCRIBED]
     return RemoteTool(
         name=name,
         origin=tool.name,
-        description=f'{described}\n{NO_SCHEMA}' if is_vast else described,
+        description=f'{described}\n{NO_SCHEMA}' if is_too_large else described,
         arguments=_form(name, schema),
         schema=schema,
         call=call,
@@ -125,17 +125,19 @@ async def _part(block: types.ContentBlock, context: ToolContext) -> str:
         case 'text':
             return block.text
         case 'image' | 'audio':
-            return await _keep(block.mime_type, block.data, context)
+            return await _store_content(block.mime_type, block.data, context)
         case 'resource_link':
             return f'[{block.title or block.name}: {block.uri}]'
         case _:
             resource = block.resource
             if hasattr(resource, 'text'):
                 return str(resource.text)
-            return await _keep(f'{resource.mime_type or "file"} {resource.uri}', resource.blob, context)
+            return await _store_content(
+                f'{resource.mime_type or "file"} {resource.uri}', resource.blob, context
+            )
 
 
-async def _keep(what: str, data: str, context: ToolContext) -> str:
+async def _store_content(what: str, data: str, context: ToolContext) -> str:
     try:
         content = base64.b64decode(data)
     except ValueError:
@@ -146,7 +148,7 @@ async def _keep(what: str, data: str, context: ToolContext) -> str:
     return f'[{what}, {len(content):,} bytes{kept}]'
 
 
-def _is_vast(schema: Mapping[str, Any]) -> bool:
+def _is_too_large(schema: Mapping[str, Any]) -> bool:
     """Whether a schema is unreasonably large: it would fill a request, or block this process."""
     level: list[Any] = [schema]
     for _ in range(MAX_NESTED):

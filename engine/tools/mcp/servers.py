@@ -19,7 +19,7 @@ from engine.records.jsonable import describe_error
 from engine.tools.artifacts import ToolOutput
 from engine.tools.mcp.asking import AskingCall
 from engine.tools.mcp.config import McpServer, ServerHealth
-from engine.tools.mcp.remote_tool import RemoteTool, output_of, remote
+from engine.tools.mcp.remote_tool import RemoteTool, make_remote_tool, output_of
 from engine.tools.mcp.session import McpSession, describe, open_once
 from engine.tools.mcp.token_file import TokenFile
 from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
@@ -57,7 +57,7 @@ class McpServers:
         missing: Mapping[str, str] | None = None,
     ) -> None:
         self._tools, self._missing = tools, dict(missing or {})
-        self._known = {name: _Known(server) for name, server in settings.items()}
+        self._known = {name: _ServerState(server) for name, server in settings.items()}
         self._loop: Any = None
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -67,11 +67,13 @@ class McpServers:
         self._missing = dict(missing)
         for name, server in settings.items():
             same = name in known and known[name].server == server
-            self._known[name] = known.pop(name) if same else _Known(server)
+            self._known[name] = known.pop(name) if same else _ServerState(server)
         for name, gone in known.items():
             for tool in self._tools_of(name):
                 del self._tools[tool.name]
-            self._end_in_background(gone, list(gone.waiting_calls), [gone.session, *gone.own.values()])
+            self._end_in_background(
+                gone, list(gone.waiting_calls), [gone.session, *gone.run_sessions.values()]
+            )
 
     def has(self, name: str) -> bool:
         """Whether a name could be a server's tool or wildcard; does no I/O."""
@@ -201,11 +203,11 @@ class McpServers:
         """Drop a run's leftovers: calls that wait for a person, and its own connections."""
         for known in self._known.values():
             left = [key for key in known.waiting_calls if key.startswith(f'{run}:')]
-            own = known.own.pop(run, None)
+            own = known.run_sessions.pop(run, None)
             if left or own:
                 self._end_in_background(known, left, [own] if own else [])
 
-    def _end_in_background(self, known: _Known, calls: list[str], sessions: list[McpSession]) -> None:
+    def _end_in_background(self, known: _ServerState, calls: list[str], sessions: list[McpSession]) -> None:
         if self._loop is not None:
             self._ending.add(ending := self._loop.create_task(known.end(calls, sessions)))
             ending.add_done_callback(self._ending.discard)
@@ -215,7 +217,7 @@ class McpServers:
         if self._loop is asyncio.get_running_loop():
             await asyncio.gather(
                 *(
-                    known.end(list(known.waiting_calls), [known.session, *known.own.values()])
+                    known.end(list(known.waiting_calls), [known.session, *known.run_sessions.values()])
                     for known in self._known.values()
                 ),
                 *self._ending,
@@ -246,17 +248,17 @@ class McpServers:
         tools = (tool for tool in self._tools.values() if isinstance(tool, RemoteTool))
         return [tool for tool in tools if tool.category == server]
 
-    def _register_tools(self, known: _Known, listed: list[types.Tool]) -> None:
+    def _register_tools(self, known: _ServerState, listed: list[types.Tool]) -> None:
         server = known.server
         for gone in self._tools_of(server.name):
             del self._tools[gone.name]
         for tool in listed:
             if any(fnmatch.fnmatchcase(tool.name, pattern) for pattern in server.tools):
                 name = sanitize(server.name, tool.name, self._tools)
-                self._tools[name] = remote(server, name, tool, partial(self._call, known, tool))
+                self._tools[name] = make_remote_tool(server, name, tool, partial(self._call, known, tool))
 
     async def _call(
-        self, known: _Known, tool: types.Tool, context: ToolContext, arguments: dict[str, Any]
+        self, known: _ServerState, tool: types.Tool, context: ToolContext, arguments: dict[str, Any]
     ) -> ToolOutput:
         reads = bool(tool.annotations and tool.annotations.read_only_hint)
         key: Any = {'hemicycle/idempotency-key': context.key}
@@ -290,7 +292,7 @@ class McpServers:
             raise type(error)(known.hide(str(error))) from None
 
 
-class _Known:
+class _ServerState:
     """A server, its connection, and when its tools were last listed."""
 
     def __init__(self, server: McpServer) -> None:
@@ -304,16 +306,16 @@ class _Known:
         self.listed, self.stale = 0.0, True
         self.waiting_calls: dict[str, AskingCall] = {}
         """Calls that are waiting for a person, by key."""
-        self.own: dict[str, McpSession] = {}
+        self.run_sessions: dict[str, McpSession] = {}
         """Connections for single runs, for servers whose questions do not name the call."""
 
     def session_of(self, run: str) -> McpSession:
         """Return the connection for a run's calls."""
         if not self.session.has_ambiguous_questions:
             return self.session
-        if run not in self.own:
-            self.own[run] = McpSession(self.server, lambda: None, self.tokens)
-        return self.own[run]
+        if run not in self.run_sessions:
+            self.run_sessions[run] = McpSession(self.server, lambda: None, self.tokens)
+        return self.run_sessions[run]
 
     async def end(self, calls: list[str], sessions: list[McpSession]) -> None:
         """Abandon waiting calls, and close connections."""
@@ -323,7 +325,7 @@ class _Known:
     def hide(self, text: str) -> str:
         """Remove the server's secrets and tokens from a text."""
         hidden = self.server.hide(text)
-        return self.tokens.secret_filter.text(hidden) if self.tokens else hidden
+        return self.tokens.secret_filter.redact_text(hidden) if self.tokens else hidden
 
     def _notify(self) -> None:
         self.stale = True

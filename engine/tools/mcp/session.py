@@ -302,7 +302,7 @@ class McpSession:
     def _name_server(self, problem: str) -> str:
         hidden = self._server.hide(problem)
         if self._tokens is not None:
-            hidden = self._tokens.secret_filter.text(hidden)
+            hidden = self._tokens.secret_filter.redact_text(hidden)
         return f'MCP server {self._server.name}: {clip(hidden, MAX_ERROR)}'
 
 

@@ -54,7 +54,7 @@ async def test_a_person_signs_in_once_and_tokens_are_kept(tmp_path: Path) -> Non
             assert (health.problem, health.tools) == ('', ('far_whoami',))
             result = await tools['far_whoami'].run('', ToolContext(key='k'))
             assert result == 'you came with [hidden]'
-            assert any(found.text(REFRESH) == '[hidden]' for found in servers.secret_filters)
+            assert any(found.redact_text(REFRESH) == '[hidden]' for found in servers.secret_filters)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         async with using(there, file) as (servers, tools):
             assert not (await servers.test('far')).problem, 'also after a restart'

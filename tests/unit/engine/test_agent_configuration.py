@@ -36,7 +36,7 @@ def test_agents_are_configured_next_to_endpoints(tmp_path: Path) -> None:
     assert made.missing_agents == {'lost': 'the environment variable NOBODY is not set'}
     agents = ExternalAgents(made.agents, made.missing_agents, made.agents_off)
     assert 'agent:goose' not in agents and 'agent:gemini' in agents and 'agent:mine' in agents
-    assert agents.secret_filters[0].text(f'it is {KEY}') == 'it is [hidden]'
+    assert agents.secret_filters[0].redact_text(f'it is {KEY}') == 'it is [hidden]'
 
 
 @pytest.mark.parametrize(

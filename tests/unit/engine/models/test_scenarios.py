@@ -193,9 +193,9 @@ cases:
 
 def test_a_turn_depends_on_what_the_model_was_told():
     turn = Turn.model_validate(yaml.safe_load(CASES))
-    assert turn.for_news('12 passed in 0.1 s').text == 'All 12 pass.'
-    assert turn.for_news('2 failed').calls[0].arguments == {'path': 'a.py', 'old': '<<x>>'}
-    assert turn.for_news('').text == 'I have seen no tests.'
+    assert turn.select_case('12 passed in 0.1 s').text == 'All 12 pass.'
+    assert turn.select_case('2 failed').calls[0].arguments == {'path': 'a.py', 'old': '<<x>>'}
+    assert turn.select_case('').text == 'I have seen no tests.'
 
 
 @pytest.mark.parametrize(

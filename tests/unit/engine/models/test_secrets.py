@@ -48,7 +48,7 @@ ECHOES = {
 
 @pytest.mark.parametrize('form', ECHOES)
 def test_a_key_is_hidden_in_every_form(form: str) -> None:
-    hidden = SecretFilter([KEY]).text(f'You sent "{ECHOES[form]}", it seems.')
+    hidden = SecretFilter([KEY]).redact_text(f'You sent "{ECHOES[form]}", it seems.')
     assert '[hidden]' in hidden and ECHOES[form] not in hidden
     assert KEY[-8:] not in hidden and KEY[:8] not in hidden
     assert hidden.startswith('You sent "') and hidden.endswith('it seems.')
@@ -56,12 +56,12 @@ def test_a_key_is_hidden_in_every_form(form: str) -> None:
 
 @pytest.mark.parametrize('text', ['sk-live is a prefix', 'the tail', '... and tailored', '10 ** 5 tail', ''])
 def test_other_texts_are_unchanged(text: str) -> None:
-    assert SecretFilter([KEY, 'short', '']).text(text) == text
+    assert SecretFilter([KEY, 'short', '']).redact_text(text) == text
 
 
 def test_only_whole_values_are_hidden() -> None:
     found = SecretFilter((), ['application/json', 'abc'])
-    assert found.value({'application/json': ['abc', 'application/js', 1]}) == {
+    assert found.redact_value({'application/json': ['abc', 'application/js', 1]}) == {
         '[hidden]': ['abc', 'application/js', 1]
     }
 
@@ -70,7 +70,7 @@ def test_only_whole_values_are_hidden() -> None:
 def test_the_password_of_a_basic_header_is_hidden_too(word: str) -> None:
     sent = base64.b64encode(b'ada:pass:word-of-ada').decode()
     found = SecretFilter((), [f'{word} {sent}', sent, 'Basic nonsense', 'Basic '])
-    assert found.text(f'{sent}, and pass:word-of-ada of ada') == '[hidden], and [hidden] of ada'
+    assert found.redact_text(f'{sent}, and pass:word-of-ada of ada') == '[hidden], and [hidden] of ada'
 
 
 def chunk(**delta: Any) -> bytes:

@@ -9,12 +9,12 @@ from mcp import types
 
 from engine.tools.mcp import remote_tool
 from engine.tools.mcp.config import McpServer
-from engine.tools.mcp.remote_tool import NO_SCHEMA, RemoteTool, remote
+from engine.tools.mcp.remote_tool import NO_SCHEMA, RemoteTool, make_remote_tool
 
 
 def tool_with(schema: dict[str, Any]) -> RemoteTool:
     tool = types.Tool(name='find', description='Find it.', input_schema=schema)
-    return remote(McpServer(name='small', command='true'), 'small_find', tool, None)
+    return make_remote_tool(McpServer(name='small', command='true'), 'small_find', tool, None)
 
 
 def nest(levels: int) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class Relays:
         self._watchers: Counter[RunId] = Counter()
         self._tasks: dict[RunId, asyncio.Task[None]] = {}
         self._live: set[RunId] = set()
-        self._rests: dict[RunId, int] = {}
+        self._rest_steps: dict[RunId, int] = {}
 
     def is_live(self, run: RunId) -> bool:
         """Whether a worker's stream of the run is arriving."""
@@ -54,7 +54,7 @@ class Relays:
 
     def at_rest(self, run: RunId) -> int:
         """Return the step at which a watched run rests, or 0."""
-        return self._rests.get(run, 0)
+        return self._rest_steps.get(run, 0)
 
     @asynccontextmanager
     async def following(self, run: RunId) -> AsyncIterator[None]:
@@ -69,7 +69,7 @@ class Relays:
             if not self._watchers[run]:
                 del self._watchers[run]
                 self._tasks.pop(run).cancel()
-                self._rests.pop(run, None)
+                self._rest_steps.pop(run, None)
 
     async def close(self) -> None:
         """End all relays."""
@@ -150,7 +150,7 @@ class Relays:
                 self._live.add(run)
                 self._publish_problem(run, '')
             if rests is not None:
-                self._rests[run] = rests
+                self._rest_steps[run] = rests
 
         async with aclosing(stream_items(connection, run, info.seq, on_rest)) as items:
             coming = asyncio.ensure_future(anext(items, None))

@@ -37,9 +37,9 @@ class Measure:
 
 def verdict_sentence(found: Comparison) -> str:
     """Say whether the runs took the same path, in a sentence or two."""
-    parted = found.divergence
-    if parted is not None:
-        return f'The runs diverge {_where(parted)}. {divergence_reason(found, parted)}'
+    divergence = found.divergence
+    if divergence is not None:
+        return f'The runs diverge {_describe_place(divergence)}. {divergence_reason(found, divergence)}'
     if found.a.info.id == found.b.info.id:
         return f'The same run twice: {count(found.a.view.seq, "step")}, all identical.'
     sentence = ''
@@ -49,27 +49,29 @@ def verdict_sentence(found: Comparison) -> str:
         sentence = f'The runs took the same path{steps}.'
     else:
         shared = sum(row.kind == 'same' for row in found.rows)
-        sentence = f'So far the runs took the same path, {count(shared, "step")}.{_goes_on(found)}'
+        sentence = (
+            f'So far the runs took the same path, {count(shared, "step")}.{_describe_unfinished(found)}'
+        )
     apart = sum(bool(row.facets) for row in found.rows)
     return f'{sentence} In {count(apart, "step")}, output or tool calls differ.' if apart else sentence
 
 
-def divergence_reason(found: Comparison, parted: Divergence) -> str:
+def divergence_reason(found: Comparison, divergence: Divergence) -> str:
     """Explain why they diverge, in a sentence."""
-    a, b = parted.a, parted.b
+    a, b = divergence.a, divergence.b
     if a is None or b is None:
         step, side = (b, 'A') if a is None else (a, 'B')
         assert step is not None
         tally = found.a if side == 'A' else found.b
         other = 'B' if side == 'A' else 'A'
-        ended = tally.view.status.ended and not parted.region
+        ended = tally.view.status.ended and not divergence.region
         was = f'is {_outcome(tally).lower()}' if ended else 'goes no further there'
-        return f'{side} {was}, and {other} {_went(step)}.'
-    ways = f'A {_went(a)}, B {_went(b)}'
-    match parted.cause:
-        case 'guard' if parted.guards:
+        return f'{side} {was}, and {other} {_describe_move(step)}.'
+    ways = f'A {_describe_move(a)}, B {_describe_move(b)}'
+    match divergence.cause:
+        case 'guard' if divergence.guards:
             # One that answered differently explains why others are no longer evaluated.
-            both = [one for one in parted.guards if None not in (one.a, one.b)] or parted.guards
+            both = [one for one in divergence.guards if None not in (one.a, one.b)] or divergence.guards
             reasons = [
                 f'{guard_question(one.name, one.says)} {_answer(one.a)} in A, {_answer(one.b).lower()} in B'
                 for one in both
@@ -182,13 +184,15 @@ def _event_text(event: str, edges: tuple[str, ...]) -> str:
     return moved if moved and usual else ' · '.join(filter(None, (moved, event)))
 
 
-def _where(parted: Divergence) -> str:
-    steps = [f'at step {step.seq} of {side}' for side, step in (('A', parted.a), ('B', parted.b)) if step]
-    region = f', in {path_text(parted.region)}' if parted.region else ''
+def _describe_place(divergence: Divergence) -> str:
+    steps = [
+        f'at step {step.seq} of {side}' for side, step in (('A', divergence.a), ('B', divergence.b)) if step
+    ]
+    region = f', in {path_text(divergence.region)}' if divergence.region else ''
     return f'{" and ".join(steps)}{region}'
 
 
-def _went(step: Transition) -> str:
+def _describe_move(step: Transition) -> str:
     dests = innermost(dict.fromkeys(edge.dest or edge.source for edge in step.edges))
     if not dests:
         return f'took “{_event(step)}”' if step.active else f'ended by “{_event(step)}”'
@@ -203,7 +207,7 @@ def _answer(value: bool | None) -> str:
     return {None: 'Not evaluated', True: 'Yes', False: 'No'}[value]
 
 
-def _goes_on(found: Comparison) -> str:
+def _describe_unfinished(found: Comparison) -> str:
     going = [side for side, tally in (('A', found.a), ('B', found.b)) if not tally.view.status.ended]
     cut = ' Only the first steps of these long runs were compared.' if any(found.beyond) else ''
     return f' {" and ".join(going)} {"are" if len(going) > 1 else "is"} still running.{cut}' if going else cut

@@ -117,7 +117,7 @@ def edge_outcomes(transition: Transition, shape: Shape) -> list[EdgeOutcome]:
     """
     event = transition.event
     candidates = [edge for edge in shape.edges if edge.trigger == event.name and _concerns(edge, transition)]
-    return [way for way in _ways(candidates, transition) if way.taken or not shape.drawn]
+    return [way for way in _candidate_outcomes(candidates, transition) if way.taken or not shape.drawn]
 
 
 def _concerns(edge: EdgeShape, transition: Transition) -> bool:
@@ -128,7 +128,7 @@ def _concerns(edge: EdgeShape, transition: Transition) -> bool:
     return edge.source == at or (not exact and within(at, edge.source))
 
 
-def _ways(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[EdgeOutcome]:
+def _candidate_outcomes(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[EdgeOutcome]:
     left = list(transition.guards)
     chosen = {(edge.source, edge.dest) for edge in transition.edges}
     settled = False

@@ -136,7 +136,7 @@ class RunLog(JournalObserver):
         if isinstance(error, JournalError):
             log.error('run %s: %s', info.id, error, extra={'run': info.id})
 
-    def keep(self, info: RunInfo, transitions: Sequence[Transition]) -> None:
+    def record(self, info: RunInfo, transitions: Sequence[Transition]) -> None:
         """Log the important steps."""
         for step in transitions:
             if step.event.name in LEVELS and not step.raised:

@@ -103,7 +103,7 @@ class Metrics(JournalObserver):
         self._stop(info)
         self.refused.inc()
 
-    def keep(self, info: RunInfo, transitions: Sequence[Transition]) -> None:
+    def record(self, info: RunInfo, transitions: Sequence[Transition]) -> None:
         """Count steps that were written to disk."""
         self.commits.observe(self._stop(info))
         self.steps.labels(info.pattern).inc(len(transitions))

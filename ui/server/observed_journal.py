@@ -16,7 +16,7 @@ class JournalObserver:
     def begin(self, info: RunInfo) -> None:
         """Called when an append begins; a run has only one at a time."""
 
-    def keep(self, info: RunInfo, transitions: Sequence[Transition]) -> None:
+    def record(self, info: RunInfo, transitions: Sequence[Transition]) -> None:
         """Called when the transitions and the run's summary are on disk."""
 
     def refuse(self, info: RunInfo, error: BaseException) -> None:
@@ -45,7 +45,7 @@ class _ObservedJournal:
                 observer.refuse(info, error)
             raise
         for observer in self._observers:
-            observer.keep(info, transitions)
+            observer.record(info, transitions)
         return weight
 
     async def close(self) -> None:

@@ -45,7 +45,7 @@ class TraceExporter(JournalObserver):
         self._turn = asyncio.Lock()
         self._sending: set[asyncio.Task[None]] = set()
 
-    def keep(self, info: RunInfo, transitions: Sequence[Transition]) -> None:
+    def record(self, info: RunInfo, transitions: Sequence[Transition]) -> None:
         """Send the run's trace if it has ended."""
         if info.status.ended:
             task = asyncio.create_task(self._send(info.id), name=f'trace of {info.id}')

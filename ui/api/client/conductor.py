@@ -88,7 +88,7 @@ class HttpConductor:
         self.owner = ''
         self.stranded: dict[RunId, str] = {}
         self.retention = Retention()
-        self._rests: dict[RunId, int] = {}
+        self._rest_steps: dict[RunId, int] = {}
         self._here: set[RunId] = set()
         self._journal = RemoteJournal(self._ask)
         reader = RunReader(cast(Journal, self._journal), self.catalog)
@@ -180,7 +180,7 @@ class HttpConductor:
         self._here.add(run)
 
         def record_rest(at: int) -> None:
-            self._rests[run] = at
+            self._rest_steps[run] = at
 
         async for item in RunWatch(self._ask, run, after, record_rest).items():
             yield item
@@ -200,7 +200,7 @@ class HttpConductor:
 
     def at_rest(self, run: RunId) -> int:
         """Return the last step of a watched run that is paused with nothing in progress; otherwise 0."""
-        return self._rests.get(run, 0)
+        return self._rest_steps.get(run, 0)
 
     async def accepts(self, run: RunId) -> list[AcceptedEvent]:
         """List the events that people can send to a run now."""

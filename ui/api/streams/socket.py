@@ -115,7 +115,7 @@ class _Session:
     async def serve(self) -> None:
         try:
             while True:
-                await self._take(await self._connection.receive_text())
+                await self._handle_command(await self._connection.receive_text())
         except (WebSocketDisconnect, KeyError):  # A binary message has no `text`.
             pass
         finally:
@@ -123,7 +123,7 @@ class _Session:
                 task.cancel()
             await asyncio.gather(*self._streams.values(), return_exceptions=True)
 
-    async def _take(self, text: str) -> None:
+    async def _handle_command(self, text: str) -> None:
         id: Any = None
         try:
             asked = COMMANDS.validate_json(text)

@@ -91,13 +91,13 @@ async def _compare(storage: Storage, settings: Settings, a: str, b: str) -> Comp
 
 def as_document(found: Comparison) -> dict[str, Any]:
     """Return a comparison as JSON values."""
-    parted = found.divergence
+    divergence = found.divergence
     return {
         'a': _side(found.a),
         'b': _side(found.b),
         'same_way': found.same_path,
         'said': verdict_sentence(found),
-        'divergence': None if parted is None else asdict(parted),
+        'divergence': None if divergence is None else asdict(divergence),
         'shared': found.shared,
         'beyond': found.beyond,
         'edges': found.edges,

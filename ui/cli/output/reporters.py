@@ -139,7 +139,7 @@ class ProgressReporter:
         self._partial: dict[tuple[StatePath, str], str] = {}
         self._documents: dict[StatePath, tuple[str, int]] = {}
         """By agent, the JSON it writes and how much of its text is shown; -1 if it writes plain text."""
-        self._heard: set[str] = set()
+        self._streamed: set[str] = set()
         """Agents whose current reply has been shown."""
         self._colours: dict[str, str] = {}
         self._palette = itertools.cycle(COLOURS)
@@ -200,11 +200,11 @@ class ProgressReporter:
             for kind in ('text', 'reasoning', 'arguments'):
                 self._partial.pop((delta.path, kind), None)
             self._documents.pop(delta.path, None)
-            self._heard.discard(delta.path)
+            self._streamed.discard(delta.path)
             return
         text = self._decode(delta)
         if delta.kind != 'arguments':
-            self._heard.add(delta.path)
+            self._streamed.add(delta.path)
         if (delta.path, 'reasoning') in self._partial and delta.kind == 'text':
             self._flush(delta.path)
         *lines, rest = self._wrap(delta.path, self._partial.get(key, '') + strip_control(text))
@@ -280,10 +280,10 @@ class ProgressReporter:
         if transition.raised or message is None:
             return
         text = strip_control(message_of(message).text)
-        if text and path not in self._heard:
+        if text and path not in self._streamed:
             for line in self._wrap(path, text):
                 self._console.print(self._speech((path, 'text'), line))
-        self._heard.discard(path)
+        self._streamed.discard(path)
 
     def _flush(self, at: str = '') -> None:
         """Print the incomplete lines of the addressed agent, or of all."""

@@ -62,7 +62,7 @@ class StepPane:
                     ui.element('section').classes('compare-step-side').props(f'aria-label="Run {side.name}"')
                 ):
                     if step is None:
-                        _absent(side, held[place_of], row)
+                        _draw_absent(side, held[place_of], row)
                     else:
                         _describe(side, step, pieces)
 
@@ -88,7 +88,7 @@ def plain_answer(text: str) -> str:
     return plain_markdown(json_to_markdown(text) if text.lstrip().startswith('{') else text)
 
 
-def _absent(side: Side, held: int, row: Row) -> None:
+def _draw_absent(side: Side, held: int, row: Row) -> None:
     _head(side, held)
     reason = 'It has not reached this row yet.' if row.pending else 'It did not take this step.'
     Text('p', f'{reason} It is at step {held}.' if held else reason, 'muted')

@@ -49,7 +49,7 @@ def register(backend: Backend) -> None:
             info=info,
             shape=shape,
             history=History(),
-            send=_nothing,
+            send=_send_nothing,
             debug_controller=DebugController(conductor, info.id, shape),
             reasons=GuardReasons(conductor, info.id),
         ).name_of
@@ -104,5 +104,5 @@ async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
             drawing.highlight(highlight(shape, view, step, visited=list(view.entered)))
 
 
-async def _nothing(name: str, at: str, data: dict[str, object]) -> None:
+async def _send_nothing(name: str, at: str, data: dict[str, object]) -> None:
     """Send nothing: this page only reads the run."""

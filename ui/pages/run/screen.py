@@ -260,9 +260,9 @@ class Screen:
 
     async def _look_when_due(self) -> None:
         await self.follower.pace.wait()
-        await self._look()
+        await self._apply_updates()
 
-    async def _look(self) -> None:
+    async def _apply_updates(self) -> None:
         self._player.viewers.tick()
         news = self.follower.collect_updates()
         self.follower.pace.record_refresh(found=news is not None)

@@ -66,7 +66,7 @@ class RunRow:
                     with ui.element('span').classes('run-notes') as self._notes:
                         Text('span', pattern, 'run-pattern')
                         self._details = ui.element('span').classes('run-details')
-                    self._trouble = Text('span', '')
+                    self._problem = Text('span', '')
                 self._bytes = Text('span', '', 'run-bytes num', title='Size: history, files and recording')
                 self._steps = Text('span', '', 'run-steps num')
                 self._tokens = Text('span', '', 'run-tokens num')
@@ -115,11 +115,11 @@ class RunRow:
                 for kind, text in (part.split(':', 1) for part in facts):
                     whole = ', '.join(info.tags[TAGS:]) if kind == 'chip more' else text
                     Text('span', text, kind, title=whole)
-        trouble = f'Needs {wait_text(info.waiting)}' if info.waiting else info.error
-        if trouble != self._trouble.text:
-            self._trouble.classes(replace=_trouble_class(info))
-            set_attributes(self._trouble, title=trouble)
-            self._trouble.show(trouble)
+        problem = f'Needs {wait_text(info.waiting)}' if info.waiting else info.error
+        if problem != self._problem.text:
+            self._problem.classes(replace=_problem_class(info))
+            set_attributes(self._problem, title=problem)
+            self._problem.show(problem)
         if not self._bytes.text:
             self._bytes.show(byte_size(info.bytes))
         _show_number(self._steps, info.seq, 'step')
@@ -154,7 +154,7 @@ def _show_number(place: Text, number: int, unit: str) -> None:
     place.show(compact(number))
 
 
-def _trouble_class(info: RunInfo) -> str:
+def _problem_class(info: RunInfo) -> str:
     if info.waiting or info.done_with_issues:
         return 'run-waits'
     return 'run-error' if info.status is Status.FAILED else 'run-reason' if info.error else ''
@@ -214,12 +214,12 @@ class RunMenu:
     def _draw(self, info: RunInfo) -> None:
         if is_permitted('start') and info.pattern in self._backend().catalog.patterns:
             with link(f'/launch/{info.pattern}?again={info.id}', 'menu-item', role='menuitem'):
-                _face('history', 'Reuse input')
+                _draw_entry('history', 'Reuse input')
             if is_recorded(info):
                 with link(f'/launch/{info.pattern}?replay={info.id}', 'menu-item', role='menuitem'):
-                    _face(*REPLAY)
+                    _draw_entry(*REPLAY)
             with link(f'/runs/{info.id}/fork', 'menu-item', role='menuitem'):
-                _face('call_split', 'Fork…')
+                _draw_entry('call_split', 'Fork…')
             _draw_item(*RUN_AGAIN, 'rerun', lambda: self._actions.run_again(info))
             if info.status.retriable:
                 _draw_item(*RETRY, 'retry', lambda: self._actions.retry(info))
@@ -250,10 +250,10 @@ def _draw_item(
         return
     with ui.element('button').classes(f'menu-item {kind}').props('type="button"') as element:
         set_attributes(element, role='menuitem')
-        _face(icon, text)
+        _draw_entry(icon, text)
     element.on('click', action)
 
 
-def _face(icon: str, text: str) -> None:
+def _draw_entry(icon: str, text: str) -> None:
     ui.icon(icon)
     Text('span', text)

@@ -50,7 +50,7 @@ def register(backend: Backend) -> None:
                 'An internal error occurred. Runs are not affected. See the log for details.',
             )
             Text('p', f'{type(error).__name__}: {str(error)[:500]}', 'mono muted')
-            _ways()
+            _draw_links()
 
     app.on_page_exception(on_failure)
 
@@ -59,7 +59,7 @@ def unknown_address(path: str) -> None:
     """Draw the page for an unknown address."""
     with frame('Not found'), _body('explore_off', 'Page not found'):
         Text('p', f'There is nothing at {clip(path, MAX_NAMED)}.', 'muted')
-        _ways()
+        _draw_links()
 
 
 def unknown_pattern(backend: Backend, name: str) -> None:
@@ -72,7 +72,7 @@ def unknown_pattern(backend: Backend, name: str) -> None:
             for made in patterns.values():
                 with link(f'/launch/{made.name}', 'btn'):
                     Text('span', made.title)
-        _ways()
+        _draw_links()
 
 
 def unknown_tool(backend: Backend, name: str) -> None:
@@ -84,7 +84,7 @@ def unknown_tool(backend: Backend, name: str) -> None:
             for tool in sorted(backend().catalog.tools):
                 with link(tool_path(tool), 'btn'):
                     Text('span', tool)
-        _ways()
+        _draw_links()
 
 
 def read_error(error: EngineError) -> None:
@@ -103,14 +103,14 @@ def _unknown_run(run: str) -> None:
     ui.context.client.status_code = 404
     with frame('Unknown run'), _body('explore_off', f'There is no run “{clip(run, MAX_NAMED)}”'):
         Text('p', 'It may have been deleted or be in another database.', 'muted')
-        _ways()
+        _draw_links()
 
 
 def _no_pattern(problem: str) -> None:
     ui.context.client.status_code = 404
     with frame('No pattern'), _body('explore_off', 'This run cannot be continued here'):
         Text('p', as_sentence(problem), 'muted')
-        _ways()
+        _draw_links()
 
 
 def unknown_step(info: RunInfo, error: UnknownStep) -> None:
@@ -142,7 +142,7 @@ def _show_damaged(error: JournalDamaged) -> None:
                 link(f'/runs/{error.run}?at={error.step - 1}', 'btn primary'),
             ):
                 Text('span', f'Show the run up to step {error.step - 1}')
-        _ways()
+        _draw_links()
 
 
 def _show_unavailable(problem: str) -> None:
@@ -161,7 +161,7 @@ def _body(icon: str, title: str) -> Iterator[None]:
         yield
 
 
-def _ways() -> None:
+def _draw_links() -> None:
     with ui.element('div').classes('error-actions'):
         with link('/', 'btn primary'):
             Text('span', 'Home')

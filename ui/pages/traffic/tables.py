@@ -39,7 +39,7 @@ def _states() -> tuple[Column[StateHeat], ...]:
         Column(
             'Runs',
             lambda state: state.runs,
-            _there,
+            _format_runs,
             'Runs that entered it, out of those whose chart has it',
         ),
         Column(
@@ -63,7 +63,7 @@ def _states() -> tuple[Column[StateHeat], ...]:
     )
 
 
-def _there(state: StateHeat) -> str:
+def _format_runs(state: StateHeat) -> str:
     some = 0 < state.runs < state.having
     return f'{state.runs:,}{f" ({percent(state.runs / state.having)})" if some else ""}'
 

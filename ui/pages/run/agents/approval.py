@@ -52,8 +52,8 @@ class Approval:
             self._draw_call(call)
         with ui.element('div').classes('approval-answers'):
             once = button('Allow once', icon='check', kind='primary', requires='send')
-            once.on('click', lambda: self._allow(always=False))
-            button('Allow for this run', requires='send').on('click', lambda: self._allow(always=True))
+            once.on('click', lambda: self._approve(always=False))
+            button('Allow for this run', requires='send').on('click', lambda: self._approve(always=True))
             self._reason = ui.input(label='Reason for denying').props('dense outlined').classes('grow')
             self._reason.on('keydown.enter', self._deny)
             button('Deny', icon='block', kind='danger', requires='send').on('click', self._deny)
@@ -83,13 +83,13 @@ class Approval:
                 )
                 field.props('outlined dense autogrow').classes('mono full')
                 set_attributes(field, spellcheck='false')
-                field.on('keydown.ctrl.enter.prevent', lambda: self._allow(always=False))
+                field.on('keydown.ctrl.enter.prevent', lambda: self._approve(always=False))
             self._fields[str(call['id'])] = field
             field.run_method('focus')
 
         edit.on('click', open_field)
 
-    async def _allow(self, *, always: bool) -> None:
+    async def _approve(self, *, always: bool) -> None:
         faulty = [field for field in self._fields.values() if not field.validate()]
         if faulty:
             faulty[0].run_method('focus')

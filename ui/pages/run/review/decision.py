@@ -48,7 +48,7 @@ class Decision:
             Text('p', text)
             match view.waiting:
                 case name if name == FILES:
-                    self._draw_files(_offers(view, found))
+                    self._draw_files(_offered_files(view, found))
                 case name if name == CONFLICTS:
                     self._draw_conflicts(view)
 
@@ -71,12 +71,12 @@ class Decision:
         self._picks = self._draw_choices(offers)
         why = _draw_reason_field()
 
-        async def take() -> None:
+        async def take_files() -> None:
             files = [{'path': path, 'coder': pick.value} for path, pick in self._picks.items() if pick.value]
             await self._context.send('take_files', '', {'files': files, 'why': str(why.value or '').strip()})
 
         with ui.element('div').classes('seat-actions'):
-            button('Merge these files', icon='merge', kind='primary').on('click', take)
+            button('Merge these files', icon='merge', kind='primary').on('click', take_files)
 
     def _draw_conflicts(self, view: View) -> None:
         conflicts = map(as_record, as_list(view.memory.get('file_conflicts')))
@@ -121,7 +121,7 @@ QUESTIONS = {
 """Title and explanation of a question, by the `waiting` of the run."""
 
 
-def _offers(view: View, found: Sequence[Candidate]) -> dict[str, dict[str, str]]:
+def _offered_files(view: View, found: Sequence[Candidate]) -> dict[str, dict[str, str]]:
     """Return the versions that can be merged for each path that differs from the best candidate's."""
     best = next((candidate for candidate in found if candidate.picked), None)
     mine = best.latest.digests if best and best.latest else {}

@@ -38,12 +38,12 @@ class RunToTake(BaseModel):
     run: str = Field(max_length=100)
 
 
-def worker_routes(describe: Callable[[], WorkerInfo], leave: Callable[[], None]) -> APIRouter:
+def worker_routes(describe: Callable[[], WorkerInfo], start_draining: Callable[[], None]) -> APIRouter:
     """Build the routes.
 
     Args:
         describe: returns the worker's description.
-        leave: makes it release its runs and exit.
+        start_draining: makes it release its runs and exit.
     """
     router = APIRouter(prefix='/worker', tags=['Server'])
 
@@ -66,7 +66,7 @@ def worker_routes(describe: Callable[[], WorkerInfo], leave: Callable[[], None])
     @router.post('/drain', status_code=202)
     async def drain() -> None:
         """Release all runs and exit."""
-        leave()
+        start_draining()
 
     return router
 

@@ -88,6 +88,18 @@ async def test_a_failed_start_keeps_the_form(pages, conductor, monkeypatch):
     assert (await conductor.runs(RunQuery())).total == 1
 
 
+async def test_a_started_run_leaves_no_draft(pages, conductor, launchers):
+    conductor.catalog.add(Wide)
+    await pages.open('/launch/wide')
+    form = launchers[0]
+    with pages:
+        form._form.controls['topic'].set_content('trams', by_user=True)
+    click(pages, 'Run')
+    await pages.should_see('Here is run', retries=50)
+    form._on_models_edit()  # A list of models that loads late.
+    assert not form._debounce.active
+
+
 async def test_a_budget_is_applied_and_reused(pages, conductor, launchers):
     conductor.catalog.add(Wide)
     await pages.open('/launch/wide')

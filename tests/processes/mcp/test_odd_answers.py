@@ -308,7 +308,7 @@ async def test_the_body_of_a_redirect_is_not_awaited() -> None:
 
 
 async def test_disconnecting_does_not_wait_for_a_response_body(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, 'LEAVE', 60)
+    monkeypatch.setattr(session, 'CLOSE_SECONDS', 60)
     async with asyncio.timeout(30), far() as (_, settings), connect_and_find(settings) as (_, tools):
         assert (await call_tool(tools, 'plain')).startswith('plain ')
 

@@ -83,7 +83,7 @@ async def test_polling_has_a_minimum_interval() -> None:
 async def test_a_task_that_keeps_asking_without_a_person_is_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tasks, 'LEAVE', 0.1)
+    monkeypatch.setattr(tasks, 'CANCEL_SECONDS', 0.1)
     async with connect(over_stdio('tasks', task_seconds=0.6, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
         async with asyncio.timeout(20):

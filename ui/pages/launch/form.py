@@ -333,6 +333,7 @@ class LaunchForm:
             with self._problem, notice('fail', 'error'):
                 Text('p', f'The run could not be started: {error}. Your input is kept.')
         else:
+            self._ready = False  # Lists that load only now would save the draft again.
             self._debounce.deactivate()
             self._save_draft(None)
             return

@@ -23,7 +23,7 @@ def apply_patch(
 ) -> dict[str, Any]:
     """Return a document with recorded changes applied; it shares all unchanged parts with the old one.
 
-    A fold can therefore be unchanged, rewound and continued without copying the run's whole memory: a change
+    A fold can therefore be kept, rewound and continued without copying the run's whole memory: a change
     copies only the path down to it, not its siblings.
 
     Args:

@@ -226,7 +226,7 @@ async def test_turns_are_limited() -> None:
 
 
 class Waiting:
-    """A run that wait_for_approval for approval of two calls."""
+    """A run that waits for approval of two calls."""
 
     def __init__(self, *asked: Any) -> None:
         self.model = FakeModel(in_turn(calls(*asked), calls(('danger', {'text': 'more'})), 'the end'))

@@ -1,4 +1,4 @@
-"""The audit trail of a task: every action with its agent, time and step; list_entries cannot be removed."""
+"""The audit trail of a task: every action with its agent, time and step; nothing can be removed."""
 
 from __future__ import annotations
 

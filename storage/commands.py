@@ -98,22 +98,15 @@ def write_note(note: Note) -> Work[Note]:
 
     def work(connection: Connection) -> Note:
         number = number_of(connection, note.run)
-        kept = note
         if note.id:
             seq, created = _note(connection, number, note.run, note.id)
             changed = update(NOTE).where(NOTE.c.id == note.id).values(text=note.text, edited=note.edited)
             connection.execute(changed)
             kept = replace(note, seq=seq, created=created)
         else:
-            row = {
-                'run': number,
-                'seq': note.seq,
-                'text': note.text,
-                'created': note.created,
-                'edited': note.edited,
-            }
-            id = connection.execute(insert(NOTE).values(row).returning(NOTE.c.id)).scalar_one()
-            kept = replace(note, id=int(id))
+            row = {name: value for name, value in asdict(note).items() if name != 'id'}
+            added = insert(NOTE).values({**row, 'run': number}).returning(NOTE.c.id)
+            kept = replace(note, id=int(connection.execute(added).scalar_one()))
         index(connection, number)
         return kept
 

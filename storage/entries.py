@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, select
 
 from engine.errors import EntryChanged, JournalDamaged
 from engine.journal.protocol import Entry, EntryQuery
@@ -14,28 +14,18 @@ from engine.records import RunId
 from storage.protocol import Work
 from storage.rows import ENTRY, RUN
 
-COLUMNS = (
-    ENTRY.c.kind,
-    ENTRY.c.key,
-    ENTRY.c.version,
-    ENTRY.c.state,
-    ENTRY.c.rank,
-    ENTRY.c.about,
-    ENTRY.c.body,
-)
-
 
 def entry(connection: Connection, kind: str, key: str) -> Entry | None:
     """An entry by its key."""
-    row = connection.execute(select(*COLUMNS).where(ENTRY.c.kind == kind, ENTRY.c.key == key)).one_or_none()
-    return None if row is None else _entry_of(*row)
+    row = connection.execute(select(ENTRY).where(ENTRY.c.kind == kind, ENTRY.c.key == key)).one_or_none()
+    return None if row is None else _entry_of(row)
 
 
 def entries(connection: Connection, query: EntryQuery) -> list[Entry]:
     """The entries that match."""
     order = [ENTRY.c.rank.desc(), ENTRY.c.key.desc()] if query.newest else [ENTRY.c.rank, ENTRY.c.key]
-    found = select(*COLUMNS).where(_matches(query)).order_by(*order).limit(query.limit)
-    return [_entry_of(*row) for row in connection.execute(found).all()]
+    found = select(ENTRY).where(_matches(query)).order_by(*order).limit(query.limit)
+    return [_entry_of(row) for row in connection.execute(found).all()]
 
 
 def runs_beyond(connection: Connection, kind: str, since: float) -> list[RunId]:
@@ -76,15 +66,8 @@ def _is(entry: Entry) -> ColumnElement[bool]:
 
 
 def _row(entry: Entry) -> dict[str, Any]:
-    return {
-        'kind': entry.kind,
-        'key': entry.key,
-        'version': entry.version + 1,
-        'state': entry.state,
-        'rank': entry.rank,
-        'about': entry.about,
-        'body': json.dumps(dict(entry.body)),
-    }
+    same = {column.name: getattr(entry, column.name) for column in ENTRY.c}
+    return {**same, 'version': entry.version + 1, 'body': json.dumps(dict(entry.body))}
 
 
 def _matches(query: EntryQuery) -> ColumnElement[bool]:
@@ -98,11 +81,9 @@ def _matches(query: EntryQuery) -> ColumnElement[bool]:
     return and_(*where)
 
 
-def _entry_of(  # noqa: PLR0913  (the columns)
-    kind: str, key: str, version: int, state: str, rank: float, about: str, body: str
-) -> Entry:
+def _entry_of(row: Row[Any]) -> Entry:
     try:
-        read = json.loads(body)
+        body = json.loads(row.body)
     except ValueError as error:
-        raise JournalDamaged(f'the entry {kind} {key} is damaged ({error})') from error
-    return Entry(kind=kind, key=key, body=read, state=state, rank=rank, about=about, version=version)
+        raise JournalDamaged(f'the entry {row.kind} {row.key} is damaged ({error})') from error
+    return Entry(**{**row._mapping, 'body': body})

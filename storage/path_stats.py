@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, insert, or_, select
 from sqlmodel import SQLModel
@@ -66,13 +66,7 @@ def read_path_stats(connection: Connection, number: int) -> PathStats | None:
         seq=row.seq,
         edges={(StatePath(edge.source), edge.dest): edge.times for edge in edges},
         stays={
-            StatePath(stay.path): Dwell(
-                visits=stay.visits,
-                seconds=stay.seconds,
-                failed=stay.failed,
-                expired=stay.expired,
-                fell=stay.fell,
-            )
+            StatePath(stay.path): Dwell(**{field.name: getattr(stay, field.name) for field in fields(Dwell)})
             for stay in stays
         },
         rest=rest,

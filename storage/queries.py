@@ -179,10 +179,7 @@ def notes(connection: Connection, run: RunId) -> list[Note]:
     """Return the notes on a run's steps, in step order. Raises `UnknownRun`."""
     number = number_of(connection, run)
     rows = connection.execute(select(NOTE).where(NOTE.c.run == number).order_by(NOTE.c.seq, NOTE.c.id))
-    return [
-        Note(id=row.id, run=run, seq=row.seq, text=row.text, created=row.created, edited=row.edited)
-        for row in rows
-    ]
+    return [Note(**{**row._mapping, 'run': run}) for row in rows]
 
 
 def number_of(connection: Connection, run: RunId) -> int:

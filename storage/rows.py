@@ -36,6 +36,10 @@ SHAPE_WRITER = TypeAdapter(Shape)
 BUDGET = TypeAdapter(Budget)
 USAGE = tuple(field.name for field in fields(Usage))
 """Columns of `run`, named like the record's fields."""
+PLAIN = tuple(
+    field.name for field in fields(RunInfo) if field.name in RUN.c and field.name not in ('status', 'budget')
+)
+"""Columns of `run` that hold a field of the summary as it is."""
 usage_values = attrgetter(*USAGE)
 """Get their values, in this order."""
 get_times = attrgetter('created', 'updated', 'deleted')
@@ -88,69 +92,26 @@ def _info(row: Row[Any]) -> RunInfo:
     if not PURGING <= min(get_times(row)) <= max(get_times(row)) < YEAR_10000:
         raise ValueError('one of its times is out of range')
     return RunInfo(
-        id=RunId(row.id),
-        pattern=row.pattern,
-        title=row.title,
+        **{name: getattr(row, name) for name in PLAIN},
         parameters=dict(json.loads(row.parameters)),
         models=dict(json.loads(row.models)),
         seed=int(row.seed),
         options=dict(json.loads(row.options)),
         status=Status(row.status),
-        created=row.created,
-        updated=row.updated,
-        seq=row.seq,
         usage=Usage(**{name: getattr(row, name) for name in USAGE}),
         budget=BUDGET.validate_json(row.budget) if row.budget else None,
-        error=row.error,
-        waiting=row.waiting,
-        simulated=row.simulated,
         tags=row.tags,
-        note=row.note,
-        parent=None if row.parent is None else RunId(row.parent),
-        parent_at=row.parent_at,
-        owner=row.owner,
-        epoch=row.epoch,
-        bytes=row.bytes,
-        starred=row.starred,
-        pinned=row.pinned,
-        author=row.author,
-        private=row.private,
-        deleted=row.deleted,
     )
 
 
 def run_row(info: RunInfo) -> dict[str, Any]:
     """Return the row of `run` for a new run; the database assigns its number."""
     return {
-        'id': info.id,
-        'pattern': info.pattern,
-        'title': info.title,
-        'note': info.note,
+        **{name: getattr(info, name) for name in PLAIN},
+        **dict(zip(USAGE, usage_values(info.usage), strict=True)),
         'status': info.status.value,
-        'created': info.created,
-        'updated': info.updated,
-        'seq': info.seq,
-        **usage_row(info.usage),
         'budget': budget_text(info.budget),
-        'error': info.error,
-        'waiting': info.waiting,
-        'simulated': info.simulated,
-        'parent': info.parent,
-        'parent_at': info.parent_at,
-        'owner': info.owner,
-        'epoch': info.epoch,
-        'bytes': info.bytes,
-        'starred': info.starred,
-        'pinned': info.pinned,
-        'author': info.author,
-        'private': info.private,
-        'deleted': info.deleted,
     }
-
-
-def usage_row(usage: Usage) -> dict[str, Any]:
-    """Return the usage columns."""
-    return dict(zip(USAGE, usage_values(usage), strict=True))
 
 
 def budget_text(budget: Budget | None) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, select
@@ -38,35 +37,25 @@ def index(connection: Connection, number: int) -> None:
     tags = connection.execute(select(TAG.c.label).where(TAG.c.run == number)).scalars()
     notes = connection.execute(select(NOTE.c.text).where(NOTE.c.run == number)).scalars()
     forget_words(connection, number)
-    fields = _SearchTexts(row.title, '\n'.join((row.note, *notes)), row.parameters, tuple(tags), row.pattern)
-    index_words(connection, number, fields.columns(), WORD.findall)
+    texts = _columns(row.title, '\n'.join((row.note, *notes)), row.parameters, tuple(tags), row.pattern)
+    index_words(connection, number, texts, WORD.findall)
 
 
 def index_new(connection: Connection, number: int, info: RunInfo, parameters: str) -> None:
     """Index a run that was just inserted, without reading it back; `parameters` as they are stored."""
-    fields = _SearchTexts(info.title, info.note, parameters, info.tags, info.pattern)
-    index_words(connection, number, fields.columns(), WORD.findall)
+    texts = _columns(info.title, info.note, parameters, info.tags, info.pattern)
+    index_words(connection, number, texts, WORD.findall)
 
 
-@dataclass(frozen=True, slots=True)
-class _SearchTexts:
-    """The texts that people wrote about a run."""
-
-    title: str
-    notes: str
-    parameters: str
-    tags: Sequence[str]
-    pattern: str
-
-    def columns(self) -> dict[str, str]:
-        """Return the texts by the index's column names."""
-        return {
-            'title': self.title,
-            'note': self.notes,
-            'parameters': '\n'.join(_texts(_parse(self.parameters))),
-            'tags': '\n'.join(self.tags),
-            'pattern': self.pattern,
-        }
+def _columns(title: str, notes: str, parameters: str, tags: Sequence[str], pattern: str) -> dict[str, str]:
+    """Return what people wrote about a run, by the index's columns."""
+    return {
+        'title': title,
+        'note': notes,
+        'parameters': '\n'.join(_texts(_parse(parameters))),
+        'tags': '\n'.join(tags),
+        'pattern': pattern,
+    }
 
 
 def index_all(connection: Connection) -> None:

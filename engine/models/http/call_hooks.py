@@ -53,18 +53,10 @@ class SharedLimiter(Protocol):
         """Start no calls for this many seconds, in any of the processes."""
 
 
-def _measure_nothing(timing: CallTiming) -> None:
-    pass
-
-
-def _no_shared_limiter(endpoint: Endpoint) -> SharedLimiter | None:
-    return None
-
-
 @dataclass(slots=True)
 class CallHooks:
     """Callbacks that measure calls and limit them across processes."""
 
-    measure: Callable[[CallTiming], None] = _measure_nothing
-    share: Callable[[Endpoint], SharedLimiter | None] = _no_shared_limiter
+    measure: Callable[[CallTiming], None] = lambda timing: None
+    share: Callable[[Endpoint], SharedLimiter | None] = lambda endpoint: None
     """Returns the limiter shared with other processes; None if there is none."""

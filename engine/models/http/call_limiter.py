@@ -50,7 +50,7 @@ class CallLimiter:
         requests: int | None = None,
         tokens: int | None = None,
     ) -> None:
-        self._max_running, self._slots = max_running, asyncio.Semaphore(max_running)
+        self._max_running, self.slots = max_running, asyncio.Semaphore(max_running)
         self.clock = clock or RealClock()
         self._requests, self._tokens = requests, tokens
         self._until = 0.0
@@ -95,15 +95,7 @@ class CallLimiter:
 
     def wait_for_slot(self) -> Waiting | None:
         """Return the wait for a slot; None if one is free."""
-        return Waiting(reason=f'{self._max_running} calls at a time') if self._slots.locked() else None
-
-    async def take_slot(self) -> None:
-        """Wait for a free slot and take it."""
-        await self._slots.acquire()
-
-    def release_slot(self) -> None:
-        """Release a slot."""
-        self._slots.release()
+        return Waiting(reason=f'{self._max_running} calls at a time') if self.slots.locked() else None
 
     def enqueue(self, call: Admission) -> None:
         """Add a call to the queue for a limit."""
@@ -216,7 +208,7 @@ class Admission:
             if wait := limiter.wait_for_slot():
                 self.waited = True
                 yield wait
-            await limiter.take_slot()
+            await limiter.slots.acquire()
             self._has_slot = True
             async with aclosing(
                 self._shared.wait_to_start() if self._shared else self._wait_locally()
@@ -260,6 +252,6 @@ class Admission:
         if self._shared:
             self._shared.end()
         if self._has_slot:
-            self._limiter.release_slot()
+            self._limiter.slots.release()
         if self._started:
             self._limiter.running -= 1

@@ -17,7 +17,7 @@ import orjson
 from engine.errors import ModelError
 from engine.models.http.content_coding import CODING_HEADERS, bound_body
 from engine.models.http.deadline import Deadline
-from engine.models.http.dialects.anthropic import Anthropic
+from engine.models.http.dialects.anthropic import ANTHROPIC
 from engine.models.http.dialects.dialect import (
     Decoder,
     Dialect,
@@ -26,9 +26,9 @@ from engine.models.http.dialects.dialect import (
     unreadable_error,
 )
 from engine.models.http.dialects.error_mapping import error_of_response, page_text
-from engine.models.http.dialects.gemini import Gemini
-from engine.models.http.dialects.openai import OpenAI
-from engine.models.http.dialects.responses import RESPONSE_DELETED, Responses
+from engine.models.http.dialects.gemini import GEMINI
+from engine.models.http.dialects.openai import OPENAI
+from engine.models.http.dialects.responses import RESPONSE_DELETED, RESPONSES
 from engine.models.http.dialects.structured_output import AnswerUnwrapper
 from engine.models.http.endpoint import Endpoint
 from engine.models.http.sse_reader import SseReader, lost_connection
@@ -36,10 +36,10 @@ from engine.models.protocol import ModelEvent, ModelRequest, Timeouts
 from engine.records.jsonable import clip, unwrap_error
 
 DIALECTS: dict[str, Dialect] = {
-    'openai': OpenAI(),
-    'responses': Responses(),
-    'anthropic': Anthropic(),
-    'gemini': Gemini(),
+    'openai': OPENAI,
+    'responses': RESPONSES,
+    'anthropic': ANTHROPIC,
+    'gemini': GEMINI,
 }
 STREAM_HEADERS = {'content-type': 'application/json', 'accept': 'text/event-stream'}
 LAST_PORT = 65_535

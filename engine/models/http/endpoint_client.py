@@ -94,7 +94,7 @@ class EndpointClient:
             if admission.waited:
                 yield Waiting(reason='')
             try:
-                async with aclosing(self._time_call(model, request)) as events:
+                async with aclosing(self._call(model, request)) as events:
                     async for event in events:
                         if isinstance(event, Completed):
                             admission.record_usage(event.usage)
@@ -115,28 +115,15 @@ class EndpointClient:
         """Its current calls."""
         return self._limiter.counts
 
-    async def _time_call(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
-        """Make the call, and report how long it took."""
+    async def _call(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        """Make the call, price it, and report how long it took."""
         began = self._clock.now()
         outcome: Literal['ok', 'failed', 'cancelled'] = 'cancelled'
-        try:
-            async with aclosing(self._call(model, request)) as events:
-                async for event in events:
-                    if isinstance(event, Completed):
-                        outcome = 'ok'
-                    yield event
-        except ModelError:
-            outcome = 'failed'
-            raise
-        finally:
-            name, seconds = f'{self.endpoint.name}/{model}', self._clock.now() - began
-            self._hooks.measure(CallTiming(model=name, seconds=seconds, outcome=outcome))
-
-    async def _call(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         try:
             async with aclosing(call(self.http, self.endpoint, model, request)) as events:
                 async for event in events:
                     if isinstance(event, Completed):
+                        outcome = 'ok'
                         cost = self.prices.cost(
                             self.endpoint,
                             model,
@@ -148,12 +135,16 @@ class EndpointClient:
                     else:
                         yield event
         except ModelError as error:
+            outcome = 'failed'
             error.attempts, error.patience = self.endpoint.attempts, self.endpoint.patience
             if error.kind == 'rate limit':
                 self._limiter.pause(error.retry_after, self._hooks.share(self.endpoint))
             elif error.kind == 'connection' and self._down_until:  # Still down.
                 self.mark_down()
             raise
+        finally:
+            name, seconds = f'{self.endpoint.name}/{model}', self._clock.now() - began
+            self._hooks.measure(CallTiming(model=name, seconds=seconds, outcome=outcome))
         self._down_until = 0.0
 
     @property
@@ -214,8 +205,6 @@ class EndpointModel:
         """Remember for a while that its endpoint is unreachable."""
         self._client.mark_down()
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Stream the answer; cancelling or closing ends the connection. Raises `ModelError`."""
-        async with aclosing(self._client.stream(self._model, request)) as events:
-            async for event in events:
-                yield event
+        return self._client.stream(self._model, request)

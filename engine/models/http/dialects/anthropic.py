@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import Any
 
 from engine.models.http.dialects.dialect import (
     Decoder,
-    ListsData,
+    Dialect,
     as_list,
     as_mapping,
     as_word,
@@ -23,10 +23,8 @@ from engine.models.http.dialects.dialect import (
 )
 from engine.models.http.dialects.error_mapping import error_of_payload
 from engine.models.http.dialects.reasoning import (
-    Thinking,
     anthropic_problem,
     anthropic_thinking,
-    chosen_effort,
 )
 from engine.models.http.dialects.structured_output import AnswerPlan, decode_arguments, plan_answer
 from engine.models.http.dialects.vision import Sight
@@ -49,30 +47,10 @@ VERSION = '2023-06-01'
 PARTS = {'text_delta': 'text', 'thinking_delta': 'thinking', 'input_json_delta': 'partial_json'}
 
 
-class Anthropic(ListsData):
-    """The Messages API."""
-
-    def path(self, model: str) -> str:
-        """Return the path, the same for all models."""
-        return '/messages'
-
-    def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """Return the headers with the key and the API version."""
-        key = {endpoint.key_header or 'x-api-key': endpoint.key} if endpoint.key else {}
-        return {'anthropic-version': VERSION, **key}
-
-    def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
-        """Return the request as JSON values."""
-        effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
-        return _build_body(model, request, endpoint, anthropic_thinking(model, effort))
-
-    def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
-        """Return why a model does not accept a reasoning effort, or ''."""
-        return anthropic_problem(model, effort)
-
-    def decoder(self, endpoint: Endpoint) -> AnthropicDecoder:
-        """Return a decoder for the answer."""
-        return AnthropicDecoder(endpoint.name)
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    """Return the headers with the key and the API version."""
+    key = {endpoint.key_header or 'x-api-key': endpoint.key} if endpoint.key else {}
+    return {'anthropic-version': VERSION, **key}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,8 +76,8 @@ class AnthropicDecoder(Decoder):
     dialect = 'anthropic'
     whole_fields = ('content',)
 
-    def __init__(self, provider: str) -> None:
-        super().__init__(provider)
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
         self._blocks: dict[Any, Block] = {}
         self._calls = 0
         self._counted: dict[str, Any] = {}
@@ -252,8 +230,8 @@ MAX_TOKENS = 8_192
 """The dialect requires a limit; every current model accepts this one."""
 
 
-def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, thinking: Thinking) -> dict[str, Any]:
-    """Return the request as JSON values."""
+def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: str) -> dict[str, Any]:
+    thinking = anthropic_thinking(model, effort)
     plan = plan_answer(request, endpoint, model, thinks=thinking.enabled)
     limit = request.most_tokens or endpoint.most_tokens or thinking.room or MAX_TOKENS
     made: dict[str, Any] = {
@@ -362,3 +340,13 @@ def _result_content(text: str, images: Sequence[tuple[str, str]]) -> dict[str, A
     for media_type, data in images:
         blocks.append({'type': 'image', 'source': {'type': 'base64', 'media_type': media_type, 'data': data}})
     return {'content': blocks}
+
+
+ANTHROPIC = Dialect(
+    path=lambda model: '/messages',
+    headers=_headers,
+    build_body=_build_body,
+    effort_problem=anthropic_problem,
+    decoder=AnthropicDecoder,
+)
+"""The Messages API."""

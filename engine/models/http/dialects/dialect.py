@@ -6,8 +6,9 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import orjson
 
@@ -68,15 +69,15 @@ class Decoder(ABC):
     """Decodes one answer: a stream of events or a single JSON object.
 
     Args:
-        provider: the provider that opaque data goes back to.
+        endpoint: where it comes from; opaque data goes back there.
     """
 
     dialect: ClassVar[DialectName]
     whole_fields: tuple[str, ...]
     """A whole answer, sent as one JSON object, has at least one of these fields."""
 
-    def __init__(self, provider: str) -> None:
-        self.provider = provider
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.provider = endpoint.name
         self.finish = ''
         """The provider's finish reason."""
         self.begun = False
@@ -137,42 +138,45 @@ class Decoder(ABC):
         return Completed(reason=reason, usage=usage, finish=self.finish, cost=cost)
 
 
-class Dialect(Protocol):
+def _list_data(answer: Mapping[str, Any]) -> list[str] | None:
+    """Return the ids of the models in `data`, where most dialects list them."""
+    models = answer.get('data')
+    if not isinstance(models, list):
+        return None
+    return [str(model['id']) for model in map(as_mapping, models) if model.get('id')]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
     """A provider API dialect."""
 
-    models_path: str
+    path: Callable[[str], str]
+    """Returns where a model is called; appended to the endpoint's URL."""
+    headers: Callable[[Endpoint], dict[str, str]]
+    """Returns the headers of every request, including the key."""
+    build_body: Callable[[str, ModelRequest, Endpoint, str], dict[str, Any]]
+    """Returns the request as JSON values, for a model and a reasoning effort that it accepts, or ''."""
+    effort_problem: Callable[[str, str, Endpoint], str]
+    """Returns why a model does not accept a reasoning effort, or ''."""
+    decoder: Callable[[Endpoint], Decoder]
+    """Returns a decoder for the answer."""
+    models_path: str = '/models'
     """Where the models are listed; appended to the endpoint's URL."""
-
-    def path(self, model: str) -> str:
-        """Return where a model is called; appended to the endpoint's URL."""
-
-    def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """Return the headers of every request, including the key."""
+    listed_models: Callable[[Mapping[str, Any]], list[str] | None] = _list_data
+    """Returns the names in a list of models; None if the answer is not one."""
 
     def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
-        """Return the request as JSON values."""
+        """Return the request as JSON values, with its effort or, if the model accepts it, the endpoint's own.
 
-    def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
-        """Return why a model does not accept a reasoning effort, or ''."""
-
-    def listed_models(self, answer: Mapping[str, Any]) -> list[str] | None:
-        """Return the names in a list of models; None if the answer is not one."""
-
-    def decoder(self, endpoint: Endpoint) -> Decoder:
-        """Return a decoder for the answer."""
-
-
-class ListsData:
-    """Base of the dialects that list their models in `data`."""
-
-    models_path = '/models'
-
-    def listed_models(self, answer: Mapping[str, Any]) -> list[str] | None:
-        """Return the ids of the models."""
-        models = answer.get('data')
-        if not isinstance(models, list):
-            return None
-        return [str(model['id']) for model in map(as_mapping, models) if model.get('id')]
+        Raises:
+            ModelError: the model does not accept the requested effort.
+        """
+        effort = request.effort or endpoint.effort
+        if effort and (problem := self.effort_problem(model, effort, endpoint)):
+            if request.effort:
+                raise ModelError(f'reasoning effort: {problem}', kind='bad request')
+            effort = ''
+        return self.build_body(model, request, endpoint, effort)
 
 
 def _parse(data: str) -> Any:

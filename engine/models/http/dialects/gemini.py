@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any, Literal
 from urllib.parse import quote
 
 from engine.errors import ModelError
 from engine.models.http.dialects.dialect import (
     Decoder,
+    Dialect,
     as_list,
     as_mapping,
     as_word,
@@ -22,7 +22,7 @@ from engine.models.http.dialects.dialect import (
     token_count,
 )
 from engine.models.http.dialects.error_mapping import error_of_payload
-from engine.models.http.dialects.reasoning import chosen_effort, google_problem, google_thinking
+from engine.models.http.dialects.reasoning import google_problem, google_thinking
 from engine.models.http.dialects.structured_output import decode_arguments, plan_answer
 from engine.models.http.dialects.vision import Sight
 from engine.models.http.endpoint import Endpoint
@@ -50,43 +50,27 @@ SERVER_SIDE = ('executableCode', 'codeExecutionResult', 'toolCall', 'toolRespons
 """Parts of tools that Google runs itself; they are sent back unchanged."""
 
 
-class Gemini:
-    """The Gemini API."""
+def _path(model: str) -> str:
+    """Return the model's streaming method."""
+    name = model if '/' in model else f'models/{model}'
+    return f'/{quote(name)}:streamGenerateContent?alt=sse'
 
-    models_path = '/models?pageSize=1000'
 
-    def path(self, model: str) -> str:
-        """Return the model's streaming method."""
-        name = model if '/' in model else f'models/{model}'
-        return f'/{quote(name)}:streamGenerateContent?alt=sse'
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    """Return the header with the key."""
+    return {endpoint.key_header or 'x-goog-api-key': endpoint.key} if endpoint.key else {}
 
-    def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """Return the header with the key."""
-        return {endpoint.key_header or 'x-goog-api-key': endpoint.key} if endpoint.key else {}
 
-    def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
-        """Return the request as JSON values."""
-        effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
-        return _build_body(model, request, endpoint, effort)
-
-    def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
-        """Return why a model does not accept a reasoning effort, or ''."""
-        return google_problem(model, effort, endpoint)
-
-    def listed_models(self, answer: Mapping[str, Any]) -> list[str] | None:
-        """Return the names of the models that generate text."""
-        models = answer.get('models')
-        if not isinstance(models, list):
-            return None
-        return [
-            as_word(model.get('name')).removeprefix('models/')
-            for model in map(as_mapping, models)
-            if 'generateContent' in as_list(model.get('supportedGenerationMethods', ['generateContent']))
-        ]
-
-    def decoder(self, endpoint: Endpoint) -> GeminiDecoder:
-        """Return a decoder for the answer."""
-        return GeminiDecoder(endpoint.name)
+def _listed_models(answer: Mapping[str, Any]) -> list[str] | None:
+    """Return the names of the models that generate text."""
+    models = answer.get('models')
+    if not isinstance(models, list):
+        return None
+    return [
+        as_word(model.get('name')).removeprefix('models/')
+        for model in map(as_mapping, models)
+        if 'generateContent' in as_list(model.get('supportedGenerationMethods', ['generateContent']))
+    ]
 
 
 class GeminiDecoder(Decoder):
@@ -95,8 +79,8 @@ class GeminiDecoder(Decoder):
     dialect = 'gemini'
     whole_fields = ('candidates', 'promptFeedback')
 
-    def __init__(self, provider: str) -> None:
-        super().__init__(provider)
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
         self._calls = 0
         self._held = {'text': '', 'thought': ''}
         self._counted: dict[str, Any] = {}
@@ -326,3 +310,15 @@ def _results(
             later += shown
         yield {'functionResponse': answer}
     yield from later
+
+
+GEMINI = Dialect(
+    path=_path,
+    headers=_headers,
+    build_body=_build_body,
+    effort_problem=google_problem,
+    decoder=GeminiDecoder,
+    models_path='/models?pageSize=1000',
+    listed_models=_listed_models,
+)
+"""The Gemini API."""

@@ -6,12 +6,11 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
 
 from engine.models.http.dialects.dialect import (
     Decoder,
-    ListsData,
+    Dialect,
     amount,
     as_list,
     as_mapping,
@@ -23,7 +22,7 @@ from engine.models.http.dialects.dialect import (
     token_count,
 )
 from engine.models.http.dialects.error_mapping import error_of_payload
-from engine.models.http.dialects.reasoning import chosen_effort, openai_fields, openai_problem
+from engine.models.http.dialects.reasoning import openai_fields, openai_problem
 from engine.models.http.dialects.structured_output import (
     ANSWER,
     AnswerPlan,
@@ -64,46 +63,16 @@ def bearer_headers(endpoint: Endpoint) -> dict[str, str]:
     return {'authorization': f'Bearer {endpoint.key}'}
 
 
-class OpenAI(ListsData):
-    """The Chat Completions API."""
-
-    def path(self, model: str) -> str:
-        """Return the path, the same for all models."""
-        return '/chat/completions'
-
-    def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """Return the key as a bearer token, unless it goes in another header."""
-        return bearer_headers(endpoint)
-
-    def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
-        """Return the request as JSON values."""
-        effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
-        # OpenRouter routes to providers that cannot force a tool while thinking.
-        thinks = effort not in ('', 'none') and endpoint.reasoning == 'object'
-        made = _build_body(model, request, endpoint, thinks=thinks) | openai_fields(effort, endpoint)
-        if endpoint.cache != 'off' and ANTHROPIC_MODEL.search(model):
-            made['cache_control'] = {'type': 'ephemeral', 'ttl': endpoint.cache}
-        return made | dict(endpoint.body)
-
-    def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
-        """Return why a model does not accept a reasoning effort, or ''."""
-        return openai_problem(model, effort, endpoint)
-
-    def decoder(self, endpoint: Endpoint) -> OpenAIDecoder:
-        """Return a decoder for the answer."""
-        return OpenAIDecoder(endpoint.name)
-
-
 class OpenAIDecoder(Decoder):
     """Decodes a stream of chunks or a whole completion."""
 
     dialect = 'openai'
     whole_fields = ('choices',)
 
-    def __init__(self, provider: str) -> None:
-        super().__init__(provider)
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
         self._refused = False
-        self._calls = ToolCallAssembler(provider)
+        self._calls = ToolCallAssembler(endpoint.name)
         self._details = ReasoningDetails()
         self._field = ''
         """The field in which the provider sends reasoning."""
@@ -249,8 +218,9 @@ def parse_usage(reported: dict[str, Any]) -> Usage:
 ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 
 
-def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, *, thinks: bool) -> dict[str, Any]:
-    """Return the request as JSON values."""
+def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: str) -> dict[str, Any]:
+    # OpenRouter routes to providers that cannot force a tool while thinking.
+    thinks = effort not in ('', 'none') and endpoint.reasoning == 'object'
     plan = plan_answer(request, endpoint, model, thinks=thinks)
     sight = Sight.of(request, model, endpoint)
     made: dict[str, Any] = {
@@ -276,7 +246,10 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, *, thinks
         'stop': list(request.stop) or None,
     }
     made |= {name: value for name, value in options.items() if value is not None}
-    return made
+    made |= openai_fields(effort, endpoint)
+    if endpoint.cache != 'off' and ANTHROPIC_MODEL.search(model):
+        made['cache_control'] = {'type': 'ephemeral', 'ttl': endpoint.cache}
+    return made | dict(endpoint.body)
 
 
 def _tool(tool: ToolSpec, endpoint: Endpoint) -> dict[str, Any]:
@@ -383,3 +356,13 @@ class ReasoningDetails:
         """Return the assembled details."""
         pairs = zip(self._whole, self._pieces, strict=True)
         return [detail | {name: ''.join(texts) for name, texts in pieces.items()} for detail, pieces in pairs]
+
+
+OPENAI = Dialect(
+    path=lambda model: '/chat/completions',
+    headers=bearer_headers,
+    build_body=_build_body,
+    effort_problem=openai_problem,
+    decoder=OpenAIDecoder,
+)
+"""The Chat Completions API."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.errors import ModelError
 from engine.models.effort import thinking_tokens
 from engine.models.http.endpoint import Endpoint
-from engine.models.protocol import ModelRequest
 
 NO_REASONING = re.compile(r'(^|/)(gpt-[34]|chatgpt-|gpt-5-chat|o1-mini|o1-preview)')
 """OpenAI's models that accept no effort."""
@@ -111,7 +108,7 @@ class Thinking:
         return bool(self.budget or self.room)
 
 
-def anthropic_problem(model: str, effort: str) -> str:
+def anthropic_problem(model: str, effort: str, endpoint: Endpoint) -> str:
     """Return why a model behind the Anthropic dialect does not accept an effort, or ''."""
     if effort == 'none':
         return 'it always thinks' if ALWAYS_THINKS.search(model) else ''
@@ -189,16 +186,3 @@ def google_thinking(model: str, effort: str) -> Thinking:
     if tokens is None and not GEMINI_BY_BUDGET.search(model):
         return Thinking(thinking={'thinkingLevel': effort, 'includeThoughts': True}, budget=budget)
     return Thinking(thinking={'thinkingBudget': budget, 'includeThoughts': True}, budget=budget)
-
-
-def chosen_effort(request: ModelRequest, endpoint: Endpoint, problem_of: Callable[[str], str]) -> str:
-    """Return the effort of a call: the request's, or else the endpoint's own if the model accepts it.
-
-    Raises:
-        ModelError: the model does not accept the requested effort.
-    """
-    if request.effort:
-        if problem := problem_of(request.effort):
-            raise ModelError(f'reasoning effort: {problem}', kind='bad request')
-        return request.effort
-    return endpoint.effort if endpoint.effort and not problem_of(endpoint.effort) else ''

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal
 
 from engine.models.http.dialects.dialect import (
     Decoder,
-    ListsData,
+    Dialect,
     as_list,
     as_mapping,
     as_word,
@@ -24,7 +23,6 @@ from engine.models.http.dialects.error_mapping import error_of_payload
 from engine.models.http.dialects.openai import bearer_headers
 from engine.models.http.dialects.reasoning import (
     NO_REASONING,
-    chosen_effort,
     openai_problem,
     responses_reasoning,
 )
@@ -64,31 +62,6 @@ DELTA_KINDS: dict[str, Kind] = {
 """Events with a piece of text, and the kind of item it belongs to."""
 
 
-class Responses(ListsData):
-    """The Responses API."""
-
-    def path(self, model: str) -> str:
-        """Return the path, the same for all models."""
-        return '/responses'
-
-    def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """Return the key, as for chat completions."""
-        return bearer_headers(endpoint)
-
-    def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
-        """Return the request as JSON values."""
-        effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
-        return _build_body(model, request, endpoint, effort)
-
-    def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
-        """Return why a model does not accept a reasoning effort, or ''."""
-        return openai_problem(model, effort, endpoint)
-
-    def decoder(self, endpoint: Endpoint) -> ResponsesDecoder:
-        """Return a decoder for the answer."""
-        return ResponsesDecoder(endpoint.name, store=endpoint.store)
-
-
 @dataclass(slots=True)
 class OutputItem:
     """An output item as received so far."""
@@ -102,19 +75,14 @@ class OutputItem:
 
 
 class ResponsesDecoder(Decoder):
-    """Decodes an event stream or a whole response.
-
-    Args:
-        provider: the provider that opaque data goes back to.
-        store: whether the provider stores the response, so that the next request can continue it by its id.
-    """
+    """Decodes an event stream or a whole response."""
 
     dialect = 'responses'
     whole_fields = ('output',)
 
-    def __init__(self, provider: str, *, store: bool = False) -> None:
-        super().__init__(provider)
-        self._store = store
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._store = endpoint.store
         self._items: dict[Any, OutputItem] = {}
         self._calls = 0
         self._refused = False
@@ -368,3 +336,13 @@ def _output(result: ToolResult, images: Sequence[tuple[str, str]]) -> str | list
 def _returnable(item: Mapping[str, Any]) -> bool:
     """Whether an item can be sent back: reasoning needs its encrypted or its plain content."""
     return item.get('type') != 'reasoning' or bool(item.get('encrypted_content') or item.get('content'))
+
+
+RESPONSES = Dialect(
+    path=lambda model: '/responses',
+    headers=bearer_headers,
+    build_body=_build_body,
+    effort_problem=openai_problem,
+    decoder=ResponsesDecoder,
+)
+"""The Responses API."""

@@ -1,7 +1,8 @@
 """Recordings: their contents, exact offline replay, and the message for a miss."""
 
-import asyncio
 import time
+from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 from engine.errors import EngineError, ModelError
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.sse_reader import DRAIN
-from engine.models.protocol import ModelRequest, TextPiece
+from engine.models.protocol import ModelEvent, ModelRequest, TextPiece
 from engine.models.recording.cassette import Cassette, CassetteMiss, Mode
 from engine.models.recording.exchange import number_ids
+from engine.models.recording.recorded_call import RecordedCall
 from engine.models.recording.request_diff import describe_nearest
 from tests.models.reading import Pieces, endpoint, make_request
 from tests.models.speech import OpenAISpeech
@@ -43,10 +45,15 @@ class Provider:
         return httpx.Response(status, headers=headers, stream=Pieces(pieces))
 
 
-def line(path: Path, mode: Mode, provider: Any = None, **more: Any) -> EndpointClient:
-    to = endpoint(key=KEY)
-    transport = httpx.MockTransport(provider or Provider())
-    return EndpointClient(to, transport=Cassette(path, mode, **more).wrap(transport, to.hide))
+class Line(EndpointClient):
+    """An endpoint whose calls go through a cassette."""
+
+    def __init__(self, path: Path, mode: Mode, provider: Any = None) -> None:
+        super().__init__(endpoint(key=KEY), transport=httpx.MockTransport(provider or Provider()))
+        self._carrier = RecordedCall(Cassette(path, mode), 'state', 1)
+
+    def stream(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        return super().stream(model, replace(request, carrier=self._carrier))
 
 
 async def collect(over: EndpointClient, request: ModelRequest | None = None) -> list[Any]:
@@ -56,20 +63,15 @@ async def collect(over: EndpointClient, request: ModelRequest | None = None) -> 
         return [(type(error).__name__, error.kind, error.retry_after, str(error))]
 
 
-async def test_a_cassette_that_is_off_wraps_nothing(tmp_path: Path) -> None:
-    transport = httpx.MockTransport(Provider())
-    assert Cassette(tmp_path / 'tape', 'off').wrap(transport) is transport
-
-
 async def test_a_recording_replays_identically(tmp_path: Path) -> None:
     path = tmp_path / 'run' / 'tape.jsonl'
     refusal = speech.refusal(f'No: {KEY}', 'rate_limit_error')
     provider = Provider(BODY, httpx.ConnectError('refused'), (429, refusal), BODY[:-90], BODY)
-    recording = line(path, 'record', provider)
+    recording = Line(path, 'record', provider)
     recording._limiter.pause = lambda *given: None  # type: ignore[method-assign]
     recorded = [await collect(recording) for _ in range(4)]
     recorded.append(await collect(recording, make_request('Something else')))
-    replaying = line(path, 'replay')
+    replaying = Line(path, 'replay')
     replaying._limiter.pause = lambda *given: None  # type: ignore[method-assign]
     other = await collect(replaying, make_request('Something else'))
     replayed = [await collect(replaying) for _ in range(4)]
@@ -88,25 +90,25 @@ async def test_no_secret_is_recorded(tmp_path: Path) -> None:
         assert KEY in request.headers['authorization']
         return httpx.Response(401, content=body, headers={'set-cookie': KEY, 'x-account': KEY})
 
-    await collect(line(path, 'record', answer))
+    await collect(Line(path, 'record', answer))
     text = path.read_text('utf-8')
     assert 'Wrong key [hidden]' in text and KEY not in text
 
 
 async def test_a_cancelled_read_is_recorded(tmp_path: Path) -> None:
     path = tmp_path / 'tape.jsonl'
-    stream: Any = line(path, 'record', Provider(BODY)).model('m').stream(make_request())
+    stream: Any = Line(path, 'record', Provider(BODY)).model('m').stream(make_request())
     while not isinstance(await anext(stream), TextPiece):
         pass
     await stream.aclose()
-    found = await collect(line(path, 'replay'))
+    found = await collect(Line(path, 'replay'))
     assert found[0][1] == 'truncated'
 
 
 async def test_a_miss_shows_the_difference(tmp_path: Path) -> None:
     path = tmp_path / 'tape.jsonl'
-    await collect(line(path, 'record', Provider(BODY)), make_request('Say something about the weather'))
-    replaying = line(path, 'replay')
+    await collect(Line(path, 'record', Provider(BODY)), make_request('Say something about the weather'))
+    replaying = Line(path, 'replay')
     (problem,) = await collect(replaying, make_request('Say something about the sea', temperature=0.5))
     assert problem[1] == 'bad request'
     assert 'tape.jsonl has no answer (left)' in problem[3]
@@ -127,33 +129,6 @@ def test_differences_are_shown_where_they_are() -> None:
     )
 
 
-async def test_a_replay_can_keep_the_pace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / 'tape.jsonl'
-
-    class Slow(Pieces):
-        async def __aiter__(self) -> Any:
-            for piece in self._pieces:
-                await asyncio.sleep(0.05)
-                yield piece
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        headers = {'content-type': 'text/event-stream'}
-        return httpx.Response(200, headers=headers, stream=Slow([speech.start, speech.say('x'), BODY]))
-
-    await collect(line(path, 'record', answer))
-    sleep, slept = asyncio.sleep, []
-
-    async def skip(seconds: float) -> None:
-        slept.append(seconds)
-        await sleep(0)
-
-    monkeypatch.setattr(asyncio, 'sleep', skip)
-    for paced in (True, False):
-        slept.clear()
-        await collect(line(path, 'replay', paced=paced))
-        assert (sum(slept) > 0.1) is paced
-
-
 @pytest.mark.parametrize('text', ['{\n', '[]\n', '[1]\n', '{"key": 1}\n', '{"pieces": [[1]]}\n'])
 def test_a_damaged_recording_is_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / 'tape').write_text(text)
@@ -169,10 +144,10 @@ def test_a_miss_is_not_retried() -> None:
 
 async def test_an_unfinished_line_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / 'tape.jsonl'
-    recorded = await collect(line(path, 'record', Provider(BODY)))
+    recorded = await collect(Line(path, 'record', Provider(BODY)))
     with path.open('ab') as file:
         file.write(b'{"key": "x", "pie')
-    assert await collect(line(path, 'replay')) == recorded
+    assert await collect(Line(path, 'replay')) == recorded
 
 
 async def test_a_secret_split_across_chunks_is_hidden(tmp_path: Path) -> None:
@@ -184,9 +159,9 @@ async def test_a_secret_split_across_chunks_is_hidden(tmp_path: Path) -> None:
             headers = {'content-type': 'text/event-stream'}
             return httpx.Response(200, headers=headers, stream=Pieces([body[:cut], body[cut:]]))
 
-        await collect(line(path, 'record', answer))
+        await collect(Line(path, 'record', answer))
     assert KEY not in path.read_text('utf-8')
-    replaying = line(path, 'replay')
+    replaying = Line(path, 'replay')
     for _ in range(2):
         assert TextPiece(text='Grüß dich, [hidden]') in await collect(replaying)
 
@@ -212,7 +187,7 @@ async def test_an_exchange_is_stored_before_its_call_ends(
         write(self, line)
 
     monkeypatch.setattr(Cassette, '_write', slowly)
-    await collect(line(path, 'record', Provider(BODY)))
+    await collect(Line(path, 'record', Provider(BODY)))
     assert len(path.read_bytes().splitlines()) == 1
 
 
@@ -222,5 +197,5 @@ async def test_a_redirect_keeps_its_location_in_a_recording(tmp_path: Path) -> N
 
     path = tmp_path / 'tape.jsonl'
     for mode in ('record', 'replay'):
-        (problem,) = await collect(line(path, mode, redirect))  # type: ignore[arg-type]
+        (problem,) = await collect(Line(path, mode, redirect))  # type: ignore[arg-type]
         assert problem[3] == 'here: it redirects to https://other.example/?k=[hidden]'

@@ -1,9 +1,9 @@
-"""Cassettes: a transport wrapper that records the answers of endpoints and replays them offline."""
+"""Cassettes: files that record the answers of endpoints and replay them offline."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Lock
@@ -25,7 +25,8 @@ from engine.models.recording.exchange import (
 )
 from engine.models.recording.request_diff import describe_nearest
 
-Mode = Literal['off', 'record', 'replay']
+Mode = Literal['record', 'replay']
+Send = Callable[[httpx.Request], Awaitable[httpx.Response]]
 KEPT_HEADERS = frozenset(
     {
         'content-type',
@@ -57,37 +58,59 @@ class Cassette:
     Args:
         path: the file.
         mode: `record` appends to it; `replay` answers from it, each exchange once and in order.
-        paced: whether a replay keeps the recorded timing.
         name: its name in errors; defaults to the file's name.
     """
 
-    def __init__(self, path: Path, mode: Mode, *, paced: bool = False, name: str = '') -> None:
-        self.path, self.mode, self.paced, self.name = path, mode, paced, name or path.name
+    def __init__(self, path: Path, mode: Mode, *, name: str = '') -> None:
+        self.path, self.mode, self.name = path, mode, name or path.name
         self._left = read_exchanges(path) if mode == 'replay' else []
         self.labels = {exchange.model: exchange for exchange in self._left if exchange.endpoint}
         """One exchange per model, by its name in the run; it shows how the model was reached."""
 
-    def wrap(
-        self,
-        transport: httpx.AsyncBaseTransport,
-        hide: Callable[[str], str] = lambda text: text,
-        label: CallLabel | None = None,
-    ) -> httpx.AsyncBaseTransport:
-        """Wrap a transport with the cassette.
+    async def send(
+        self, request: httpx.Request, send: Send, hide: Callable[[str], str], label: CallLabel
+    ) -> httpx.Response:
+        """Send a request and record the exchange, or answer it from the recording.
 
         Args:
-            transport: carries requests; unused in a replay.
+            request: the request.
+            send: sends it; unused in a replay.
             hide: removes secrets from the recording.
             label: identifies the caller.
-        """
-        if self.mode == 'off':
-            return transport
-        made = label or CallLabel()
-        if self.mode == 'record':
-            return _RecordingTransport(self, transport, hide, made)
-        return _ReplayingTransport(self, hide, made)
 
-    def next_exchange(self, request: Exchange, state: str) -> Exchange:
+        Raises:
+            CassetteMiss: the recording has no answer to it.
+        """
+        made = Exchange(**asdict(label), **await describe_request(request, hide), status=0, headers={})
+        if self.mode == 'replay':
+            return self._replay(made)
+        began = asyncio.get_running_loop().time()
+        try:
+            response = await bound_body(await send(request))
+        except httpx.TransportError as error:
+            await self.append(replace(made, end=hide(_error_text(error))))
+            raise
+        headers = {
+            name: hide(value)
+            for name, value in response.headers.items()
+            if name in KEPT_HEADERS or 'ratelimit' in name
+        }
+        exchange = replace(made, status=response.status_code, headers=headers)
+        # The body is recorded decompressed, so `content-encoding` is not among the headers.
+        body = _RecordedStream(self, exchange, response, began, hide)
+        return httpx.Response(
+            response.status_code, headers=headers, stream=body, extensions=response.extensions
+        )
+
+    def _replay(self, request: Exchange) -> httpx.Response:
+        exchange = self._take(request)
+        if not exchange.status:
+            raise _parse_error(exchange.end)
+        return httpx.Response(
+            exchange.status, headers=dict(exchange.headers), stream=_ReplayedStream(exchange)
+        )
+
+    def _take(self, request: Exchange) -> Exchange:
         """Take the next exchange for a request, preferring the same state's. Raises `CassetteMiss`."""
         same = [exchange for exchange in self._left if exchange.key == request.key]
         if not same:
@@ -95,7 +118,7 @@ class Cassette:
             raise CassetteMiss(
                 self.name, describe_nearest(asdict(request) | {'body': number_ids(request.body)}, candidates)
             )
-        found = next((exchange for exchange in same if exchange.state == state), same[0])
+        found = next((exchange for exchange in same if exchange.state == request.state), same[0])
         self._left.remove(found)
         return found
 
@@ -113,41 +136,6 @@ class Cassette:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with WRITE_LOCK, self.path.open('ab') as file:
             file.write(line)
-
-
-class _RecordingTransport(httpx.AsyncBaseTransport):
-    def __init__(
-        self,
-        cassette: Cassette,
-        transport: httpx.AsyncBaseTransport,
-        hide: Callable[[str], str],
-        label: CallLabel,
-    ) -> None:
-        self._cassette, self._transport, self._hide = cassette, transport, hide
-        self._label = asdict(label)
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        made = Exchange(**self._label, **await describe_request(request, self._hide), status=0, headers={})
-        began = asyncio.get_running_loop().time()
-        try:
-            response = await bound_body(await self._transport.handle_async_request(request))
-        except httpx.TransportError as error:
-            await self._cassette.append(replace(made, end=self._hide(_error_text(error))))
-            raise
-        headers = {
-            name: self._hide(value)
-            for name, value in response.headers.items()
-            if name in KEPT_HEADERS or 'ratelimit' in name
-        }
-        exchange = replace(made, status=response.status_code, headers=headers)
-        # The body is recorded decompressed, so `content-encoding` is not among the headers.
-        body = _RecordedStream(self._cassette, exchange, response, began, self._hide)
-        return httpx.Response(
-            response.status_code, headers=headers, stream=body, extensions=response.extensions
-        )
-
-    async def aclose(self) -> None:
-        await self._transport.aclose()
 
 
 class _RecordedStream(httpx.AsyncByteStream):
@@ -187,32 +175,12 @@ class _RecordedStream(httpx.AsyncByteStream):
                 await self._cassette.append(replace(self._exchange, pieces=pieces, end=end))
 
 
-class _ReplayingTransport(httpx.AsyncBaseTransport):
-    def __init__(self, cassette: Cassette, hide: Callable[[str], str], label: CallLabel) -> None:
-        self._cassette, self._hide, self._label = cassette, hide, label
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        wanted = Exchange(**await describe_request(request, self._hide), status=0, headers={})
-        exchange = self._cassette.next_exchange(wanted, self._label.state)
-        if not exchange.status:
-            raise _parse_error(exchange.end)
-        return httpx.Response(
-            exchange.status,
-            headers=dict(exchange.headers),
-            stream=_ReplayedStream(exchange, self._cassette.paced),
-        )
-
-
 class _ReplayedStream(httpx.AsyncByteStream):
-    def __init__(self, exchange: Exchange, paced: bool) -> None:
-        self._exchange, self._paced = exchange, paced
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        elapsed = 0.0
-        for at, piece in self._exchange.pieces:
-            if self._paced:
-                await asyncio.sleep(at - elapsed)
-                elapsed = at
+        for _, piece in self._exchange.pieces:
             yield unpack(piece)
         if self._exchange.end == 'left':
             raise httpx.ReadError('the recording was cut off here')

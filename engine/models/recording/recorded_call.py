@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
 import httpx
 
@@ -28,8 +29,7 @@ class RecordedCall:
     ) -> httpx.Response:
         """Send a request and record it, or answer it from the recording."""
         label = label_call(endpoint, model, name, self.state, self.step)
-        transport = self.cassette.wrap(_ClientTransport(http), endpoint.hide, label)
-        return await transport.handle_async_request(request)
+        return await self.cassette.send(request, partial(http.send, stream=True), endpoint.hide, label)
 
     def model(self, name: str) -> ReplayedModel | None:
         """Return the recorded model of that name; None if nothing is being replayed."""
@@ -60,16 +60,6 @@ class ReplayedModel:
         ):
             async for event in events:
                 yield event
-
-
-class _ClientTransport(httpx.AsyncBaseTransport):
-    """Makes a client, with its proxies and connections, the transport beneath a cassette."""
-
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self._http = http
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await self._http.send(request, stream=True)
 
 
 class _NoNetwork(httpx.AsyncBaseTransport):

@@ -47,8 +47,8 @@ class Conductor:
 
     Use it as an async context manager: on exit it releases the runs, which continue once recovered.
 
-    Its methods come from components with one concern each: `LiveRuns`, `RunControl`, `RunReader`,
-    `RunMaintenance`, `Forks`, `RegressionTests`, `RunMerging`.
+    Its methods come from components with one concern each: `Journal`, `LiveRuns`, `RunControl`,
+    `RunReader`, `RunMaintenance`, `Forks`, `RegressionTests`, `RunMerging`.
 
     Args:
         journal: where runs are stored; in memory by default.
@@ -112,23 +112,27 @@ class Conductor:
         )
         self.owner, self.stranded = live.owner, live.stranded
         self.recover, self.watch, self.result = live.recover, live.watch, live.result
+        self.send, self.probe = live.send, live.probe
+        self.runs_here, self.at_rest = live.runs_here, live.at_rest
 
         control = RunControl(live)
-        self.send, self.extend, self.cancel = control.send, control.extend, control.cancel
         self.pause, self.resume, self.step = control.pause, control.resume, control.step
-        self.set_breakpoints, self.probe = control.set_breakpoints, control.probe
-        self.runs_here, self.at_rest = control.runs_here, control.at_rest
+        self.extend, self.cancel = control.extend, control.cancel
+        self.set_breakpoints = control.set_breakpoints
+
+        stored = self.journal
+        self.info, self.shape, self.snapshot = stored.info, stored.shape, stored.snapshot
+        self.transitions, self.notes = stored.transitions, stored.notes
+        self.annotate, self.delete_note = stored.annotate, stored.delete_note
 
         reader = RunReader(self.journal, self.catalog)
-        self.runs, self.info, self.shape, self.notes = reader.runs, reader.info, reader.shape, reader.notes
-        self.view, self.fold, self.snapshot = reader.view, reader.fold, reader.snapshot
-        self.transitions, self.turn_end = reader.transitions, reader.turn_end
+        self.runs, self.view, self.fold = reader.runs, reader.view, reader.fold
+        self.turn_end, self.accepts = reader.turn_end, reader.accepts
         self.audit, self.compare, self.traffic = reader.audit, reader.compare, reader.traffic
-        self.explain_guards, self.draw, self.accepts = reader.explain_guards, reader.draw, reader.accepts
+        self.explain_guards, self.draw = reader.explain_guards, reader.draw
 
         maintenance = RunMaintenance(live, control)
-        self.annotate = maintenance.annotate
-        self.write_note, self.delete_note = maintenance.write_note, maintenance.delete_note
+        self.write_note = maintenance.write_note
         self.delete, self.restore, self.purge = maintenance.delete, maintenance.restore, maintenance.purge
         self.disk_usage, self.preview_cleanup = maintenance.disk_usage, maintenance.preview_cleanup
         self.clean_up, self.iter_runs = maintenance.clean_up, maintenance.iter_runs

@@ -69,7 +69,7 @@ class RunMerging:
 
     async def mergeable(self, run: RunId) -> Mergeable:
         """Return a run's mergeable work and the branches it can go into. Raises `UnknownRun`."""
-        info = await self._reader.info(run)
+        info = await self._reader.journal.info(run)
         project = str(info.parameters.get('project') or '')
         folders, base = await self._folders(run)
         view = await self._reader.view(run)
@@ -167,7 +167,7 @@ class RunMerging:
             InvalidInput: the agent has not finished a turn.
         """
         last, path = 0, ''
-        for step in await self._reader.transitions(run):
+        for step in await self._reader.journal.transitions(run):
             at = parent_of(step.event.at)
             if step.event.name == 'done' and 'message' in step.event.data and agent in at.split('.'):
                 last, path = step.seq - 1, at
@@ -260,7 +260,7 @@ class RunMerging:
         """Return the first and latest snapshot of each folder, and the commit they started from."""
         found: dict[str, tuple[str, str]] = {}
         base: dict[str, str] = {}
-        for step in await self._reader.transitions(run):
+        for step in await self._reader.journal.transitions(run):
             data = step.event.data
             if step.raised or step.event.name not in ('done', 'asked'):
                 continue

@@ -17,7 +17,7 @@ from engine.history.traces.walk import audit_walk
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import Fold
 from engine.journal.protocol import Journal
-from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Traffic, Transition, View
+from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Traffic, Transition, View
 from engine.runtime.debugger.guard_explanations import GuardExplanations
 from engine.runtime.run_factory import workflow_of
 from engine.statechart.shape_builder import build_shape
@@ -53,14 +53,6 @@ class RunReader:
         unread = await refresh_paths(self.journal, asked, progress)
         return replace(await self.journal.traffic(asked), unread=unread)
 
-    async def info(self, run: RunId) -> RunInfo:
-        """Return a run's summary. Raises `UnknownRun`."""
-        return await self.journal.info(run)
-
-    async def shape(self, run: RunId) -> Shape:
-        """Return a run's chart. Raises `UnknownRun`."""
-        return await self.journal.shape(run)
-
     async def view(self, run: RunId, at: int | None = None) -> View:
         """Return the state of the run at step `at`, or now.
 
@@ -73,10 +65,6 @@ class RunReader:
         """Fold the run up to step `at`, starting from the nearest snapshot; the fold can be continued."""
         return await read_fold(self.journal, run, at)
 
-    async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
-        """Return the latest snapshot at or before `at`, to start a fold from. Raises `UnknownRun`."""
-        return await self.journal.snapshot(run, at)
-
     async def turn_end(self, info: RunInfo, at: int) -> int:
         """Return the last step of the turn that step `at` belongs to, including raised steps."""
         if not 1 <= at <= info.seq:
@@ -87,16 +75,6 @@ class RunReader:
                 break
             at += 1
         return at
-
-    async def transitions(
-        self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
-    ) -> list[Transition]:
-        """Steps of a run, in order. Raises `UnknownRun`."""
-        return await self.journal.transitions(run, after=after, until=until, limit=limit)
-
-    async def notes(self, run: RunId) -> list[Note]:
-        """Return the notes on the run's steps, in order. Raises `UnknownRun`."""
-        return await self.journal.notes(run)
 
     async def audit(self, run: RunId) -> int:
         """Replay the run's events through a fresh chart; for a trace, its edges through its drawn chart.

@@ -95,12 +95,9 @@ KINDS: dict[str, type] = {item.name: type(item.default) for item in fields(Break
 NAMES = {str: 'a text', bool: 'true or false', int: 'a number'}
 
 
-def number_breakpoints(
-    breakpoints: Sequence[Breakpoint], taken: Sequence[Breakpoint] = ()
-) -> tuple[Breakpoint, ...]:
-    """Number the breakpoints without a number, avoiding all numbers in use, including those in `taken`."""
-    known = [*breakpoints, *taken]
-    last = max((int(item.id) for item in known if item.id.isdecimal()), default=0)
+def number_breakpoints(breakpoints: Sequence[Breakpoint]) -> tuple[Breakpoint, ...]:
+    """Number the breakpoints without a number, avoiding all numbers in use."""
+    last = max((int(item.id) for item in breakpoints if item.id.isdecimal()), default=0)
     made = []
     for item in breakpoints:
         last += not item.id

@@ -110,7 +110,24 @@ class LiveRuns:
         seen: int | None = None,
         key: str = '',
     ) -> None:
-        """Send an event; see `RunControl.send`."""
+        """Send an event to a run; it is journaled when this returns.
+
+        Args:
+            run: which run.
+            name: one of the pattern's triggers; or `failed`, to end the work of the state `at` manually.
+            at: the active state it is for; '' is for all that accept it.
+            data: JSON values for the guards and actions. `approve` takes `always` (true: do not ask again for
+                these tools) and `arguments` (by call id, the JSON text to call it with instead); `deny` takes
+                `reason`.
+            seen: the last step the sender knows, if the event is to be refused once the run has moved on.
+                Works alike in all other methods that control a run.
+            key: the sender's idempotency key: a repeated event is not carried out again while it is among the
+                last 100 with a key. Works alike in all other methods that control a run.
+
+        Raises:
+            UnknownRun, EventRefused, InvalidInput
+            StepPassed: the run has moved on since step `seen`.
+        """
         key = event_key(run, key, name, at, data)
         if key and await self._has_accepted(run, name, key):
             return
@@ -125,7 +142,12 @@ class LiveRuns:
         return ended and key in (await read_fold(self.journal, run)).projection.keys
 
     async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
-        """Evaluate a condition at the present step; see `RunControl.probe`."""
+        """Evaluate a breakpoint's condition at the run's present step; None before the first.
+
+        Raises:
+            UnknownRun, EventRefused
+            InvalidInput: it cannot be parsed; names the column.
+        """
         live = await self.require(run, 'breakpoints')
         check_condition(condition, type(live.state.pattern).Memory.model_fields)
         last = live.info.seq
@@ -170,14 +192,12 @@ class LiveRuns:
             live.restore_timers(timers)
         return live
 
-    async def release_run(self, run: Run, *, drain: bool = False) -> tuple[KeptTimer, ...]:
-        """Release a run without ending it; with `drain`, wait for work in progress first.
+    async def release_run(self, run: Run) -> tuple[KeptTimer, ...]:
+        """Release a run without ending it.
 
         Returns:
             Its remaining timeouts, for its next owner.
         """
-        if drain:
-            await run.drain()
         kept = run.export_timers()
         await run.release()
         self._forget(run)

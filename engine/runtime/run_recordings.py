@@ -6,29 +6,17 @@ import asyncio
 import os
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from engine.errors import InvalidInput
+from engine.journal.projection import RunProjection
 from engine.models.recording.cassette import Cassette
 from engine.models.recording.exchange import read_lines
 from engine.models.recording.recorded_call import RecordedCall
-from engine.records import RunId, RunInfo
+from engine.records import RunId, RunInfo, View
 from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.workspaces import Workspaces
-
-
-class RunPosition(Protocol):
-    """A run at one step: a view, or a `RunProjection`."""
-
-    @property
-    def seq(self) -> int:
-        """The step."""
-
-    @property
-    def entered(self) -> Mapping[str, tuple[int, float]]:
-        """For each active state: the step and the time of entry."""
 
 
 class Recordings:
@@ -79,14 +67,14 @@ class Recordings:
             self._replays[info.id] = asyncio.ensure_future(asyncio.to_thread(self._open, info))
         return RecordedCall(await asyncio.shield(self._replays[info.id]), state, step)
 
-    async def truncate(self, run: RunId, position: RunPosition, *, epoch: int) -> None:
+    async def truncate(self, run: RunId, position: View | RunProjection, *, epoch: int) -> None:
         """Drop the recordings of calls that had not ended at this position, as the owner of an epoch."""
         self._sent.pop(run, None)
         await self._copy_until(run, run, position)
         self._sent[run] = (epoch, 0)
         await self.upload(run)
 
-    async def fork(self, run: RunId, position: RunPosition, into: RunId) -> None:
+    async def fork(self, run: RunId, position: View | RunProjection, into: RunId) -> None:
         """Copy the recordings of calls that had ended at this position to another run."""
         await self._copy_until(run, into, position)
         await self.publish(into)
@@ -119,7 +107,7 @@ class Recordings:
         self._replays.pop(run, None)
         self._sent.pop(run, None)
 
-    async def _copy_until(self, run: RunId, into: RunId, position: RunPosition) -> None:
+    async def _copy_until(self, run: RunId, into: RunId, position: View | RunProjection) -> None:
         await self.fetch(run)
         source, target = self.path(run), self.path(into)
         if source.is_file():

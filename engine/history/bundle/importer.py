@@ -147,7 +147,7 @@ def _has_files(home: Path) -> bool:
 
 async def _find_here(store: BundleStore, run: RunId) -> RunInfo | None:
     try:
-        return await store.reader.info(run)
+        return await store.reader.journal.info(run)
     except UnknownRun:
         return None
 
@@ -160,12 +160,12 @@ async def _is_same(store: BundleStore, here: RunInfo, run: StagedRun) -> bool:
     """Whether an existing run has the same history."""
     if any(getattr(here, name) != getattr(run.info, name) for name in IDENTITY_FIELDS):
         return False
-    if await store.reader.shape(here.id) != run.shape:
+    if await store.reader.journal.shape(here.id) != run.shape:
         return False
     history = (step for step in run.history(here.id) if isinstance(step, Transition))
     for first in range(0, here.seq, PAGE):
         theirs = await asyncio.to_thread(_next_page, history)
-        ours = await store.reader.transitions(here.id, after=first, limit=PAGE)
+        ours = await store.reader.journal.transitions(here.id, after=first, limit=PAGE)
         if ours != theirs:
             return False
     return True

@@ -57,17 +57,15 @@ class BundleReader:
         file: the bundle, at its beginning; compressed or not.
         staging: the folder to unpack it to.
         progress: called with the bytes read so far, from another thread than the event loop's.
-        most: maximum bytes of all lines together; 0 for `MAX_BYTES`.
     """
 
     def __init__(
         self,
         file: BinaryIO,
         staging: Staging,
-        progress: Callable[[int], None] = lambda read: None,
-        most: int = 0,
+        progress: Callable[[int], None],
     ) -> None:
-        self._source, self._staging, self._progress, self._most = file, staging, progress, most or MAX_BYTES
+        self._source, self._staging, self._progress = file, staging, progress
         self._number = self._read = 0
         self._digest = hashlib.sha256()
         self.stop = threading.Event()
@@ -116,8 +114,8 @@ class BundleReader:
             self._read += len(line)
             if len(line) > MAX_LINE:
                 raise BundleError(self._number, f'it is longer than {MAX_LINE >> 20} MiB')
-            if self._read > self._most:
-                raise BundleError(self._number, f'the file holds more than {self._most:,} bytes')
+            if self._read > MAX_BYTES:
+                raise BundleError(self._number, f'the file holds more than {MAX_BYTES:,} bytes')
             if not line.endswith(b'\n'):
                 raise (
                     BundleError(self._number, TRUNCATED) if self._number > 1 else BundleError(0, NOT_A_BUNDLE)

@@ -72,7 +72,7 @@ class _BundleWriter:
         """The run each object was written with, by digest."""
 
     async def write_batches(self, runs: Sequence[RunId]) -> AsyncIterator[bytes]:
-        infos = [await self._store.reader.info(run) for run in runs]
+        infos = [await self._store.reader.journal.info(run) for run in runs]
         head = {
             'hemicycle': FORMAT,
             'version': VERSION,
@@ -96,12 +96,12 @@ class _BundleWriter:
         yield self._end_line()
 
     async def _run_batches(self, info: RunInfo) -> AsyncIterator[bytes]:
-        shape = await self._store.reader.shape(info.id)
+        shape = await self._store.reader.journal.shape(info.id)
         notes = [note for note in await self._store.reader.journal.notes(info.id) if note.seq <= info.seq]
         yield await asyncio.to_thread(self._encode_redacted, run_line(info, shape, notes))
         for first in range(0, info.seq, PAGE):
             until = min(first + PAGE, info.seq)
-            steps = await self._store.reader.transitions(info.id, after=first, until=until)
+            steps = await self._store.reader.journal.transitions(info.id, after=first, until=until)
             if len(steps) != until - first:
                 raise BundleError(0, f'run {info.id} was deleted, or lacks steps after step {first}')
             yield await asyncio.to_thread(self._encode_steps, steps)

@@ -46,7 +46,7 @@ class ForkSetup:
         """Return what replays events to a run from its projection's current step on, if anything does."""
         if 'play' not in info.options:
             return None
-        plays, script = ReplayPolicy.load(info.options['play']), ReplayLog()
+        plays, script = ReplayPolicy(**info.options['play']), ReplayLog()
         begin = plays.begin
         agents = (await read_fold(self._journal, info.id, begin)).view.agents if begin else {}
         with suppress(UnknownRun):  # If the parent is gone, there is nothing to replay.

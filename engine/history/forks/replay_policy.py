@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
 
 from engine.history.forks.overrides import Beyond, ForkOverrides, StepSource
 from engine.records.state_path import parent_of
@@ -26,23 +25,13 @@ class ReplayPolicy:
     plays: Mapping[str, StepSource] = field(default_factory=dict)
 
     @property
-    def from_start(self) -> bool:
-        """Whether the run begins at its first step."""
-        return not self.begin
-
-    @property
     def strict(self) -> bool:
         """Whether everything is to be replayed."""
         return {self.after, self.before, *self.plays.values()} == {'recorded'}
 
     def find_source(self, path: str, role: str, step: int) -> StepSource:
         """Return the source for work in state `path` that the parent's step `step` ended (0 if none did)."""
-        return self.before if 0 < step <= self.at and self.from_start else find_source(self, path, role, step)
-
-    @classmethod
-    def load(cls, kept: Mapping[str, Any]) -> Self:
-        """Load the policy from a run's options."""
-        return cls(**kept)
+        return self.before if 0 < step <= self.at and not self.begin else find_source(self, path, role, step)
 
 
 def find_source(policy: ForkOverrides | ReplayPolicy, path: str, role: str, step: int) -> StepSource:

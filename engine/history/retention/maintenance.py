@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
-from typing import Literal, Unpack
+from typing import Literal
 
 from engine.errors import EventRefused, InvalidInput, UnknownRun, UnknownStep
 from engine.history.bundle.staging import sweep
 from engine.history.retention.disk_usage import DiskUsage, DiskUsageMeter
 from engine.journal.retention_policy import DAY, ExpiredRun, Retention, expired_runs
-from engine.records import MAX_NOTE, PURGING, Annotation, Note, RunId, RunInfo, RunQuery
+from engine.records import MAX_NOTE, PURGING, Note, RunId, RunInfo, RunQuery
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_control import RunControl
 
@@ -40,10 +40,6 @@ class RunMaintenance:
         """The configured retention policy."""
         return self._live.catalog.configuration.retention
 
-    async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
-        """Change title, tags, note, star or pin; omitted ones are unchanged. Raises `UnknownRun`."""
-        return await self.journal.annotate(run, **changes)
-
     async def write_note(self, run: RunId, text: str, *, at: int = 0, note: int = 0) -> Note:
         """Add a note to step `at`, or replace the text of note number `note`.
 
@@ -62,10 +58,6 @@ class RunMaintenance:
         if note:
             return await self.journal.write_note(Note(id=note, run=run, seq=at, text=text, edited=now))
         return await self.journal.write_note(Note(run=run, seq=at, text=text, created=now))
-
-    async def delete_note(self, run: RunId, note: int) -> None:
-        """Delete a note. Raises `UnknownRun`, `UnknownNote`."""
-        await self.journal.delete_note(run, note)
 
     async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
         """Return the disk usage of runs."""

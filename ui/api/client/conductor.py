@@ -92,14 +92,10 @@ class HttpConductor:
         self._here: set[RunId] = set()
         self._journal = RemoteJournal(self._ask)
         reader = RunReader(cast(Journal, self._journal), self.catalog)
-        self.info, self.shape, self.notes, self.explain_guards = (
-            reader.info,
-            reader.shape,
-            reader.notes,
-            reader.explain_guards,
-        )
-        self.view, self.fold, self.snapshot = reader.view, reader.fold, reader.snapshot
-        self.transitions, self.turn_end = reader.transitions, reader.turn_end
+        self.view, self.fold, self.turn_end = reader.view, reader.fold, reader.turn_end
+        self.explain_guards = reader.explain_guards
+        self.info, self.shape, self.notes = self._journal.info, self._journal.shape, self._journal.notes
+        self.snapshot, self.transitions = self._journal.snapshot, self._journal.transitions
 
     async def __aenter__(self) -> Self:
         try:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, BinaryIO, Literal, TypeVar, cast
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -184,6 +185,13 @@ def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f'{type(value).__name__} is not a JSON type')
+
+
+def decompress(file: BinaryIO) -> BinaryIO:
+    """Return a file's content, decompressed if it is compressed with gzip; rewinds the file."""
+    magic = file.read(2)
+    file.seek(0)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if magic == b'\x1f\x8b' else file
 
 
 def parse_head(line: bytes) -> HeadLine:

@@ -58,21 +58,21 @@ async def import_bundle(
     await sweep(store.workspaces.root, partial(_exists, store))
     making = asyncio.ensure_future(asyncio.to_thread(Staging, store.workspaces.root))
     try:
-        staging = await _finish_work(making)
+        staging = await finish_work(making)
     except asyncio.CancelledError:
         await asyncio.to_thread(making.result().close)
         raise
     reader = BundleReader(file, staging, progress)
     try:
-        runs = await _finish_work(asyncio.ensure_future(asyncio.to_thread(reader.read)), reader.stop.set)
-        return await _finish_work(asyncio.ensure_future(_store_bundle(store, staging, runs, reader.hidden)))
+        runs = await finish_work(asyncio.ensure_future(asyncio.to_thread(reader.read)), reader.stop.set)
+        return await finish_work(asyncio.ensure_future(_store_bundle(store, staging, runs, reader.hidden)))
     except OSError as error:
         raise BundleError(0, f'it cannot be unpacked: {error.strerror or error}') from error
     finally:
         await asyncio.to_thread(staging.close)
 
 
-async def _finish_work(work: asyncio.Future[T], stop: Callable[[], None] = lambda: None) -> T:
+async def finish_work(work: asyncio.Future[T], stop: Callable[[], None] = lambda: None) -> T:
     """Await work that must not be left half done; a cancellation is raised once it has finished."""
     try:
         return await asyncio.shield(work)

@@ -10,7 +10,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import orjson
 
@@ -27,6 +27,7 @@ from engine.history.bundle.format import (
     ObjectRefLine,
     RunLine,
     StepLine,
+    decompress,
     parse_head,
     parse_line,
 )
@@ -89,9 +90,7 @@ class BundleReader:
             self._pieces.close()
 
     def _read_all(self) -> None:
-        magic = self._source.read(2)
-        self._source.seek(0)
-        file = cast(BinaryIO, gzip.GzipFile(fileobj=self._source)) if magic == b'\x1f\x8b' else self._source
+        file = decompress(self._source)
         lines = self._lines(file)
         head = parse_head(next(lines))
         self._head = head

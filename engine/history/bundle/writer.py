@@ -8,7 +8,7 @@ import hashlib
 import importlib.metadata
 import tempfile
 import zlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,17 @@ def program_version() -> str:
         return importlib.metadata.version('hemicycle')
     except importlib.metadata.PackageNotFoundError:
         return 'from its source'
+
+
+def head_line(infos: Iterable[RunInfo], exported: float) -> dict[str, Any]:
+    """Return the first line of a bundle of these runs."""
+    return {
+        'hemicycle': FORMAT,
+        'version': VERSION,
+        'program': program_version(),
+        'exported': exported,
+        'runs': [info.id for info in infos],
+    }
 
 
 async def export_bundle(
@@ -73,14 +84,7 @@ class _BundleWriter:
 
     async def write_batches(self, runs: Sequence[RunId]) -> AsyncIterator[bytes]:
         infos = [await self._store.reader.journal.info(run) for run in runs]
-        head = {
-            'hemicycle': FORMAT,
-            'version': VERSION,
-            'program': program_version(),
-            'exported': self._store.clock.now(),
-            'runs': [info.id for info in infos],
-        }
-        yield self._encode_line(head)
+        yield self._encode_line(head_line(infos, self._store.clock.now()))
         for info in infos:
             await self._store.workspaces.fetch(info.id)
             await self._store.recordings.fetch(info.id)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, BinaryIO
 
 from engine.errors import BundleError
-from engine.history.bundle.format import FORMAT, VERSION, encode_line, run_line, step_line
-from engine.history.bundle.importer import Imported, import_bundle
+from engine.history.bundle.format import encode_line, run_line, step_line
+from engine.history.bundle.importer import Imported, finish_work, import_bundle
 from engine.history.bundle.store import BundleStore
-from engine.history.bundle.writer import program_version
+from engine.history.bundle.writer import head_line
 from engine.history.traces.converter import DrawnRun, draw_run
 from engine.history.traces.otlp import SpanReader, is_trace_file
 from engine.history.traces.tree import name_trace_in_errors, traces_of
@@ -43,12 +43,8 @@ async def import_runs(
     bundle = await asyncio.to_thread(tempfile.TemporaryFile)
     converting = asyncio.ensure_future(asyncio.to_thread(_convert, reader, bundle))
     try:
-        await asyncio.shield(converting)
+        await finish_work(converting, reader.stop.set)
         return await import_bundle(store, bundle)
-    except asyncio.CancelledError:
-        reader.stop.set()
-        await asyncio.wait({converting})
-        raise
     finally:
         await asyncio.to_thread(bundle.close)
 
@@ -75,13 +71,7 @@ def _convert(reader: SpanReader, bundle: IO[bytes]) -> None:
 
 
 def _lines(runs: list[DrawnRun]) -> Iterator[dict[str, Any]]:
-    yield {
-        'hemicycle': FORMAT,
-        'version': VERSION,
-        'program': program_version(),
-        'exported': time.time(),
-        'runs': [run.info.id for run in runs],
-    }
+    yield head_line([run.info for run in runs], time.time())
     for run in runs:
         yield run_line(run.info, run.shape, ())
         for step in run.steps:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, BinaryIO, cast
+from typing import Annotated, Any, BinaryIO
 
 import orjson
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from engine.errors import BundleError
+from engine.history.bundle.format import decompress
 
 MAX_BYTES = 64 << 20
 """Maximum bytes of a file, uncompressed; parsing takes about ten times as much memory."""
@@ -29,18 +29,12 @@ REQUESTS = re.compile(
 def is_trace_file(file: BinaryIO) -> bool:
     """Whether this looks like OTLP/JSON, compressed or not; rewinds the file."""
     try:
-        head = _decompress(file).read(HEAD)
+        head = decompress(file).read(HEAD)
     except (OSError, EOFError, zlib.error):
         return False
     finally:
         file.seek(0)
     return REQUESTS.match(head) is not None
-
-
-def _decompress(file: BinaryIO) -> BinaryIO:
-    magic = file.read(2)
-    file.seek(0)
-    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if magic == b'\x1f\x8b' else file
 
 
 def _value(value: Any, depth: int = 0) -> Any:
@@ -175,7 +169,7 @@ class SpanReader:
     def read(self) -> list[Span]:
         """Read all spans, in the file's order. Blocks. Raises `BundleError`, which names the field."""
         try:
-            raw = _decompress(self._file).read(MAX_BYTES + 1)
+            raw = decompress(self._file).read(MAX_BYTES + 1)
         except (OSError, EOFError, zlib.error):
             raise BundleError(0, 'the file is damaged or was cut off') from None
         if len(raw) > MAX_BYTES:

@@ -182,51 +182,49 @@ class _Ancestors:
 
 def _visits(tops: Sequence[Node]) -> list[Visit]:
     around = Visit(next((node.span.service for node in tops if node.span.service), '') or 'agent', None)
-    _Collector().collect(tops, around, None)
+    _collect(tops, around, None)
     if around.chats or around.tools:  # Calls outside any agent become those of an agent without a span.
         inner, around.inside = around.inside, []
         return [around, *inner]
     return around.inside
 
 
-class _Collector:
-    """Collects the calls of each agent."""
-
-    def collect(self, nodes: Sequence[Node], visit: Visit, agent: Node | None, depth: int = 0) -> None:
-        """Add these spans to a visit; `agent` is the node of the agent they are inside, if any."""
-        if depth > MAX_DEPTH:
-            raise BundleError(0, f'its agents are nested more than {MAX_DEPTH} deep')
-        waiting = [(node, agent) for node in reversed(nodes)]
-        while waiting:
-            node, owner = waiting.pop()
-            if self._is_agent(node, owner):
-                inner = Visit(agent_name(node.span), node.span)
-                visit.inside.append(inner)
-                self.collect(node.inside, inner, node, depth + 1)
+def _collect(nodes: Sequence[Node], visit: Visit, agent: Node | None, depth: int = 0) -> None:
+    """Add these spans to a visit; `agent` is the node of the agent they are inside, if any."""
+    if depth > MAX_DEPTH:
+        raise BundleError(0, f'its agents are nested more than {MAX_DEPTH} deep')
+    waiting = [(node, agent) for node in reversed(nodes)]
+    while waiting:
+        node, owner = waiting.pop()
+        if _is_agent(node, owner):
+            inner = Visit(agent_name(node.span), node.span)
+            visit.inside.append(inner)
+            _collect(node.inside, inner, node, depth + 1)
+            continue
+        if node.kind is Kind.CHAT:
+            visit.chats.append(node.span)
+            # A model call inside another is the same call, recorded by another instrumentation.
+            below = [inner for inner in node.inside if inner.kind is not Kind.CHAT]
+        elif node.kind is Kind.TOOL:
+            visit.tools.append(node.span)
+            below = node.inside
+            if node.holds(Kind.CHAT):  # The tool itself calls models.
+                inside = Visit(agent_name(node.span), node.span)
+                visit.inside.append(inside)
+                _collect(below, inside, node, depth + 1)
                 continue
-            if node.kind is Kind.CHAT:
-                visit.chats.append(node.span)
-                # A model call inside another is the same call, recorded by another instrumentation.
-                below = [inner for inner in node.inside if inner.kind is not Kind.CHAT]
-            elif node.kind is Kind.TOOL:
-                visit.tools.append(node.span)
-                below = node.inside
-                if node.holds(Kind.CHAT):  # The tool itself calls models.
-                    inside = Visit(agent_name(node.span), node.span)
-                    visit.inside.append(inside)
-                    self.collect(below, inside, node, depth + 1)
-                    continue
-            else:
-                below = node.inside
-                owner = None if node.kind is Kind.AGENT and _is_graph(node) else owner
-            waiting += [(inner, owner) for inner in reversed(below)]
+        else:
+            below = node.inside
+            owner = None if node.kind is Kind.AGENT and _is_graph(node) else owner
+        waiting += [(inner, owner) for inner in reversed(below)]
 
-    def _is_agent(self, node: Node, owner: Node | None) -> bool:
-        if node.kind is Kind.AGENT:
-            if owner and agent_name(owner.span) == agent_name(node.span) and node in owner.inside:
-                return False  # The same agent, recorded by another instrumentation.
-            return not _is_graph(node)
-        return node.kind is Kind.GROUP and owner is None and node.holds(Kind.CHAT, Kind.TOOL)
+
+def _is_agent(node: Node, owner: Node | None) -> bool:
+    if node.kind is Kind.AGENT:
+        if owner and agent_name(owner.span) == agent_name(node.span) and node in owner.inside:
+            return False  # The same agent, recorded by another instrumentation.
+        return not _is_graph(node)
+    return node.kind is Kind.GROUP and owner is None and node.holds(Kind.CHAT, Kind.TOOL)
 
 
 def _is_graph(node: Node) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial, reduce
 from operator import add
 from typing import Any, Unpack
 
 from engine.errors import EntryChanged, JournalConflict, StaleOwner, UnknownNote, UnknownRun
-from engine.journal.history_size import estimate_size, split_history
 from engine.journal.path_aggregate import aggregate, matches_path
 from engine.journal.protocol import RESERVATION_SECONDS, Entry, EntryQuery, Reservation, WholeRun
 from engine.journal.run_filter import in_order, matches, rank
@@ -69,7 +68,7 @@ class MemoryJournal:
 
     async def import_runs(self, runs: Sequence[WholeRun]) -> None:
         """Store whole runs, all or none."""
-        found = [(run, *await asyncio.to_thread(split_history, run.info.id, run.history)) for run in runs]
+        found = [(run, *await asyncio.to_thread(_split_history, run.info.id, run.history)) for run in runs]
         ids = [run.info.id for run in runs]
         if taken := [run for n, run in enumerate(ids) if run in self._infos or run in ids[:n]]:
             raise JournalConflict(taken[0], 0)
@@ -311,3 +310,37 @@ class MemoryJournal:
         if note not in self._notes or self._notes[note].run != run:
             raise UnknownNote(run, note)
         return self._notes[note]
+
+
+def _split_history(
+    run: RunId, history: Iterable[Transition | Snapshot]
+) -> tuple[list[Transition], list[Snapshot]]:
+    """Separate steps from snapshots. Raises `JournalConflict` if a step is missing or duplicated."""
+    steps: list[Transition] = []
+    snapshots: list[Snapshot] = []
+    for item in history:
+        if isinstance(item, Snapshot):
+            snapshots.append(item)
+            continue
+        steps.append(item)
+        if item.seq != len(steps):
+            raise JournalConflict(run, item.seq)
+    return steps, snapshots
+
+
+def estimate_size(steps: Iterable[Transition], snapshots: Iterable[Snapshot]) -> int:
+    """Return the approximate size in bytes; serializing for the exact one would cost more than all else."""
+    return sum(map(_step, steps)) + sum(_size(snapshot.state) for snapshot in snapshots)
+
+
+def _step(transition: Transition) -> int:
+    return 100 + _size(transition.event.data) + sum(_size(change.value) for change in transition.changes)
+
+
+def _size(value: Any) -> int:
+    """Return the approximate size of a JSON value in bytes."""
+    if isinstance(value, Mapping):
+        return sum(len(key) + _size(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return sum(map(_size, value))
+    return len(value) if isinstance(value, str) else 5

@@ -11,7 +11,7 @@ from engine import Conductor, EventRefused, Pattern, SimulatedClock, Status
 from engine.agents.chart import agent
 from engine.errors import JournalUnavailable
 from engine.journal import MemoryJournal, fold
-from engine.journal.history_size import estimate_size
+from engine.journal.memory_journal import estimate_size
 from engine.records import JournalOutage
 from engine.runtime import recorder as recorder_module
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply, until

@@ -13,22 +13,22 @@ from pathlib import Path
 from engine.workspace.confined_dir import DIR_FLAGS, MAX_DEPTH, open_folder, status_of
 
 
-def walk(folder: Path, *, max_depth: int = MAX_DEPTH) -> Iterator[tuple[int, os.DirEntry[str] | None]]:
+def walk(folder: Path) -> Iterator[tuple[int, os.DirEntry[str] | None]]:
     """Yield every entry in a folder with its depth, from 1; nothing if the folder does not exist.
 
     Uses open folders instead of paths, whose length is limited. The contents of a folder deeper than
-    `max_depth` are replaced by a single None. Entries that vanish meanwhile or cannot be read are omitted.
+    `MAX_DEPTH` are replaced by a single None. Entries that vanish meanwhile or cannot be read are omitted.
     """
     try:
         descriptor = os.open(folder, DIR_FLAGS)
     except OSError:
         return
-    yield from _walk(descriptor, 1, max_depth)
+    yield from _walk(descriptor, 1)
 
 
-def _walk(folder: int, depth: int, max_depth: int) -> Iterator[tuple[int, os.DirEntry[str] | None]]:
+def _walk(folder: int, depth: int) -> Iterator[tuple[int, os.DirEntry[str] | None]]:
     try:
-        if depth > max_depth:
+        if depth > MAX_DEPTH:
             yield depth, None
             return
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -37,7 +37,7 @@ def _walk(folder: int, depth: int, max_depth: int) -> Iterator[tuple[int, os.Dir
                 if entry.is_dir(follow_symlinks=False):
                     with contextlib.suppress(OSError):
                         inner = os.open(entry.name, DIR_FLAGS, dir_fd=folder)
-                        yield from _walk(inner, depth + 1, max_depth)
+                        yield from _walk(inner, depth + 1)
     finally:
         os.close(folder)
 

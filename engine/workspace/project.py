@@ -152,11 +152,9 @@ def sample_file(name: str) -> Path:
 
 
 def _others(root: Path) -> Iterator[Path]:
-    for around, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
-        for path in sorted(Path(around, name) for name in (*folders, *names)):
-            if path.is_symlink() or not (path.is_file() or path.is_dir()):
-                yield path
+    for path in _walk(root):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            yield path
 
 
 def _files(root: Path, listed: Collection[str] | None = None) -> Iterator[Path]:
@@ -174,7 +172,7 @@ def _files(root: Path, listed: Collection[str] | None = None) -> Iterator[Path]:
 def _walk(root: Path) -> Iterator[Path]:
     for around, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
-        yield from sorted(Path(around, name) for name in names)
+        yield from sorted(Path(around, name) for name in (*folders, *names))
 
 
 class _Process:

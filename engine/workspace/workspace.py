@@ -90,7 +90,7 @@ class Workspace:
 
     async def write(self, path: str, data: bytes, *, executable: bool | None = None) -> bool:
         """Write a file, creating its folders; returns whether it existed. Raises `ToolError`."""
-        return await self._do(self._write, split_path(path), data, executable)
+        return await self._do(self._beneath.write, split_path(path), data, executable=executable)
 
     async def remove(self, path: str) -> None:
         """Remove a file, if it exists. Raises `ToolError`."""
@@ -135,9 +135,6 @@ class Workspace:
             raise WorkspaceError(f'the snapshot {snapshot[:12]} is no longer kept')
         async with self._turn:
             await self._do(restore, self._beneath, self._scanner, self.objects, snapshot)
-
-    def _write(self, names: tuple[str, ...], data: bytes, executable: bool | None) -> bool:
-        return self._beneath.write(names, data, executable=executable)
 
     def _scan(self) -> str:
         with self._beneath.folder(make=True) as folder:

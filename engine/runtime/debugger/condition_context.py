@@ -109,21 +109,13 @@ class ConditionContext:
         return len(verdicts) > 1 or (len(bests) > 1 and verdicts != {'REVISE_ALL'})
 
 
-def _error(moment: ConditionContext) -> str | None:
-    return str(moment.step.event.data.get('error') or '') or None
-
-
-def _memory(moment: ConditionContext) -> Any:
-    return moment.state.memory
-
-
 READERS: Mapping[str, Callable[[ConditionContext], Any]] = {
     'cost': lambda moment: moment.projection.usage.dollars,
     'tokens': lambda moment: moment.projection.usage.total,
     'seconds': lambda moment: moment.projection.meter.running,
     'step': lambda moment: moment.step.seq,
     'disagree': lambda moment: moment.disagree,
-    'memory': _memory,
+    'memory': lambda moment: moment.state.memory,
     'state': lambda moment: moment.step.entered[-1] if moment.step.entered else None,
     'entered': lambda moment: list(moment.step.entered),
     'left': lambda moment: list(moment.step.left),
@@ -135,7 +127,7 @@ READERS: Mapping[str, Callable[[ConditionContext], Any]] = {
     'agent': lambda moment: moment.agent,
     'role': lambda moment: moment.of_agent('role'),
     'model': lambda moment: moment.step.event.data.get('model') or moment.of_agent('model'),
-    'error': _error,
+    'error': lambda moment: str(moment.step.event.data.get('error') or '') or None,
     'score': lambda moment: moment.score,
     'data': lambda moment: moment.step.event.data,
 }

@@ -34,7 +34,6 @@ from ui.api.access import PREFIX
 from ui.api.client import HttpConductor
 from ui.web.backend import Backend
 
-pytestmark = pytest.mark.anyio
 TASK = {'task': 'Compare tea and coffee'}
 NO_SUCH_RUN = RunId('nothing')
 

@@ -34,8 +34,6 @@ from engine.records import (
     Usage,
 )
 
-pytestmark = pytest.mark.anyio
-
 SHAPE = Shape(
     pattern='debate',
     title='Debate',

@@ -18,8 +18,6 @@ from engine.records.document import join_tails
 from engine.runtime import recorder as recorder_module
 from engine.statechart import run_state as run_state_module
 
-pytestmark = pytest.mark.anyio
-
 
 class Item(Memory):
     """An item that can be changed in place."""

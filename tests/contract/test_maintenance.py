@@ -11,8 +11,6 @@ from engine.journal.protocol import Journal
 from engine.records import PURGING, Note, RunId, RunQuery, Status
 from tests.contract.test_journal import SHAPE, claim_run, list_runs, run, seqs, step
 
-pytestmark = pytest.mark.anyio
-
 ONE = RunId('one')
 
 

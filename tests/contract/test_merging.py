@@ -21,7 +21,7 @@ from tests.support.harness import FakeModel, catalog
 from tests.support.teams.merging import ONE, TEXT, Making, git, make_project
 from ui.api.client import HttpConductor
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

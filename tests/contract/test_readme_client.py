@@ -10,8 +10,6 @@ from engine import Conductor
 from tests.contract.test_facade import here, model, served  # noqa: F401  (fixtures)
 from tests.tree import ROOT
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_the_client_runs_as_the_readme_shows(here: Conductor, capsys: pytest.CaptureFixture[str]):  # noqa: F811
     readme = (ROOT / 'README.md').read_text('utf-8')

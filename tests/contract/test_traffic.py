@@ -33,9 +33,6 @@ from engine.records import (
 )
 from tests.support.shapes import state
 
-pytestmark = pytest.mark.anyio
-
-
 SHAPE = Shape(
     pattern='loop',
     title='Loop',

@@ -20,8 +20,6 @@ from engine.models.recording.request_diff import describe_nearest
 from tests.models.reading import Pieces, endpoint, make_request
 from tests.models.speech import OpenAISpeech
 
-pytestmark = pytest.mark.anyio
-
 speech = OpenAISpeech()
 KEY = 'k-very-secret-1234'
 BODY = speech.start + speech.say('Grüß dich') + speech.stop + speech.report_usage(3) + speech.end

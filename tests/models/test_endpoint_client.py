@@ -20,8 +20,6 @@ from tests.models.server import Wire, serving
 from tests.models.speech import AnthropicSpeech, OpenAISpeech
 from tests.support.harness import until
 
-pytestmark = pytest.mark.anyio
-
 speech, anthropic = OpenAISpeech(), AnthropicSpeech()
 WHOLE = speech.start + speech.say('x') + speech.stop + speech.report_usage(1_000_000) + speech.end
 

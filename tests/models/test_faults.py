@@ -16,7 +16,7 @@ from tests.models.reading import endpoint, make_request, read
 from tests.models.server import Wire, serving
 from tests.models.speech import SPEECHES, Speech
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)]
+pytestmark = pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)
 
 QUICK = Timeouts(first=0.15, idle=0.15, total=5)
 GREETING = 'Grüß dich 🐝\u2028, a – b!'

@@ -11,7 +11,6 @@ from engine.models.protocol import ReasoningPiece
 from tests.models.reading import Read, replay
 from tests.models.speech import SPEECHES, Speech, anthropic, openai
 
-pytestmark = pytest.mark.anyio
 EACH = pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)
 JSON = {'content-type': 'application/json'}
 USED = {'prompt_tokens': 3, 'completion_tokens': 2}

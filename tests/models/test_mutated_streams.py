@@ -15,8 +15,6 @@ from engine.records.jsonable import to_jsonable
 from tests.models.reading import replay
 from tests.models.test_provider_streams import DIALECTS, OWN
 
-pytestmark = pytest.mark.anyio
-
 ODD = [
     *(None, True, 0, -1, 3.7, 1e300, float('nan'), 10**30, 2**63),
     *('', 'x', '12', 'error', '\ud800', [], {}, [1], [[]], [{}], [None], {'a': 1}),

@@ -8,8 +8,6 @@ from engine.models.protocol import CallStarted
 from tests.models.exchange import whole
 from tests.models.speech import AnthropicSpeech, OpenAISpeech, anthropic, openai
 
-pytestmark = pytest.mark.anyio
-
 ASKED = [('notes', '{"text": "Grüß dich"}'), ('notes', '{"text": "b"}'), ('look', '')]
 INDEXES = {'by the book': [0, 1, 2], 'zero': [0, 0, 0], 'missing': [None] * 3, 'from seven on': [7, 8, 9]}
 

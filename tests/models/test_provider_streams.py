@@ -14,8 +14,6 @@ import pytest
 from engine.models.protocol import Completed
 from tests.models.reading import Read, replay
 
-pytestmark = pytest.mark.anyio
-
 OWN = Path(__file__).parent / 'cassettes'
 FOLDERS = [OWN, *map(Path, filter(None, [os.environ.get('HEMICYCLE_CASSETTES')]))]
 DIALECTS = {

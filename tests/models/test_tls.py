@@ -19,8 +19,6 @@ from tests.models.reading import endpoint, make_request
 from tests.models.speech import OpenAISpeech
 from tests.support.servers.certificates import PASSWORD, write_certificates
 
-pytestmark = pytest.mark.anyio
-
 speech = OpenAISpeech()
 WHOLE = speech.start + speech.say('x') + speech.stop + speech.end
 

@@ -22,8 +22,6 @@ from engine.models.secret_filter import SecretFilter
 from tests.models.reading import Read, endpoint, make_request, read, replay
 from tests.models.server import serving
 
-pytestmark = pytest.mark.anyio
-
 JSON = {'content-type': 'application/json'}
 DIALECTS = ('openai', 'responses', 'anthropic', 'gemini')
 

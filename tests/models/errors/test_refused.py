@@ -9,7 +9,7 @@ from tests.models.reading import endpoint, read
 from tests.models.server import Wire, serving
 from tests.models.speech import SPEECHES, Speech
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)]
+pytestmark = pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,6 @@ from engine.records.message import Image, Message, Opaque, Reasoning, Text, Tool
 from tests.models.reading import Read, endpoint, make_request, replay
 from tests.models.speech import GeminiSpeech, openai
 
-pytestmark = pytest.mark.anyio
-
 CASSETTES = Path(__file__).parents[1] / 'cassettes'
 NOTES = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object', 'properties': {}})
 OPENING = (Message.of('system', 'Be brief.'), Message.of('user', 'Go'))

@@ -30,8 +30,6 @@ from engine.workspace.workspaces import Workspaces
 from tests.models.reading import endpoint
 from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn
 
-pytestmark = pytest.mark.anyio
-
 
 def chunk(name: bytes, data: bytes) -> bytes:
     return struct.pack('>I', len(data)) + name + data + struct.pack('>I', zlib.crc32(name + data))

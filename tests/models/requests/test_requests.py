@@ -350,7 +350,6 @@ CALL = {'index': 0, 'id': 'a', 'function': {'name': 'notes', 'arguments': '{}'}}
         ([{'reasoning_content': 'Hm'}, {'content': 'Y'}], {}),
     ],
 )
-@pytest.mark.anyio
 async def test_opaque_data_is_sent_back_to_chat_completions(deltas: list[Any], back: dict[str, Any]) -> None:
     body = b''.join(openai(choices=[{'index': 0, 'delta': delta}]) for delta in deltas)
     found = await replay(body + openai(choices=[{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]))
@@ -360,7 +359,6 @@ async def test_opaque_data_is_sent_back_to_chat_completions(deltas: list[Any], b
     assert other['messages'][0] == sent
 
 
-@pytest.mark.anyio
 async def test_a_signature_of_a_call_goes_back_with_it() -> None:
     signed = {**CALL, 'extra_content': {'google': {'thought_signature': 's'}}}
     body = openai(choices=[{'index': 0, 'delta': {'tool_calls': [signed]}, 'finish_reason': 'tool_calls'}])
@@ -370,7 +368,6 @@ async def test_a_signature_of_a_call_goes_back_with_it() -> None:
     assert call['extra_content'] == {'google': {'thought_signature': 's'}}
 
 
-@pytest.mark.anyio
 async def test_blocks_are_sent_back_unchanged() -> None:
     blocks: list[dict[str, Any]] = [
         {'type': 'thinking', 'thinking': 'Hm.', 'signature': 'one'},

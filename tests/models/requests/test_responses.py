@@ -16,8 +16,6 @@ from engine.models.recording.exchange import number_ids
 from engine.records.message import Message, Opaque, Text, ToolCall, ToolResult
 from tests.models.reading import endpoint, make_request, replay
 
-pytestmark = pytest.mark.anyio
-
 CASSETTES = Path(__file__).parents[1] / 'cassettes'
 NOTES = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object', 'properties': {}})
 OPENING = (Message.of('system', 'Be brief.'), Message.of('user', 'Go'))

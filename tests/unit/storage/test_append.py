@@ -16,8 +16,6 @@ from storage import SqlJournal, open_journal
 from storage.sqlite.database import SqliteDatabase
 from storage.sqlite.file import limit_size
 
-pytestmark = pytest.mark.anyio
-
 RUN = RunId('r')
 CHART = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=())
 

@@ -35,8 +35,6 @@ from storage.sqlite.database import SqliteDatabase
 from storage.sqlite.file import connect, limit_size, prepare
 from storage.sqlite.migrations import APPLICATION, FIRST, MIGRATIONS
 
-pytestmark = pytest.mark.anyio
-
 CHART = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=())
 
 

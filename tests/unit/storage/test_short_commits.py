@@ -21,8 +21,6 @@ from storage.sqlite.gil_yield import GilYielder
 from storage.sqlite.writer import CHECKPOINT, THREAD_COMMIT_INTERVAL, Writer
 from tests.support.harness import until
 
-pytestmark = pytest.mark.anyio
-
 
 def short() -> bool:
     return True

@@ -19,8 +19,6 @@ from storage import open_journal
 from storage.sqlite.migrations import MIGRATIONS, backup_path, copy_database
 from tests.tree import ROOT
 
-pytestmark = pytest.mark.anyio
-
 OLD, FORK = RunId('539cf4aeceac'), RunId('ce3364f2a6ad')
 """A sample of the pipeline with 22 steps, and its fork at step 3."""
 STEPS = 45

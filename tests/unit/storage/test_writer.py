@@ -22,8 +22,6 @@ from storage.sqlite.file import prepare
 from storage.sqlite.gil_yield import YIELD_INTERVAL, YIELD_SECONDS, GilYielder
 from storage.sqlite.writer import MAX_RESOLVED_A_ROUND, Job, Work, Writer
 
-pytestmark = pytest.mark.anyio
-
 CHART = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=())
 
 

@@ -38,7 +38,6 @@ from tests.support.harness import (
 )
 from tests.unit.engine.workspace.test_run_files import Pair, jot
 
-pytestmark = pytest.mark.anyio
 SECRET = 'sk-first-secret-of-all-12345'
 TAKE = {
     'state': 'researching.thinking', 'step': 2, 'model': 'far/m', 'wire': 'm', 'endpoint': {'url': 'http://far'},

@@ -31,7 +31,6 @@ from tests.unit.engine.history.test_bundle import (
 )
 
 __all__ = ['here', 'there']  # fixtures
-pytestmark = pytest.mark.anyio
 VARIED = ForkOverrides(
     changes=(Change(op='replace', path='/memory/iteration', value=1),),
     instructions={'reviewer': 'Be kind.'},

@@ -21,7 +21,7 @@ from tests.support.clocks import IdleClock
 from tests.support.forks import Pair, working
 from tests.support.harness import FakeModel, Lone, calls, catalog, to_the_end, until
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 WAYS = ('recorded', 'live', 'simulated')
 
 

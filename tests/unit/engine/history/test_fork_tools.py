@@ -26,8 +26,6 @@ from tests.support.harness import FakeModel, Lone, calls, catalog, to_the_end, u
 from tests.support.servers.http_server import json_answer, local
 from tests.unit.engine.tools.test_notion import Stand
 
-pytestmark = pytest.mark.anyio
-
 SENT: Counter[str] = Counter()
 """Number of irrevocable sends by key."""
 

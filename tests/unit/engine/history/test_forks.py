@@ -13,8 +13,6 @@ from engine.journal import MemoryJournal
 from engine.records import Change
 from tests.support.harness import FakeModel, HastyClock, Lone, calls, catalog, pipeline_reply, to_the_end
 
-pytestmark = pytest.mark.anyio
-
 
 def here(model: FakeModel, *patterns: Any) -> Conductor:
     return Conductor(MemoryJournal(), catalog=catalog(model, *patterns), clock=HastyClock())

@@ -14,8 +14,6 @@ from engine.records import RunId, RunQuery
 from storage import open_journal
 from tests.support.harness import FakeModel, catalog, pipeline_reply
 
-pytestmark = pytest.mark.anyio
-
 
 def conductor(journal: object = None) -> Conductor:
     return Conductor(journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock())  # type: ignore[arg-type]

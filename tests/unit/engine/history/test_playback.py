@@ -6,8 +6,6 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from engine import Breakpoint, Budget, Conductor, Pattern, Status, Transition
 from engine.agents.chart import agent
 from engine.errors import ModelError
@@ -17,8 +15,6 @@ from engine.records import RunId
 from tests.support.clocks import IdleClock
 from tests.support.forks import PLAYED, forks_alike, normalize
 from tests.support.harness import FakeModel, Lone, calls, catalog, pipeline_reply, to_the_end, until
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_fork_without_edits_reaches_the_same_journal_at_every_step() -> None:

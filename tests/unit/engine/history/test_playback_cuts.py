@@ -18,7 +18,7 @@ from tests.support.clocks import IdleClock
 from tests.support.forks import PLAYED, Pair, forks_alike, normalize, working
 from tests.support.harness import FakeModel, Lone, calls, catalog, pipeline_reply, to_the_end, until
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 class Counting(Lone):

@@ -15,8 +15,6 @@ from engine.journal import Journal, Retention
 from engine.records import Note, RunId, RunInfo, RunQuery
 from tests.support.harness import FakeModel, catalog, nest
 
-pytestmark = pytest.mark.anyio
-
 DAY = 86_400.0
 
 

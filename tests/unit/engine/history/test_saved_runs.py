@@ -6,8 +6,6 @@ import asyncio
 import json
 from pathlib import Path
 
-import pytest
-
 from engine import Conductor, Status
 from engine.history import RegressionTest
 from engine.journal import MemoryJournal
@@ -16,8 +14,6 @@ from tests.support.cli import Hemicycle
 from tests.support.clocks import IdleClock
 from tests.support.harness import FakeModel, catalog, pipeline_reply, wait_for_state
 from tests.unit.engine.history.test_fork_tools import Post, letters, send
-
-pytestmark = pytest.mark.anyio
 
 
 class Hasty(Pipeline):

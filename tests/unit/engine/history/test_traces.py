@@ -23,7 +23,6 @@ from engine.records import RunId, RunInfo
 from storage import open_journal
 from tests.golden.traces import FOLDER
 
-pytestmark = pytest.mark.anyio
 CHAT = {names.OPERATION: 'chat', names.MODEL: 'm', names.INPUT_TOKENS: 3, names.OUTPUT_TOKENS: 2}
 
 

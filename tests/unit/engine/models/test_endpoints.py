@@ -144,7 +144,6 @@ def list_models(request: httpx.Request) -> httpx.Response:
     return httpx.Response(200, json={'data': [{'id': 'b'}, {'id': 'a'}, {}]})
 
 
-@pytest.mark.anyio
 async def test_models_are_found_by_endpoint_and_name() -> None:
     made = make_registry(list_models, ENDPOINT)
     assert list(made) == ['scripted']
@@ -157,7 +156,6 @@ async def test_models_are_found_by_endpoint_and_name() -> None:
     await made.close()
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ('response', 'says'),
     [
@@ -186,7 +184,6 @@ async def test_a_test_says_what_is_wrong(response: Any, says: str) -> None:
     await made.close()
 
 
-@pytest.mark.anyio
 async def test_servers_on_this_machine_are_found() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.port != 11434:
@@ -200,7 +197,6 @@ async def test_servers_on_this_machine_are_found() -> None:
     await made.close()
 
 
-@pytest.mark.anyio
 async def test_loading_ca_certificates_does_not_block_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -242,7 +238,6 @@ def test_endpoint_infos_hold_no_secret(tmp_path: Path) -> None:
     assert made.unconfigured()['anthropic'] == 'ANTHROPIC_API_KEY' and 'mistral' not in made.unconfigured()
 
 
-@pytest.mark.anyio
 async def test_a_server_used_before_discovery_is_still_found() -> None:
     made = make_registry(list_models)
     assert made['ollama/a'].name == 'ollama/a' and made.endpoint_infos() == []
@@ -252,7 +247,6 @@ async def test_a_server_used_before_discovery_is_still_found() -> None:
     await made.close()
 
 
-@pytest.mark.anyio
 async def test_endpoints_are_queried_only_once_in_a_while() -> None:
     asked: list[str] = []
 
@@ -275,7 +269,6 @@ async def test_endpoints_are_queried_only_once_in_a_while() -> None:
     await made.close()
 
 
-@pytest.mark.anyio
 async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         assert request.headers['authorization'] == f'Bearer {KEY}'

@@ -28,8 +28,6 @@ from engine.patterns.pipeline.researcher import Findings
 from engine.patterns.pipeline.task_state import Review
 from engine.records.message import Message, ToolResult
 
-pytestmark = pytest.mark.anyio
-
 TASK = 'Should the library of Ghent lend bicycles at 12 euros a month?'
 TOOLS = tuple(ToolSpec(name=name, description='', schema={}) for name in ('notes', 'calculator'))
 

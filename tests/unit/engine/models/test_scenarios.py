@@ -15,8 +15,6 @@ from engine.models.scripted.scenario import Call, Scenario, Turn
 from engine.records import Outcome
 from tests.support.clocks import IdleClock
 
-pytestmark = pytest.mark.anyio
-
 SHIPPED = Library.load()
 GOOD = """\
 name: {name}

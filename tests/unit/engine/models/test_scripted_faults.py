@@ -11,8 +11,6 @@ from engine.models.protocol import Hints, ModelEvent, ModelRequest, Started, Tex
 from engine.models.scripted.model import Scripted
 from engine.records.message import Message
 
-pytestmark = pytest.mark.anyio
-
 SCENARIO = """
 name: sample
 title: A sample

@@ -27,8 +27,6 @@ from engine.models.scripted.model import PACE, SETTING, Scripted
 from engine.records.message import Message
 from tests.support.harness import until
 
-pytestmark = pytest.mark.anyio
-
 SCENARIO = """
 name: sample
 title: A sample

@@ -77,7 +77,6 @@ def chunk(**delta: Any) -> bytes:
     return openai(choices=[{'index': 0, 'delta': delta}])
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize('fails', [False, True])
 async def test_echoed_keys_are_not_journaled(fails: bool) -> None:
     said = json.dumps(ECHOES)

@@ -11,8 +11,6 @@ from engine.errors import Diverged
 from engine.history.audit import audit
 from tests.support.harness import FakeModel, catalog
 
-pytestmark = pytest.mark.anyio
-
 
 class Counted(Memory):
     """Counts its steps; `caveat` is the field that was added later."""

@@ -27,8 +27,6 @@ from engine.records import Gauge, RunId, Usage, View
 from engine.records.budget import NOTICE
 from tests.support.harness import FakeModel, HastyClock, Lone, calls, catalog, first_steps, in_turn, until
 
-pytestmark = pytest.mark.anyio
-
 TOKENS_PER_CALL = 15
 """Tokens that each call of the fake model uses."""
 

@@ -11,7 +11,7 @@ from engine.workspace import Resolution, Workspaces
 from engine.workspace.git.merge import GitMerge, Work
 from engine.workspace.git.repository import Repository
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 TEXT = ''.join(f'line {number}\n' for number in range(1, 21))
 
 

@@ -10,7 +10,6 @@ from engine.errors import WorkspaceError
 from engine.workspace import apply_hunks, split_hunks
 from engine.workspace.diff import _lines
 
-pytestmark = pytest.mark.anyio
 LINES = ['a', 'b', '', '-x', '+y', '@@ z', '\\ n', ' s']
 TEXTS = st.lists(st.sampled_from(LINES), max_size=30).map('\n'.join)
 

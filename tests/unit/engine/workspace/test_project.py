@@ -8,8 +8,6 @@ from engine.workspace import Workspaces
 from engine.workspace import project as projects
 from engine.workspace.project import copy_project, samples
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def workspace(tmp_path):

@@ -5,15 +5,13 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine import Breakpoint, Conductor, Status
-from engine.errors import BundleError
 from engine.history import ForkOverrides, LineageNode
 from engine.history.forks.overrides import WINNER
 from engine.records import Change, RunId, RunQuery
@@ -22,15 +20,15 @@ from tests.unit.engine.history.test_bundle import (
     TAKE,
     here,
     lines_of,
-    nothing_in,
     pipeline,
-    place,
     same,
+    target,
     there,
     whole,
 )
+from tests.unit.engine.history.test_bundle_rejection import expect_refusal
 
-__all__ = ['here', 'there']  # fixtures
+__all__ = ['here', 'target', 'there']  # fixtures
 VARIED = ForkOverrides(
     changes=(Change(op='replace', path='/memory/iteration', value=1),),
     instructions={'reviewer': 'Be kind.'},
@@ -83,12 +81,6 @@ async def debugged(here: Conductor) -> Debugged:
     await here.annotate(won, starred=True, pinned=True, note='Kinder')
     await here.annotate(kept, tags=['weekly', *(await here.info(kept)).tags])
     return Debugged(root, kept, won, last)
-
-
-@pytest.fixture
-async def third(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with place(tmp_path / 'third') as made:
-        yield made
 
 
 def list_kin(kin: LineageNode) -> Iterator[tuple[Any, ...]]:
@@ -198,7 +190,7 @@ async def test_a_parent_in_the_trash_does_not_hide_its_fork(here: Conductor, deb
 
 
 @pytest.mark.parametrize('compressed', [False, True])
-async def test_a_truncated_file_names_the_line(here: Conductor, third: Conductor, compressed: bool) -> None:
+async def test_a_truncated_file_names_the_line(here: Conductor, target: Conductor, compressed: bool) -> None:
     made = await whole(here, await pipeline(here))
     lines = made.splitlines(keepends=True)
     for cut in (3, len(lines) // 2, len(lines) - 1):
@@ -206,15 +198,15 @@ async def test_a_truncated_file_names_the_line(here: Conductor, third: Conductor
             broken = b''.join(lines[:cut]) + part
             if compressed:  # like an interrupted download, without the end of the compressed stream
                 packed = gzip.compress(broken, mtime=0)[:-8]
-                error = await expect_refusal(third, packed)
+                error = await expect_refusal(target, packed, 'was cut off')
                 assert cut - 1 <= error.line <= cut + 1
             else:
-                error = await expect_refusal(third, broken)
+                error = await expect_refusal(target, broken, 'was cut off')
                 assert error.line == cut + 1
-            assert str(error).startswith(f'line {error.line}: ') and 'was cut off' in str(error)
+            assert str(error).startswith(f'line {error.line}: ')
 
 
-async def test_a_tampered_file_names_the_line_and_the_field(here: Conductor, third: Conductor) -> None:
+async def test_a_tampered_file_names_the_line_and_the_field(here: Conductor, target: Conductor) -> None:
     lines = (await whole(here, await pipeline(here))).splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if b'"kind":"step"' in line)
     swapped = [*lines[:at], lines[at + 1], lines[at], *lines[at + 2 :]]
@@ -232,12 +224,5 @@ async def test_a_tampered_file_names_the_line_and_the_field(here: Conductor, thi
         (quietly, len(lines), 'sha256: the file is damaged: its checksum does not match'),
     ):
         assert changed != lines
-        error = await expect_refusal(third, b''.join(changed))
-        assert error.line == line and said in str(error), str(error)
-
-
-async def expect_refusal(target: Conductor, made: bytes) -> BundleError:
-    with pytest.raises(BundleError) as caught:
-        await target.import_bundle(io.BytesIO(made))
-    await nothing_in(target)
-    return caught.value
+        error = await expect_refusal(target, b''.join(changed), said)
+        assert error.line == line, str(error)

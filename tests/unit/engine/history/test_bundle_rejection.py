@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import io
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +20,17 @@ from engine.errors import BundleError
 from engine.history.bundle import reader, validation
 from engine.history.bundle.format import MAX_LINE
 from tests.unit.engine.history.test_bundle import (
+    here,
     lines_of,
     nothing_in,
     place,
     run_pair,
     seal,
+    target,
     whole,
 )
 
-
-@pytest.fixture
-async def here(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with place(tmp_path / 'here') as made:
-        yield made
-
-
-@pytest.fixture
-async def target(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with place(tmp_path / 'target') as made:
-        yield made
+__all__ = ['here', 'target']  # fixtures
 
 
 @pytest.fixture

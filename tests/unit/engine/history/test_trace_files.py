@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -17,17 +15,12 @@ from tests.unit.engine.history.test_traces import (
     chat,
     import_spans,
     make_output,
+    place,
     request_of,
     span,
 )
 
-
-@pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with Conductor(workspaces=tmp_path / 'files') as made:
-        yield made
-
-
+__all__ = ['place']  # a fixture
 REJECTED: list[tuple[bytes, str]] = [
     (b'{"resourceSpans": [', 'it is not JSON'),
     (b'{"resourceSpans": []}\n{"resourceSpans": nothing}', 'line 2: it is not JSON'),

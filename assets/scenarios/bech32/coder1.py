@@ -22,7 +22,7 @@ def expand(hrp):
 
 
 def encode(hrp, data, spec='bech32'):
-    """Text of a human-readable part and a list of 5-bit values. Raises ValueError."""
+    """Encode a human-readable part and a list of 5-bit values. Raises ValueError."""
     if not hrp or any(not 33 <= ord(c) <= 126 for c in hrp) or hrp != hrp.lower():
         raise ValueError('the human-readable part has a character that is not allowed')
     if any(not 0 <= value < 32 for value in data):
@@ -35,7 +35,7 @@ def encode(hrp, data, spec='bech32'):
 
 
 def decode(text):
-    """The human-readable part, the 5-bit values, and 'bech32' or 'bech32m'. Raises ValueError."""
+    """Return the human-readable part, the 5-bit values, and 'bech32' or 'bech32m'. Raises ValueError."""
     if any(not 33 <= ord(c) <= 126 for c in text):
         raise ValueError('a character is not allowed')
     if text != text.lower() and text != text.upper():
@@ -59,7 +59,7 @@ def decode(text):
 
 
 def regroup(values, size, to, pad):
-    """Values of `size` bits as values of `to` bits. Raises ValueError."""
+    """Convert values of `size` bits to values of `to` bits. Raises ValueError."""
     buffer = bits = 0
     result = []
     for value in values:
@@ -77,7 +77,7 @@ def regroup(values, size, to, pad):
 
 
 def encode_address(hrp, version, program):
-    """The address of a witness program. Raises ValueError."""
+    """Return the address of a witness program. Raises ValueError."""
     spec = 'bech32' if version == 0 else 'bech32m'
     address = encode(hrp, [version, *regroup(program, 8, 5, pad=True)], spec)
     decode_address(hrp, address)
@@ -85,15 +85,15 @@ def encode_address(hrp, version, program):
 
 
 def decode_address(hrp, address):
-    """The witness version and program of an address. Raises ValueError."""
+    """Return the witness version and program of an address. Raises ValueError."""
     found, data, spec = decode(address)
     if found != hrp:
-        raise ValueError('it belongs to another network')
+        raise ValueError('the address belongs to another network')
     if not data or data[0] > 16:
-        raise ValueError('the witness version is not known')
+        raise ValueError('unknown witness version')
     version, program = data[0], bytes(regroup(data[1:], 5, 8, pad=False))
     if not 2 <= len(program) <= 40 or (version == 0 and len(program) not in (20, 32)):
-        raise ValueError('the program has a wrong length')
+        raise ValueError('the program has the wrong length')
     if spec != ('bech32' if version == 0 else 'bech32m'):
-        raise ValueError('the checksum is not the one of this version')
+        raise ValueError('this version requires the other checksum')
     return version, program

@@ -1,4 +1,4 @@
-"""What the vectors do not cover: each rule on its own, every single error, and what an encoder refuses."""
+"""Beyond the vectors: each rule on its own, every single error, and what the encoder rejects."""
 
 import random
 
@@ -10,7 +10,7 @@ CHANCE = random.Random(173)
 
 @pytest.mark.parametrize('spec', ['bech32', 'bech32m'])
 @pytest.mark.parametrize('length', [0, 1, 20, 52, 82])
-def test_there_and_back(spec, length):
+def test_round_trip(spec, length):
     data = [CHANCE.randrange(32) for _ in range(length)]
     assert bech32.decode(bech32.encode('a', data, spec)) == ('a', data, spec)
 
@@ -20,7 +20,7 @@ def test_the_last_1_is_the_separator():
 
 
 @pytest.mark.parametrize('spec', ['bech32', 'bech32m'])
-def test_every_single_wrong_character_is_found(spec):
+def test_every_single_wrong_character_is_detected(spec):
     text = bech32.encode('bc', list(range(32)), spec)
     for place in range(3, len(text)):
         for letter in bech32.ALPHABET:
@@ -29,7 +29,7 @@ def test_every_single_wrong_character_is_found(spec):
                     bech32.decode(text[:place] + letter + text[place + 1 :])
 
 
-def test_two_letters_that_changed_places_are_found():
+def test_swapped_letters_are_detected():
     text = bech32.encode('bc', list(range(32)))
     for place in range(3, len(text) - 1):
         if text[place] != text[place + 1]:
@@ -40,12 +40,12 @@ def test_two_letters_that_changed_places_are_found():
 @pytest.mark.parametrize(
     ('hrp', 'data'), [('', []), ('A', []), ('a b', []), ('a', [32]), ('a', [-1]), ('a', [0] * 83)]
 )
-def test_the_encoder_refuses(hrp, data):
+def test_the_encoder_rejects(hrp, data):
     with pytest.raises(ValueError):
         bech32.encode(hrp, data)
 
 
-def test_a_checksum_that_nobody_has_defined_is_refused():
+def test_an_unknown_checksum_is_rejected():
     with pytest.raises(ValueError):
         bech32.encode('a', [], 'bech33')
 
@@ -53,13 +53,13 @@ def test_a_checksum_that_nobody_has_defined_is_refused():
 @pytest.mark.parametrize(
     ('version', 'length'), [(0, 21), (0, 40), (1, 1), (1, 41), (17, 20), (-1, 20)]
 )
-def test_no_address_is_made_of(version, length):
+def test_no_address_for_invalid_programs(version, length):
     with pytest.raises(ValueError):
         bech32.encode_address('bc', version, bytes(length))
 
 
 @pytest.mark.parametrize(('version', 'length'), [(0, 20), (0, 32), (1, 2), (1, 32), (16, 40)])
-def test_addresses_there_and_back(version, length):
+def test_address_round_trip(version, length):
     program = CHANCE.randbytes(length)
     address = bech32.encode_address('tb', version, program)
     assert bech32.decode_address('tb', address) == (version, program)

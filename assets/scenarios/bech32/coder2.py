@@ -8,7 +8,7 @@ TOP = [0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3]
 
 
 def _table():
-    """The effect of the five top bits at once, for all 32 of their values."""
+    """Return the combined effect of the top five bits, for each of their 32 values."""
     table = []
     for top in range(32):
         effect = 0
@@ -23,7 +23,7 @@ TABLE = _table()
 
 
 class Bech32Error(ValueError):
-    """A text, a program or a part of one breaks a rule."""
+    """Invalid text, or an invalid program or part of one."""
 
 
 @dataclass(frozen=True)
@@ -58,35 +58,35 @@ def _spread(hrp):
 
 def _check_letters(text):
     if not all('!' <= letter <= '~' for letter in text):
-        raise Bech32Error(f'{text!r} holds a character that is not allowed')
+        raise Bech32Error(f'{text!r} contains a character that is not allowed')
 
 
 def encode(hrp, data, spec='bech32'):
-    """Write a human-readable part and 5-bit values as text."""
+    """Encode a human-readable part and 5-bit values."""
     if spec not in CODECS:
-        raise Bech32Error(f'there is no checksum {spec!r}')
+        raise Bech32Error(f'unknown checksum {spec!r}')
     _check_letters(hrp)
     if not hrp or hrp != hrp.lower():
-        raise Bech32Error('the human-readable part must be lower case, and not empty')
+        raise Bech32Error('the human-readable part must be lower case and not empty')
     if not all(value in range(32) for value in data):
-        raise Bech32Error('values are from 0 to 31')
+        raise Bech32Error('values must be between 0 and 31')
     text = hrp + '1' + ''.join(CHARSET[value] for value in [*data, *CODECS[spec].checksum(hrp, data)])
     if len(text) > 90:
-        raise Bech32Error('a text has 90 characters at most')
+        raise Bech32Error('more than 90 characters')
     return text
 
 
 def decode(text):
-    """Read a text: its human-readable part, its 5-bit values, and the name of its checksum."""
+    """Return the human-readable part, the 5-bit values and the name of the checksum."""
     _check_letters(text)
     if len(text) > 90:
-        raise Bech32Error('a text has 90 characters at most')
+        raise Bech32Error('more than 90 characters')
     if text.lower() != text and text.upper() != text:
         raise Bech32Error('upper and lower case are mixed')
     text = text.lower()
     place = text.find('1')
     if place < 1 or place + 7 > len(text):
-        raise Bech32Error('the separator is missing, or in the wrong place')
+        raise Bech32Error('the separator is missing or in the wrong place')
     hrp, tail = text[:place], text[place + 1 :]
     try:
         values = [REVERSE[letter] for letter in tail]
@@ -109,13 +109,13 @@ def _to_eight(values):
     whole = len(bits) - len(bits) % 8
     rest = bits[whole:]
     if len(rest) > 4 or '1' in rest:
-        raise Bech32Error('the padding must be zeros, and fewer than five')
+        raise Bech32Error('the padding must be fewer than five bits, all zero')
     return bytes(int(bits[start : start + 8], 2) for start in range(0, whole, 8))
 
 
 def _check_program(version, program):
     if version not in range(17):
-        raise Bech32Error('there are witness versions 0 to 16')
+        raise Bech32Error('the witness version must be between 0 and 16')
     if not 2 <= len(program) <= 40:
         raise Bech32Error('a program has 2 to 40 bytes')
     if version == 0 and len(program) not in (20, 32):
@@ -123,20 +123,20 @@ def _check_program(version, program):
 
 
 def encode_address(hrp, version, program):
-    """The address of a witness program."""
+    """Return the address of a witness program."""
     _check_program(version, program)
     return encode(hrp, [version, *_to_five(program)], 'bech32m' if version else 'bech32')
 
 
 def decode_address(hrp, address):
-    """The witness version and the program of an address."""
+    """Return the witness version and program of an address."""
     network, values, spec = decode(address)
     if network != hrp:
         raise Bech32Error(f'the address is for {network!r}')
     if not values:
-        raise Bech32Error('the address holds no version')
+        raise Bech32Error('the address has no witness version')
     version, program = values[0], _to_eight(values[1:])
     _check_program(version, program)
     if (spec == 'bech32m') != (version > 0):
-        raise Bech32Error(f'version {version} has another checksum')
+        raise Bech32Error(f'version {version} requires the other checksum')
     return version, program

@@ -13,7 +13,7 @@ def test_round_trip(hrp, length, spec):
 
 
 @pytest.mark.parametrize('text', ['', '1', 'abc', 'A1lqfn3a', 'a1lqfn3b', ' a1lqfn3a', 'a1lqfnb'])
-def test_refused(text):
+def test_rejected(text):
     with pytest.raises(bech32.Bech32Error):
         bech32.decode(text)
 
@@ -29,7 +29,7 @@ def test_no_address(version, program):
         bech32.encode_address('bc', version, program)
 
 
-def test_every_single_error_is_found():
+def test_every_single_error_is_detected():
     text = bech32.encode_address('bc', 0, PROGRAM)
     for place in range(3, len(text)):
         wrong = 'q' if text[place] != 'q' else 'p'

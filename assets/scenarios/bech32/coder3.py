@@ -1,4 +1,4 @@
-"""Bech32 (BIP 173) in polynomials over GF(32), as the proposal derives it."""
+"""Bech32 (BIP 173) as polynomials over GF(32), following the proposal's derivation."""
 
 LETTERS = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
 FIELD = 0b101001  # x^5 + x^3 + 1
@@ -7,7 +7,7 @@ DIVISOR = (29, 22, 20, 21, 29, 18)
 
 
 def times(a, b):
-    """The product of two elements of GF(32)."""
+    """Multiply two elements of GF(32)."""
     product = 0
     while b:
         if b & 1:
@@ -20,7 +20,7 @@ def times(a, b):
 
 
 def remainder(values):
-    """What is left of a polynomial, highest coefficient first, divided by the generator."""
+    """Return the remainder of a polynomial, highest coefficient first, divided by the generator."""
     left = [0] * 6
     for value in values:
         lead, left = left[0], [*left[1:], value]
@@ -29,14 +29,14 @@ def remainder(values):
 
 
 def message(hrp, values):
-    """The polynomial that the checksum is made of."""
+    """Return the polynomial to compute the checksum of."""
     return [1, *(ord(c) >> 5 for c in hrp), 0, *(ord(c) & 31 for c in hrp), *values]
 
 
 def encode(hrp, data, spec='bech32'):
-    """Text of a human-readable part and 5-bit values."""
+    """Encode a human-readable part and 5-bit values."""
     if spec != 'bech32':
-        raise NotImplementedError('bech32m is left for later')
+        raise NotImplementedError('bech32m is not implemented yet')
     if not hrp or any(not 33 <= ord(c) <= 126 or c.isupper() for c in hrp):
         raise ValueError('bad human-readable part')
     if any(value not in range(32) for value in data) or len(hrp) + len(data) > 83:
@@ -47,7 +47,7 @@ def encode(hrp, data, spec='bech32'):
 
 
 def decode(text):
-    """Human-readable part, 5-bit values, 'bech32'."""
+    """Return the human-readable part, the 5-bit values and 'bech32'."""
     if len(text) > 90 or any(not 33 <= ord(c) <= 126 for c in text):
         raise ValueError('bad text')
     if text not in (text.lower(), text.upper()):
@@ -62,7 +62,7 @@ def decode(text):
 
 
 def encode_address(hrp, version, program):
-    """The address of a witness program."""
+    """Return the address of a witness program."""
     number, bits = int.from_bytes(program, 'big'), 8 * len(program)
     number <<= -bits % 5
     count = -(-bits // 5)
@@ -73,7 +73,7 @@ def encode_address(hrp, version, program):
 
 
 def decode_address(hrp, address):
-    """Witness version and program."""
+    """Return the witness version and program of an address."""
     found, data, _ = decode(address)
     if found != hrp or not data or data[0] > 16:
         raise ValueError('bad address')

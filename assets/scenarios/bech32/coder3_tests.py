@@ -23,13 +23,13 @@ def test_invalid(text):
         bech32.decode(text)
 
 
-def test_an_address_of_version_0():
+def test_a_version_0_address():
     program = bytes.fromhex('751e76e8199196d454941c45d1b3a323f1433bd6')
     address = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4'
     assert bech32.encode_address('bc', 0, program) == address
     assert bech32.decode_address('bc', address) == (0, program)
 
 
-def test_the_generator_divides_what_it_should():
+def test_multiples_of_the_generator_have_no_remainder():
     assert bech32.times(2, 18) == 13
     assert bech32.remainder([1, *bech32.DIVISOR]) == [0] * 6

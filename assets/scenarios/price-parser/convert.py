@@ -7,7 +7,7 @@ from rates import rate
 
 
 def convert(money: Money, target: str) -> Money:
-    """The same worth in another currency, rounded half to even. Raises `ValueError`."""
+    """Convert money to another currency, rounding half to even. Raises `ValueError`."""
     factor = rate(money.currency, target)
     places = DIGITS[target] - DIGITS[money.currency]
     units = (Decimal(money.units) * factor).scaleb(places)

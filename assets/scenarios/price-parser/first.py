@@ -11,6 +11,6 @@ class Money(NamedTuple):
 
 
 def parse(text: str) -> Money:
-    """The price in a text. Raises `ValueError`."""
+    """Parse a price. Raises `ValueError`."""
     amount, _, currency = text.strip().partition(' ')
     return Money(int(float(amount) * 100), currency or 'EUR')

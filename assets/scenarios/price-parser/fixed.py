@@ -15,15 +15,15 @@ class Money(NamedTuple):
 
 
 def parse(text: str) -> Money:
-    """The price in a text. Raises `ValueError`."""
+    """Parse a price. Raises `ValueError`."""
     amount, _, currency = text.strip().partition(' ')
     currency = currency.strip() or 'EUR'
     if currency not in DIGITS:
-        raise ValueError(f'{currency!r} is no currency that is known here')
+        raise ValueError(f'unknown currency {currency!r}')
     try:
         units = Decimal(amount).scaleb(DIGITS[currency])
     except InvalidOperation:
-        raise ValueError(f'{amount!r} is no amount') from None
+        raise ValueError(f'{amount!r} is not an amount') from None
     if not units.is_finite() or units != units.to_integral_value():
         raise ValueError(f'{amount!r} has too many decimal places for {currency}')
     return Money(int(units), currency)

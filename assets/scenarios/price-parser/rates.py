@@ -1,4 +1,4 @@
-"""Rates: what one unit of a currency is worth in euros."""
+"""Exchange rates: the value of one unit of a currency in euros."""
 
 from decimal import Decimal
 
@@ -6,7 +6,7 @@ RATES = {'EUR': Decimal('1'), 'USD': Decimal('0.92'), 'GBP': Decimal('1.17'), 'J
 
 
 def rate(source: str, target: str) -> Decimal:
-    """How much of `target` one `source` is. Raises `ValueError`."""
+    """Return the value of one `source` in `target`. Raises `ValueError`."""
     for currency in (source, target):
         if currency not in RATES:
             raise ValueError(f'there is no rate for {currency!r}')

@@ -4,7 +4,7 @@ from convert import convert
 from prices import Money
 
 
-def test_dollars_in_euros():
+def test_dollars_to_euros():
     assert convert(Money(10_000, 'USD'), 'EUR') == Money(9_200, 'EUR')
 
 
@@ -12,7 +12,7 @@ def test_yen_have_no_cents():
     assert convert(Money(610, 'EUR'), 'JPY') == Money(1_000, 'JPY')
 
 
-def test_half_a_cent_goes_to_the_even_one():
+def test_the_same_currency_changes_nothing():
     assert convert(Money(1, 'EUR'), 'EUR') == Money(1, 'EUR')
 
 

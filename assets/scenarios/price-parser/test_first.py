@@ -16,6 +16,6 @@ def test_an_amount_with_its_currency(text, money):
 
 
 @pytest.mark.parametrize('text', ['', 'abc', '1.5 JPY', '3 XYZ', 'nan EUR'])
-def test_what_is_no_price_is_refused(text):
+def test_invalid_prices_are_refused(text):
     with pytest.raises(ValueError):
         parse(text)

@@ -5,11 +5,11 @@ import pytest
 from rates import RATES, rate
 
 
-def test_a_currency_is_worth_itself():
+def test_the_rate_to_itself_is_one():
     assert all(rate(name, name) == 1 for name in RATES)
 
 
-def test_there_and_back():
+def test_rates_are_reciprocal():
     assert abs(rate('USD', 'JPY') * rate('JPY', 'USD') - 1) < Decimal('1e-12')
 
 

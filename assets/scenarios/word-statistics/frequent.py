@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 
-def frequent(text, most=10):
-    """Words and how often they occur, the most frequent first; equal ones by their letters."""
+def frequent(text, limit=10):
+    """Return words with their counts, the most frequent first and ties in alphabetical order."""
     found = Counter(re.findall(r"\w+(?:'\w+)?", text.casefold()))
-    return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
+    return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]

@@ -1,4 +1,4 @@
-"""Prints the report of a file: python main.py FILE."""
+"""Prints the report for a file: python main.py FILE."""
 
 import sys
 
@@ -6,7 +6,7 @@ from report import report
 
 
 def main(arguments):
-    """Print the report. Gives the exit status."""
+    """Print the report and return the exit status."""
     if len(arguments) != 1:
         print('usage: main.py FILE', file=sys.stderr)
         return 2

@@ -3,8 +3,8 @@
 from frequent import frequent
 
 
-def report(text, most=10):
-    """A line for each word, in two columns."""
-    rows = frequent(text, most)
+def report(text, limit=10):
+    """Return one line per word, in two columns."""
+    rows = frequent(text, limit)
     width = max((len(word) for word, _ in rows), default=0)
     return ''.join(f'{word:<{width}}  {number}\n' for word, number in rows)

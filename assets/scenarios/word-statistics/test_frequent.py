@@ -9,5 +9,5 @@ def test_case_and_punctuation_do_not_matter():
     assert frequent("Don't, don't! Do.") == [("don't", 2), ('do', 1)]
 
 
-def test_no_more_than_asked_for():
-    assert len(frequent('a b c', most=2)) == 2
+def test_the_number_of_words_is_limited():
+    assert len(frequent('a b c', limit=2)) == 2

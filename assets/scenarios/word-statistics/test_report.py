@@ -5,5 +5,5 @@ def test_columns_line_up():
     assert report('bb a a') == 'a   2\nbb  1\n'
 
 
-def test_nothing_gives_nothing():
+def test_an_empty_text_gives_an_empty_report():
     assert report('') == ''

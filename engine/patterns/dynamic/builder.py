@@ -16,7 +16,7 @@ class Builder(CodingAgent):
         request: str = task_field(
             'Feature',
             'What the project should be able to do',
-            'Add a function that makes slugs unique among those that are taken',
+            'Add a function that makes slugs unique among those already taken',
         )
         project: str = project_field('sample:slugs')
 

@@ -53,7 +53,7 @@ class CodeReviewer(CodingAgent):
         request: str = task_field(
             'Request',
             'What the change is for, and what to look at',
-            'Review the change that lets slugs be cut',
+            'Review the change that cuts slugs to a maximum length',
         )
         project: str = project_field('sample:slugs')
         change: str = Field(

@@ -18,7 +18,7 @@ class Debugger(CodingAgent):
         request: str = task_field(
             'Symptom',
             'What is wrong, as far as you know',
-            'A test of spans fails: find the bug and mend it',
+            'The spans tests fail: find the bug and fix it',
         )
         project: str = project_field('sample:spans')
         change_tests: bool = Field(

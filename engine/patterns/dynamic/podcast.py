@@ -39,7 +39,7 @@ class Podcast(DynamicAgent):
         request: str = task_field(
             'Request',
             'What to make of the episode',
-            'Make notes, chapters and clips of the episode about the night train',
+            'Create notes, chapters and clips for the night train episode',
         )
         transcript: str = Field(
             min_length=1,

@@ -11,7 +11,7 @@ from tests.browser.server import Server
 
 @pytest.fixture(scope='module')
 def compared(server: Server) -> str:
-    return server.sample('blog', 'The newsletter in both ways')
+    return server.sample('blog', 'One newsletter, two ways')
 
 
 @pytest.fixture(scope='module')
@@ -99,7 +99,7 @@ def test_both_modes_fit_on_a_phone(open_page, compared, axe):
 def test_a_run_without_artifacts_has_no_artifact_tabs(page, server):
     page.goto(f'{server.url}/launch/supervisor')
     page.get_by_role('button', name='Samples').click()
-    page.get_by_role('menuitem', name=re.compile('Nothing is to be done')).click()
+    page.get_by_role('menuitem', name=re.compile('Nothing left to do')).click()
     page.get_by_role('button', name='Run', exact=True).click()
     page.wait_for_url(re.compile(r'/runs/\w+$'))
     expect(page.get_by_role('tab', name='Files')).to_be_visible()

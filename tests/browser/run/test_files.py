@@ -103,7 +103,7 @@ def test_a_long_result_is_shortened_on_the_page_and_kept_whole(page, waiting):
 def test_a_changed_project_opens_on_its_diff(page, server):
     page.goto(f'{server.url}/launch/debugger')
     page.wait_for_function('window.did_handshake === true')
-    page.get_by_label('Symptom').fill('A test of spans fails: find the bug and mend it')
+    page.get_by_label('Symptom').fill('The spans tests fail: find the bug and fix it')
     page.get_by_role('button', name='Run', exact=True).click()
     expect(page.get_by_text('all 7 tests pass').first).to_be_visible(timeout=30_000)
     page.get_by_role('tab', name='Files').click()

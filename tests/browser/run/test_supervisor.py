@@ -20,14 +20,14 @@ def test_the_plan_shows_workers_and_results(page, finished, axe):
     expect(plan.get_by_text('5 of 5')).to_be_visible()
     steps = plan.get_by_role('listitem')
     expect(steps).to_have_count(5)
-    permits = steps.filter(has_text='permits a closed street needs')
+    permits = steps.filter(has_text='permits needed to close a street')
     expect(permits).to_contain_text('failed')
     expect(permits).to_contain_text('Lawyer')
     expect(permits).to_contain_text("No worker has the role 'lawyer'")
     food = steps.filter(has_text='food and drinks')
     expect(food).to_contain_text('completed')
     food.locator('summary').press('Enter')
-    expect(food.get_by_role('paragraph')).to_contain_text('keeps it from being 40 bowls of noodle salad')
+    expect(food.get_by_role('paragraph')).to_contain_text('saves us from 40 bowls of noodle salad')
     axe(page)
 
 

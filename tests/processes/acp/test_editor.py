@@ -21,7 +21,7 @@ from tests.tree import ROOT
 
 PATIENT = {'shutdown_timeout': 60}
 """Seconds to exit after stdin is closed: on a busy machine the library's default of two is too short."""
-DEBUG = 'A test of spans fails: find the bug and mend it'
+DEBUG = 'The spans tests fail: find the bug and fix it'
 
 
 class Editor:

@@ -38,4 +38,4 @@ def test_a_run_without_files_says_so(tmp_path: Path) -> None:
     assert shown.exit_code != 0 and 'has no files' in shown.stderr
 
 
-TASK = 'A test of spans fails: find the bug and mend it'
+TASK = 'The spans tests fail: find the bug and fix it'

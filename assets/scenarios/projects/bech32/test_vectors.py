@@ -1,4 +1,4 @@
-"""The test vectors of BIP 173 and BIP 350, against a module `bech32` that lies beside this file."""
+"""The test vectors of BIP 173 and BIP 350, for a module `bech32` in the same folder."""
 
 import bech32
 import pytest

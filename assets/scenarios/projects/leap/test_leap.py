@@ -1,4 +1,4 @@
-"""When a year is a leap year in the Gregorian calendar, and what is no year."""
+"""Leap years in the Gregorian calendar, and values that are not years."""
 
 import leap
 import pytest

@@ -1,7 +1,7 @@
-"""The shop: adds prices up."""
+"""The shop: adds up prices."""
 
 
 def total(cents):
-    """The sum of amounts in cents, as a text."""
+    """Return the sum of amounts in cents as text."""
     whole = sum(cents)
     return f'{whole // 100}.{whole % 100:02d}'

@@ -1,10 +1,10 @@
-"""Readable parts of addresses, made from titles."""
+"""Slugs: readable parts of URLs, made from titles."""
 
 import re
 import unicodedata
 
 
 def slugify(title: str) -> str:
-    """Small letters and digits of a title, with hyphens between its words."""
+    """Return the lowercase letters and digits of a title, with hyphens between words."""
     plain = unicodedata.normalize('NFKD', title).encode('ascii', 'ignore').decode()
     return '-'.join(re.findall(r'[a-z0-9]+', plain.lower()))

@@ -1,1 +1,1 @@
-"""Puts the project itself on the path of the tests."""
+"""Puts the project root on the import path of the tests."""

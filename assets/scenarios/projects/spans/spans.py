@@ -4,7 +4,7 @@ Span = tuple[int, int]
 
 
 def check(span: Span) -> Span:
-    """Give the span back. Raises ValueError where it ends before it begins."""
+    """Return the span. Raises ValueError if it ends before it begins."""
     start, end = span
     if end < start:
         raise ValueError(f'{span} ends before it begins')
@@ -12,7 +12,7 @@ def check(span: Span) -> Span:
 
 
 def merge(spans: list[Span]) -> list[Span]:
-    """The same times with as few spans as possible, in order. Spans that touch become one."""
+    """Return the same times as the fewest possible spans, in order. Adjacent spans are joined."""
     merged: list[Span] = []
     for start, end in sorted(check(span) for span in spans):
         if merged and start <= merged[-1][1]:
@@ -23,7 +23,7 @@ def merge(spans: list[Span]) -> list[Span]:
 
 
 def free(spans: list[Span], day: Span = (480, 1080)) -> list[Span]:
-    """What is free between the spans on a day, from its beginning to its end."""
+    """Return the free time between the spans on a day."""
     found: list[Span] = []
     at = day[0]
     for start, end in merge(spans):

@@ -1,6 +1,6 @@
-"""Statistics of a text."""
+"""Text statistics."""
 
 
 def count(text):
-    """How many words a text has."""
+    """Return the number of words in a text."""
     return len(text.split())

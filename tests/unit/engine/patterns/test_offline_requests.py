@@ -90,7 +90,7 @@ async def test_failures_recorded_earlier_replay_unchanged(monkeypatch: pytest.Mo
 
 
 def test_a_scenario_fits_only_the_project_it_is_about() -> None:
-    task = 'A test of spans fails: find the bug and mend it'
+    task = 'The spans tests fail: find the bug and fix it'
     assert has_scenario('debugger', task, {'project': 'sample:spans'})
     assert not has_scenario('debugger', task, {'project': '/home/me/spans'})
     assert not has_scenario('debugger', 'Something is wrong', {'project': 'sample:spans'})

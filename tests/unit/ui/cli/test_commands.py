@@ -74,7 +74,7 @@ def test_output_of_a_simulated_run_says_so(hemicycle: Hemicycle) -> None:
 
 
 BAKERY = (
-    "Forecast next year's revenue of a bakery from its sales of January (41,200 euros), February"
+    "Forecast next year's revenue for a bakery from its sales in January (41,200 euros), February"
     ' (39,800 euros) and March (44,600 euros).'
 )
 
@@ -402,7 +402,7 @@ def test_a_diagram_that_cannot_be_drawn_says_why(
 
 
 def test_the_report_of_a_time_bounded_run_is_shown_as_markdown_and_as_data(hemicycle: Hemicycle) -> None:
-    goal = 'primary_goal=Write an export of the customer list as CSV'
+    goal = 'primary_goal=Write a CSV export of the customer list'
     assert hemicycle('run', 'time-bounded', '--set', goal, '--quiet').exit_code == 1
     shown = hemicycle('show', 'last', '--report')
     assert shown.exit_code == 0, shown.stderr

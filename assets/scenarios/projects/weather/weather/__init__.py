@@ -1,1 +1,1 @@
-"""Reads lines of a weather station, converts their units, and reports on a day."""
+"""Reads lines from a weather station, converts their units, and summarizes a day."""

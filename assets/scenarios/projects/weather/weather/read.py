@@ -1,10 +1,10 @@
-"""Lines of a weather station as readings."""
+"""Parses lines from a weather station."""
 
 from weather.units import celsius
 
 
 def reading(line: str) -> dict:
-    """A line such as `07:30 50F 1013` as time, degrees Celsius and pressure."""
+    """Parse a line such as `07:30 50F 1013` into time, degrees Celsius and pressure."""
     time, temperature, pressure = line.split()
     value, unit = float(temperature[:-1]), temperature[-1]
     degrees = celsius(value) if unit == 'F' else value

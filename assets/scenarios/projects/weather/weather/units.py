@@ -2,10 +2,10 @@
 
 
 def celsius(fahrenheit: float) -> float:
-    """Degrees Celsius."""
+    """Convert to degrees Celsius."""
     return (fahrenheit - 32) * 9 / 5
 
 
 def knots(metres_a_second: float) -> float:
-    """Knots."""
+    """Convert to knots."""
     return metres_a_second * 1.943844

@@ -191,7 +191,7 @@ async def use(tool: Tool, context: ToolContext, **arguments: Any) -> ToolOutput:
 
 async def test_the_transcript_keeps_speakers_and_times(context: ToolContext) -> None:
     found = context.artifacts['transcript']
-    assert found['format'] == 'srt' and found['speakers'] == ['Ines', 'Tomas'] and found['words'] == 397
+    assert found['format'] == 'srt' and found['speakers'] == ['Ines', 'Tomas'] and found['words'] == 387
     await context.files.write('bad.srt', b'')
     with pytest.raises(ToolError, match=r'bad.srt: it contains nothing that is said'):
         await use(transcript_processor, context, path='bad.srt')

@@ -406,7 +406,7 @@ def test_the_report_of_a_time_bounded_run_is_shown_as_markdown_and_as_data(hemic
     assert hemicycle('run', 'time-bounded', '--set', goal, '--quiet').exit_code == 1
     shown = hemicycle('show', 'last', '--report')
     assert shown.exit_code == 0, shown.stderr
-    assert shown.stdout.startswith('# Write an export') and '**Aborted.**' in shown.stdout
+    assert shown.stdout.startswith('# Write a CSV export') and '**Aborted.**' in shown.stdout
     assert 'FINAL WARNING' in shown.stdout
     made = json.loads(hemicycle('show', 'last', '--report', '--json').stdout)['report']
     assert made['outcome'] == 'aborted' and made['metrics']['total_steps'] == 2

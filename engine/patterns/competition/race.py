@@ -14,6 +14,7 @@ from engine.patterns.competition.records import Candidate, ContestMemory
 from engine.patterns.form_fields import PROJECTS, FilesRule, Form, files_field, task_field
 from engine.records import Event
 from engine.runtime.activity import Activity
+from engine.statechart.edges import edge
 from engine.statechart.pattern import Pattern
 from engine.workspace.project import check_project
 
@@ -90,20 +91,8 @@ class Race(Pattern):
         return [
             ['done', 'preparing', 'racing'],
             ['failed', 'preparing', 'lost'],
-            {
-                'trigger': 'always',
-                'source': 'racing',
-                'dest': 'won',
-                'conditions': 'has_winner',
-                'before': 'win',
-            },
-            {
-                'trigger': 'done',
-                'source': 'racing',
-                'dest': 'won',
-                'conditions': 'may_take_best',
-                'before': 'take_best',
-            },
+            edge('always', 'racing', 'won', 'has_winner', before='win'),
+            edge('done', 'racing', 'won', 'may_take_best', before='take_best'),
             ['done', 'racing', 'lost'],
         ]
 

@@ -16,7 +16,7 @@ from engine.patterns.form_fields import Form, task_field
 from engine.records import Event
 from engine.records.frozen import FrozenModel
 from engine.statechart.decision_cache import CallbackContext
-from engine.statechart.edges import FINAL_STATES, failure_edges
+from engine.statechart.edges import FINAL_STATES, edge, failure_edges
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.pattern import Pattern
 
@@ -167,19 +167,12 @@ class Vote(Pattern):
         ['done', 'voting', 'counting', 'has_votes'],
         ['done', 'voting', 'undecided'],
         ['always', 'counting', 'judging', 'is_for_judge'],
-        {
-            'trigger': 'always',
-            'source': 'counting',
-            'dest': 'decided',
-            'unless': 'is_tied',
-            'before': 'settle',
-        },
+        edge('always', 'counting', 'decided', unless='is_tied', before='settle'),
         ['always', 'counting', 'voting', 'may_vote_again'],
-        {'trigger': 'always', 'source': 'counting', 'dest': 'decided', 'before': 'take_first'},
+        edge('always', 'counting', 'decided', before='take_first'),
         ['done', 'judging', 'decided', 'is_ruled'],
-        {'trigger': 'done', 'source': 'judging', 'dest': 'decided', 'before': 'take_first'},
-        {'trigger': 'failed', 'source': 'judging', 'dest': 'decided', 'before': 'take_first'},
-        {'trigger': 'expired', 'source': 'judging', 'dest': 'decided', 'before': 'take_first'},
+        edge('done', 'judging', 'decided', before='take_first'),
+        *failure_edges('judging', 'decided', before='take_first'),
     ]
 
     @property

@@ -21,20 +21,15 @@ def debate(name: str, config: DebateConfig) -> dict[str, Any]:
     """
     turns = [_turn(role, config) for role in config.reviewers]
     edges: list[Any] = [
-        {
-            'trigger': 'always',
-            'source': 'checking',
-            'dest': 'void',
-            'conditions': partial(steps.is_void, config),
-        },
-        {
-            'trigger': 'always',
-            'source': 'checking',
-            'dest': 'agreed',
-            'conditions': partial(steps.is_agreed, config),
-            'before': partial(steps.agree, config),
-        },
-        ['always', 'checking', 'synthesizing', partial(steps.is_spent, config)],
+        edge('always', 'checking', 'void', partial(steps.is_void, config)),
+        edge(
+            'always',
+            'checking',
+            'agreed',
+            partial(steps.is_agreed, config),
+            before=partial(steps.agree, config),
+        ),
+        edge('always', 'checking', 'synthesizing', partial(steps.is_spent, config)),
     ]
     for place, reviewer in enumerate(config.names):
         edges.append(['always', 'checking', reviewer, partial(steps.is_turn, place)])

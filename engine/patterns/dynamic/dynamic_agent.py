@@ -18,6 +18,7 @@ from engine.patterns.form_fields import Form, task_field
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.edges import edge
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.pattern import Pattern
 from engine.statechart.run_state import AgentState
@@ -176,13 +177,12 @@ class DynamicAgent(Pattern, abstract=True):
     def transitions(self) -> Sequence[Any]:
         """Steps in sequence; any failure ends the run, except on one side of a comparison."""
         work = 'both' if self.mode == 'compare' else 'working'
-        begin = {'trigger': 'done', 'source': 'preparing', 'dest': work, 'before': 'keep_prepared'}
+        begin = edge('done', 'preparing', work, before='keep_prepared')
         lost = [['failed', '*', 'failed'], ['expired', '*', 'failed']]
         if self.mode != 'compare':
             return [begin, ['done', 'working', 'complete'], *lost]
-        weighed = {'trigger': 'done', 'source': 'weighing', 'dest': 'complete', 'before': 'keep_comparison'}
-        neither = {'trigger': 'done', 'source': 'weighing', 'dest': 'failed', 'conditions': 'neither_is_done',
-                   'before': 'keep_comparison'}  # fmt: skip
+        weighed = edge('done', 'weighing', 'complete', before='keep_comparison')
+        neither = edge('done', 'weighing', 'failed', 'neither_is_done', before='keep_comparison')
         return [begin, ['done', 'both', 'weighing'], neither, weighed, *lost]
 
     def remember(self) -> BaseMemory:

@@ -14,6 +14,7 @@ from engine.patterns.pipeline.reviewer import ReviewerAgent
 from engine.patterns.pipeline.stage import Stage, stage
 from engine.patterns.pipeline.task_state import RULES, TaskState, TaskStatus
 from engine.records import Event
+from engine.statechart.edges import edge
 from engine.statechart.pattern import Pattern
 
 
@@ -68,7 +69,7 @@ class Pipeline(Pattern):
         ['done', 'analyzing', 'reviewing'],
         ['done', 'reviewing', 'complete', 'is_approved'],
         ['done', 'reviewing', 'complete', 'is_spent'],
-        {'trigger': 'done', 'source': 'reviewing', 'dest': 'analyzing', 'before': 'send_back'},
+        edge('done', 'reviewing', 'analyzing', before='send_back'),
         ['failed', '*', 'failed'],
         ['expired', '*', 'failed'],
     )

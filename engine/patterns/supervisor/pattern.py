@@ -19,6 +19,7 @@ from engine.patterns.supervisor.worker import worker_chart
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.edges import edge
 from engine.statechart.pattern import Pattern
 
 ONE_AFTER_ANOTHER, SIDE_BY_SIDE = 'one after another', 'side by side'
@@ -142,9 +143,9 @@ class Supervisor(Pattern):
         again = ['done', 'executing', 'executing', 'has_pending_tasks']
         return [
             ['done', 'planning', 'executing', 'has_pending_tasks'],
-            {'trigger': 'done', 'source': 'planning', 'dest': 'complete', 'unless': 'has_pending_tasks'},
+            edge('done', 'planning', 'complete', unless='has_pending_tasks'),
             *([again] if self.parameters.execution == ONE_AFTER_ANOTHER else []),
-            {'trigger': 'done', 'source': 'executing', 'dest': 'synthesizing', 'unless': 'has_pending_tasks'},
+            edge('done', 'executing', 'synthesizing', unless='has_pending_tasks'),
             ['done', 'synthesizing', 'complete'],
             ['failed', '*', 'failed'],
             ['expired', '*', 'failed'],

@@ -11,13 +11,13 @@ from engine.agents.chart import agent
 from engine.agents.spec import Role
 from engine.errors import ToolError, WorkspaceError
 from engine.patterns.competition import coder_seat
+from engine.patterns.competition.coder_seat import candidate
 from engine.patterns.competition.evidence import Checks, examine, has_written
 from engine.patterns.competition.records import Candidate, ContestMemory, Evidence, Version
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import FINAL_STATES, edge, failure_edges
-from engine.statechart.retry import Retry
 from engine.workspace.git.worktree import Worktrees, has_worktree
 from engine.workspace.project import copy_project
 
@@ -50,9 +50,8 @@ class CoderConfig:
     """Whether the first project is given as a git worktree."""
     seat: bool = False
     """Whether a person may take its seat; memory then has `seats`."""
-    is_revision: bool = False
-    """Whether this is a revision: only some coders are called, each starting from its latest version."""
-    retry: Retry | None = None
+    called: Callable[[CallbackContext, Event], bool] | None = None
+    """For a revision, which starts from the latest version: the guard that decides whether it is called."""
 
 
 def role(coder: str) -> Role:
@@ -98,19 +97,14 @@ async def prepare_workspaces(
     return {'snapshots': snapshots, **({'base': trees.base} if trees else {})}
 
 
-def region(config: CoderConfig, *, called: Any = None) -> dict[str, Any]:
-    """Return the states of one coder.
-
-    Args:
-        config: the coder's configuration.
-        called: for a revision, the guard that decides whether the coder is called.
-    """
+def region(config: CoderConfig) -> dict[str, Any]:
+    """Return the states of one coder."""
     me = config.coder
-    start, leading = _build_revision_start(config, called) if config.is_revision else ([], [])
+    start, leading = _build_revision_start(config) if config.called else ([], [])
     seat, moves = coder_seat.seat(me) if config.seat else ([], [])
     return {
         'name': me,
-        'initial': 'called' if config.is_revision else 'working',
+        'initial': 'called' if config.called else 'working',
         'children': [
             *start,
             agent(
@@ -121,7 +115,6 @@ def region(config: CoderConfig, *, called: Any = None) -> dict[str, Any]:
                 folder=me,
                 within=config.seconds,
                 turns=40,
-                retry=config.retry,
             ),
             {
                 'name': 'testing',
@@ -141,7 +134,7 @@ def region(config: CoderConfig, *, called: Any = None) -> dict[str, Any]:
     }
 
 
-def _build_revision_start(config: CoderConfig, called: Any) -> tuple[list[Any], list[Any]]:
+def _build_revision_start(config: CoderConfig) -> tuple[list[Any], list[Any]]:
     """Return what precedes a revision: skip coders not called, restore the others' latest version."""
     states = [
         {'name': 'called'},
@@ -149,8 +142,8 @@ def _build_revision_start(config: CoderConfig, called: Any) -> tuple[list[Any], 
         {'name': 'spared', 'final': True},
     ]
     edges = [
-        ['always', 'called', 'restoring', called],
-        ['always', 'called', 'spared', None, called],
+        ['always', 'called', 'restoring', config.called],
+        ['always', 'called', 'spared', None, config.called],
         ['done', 'restoring', 'working'],
         edge('failed', 'restoring', 'failed', after=partial(record_failure, config)),
     ]
@@ -173,7 +166,7 @@ async def test(config: CoderConfig, scope: CallbackContext, activity: Activity) 
         ToolError: the coder wrote no file.
     """
     me = config.coder
-    if not config.is_revision and not await has_written(
+    if not config.called and not await has_written(
         me, await activity.workspace(me).snapshot(), config.given, activity, worktree=config.worktree
     ):
         raise ToolError('it wrote no file')
@@ -224,13 +217,6 @@ def record_failure(config: CoderConfig, scope: CallbackContext, event: Event) ->
     mine.problem = str(event.data.get('error') or 'it was stopped')
     if not mine.versions:
         mine.status = 'failed'
-
-
-def candidate(scope: CallbackContext, coder: str) -> Candidate:
-    """Return the coder's candidate from the run's memory."""
-    memory = scope.state.memory
-    assert isinstance(memory, ContestMemory)
-    return memory.candidates[coder]
 
 
 def implement(memory: ContestMemory) -> str:

@@ -85,7 +85,7 @@ async def save(me: str, scope: CallbackContext, activity: Activity) -> dict[str,
         ToolError: a path cannot be written or removed.
     """
     folder = activity.workspace(me)
-    for edit in _candidate(scope, me).edits:
+    for edit in candidate(scope, me).edits:
         if edit.text is None:
             await folder.remove(edit.path)
         else:
@@ -95,17 +95,18 @@ async def save(me: str, scope: CallbackContext, activity: Activity) -> dict[str,
 
 def take_work(me: str, scope: CallbackContext, event: Event) -> None:
     """Store a person's submission until it is written."""
-    given, mine = HandIn.model_validate(dict(event.data)), _candidate(scope, me)
+    given, mine = HandIn.model_validate(dict(event.data)), candidate(scope, me)
     mine.edits = tuple(FileEdit(path=file.path, text=file.text) for file in given.files)
     mine.said, mine.model, mine.problem = given.said, '', ''
 
 
 def keep_problem(me: str, scope: CallbackContext, event: Event) -> None:
     """Record why the submission could not be written."""
-    _candidate(scope, me).problem = str(event.data.get('error') or 'it could not be written')
+    candidate(scope, me).problem = str(event.data.get('error') or 'it could not be written')
 
 
-def _candidate(scope: CallbackContext, coder: str) -> Candidate:
+def candidate(scope: CallbackContext, coder: str) -> Candidate:
+    """Return the coder's candidate from the run's memory."""
     memory = scope.state.memory
     assert isinstance(memory, ContestMemory)
     return memory.candidates[coder]

@@ -8,7 +8,6 @@ from typing import Any
 
 from engine.agents.spec import Role
 from engine.patterns.debate.records import Phase
-from engine.statechart.retry import Retry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +25,8 @@ class DebateConfig:
     """Whether the models write text with keywords instead of records."""
     brief: Callable[[Any, bool], str]
     """Describes the subject of the debate, given the memory and whether it is the reviewer's first turn."""
-    turns: int = 12
+    turns: int
     """Maximum number of model replies in a reviewer's turn."""
-    retry: Retry | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from engine.agents.chart import agent
 from engine.agents.spec import Role
-from engine.patterns.competition import coder, merging
-from engine.patterns.competition.coder import EXAMINATION_MARGIN, CoderConfig
+from engine.patterns.competition import merging
+from engine.patterns.competition.coder import EXAMINATION_MARGIN
 from engine.patterns.competition.evidence import Checks
 from engine.patterns.debate import seats
 from engine.patterns.debate.consensus import drop_unknown_names
@@ -69,11 +69,6 @@ def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
             *failure_edges('reading', 'failed', after=partial(miss_review, role.name)),
         ],
     }
-
-
-def revision_region(config: CoderConfig) -> dict[str, Any]:
-    """Return a coder's region in a revision; only coders asked to revise do any work."""
-    return coder.region(config, called=partial(is_target, config.coder))
 
 
 def picking_state(parameters: ReviewParameters) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -81,9 +82,7 @@ class ParallelReview(Pattern):
             {'name': 'iterating', 'on_enter': 'refuse'},
             {
                 'name': 'revising',
-                'parallel': [
-                    chart.revision_region(self._coder_config(name, is_revision=True)) for name in self.coders
-                ],
+                'parallel': [coder.region(self._revision_config(name)) for name in self.coders],
             },
             {'name': 'gathering', 'invoke': 'gather'},
             debate('final_review', self._debate_config('final', parameters.final_rounds if debates else 1)),
@@ -454,17 +453,24 @@ class ParallelReview(Pattern):
 
     # -- parts of the states
 
-    def _coder_config(self, name: str, *, is_revision: bool = False) -> CoderConfig:
+    def _coder_config(self, name: str) -> CoderConfig:
         return CoderConfig(
             coder=name,
             checks=self._checks,
-            prompt=partial(prompts.revise, name) if is_revision else coder.implement,
+            prompt=coder.implement,
             seconds=self.parameters.coder_seconds,
-            demands=partial(prompts.revision_demands, name) if is_revision else lambda memory: (),
             given=self._given,
             worktree=self.parameters.worktrees,
             seat=True,
-            is_revision=is_revision,
+        )
+
+    def _revision_config(self, name: str) -> CoderConfig:
+        """Only coders asked to revise do any work."""
+        return replace(
+            self._coder_config(name),
+            prompt=partial(prompts.revise, name),
+            demands=partial(prompts.revision_demands, name),
+            called=partial(chart.is_target, name),
         )
 
     @property

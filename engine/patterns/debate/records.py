@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import not_
 from typing import Literal
 
 from pydantic import Field
@@ -12,11 +13,6 @@ from engine.statechart.memory import Memory
 Verdict = Literal['REVISE_BEST', 'REVISE_ALL', 'APPROVE', 'UNDECIDED']
 Phase = Literal['review', 'debate', 'final']
 SYNTHESIZER = 'synthesizer'
-
-
-def _is_empty(value: object) -> bool:
-    """Exclude empty fields from the journal, so that positions that predate them stay the same."""
-    return not value
 
 
 class Answer(FrozenModel):
@@ -59,11 +55,12 @@ class Position(FrozenModel):
     rests_on: tuple[str, ...] = Field(
         default=(), description='Facts your verdict rests on: test results, lines of code'
     )
+    # Not in the journal if empty, so that positions that predate these fields stay the same.
     answers: tuple[Answer, ...] = Field(
-        default=(), exclude_if=_is_empty, description='Your answers to open points of others'
+        default=(), exclude_if=not_, description='Your answers to open points of others'
     )
     comments: tuple[LineComment, ...] = Field(
-        default=(), exclude_if=_is_empty, description='Comments on single lines, for the coders'
+        default=(), exclude_if=not_, description='Comments on single lines, for the coders'
     )
 
 
@@ -144,8 +141,8 @@ class DebateMemory(Memory):
         """Names that a position may use: the candidates still in play."""
         return ()
 
-    def current_utterances(self, reviewer: str = '') -> list[Utterance]:
-        """Utterances in the current debate, of one reviewer or all."""
+    def current_utterances(self) -> list[Utterance]:
+        """Utterances in the current debate."""
         return [
             utterance
             for utterance in self.transcript
@@ -153,7 +150,6 @@ class DebateMemory(Memory):
             and utterance.phase != 'review'
             and not utterance.synthesized
             and not utterance.problem
-            and reviewer in ('', utterance.speaker)
         ]
 
     def open_points(self, reviewer: str) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.records import Answer, DebateMemory, LineComment, Position, Verdict
 from engine.patterns.form_fields import Form
+from engine.patterns.seats import add_seat, remove_seat
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
 
@@ -128,16 +129,14 @@ def may_rise(scope: CallbackContext, event: Event) -> bool:
 def take_seat(scope: CallbackContext, event: Event) -> None:
     """Give the seat to a person; a reviewer who had failed rejoins."""
     memory, reviewer = debate_memory(scope), seat_named(event)
-    if reviewer not in memory.seats:
-        memory.seats = (*memory.seats, reviewer)
+    add_seat(memory, reviewer)
     if reviewer in memory.debate.absent:
         del memory.debate.absent[reviewer]
 
 
 def leave_seat(scope: CallbackContext, event: Event) -> None:
     """Hand the seat back to the agent."""
-    memory, reviewer = debate_memory(scope), seat_named(event)
-    memory.seats = tuple(seat for seat in memory.seats if seat != reviewer)
+    remove_seat(debate_memory(scope), seat_named(event))
 
 
 def is_word(reviewer: str, scope: CallbackContext, event: Event) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from operator import not_
 from typing import Any, Self
 
 from pydantic import Field, ValidationError
@@ -16,11 +17,6 @@ from engine.statechart.pattern import validation_problems
 
 RULES = 2
 """The version of the pipeline's rules for new runs."""
-
-
-def _is_empty(value: object) -> bool:
-    """Exclude empty fields from the journal, since older messages lack them."""
-    return not value
 
 
 class TaskStatus(StrEnum):
@@ -43,9 +39,9 @@ class AgentMessage(FrozenModel):
     """The kind of action: `findings`, `draft`, `verdict`, `model_call`, `tool_call`, `retry`, `error` ..."""
     content: str
     iteration: int = 0
-    time: float = Field(0.0, exclude_if=_is_empty)
+    time: float = Field(0.0, exclude_if=not_)  # Older messages lack it and the next field.
     """Unix timestamp in seconds; 0 in a run's memory, which must not depend on time (see `audit_trail`)."""
-    seq: int = Field(0, exclude_if=_is_empty)
+    seq: int = Field(0, exclude_if=not_)
     """The step of the run; 0 in a run's memory."""
 
 

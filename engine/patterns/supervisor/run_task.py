@@ -41,7 +41,7 @@ async def run_collaborative_task(
         EngineError: there is no plan or answer; the message says why. Failed tasks are part of the result.
     """
     given = {**parameters, 'objective': objective, 'max_tasks': max_tasks}
-    return (await _run(catalog or _load_catalog(), PATTERN, given, models or {})).result
+    return (await _run(catalog or _load_catalog(), given, models)).result
 
 
 async def execute_plan(
@@ -84,7 +84,7 @@ async def execute_plan(
             return ready
 
     catalog = replace(catalog, patterns={PATTERN: Planned})
-    return await _run(catalog, PATTERN, {**parameters, 'objective': state.objective}, models or {})
+    return await _run(catalog, {**parameters, 'objective': state.objective}, models)
 
 
 def _load_catalog() -> Catalog:
@@ -92,11 +92,11 @@ def _load_catalog() -> Catalog:
 
 
 async def _run(
-    catalog: Catalog, pattern: str, parameters: Mapping[str, Any], models: Mapping[str, str]
+    catalog: Catalog, parameters: Mapping[str, Any], models: Mapping[str, str] | None
 ) -> CollaborationState:
-    """Run a pattern; return its final state, including where the models' replies came from."""
+    """Run the pattern; return its final state, including where the models' replies came from."""
     async with Conductor(catalog=catalog) as conductor:
-        run = await conductor.start(pattern, parameters, models=models)
+        run = await conductor.start(PATTERN, parameters, models=models)
         outcome = await conductor.result(run.id)
         spending = (await conductor.view(run.id)).spending.values()
     if outcome.status is not Status.DONE:

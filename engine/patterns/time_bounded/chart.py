@@ -26,7 +26,6 @@ from engine.statechart.retry import Retry
 RETRY: Final = Retry(attempts=4, delay=1.0, longest=15.0, patience=30.0)
 """A failed call is retried three times with growing delays; then a fallback answer is used."""
 SAVING_SECONDS = 20.0
-ENDINGS: Final = ('completed', 'failed', 'aborted', 'time_expired')
 
 
 def _agent(  # noqa: PLR0913

@@ -81,10 +81,6 @@ Payload = PlanDraft | CodeOutput | TestResult | VerificationResult | Escalation 
 """Payloads: the planner's, coder's, tester's and supervisor's answers, interventions and fix plans."""
 
 
-def _is_empty(value: object) -> bool:
-    return value is None
-
-
 class ProtocolMessage(FrozenModel):
     """One message, as stored in memory; its number is its position in the list."""
 
@@ -103,7 +99,7 @@ class ProtocolMessage(FrozenModel):
     iteration: int = 0
     degraded: bool = False
     """Whether it replaces an answer that an agent did not give."""
-    payload: Payload | None = Field(None, exclude_if=_is_empty)
+    payload: Payload | None = Field(None, exclude_if=lambda payload: payload is None)
     """The payload as an object; None for requests, and in runs that predate the field."""
 
 
@@ -284,21 +280,13 @@ class OrchestrationState(Memory):
         raised = {name: getattr(self.metrics, name) + number for name, number in more.items()}
         self.metrics = self.metrics.model_copy(update=raised)
 
-    def ask(
-        self,
-        agent: Participant,
-        type: MessageType,
-        content: str,
-        event: Event,
-        *,
-        sender: Participant = Participant.ORCHESTRATOR,
-    ) -> None:
+    def ask(self, agent: Participant, type: MessageType, content: str, event: Event) -> None:
         """Record that an agent is asked for something."""
         record = self.agents[agent]
         record.status, record.since = 'working', event.ran
         self.current_agent = agent
         self._tally(agent, requests=1)
-        self.send(type, sender, agent, content, event)
+        self.send(type, Participant.ORCHESTRATOR, agent, content, event)
 
     def answer(  # noqa: PLR0913
         self,

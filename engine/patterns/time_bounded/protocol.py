@@ -45,20 +45,6 @@ class Participant(StrEnum):
 
 ROLES: Final = (Participant.SUPERVISOR, Participant.PLANNER, Participant.CODER, Participant.TESTER)
 
-REQUESTS: Final = {
-    MessageType.PLAN_REQUEST: Participant.PLANNER,
-    MessageType.REPLAN_REQUEST: Participant.PLANNER,
-    MessageType.CODE_REQUEST: Participant.CODER,
-    MessageType.CODE_FIX_REQUEST: Participant.CODER,
-    MessageType.TEST_REQUEST: Participant.TESTER,
-    MessageType.VERIFY_REQUEST: Participant.SUPERVISOR,
-    MessageType.STEP_COMPLETE: Participant.ORCHESTRATOR,
-    MessageType.STEP_BLOCKED: Participant.ORCHESTRATOR,
-    MessageType.GOAL_COMPLETE: Participant.ORCHESTRATOR,
-    MessageType.ABORT: Participant.ALL,
-}
-"""Messages that go to one recipient only."""
-
 
 class AgentMetrics(FrozenModel):
     """Counts of one agent's work."""

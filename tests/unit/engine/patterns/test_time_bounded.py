@@ -13,7 +13,7 @@ from engine.errors import ModelError
 from engine.models.protocol import ModelRequest
 from engine.patterns.time_bounded.escalation import Escalation
 from engine.patterns.time_bounded.plan import TestResult, VerificationResult
-from engine.patterns.time_bounded.protocol import REQUESTS, MessageType
+from engine.patterns.time_bounded.protocol import MessageType
 from engine.patterns.time_bounded.schemas import CodeOutput, PlanDraft
 from engine.patterns.time_bounded.state import OrchestrationState
 from tests.support.teams.time_bounded import (
@@ -30,7 +30,7 @@ from tests.support.teams.time_bounded import (
     verdict,
     write,
 )
-from tests.unit.engine.patterns.test_time_bounded_tables import RESPONSES
+from tests.unit.engine.patterns.test_time_bounded_tables import REQUESTS, RESPONSES
 
 pytestmark = pytest.mark.slow
 

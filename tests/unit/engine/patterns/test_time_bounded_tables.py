@@ -12,7 +12,7 @@ from engine.patterns.time_bounded import fallback
 from engine.patterns.time_bounded.escalation import ACTIONS, TRIGGERS, Level, level_of, message_for
 from engine.patterns.time_bounded.gates import GATES, TEST_FILE, GateFacts, evaluate_gate
 from engine.patterns.time_bounded.plan import find_cycle, validate_plan
-from engine.patterns.time_bounded.protocol import REQUESTS, MessageType, Participant
+from engine.patterns.time_bounded.protocol import MessageType, Participant
 from engine.patterns.time_bounded.schedule import allocate, seconds_for_fixes, seconds_per_step
 from engine.patterns.time_bounded.schemas import (
     CodeVerdict,
@@ -23,6 +23,19 @@ from engine.patterns.time_bounded.schemas import (
     StepVerdict,
 )
 
+REQUESTS = {
+    MessageType.PLAN_REQUEST: Participant.PLANNER,
+    MessageType.REPLAN_REQUEST: Participant.PLANNER,
+    MessageType.CODE_REQUEST: Participant.CODER,
+    MessageType.CODE_FIX_REQUEST: Participant.CODER,
+    MessageType.TEST_REQUEST: Participant.TESTER,
+    MessageType.VERIFY_REQUEST: Participant.SUPERVISOR,
+    MessageType.STEP_COMPLETE: Participant.ORCHESTRATOR,
+    MessageType.STEP_BLOCKED: Participant.ORCHESTRATOR,
+    MessageType.GOAL_COMPLETE: Participant.ORCHESTRATOR,
+    MessageType.ABORT: Participant.ALL,
+}
+"""Messages that go to one recipient only."""
 RESPONSES = {
     MessageType.PLAN_RESPONSE: Participant.PLANNER,
     MessageType.SUBPLAN_RESPONSE: Participant.PLANNER,
@@ -39,8 +52,6 @@ RESPONSES = {
 def test_each_of_eighteen_message_types_has_a_fixed_sender_or_recipient() -> None:
     assert len(MessageType) == 18
     assert set(REQUESTS) | set(RESPONSES) == set(MessageType)
-    assert REQUESTS[MessageType.CODE_FIX_REQUEST] is Participant.CODER
-    assert REQUESTS[MessageType.ABORT] is Participant.ALL
 
 
 @pytest.mark.parametrize(

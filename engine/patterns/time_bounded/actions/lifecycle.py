@@ -7,7 +7,7 @@ from typing import Any
 from engine.patterns.time_bounded import fallback
 from engine.patterns.time_bounded.actions.plans import PlanActions
 from engine.patterns.time_bounded.escalation import Level
-from engine.patterns.time_bounded.gates import GATE_TITLES, GateFacts, evaluate_gate
+from engine.patterns.time_bounded.gates import GATE_TITLES
 from engine.patterns.time_bounded.plan import StepStatus, VerificationResult
 from engine.patterns.time_bounded.protocol import MessageType, Participant
 from engine.patterns.time_bounded.report import build_report, render_report
@@ -120,13 +120,11 @@ class LifecycleActions(PlanActions):
 
     def take_goal_verdict(self, memory: Memory, event: Event) -> None:
         """Store the supervisor's verdict."""
-        self._judge_goal(memory, GoalVerdict.model_validate(event.data['output']), event)
+        self._judge(memory, 'goal', GoalVerdict.model_validate(event.data['output']), event)
 
     def stand_in_for_goal_verdict(self, memory: Memory, event: Event) -> None:
         """Stand in for the supervisor: nobody confirms the goal."""
-        verdict = fallback.verdict('goal', self._goal_facts(memory), fallback.describe_failure(event))
-        assert isinstance(verdict, GoalVerdict)
-        self._judge_goal(memory, verdict, event, fallback.describe_failure(event))
+        self._judge_without_supervisor(memory, 'goal', event)
 
     def reach_goal(self, memory: Memory, event: Event) -> None:
         """Complete the run: all conditions hold, and the goal is reached."""
@@ -144,7 +142,7 @@ class LifecycleActions(PlanActions):
 
     def skip_goal(self, memory: Memory, event: Event) -> None:
         """End without verification, which a person skipped: the steps decide."""
-        left = self._goal_facts(memory).left_over
+        left = len(memory.unfinished_steps)
         good = left <= self.parameters.max_failed_steps
         memory.ending = RunStatus.COMPLETED if good else RunStatus.FAILED
         memory.reason = (
@@ -316,23 +314,6 @@ class LifecycleActions(PlanActions):
             plan = memory.plans[name]
             plan.status = StepStatus.COMPLETED if memory.is_complete(plan) else StepStatus.FAILED
         memory.current_step = ''
-
-    def _goal_facts(self, memory: Memory) -> GateFacts:
-        return GateFacts(
-            threshold=self.parameters.goal_threshold,
-            tests_pass=memory.final_pass,
-            left_over=len(memory.unfinished_steps),
-            acceptable=self.parameters.max_failed_steps,
-        )
-
-    def _judge_goal(self, memory: Memory, verdict: GoalVerdict, event: Event, problem: str = '') -> None:
-        result = VerificationResult(
-            gate='goal', score=verdict.score, approved=verdict.approved,
-            conditions=evaluate_gate('goal', self._goal_facts(memory), verdict), level=Level.NONE,
-            issues=(*verdict.issues, *verdict.missing), summary=verdict.summary, evidence=verdict.evidence,
-            degraded=bool(problem), threshold=self.parameters.goal_threshold,
-        )  # fmt: skip
-        memory.judge(result, Participant.CODER, 'the goal', event, problem)
 
     def _missing(self, memory: Memory) -> tuple[str, ...]:
         """Return what the next plan must cover."""

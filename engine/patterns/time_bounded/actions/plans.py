@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from engine.patterns.time_bounded import fallback
@@ -30,6 +31,15 @@ from engine.patterns.time_bounded.schemas import TestReading as Reading
 from engine.patterns.time_bounded.state import OrchestrationState as Memory
 from engine.patterns.time_bounded.state import RunStatus
 from engine.records import Event
+
+JUDGED: Mapping[str, tuple[Participant, str]] = {
+    'plan': (Participant.PLANNER, 'the plan'),
+    'code': (Participant.CODER, 'the code of step {}'),
+    'tests': (Participant.TESTER, 'the findings on step {}'),
+    'step': (Participant.CODER, 'the work on step {}'),
+    'goal': (Participant.CODER, 'the goal'),
+}
+"""By gate: whose work is judged, and what it is."""
 
 
 class PlanActions:
@@ -69,14 +79,11 @@ class PlanActions:
 
     def take_plan_verdict(self, memory: Memory, event: Event) -> None:
         """Store the supervisor's verdict."""
-        self._judge_plan(memory, PlanVerdict.model_validate(event.data['output']), event)
+        self._judge(memory, 'plan', PlanVerdict.model_validate(event.data['output']), event)
 
     def stand_in_for_plan_verdict(self, memory: Memory, event: Event) -> None:
         """Stand in for the supervisor: the plan's form decides."""
-        problem = fallback.describe_failure(event)
-        verdict = fallback.verdict('plan', self._plan_facts(memory), problem)
-        assert isinstance(verdict, PlanVerdict)
-        self._judge_plan(memory, verdict, event, problem)
+        self._judge_without_supervisor(memory, 'plan', event)
 
     def revise_plan(self, memory: Memory, event: Event) -> None:
         """Send the plan back to the planner with what must change."""
@@ -135,9 +142,7 @@ class PlanActions:
         problem = 'the time for planning is over'
         if memory.draft is None or validate_plan(memory.draft):
             self._draft(memory, fallback.plan(memory.primary_goal, problem), event, problem)
-        verdict = fallback.verdict('plan', self._plan_facts(memory), problem)
-        assert isinstance(verdict, PlanVerdict)
-        self._judge_plan(memory, verdict, event, problem)
+        self._judge_without_supervisor(memory, 'plan', event, problem)
         self.adopt_plan(memory, event)
 
     def drop_sub_plan(self, memory: Memory, event: Event) -> None:
@@ -171,22 +176,6 @@ class PlanActions:
         )
         text = f'{draft.analysis}\n{listed}'
         memory.answer(Participant.PLANNER, kind, text, event, problem=problem, payload=draft)
-
-    def _plan_facts(self, memory: Memory) -> GateFacts:
-        return GateFacts(
-            threshold=self.parameters.plan_threshold,
-            draft=memory.draft,
-            fewest=replanning.fewest_steps(memory),
-        )
-
-    def _judge_plan(self, memory: Memory, verdict: PlanVerdict, event: Event, problem: str = '') -> None:
-        held = evaluate_gate('plan', self._plan_facts(memory), verdict)
-        result = VerificationResult(
-            gate='plan', score=verdict.score, approved=verdict.approved, conditions=held, level=Level.NONE,
-            issues=verdict.issues, summary=verdict.summary, degraded=bool(problem),
-            threshold=self.parameters.plan_threshold,
-        )  # fmt: skip
-        memory.judge(result, Participant.PLANNER, 'the plan', event, problem)
 
     def _clear(self, memory: Memory) -> None:
         memory.draft, memory.problems = None, ()
@@ -240,12 +229,11 @@ class PlanActions:
 
     def take_code_verdict(self, memory: Memory, event: Event) -> None:
         """Store the supervisor's verdict."""
-        verdict = CodeVerdict.model_validate(event.data['output'])
-        self._judge(memory, 'code', verdict, Participant.CODER, event)
+        self._judge(memory, 'code', CodeVerdict.model_validate(event.data['output']), event)
 
     def stand_in_for_code_verdict(self, memory: Memory, event: Event) -> None:
         """Stand in for the supervisor: the files decide."""
-        self._judge(memory, 'code', None, Participant.CODER, event)
+        self._judge_without_supervisor(memory, 'code', event)
 
     def approve_code(self, memory: Memory, event: Event) -> None:
         """Approve the code for testing."""
@@ -317,12 +305,11 @@ class PlanActions:
 
     def take_fix_verdict(self, memory: Memory, event: Event) -> None:
         """Store the supervisor's verdict."""
-        verdict = Verdict.model_validate(event.data['output'])
-        self._judge(memory, 'tests', verdict, Participant.TESTER, event)
+        self._judge(memory, 'tests', Verdict.model_validate(event.data['output']), event)
 
     def stand_in_for_fix_verdict(self, memory: Memory, event: Event) -> None:
         """Stand in for the supervisor: carry out the fix plan."""
-        self._judge(memory, 'tests', None, Participant.TESTER, event)
+        self._judge_without_supervisor(memory, 'tests', event)
 
     def begin_fix(self, memory: Memory, event: Event) -> None:
         """Start another fix cycle; the coder also gets the supervisor's demands."""
@@ -339,11 +326,11 @@ class PlanActions:
         verdict = StepVerdict.model_validate(event.data['output'])
         if memory.rules >= 4 and verdict.replan:
             memory.replan = verdict.replan
-        self._judge(memory, 'step', verdict, Participant.CODER, event)
+        self._judge(memory, 'step', verdict, event)
 
     def stand_in_for_step_verdict(self, memory: Memory, event: Event) -> None:
         """Stand in for the supervisor: the tests decide."""
-        self._judge(memory, 'step', None, Participant.CODER, event)
+        self._judge_without_supervisor(memory, 'step', event)
 
     def _code(self, memory: Memory, output: CodeOutput, event: Event, problem: str = '') -> None:
         step = memory.step
@@ -388,8 +375,21 @@ class PlanActions:
             )  # fmt: skip
 
     def _facts(self, memory: Memory, gate: str) -> GateFacts:
-        step = memory.step
-        thresholds = {'code': self.parameters.code_threshold, 'step': self.parameters.step_threshold}
+        parameters = self.parameters
+        if gate == 'plan':
+            return GateFacts(
+                threshold=parameters.plan_threshold,
+                draft=memory.draft,
+                fewest=replanning.fewest_steps(memory),
+            )
+        if gate == 'goal':
+            return GateFacts(
+                threshold=parameters.goal_threshold,
+                tests_pass=memory.final_pass,
+                left_over=len(memory.unfinished_steps),
+                acceptable=parameters.max_failed_steps,
+            )
+        step, thresholds = memory.step, {'code': parameters.code_threshold, 'step': parameters.step_threshold}
         tests = step.test_results
         return GateFacts(
             threshold=thresholds.get(gate, 0),
@@ -398,20 +398,21 @@ class PlanActions:
             tests_pass=tests is not None and tests.passed,
         )
 
-    def _judge(
-        self, memory: Memory, gate: str, given: Verdict | None, agent: Participant, event: Event
-    ) -> None:
-        problem = '' if given is not None else fallback.describe_failure(event)
+    def _judge_without_supervisor(self, memory: Memory, gate: str, event: Event, problem: str = '') -> None:
+        problem = problem or fallback.describe_failure(event)
+        self._judge(memory, gate, fallback.verdict(gate, self._facts(memory, gate), problem), event, problem)
+
+    def _judge(self, memory: Memory, gate: str, verdict: Verdict, event: Event, problem: str = '') -> None:
         facts = self._facts(memory, gate)
-        verdict = given if given is not None else fallback.verdict(gate, facts, problem)
         result = VerificationResult(
             gate=gate, score=verdict.score, approved=verdict.approved,
-            conditions=evaluate_gate(gate, facts, verdict), level=Level.NONE, issues=verdict.issues,
+            conditions=evaluate_gate(gate, facts, verdict), level=Level.NONE,
+            issues=(*verdict.issues, *getattr(verdict, 'missing', ())),
             summary=verdict.summary, evidence=getattr(verdict, 'evidence', ''), degraded=bool(problem),
-            threshold=facts.threshold or None,
+            threshold=facts.threshold if gate in ('plan', 'goal') else facts.threshold or None,
         )  # fmt: skip
-        subjects = {'code': 'the code of', 'tests': 'the findings on', 'step': 'the work on'}
-        memory.judge(result, agent, f'{subjects[gate]} step {memory.current_step}', event, problem)
+        agent, subject = JUDGED[gate]
+        memory.judge(result, agent, subject.format(memory.current_step), event, problem)
         if gate in ('code', 'step'):
             memory.step.verification_result = memory.verdict
 

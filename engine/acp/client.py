@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -29,10 +30,9 @@ TERMINAL_SECONDS = 1_800.0
 class Terminal:
     """A command that runs for the agent in the sandbox."""
 
-    command: str
+    max_characters: int
     task: asyncio.Task[CommandResult] | None = None
     output: str = ''
-    max_characters: int = MAX_OUTPUT
     truncated: bool = False
 
     def add(self, text: str) -> None:
@@ -158,7 +158,7 @@ class AgentClient:
     ) -> schema.ReadTextFileResponse:
         """Read a file of the workspace."""
         self.note_activity()
-        with _ProtocolErrors():
+        with _protocol_errors():
             data = await self.workspace.read(self._relative_path(path))
         text = data.decode('utf-8', 'replace')
         if line or limit:
@@ -174,7 +174,7 @@ class AgentClient:
         self.note_activity()
         inner = self._relative_path(path)
         await self._require_permission('edit', f'Write {inner}', {'path': inner, 'content': content})
-        with _ProtocolErrors():
+        with _protocol_errors():
             await self.workspace.write(inner, content.encode('utf-8', 'replace'))
         return schema.WriteTextFileResponse()
 
@@ -211,28 +211,25 @@ class AgentClient:
         )
         self._counter += 1
         name = f'terminal-{self._counter}'
-        most = min(MAX_OUTPUT, output_byte_limit or MAX_OUTPUT)
-        terminal = Terminal(line, max_characters=most)
+        terminal = Terminal(min(MAX_OUTPUT, output_byte_limit or MAX_OUTPUT))
         script = f'cd {shlex.quote(inner)} && {line}' if inner else line
         variables = {found.name: found.value for found in env or ()}
+
+        def add_output(text: str) -> None:
+            self.note_activity()  # An agent is not silent while the command it waits for writes output.
+            terminal.add(text)
+
         terminal.task = asyncio.ensure_future(
             self.sandbox.run(
                 ['sh', '-c', script],
                 self.workspace,
                 limits=Limits(seconds=TERMINAL_SECONDS),
                 variables=variables,
-                on_output=self._output_listener(terminal),
+                on_output=add_output,
             )
         )
         self.terminals[name] = terminal
         return schema.CreateTerminalResponse(terminal_id=name)
-
-    def _output_listener(self, terminal: Terminal) -> Callable[[str], None]:
-        def listen(text: str) -> None:
-            self.note_activity()  # An agent is not silent while the command it waits for writes output.
-            terminal.add(text)
-
-        return listen
 
     async def terminal_output(
         self, session_id: str, terminal_id: str, **meta: Any
@@ -310,17 +307,15 @@ def agent_root(workspace: Workspace, *, sandboxed: bool) -> str:
     return SANDBOX_PATH if sandboxed else os.path.realpath(Path(workspace.folder))
 
 
-class _ProtocolErrors:
-    """Converts the workspace's errors to errors of the protocol."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+@contextmanager
+def _protocol_errors() -> Iterator[None]:
+    """Convert the workspace's errors to errors of the protocol."""
+    try:
+        yield
+    except EngineError as error:
         if isinstance(error, ToolError) and 'no such file' in str(error):
             raise RequestError.resource_not_found(str(error)) from None
-        if isinstance(error, EngineError):
-            raise RequestError.invalid_params({'details': str(error)}) from None
+        raise RequestError.invalid_params({'details': str(error)}) from None
 
 
 def _answer(options: Sequence[schema.PermissionOption], allowed: bool) -> schema.RequestPermissionResponse:

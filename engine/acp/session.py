@@ -51,15 +51,6 @@ class Reply:
     """The plan, if it has changed."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Prompt:
-    """A turn in progress."""
-
-    answer: asyncio.Task[Any]
-    length: int
-    """Characters of its text."""
-
-
 class AgentSession:
     """One process of an agent, with one session.
 
@@ -88,7 +79,8 @@ class AgentSession:
         self.client = AgentClient(workspace=workspace, sandbox=sandbox, root=self.root, approvals=approvals)
         self._process: AgentProcess | None = None
         self._connection: ClientSideConnection | None = None
-        self._prompt: _Prompt | None = None
+        self._prompt: asyncio.Task[Any] | None = None
+        """The turn in progress; its result is the agent's answer."""
         self._calls: dict[str, Call] = {}
         """Journaled calls by their ids in the journal."""
         self._counted_cost = 0.0
@@ -210,9 +202,9 @@ class AgentSession:
         assert self._connection is not None and self._prompt is None
         self.client.note_activity()
         self.usage.begin()
-        answer = asyncio.ensure_future(self._connection.prompt(session_id=self.id, prompt=[text_block(text)]))
-        answer.add_done_callback(lambda done: self.client.changed.set())
-        self._prompt = _Prompt(answer=answer, length=len(text))
+        prompt = self._connection.prompt(session_id=self.id, prompt=[text_block(text)])
+        self._prompt = asyncio.ensure_future(prompt)
+        self._prompt.add_done_callback(lambda done: self.client.changed.set())
 
     async def wait_for_reply(self, stream: Stream) -> Reply:
         """Wait until the agent calls tools or ends its turn, streaming its text meanwhile.
@@ -225,7 +217,7 @@ class AgentSession:
         while True:
             for text, kind in turn.take_new_text():
                 stream(text, kind)
-            done = prompt.answer.done()
+            done = prompt.done()
             first = turn.first_call
             if first is not None and (done or self._is_settled(first)):
                 return self._reply(ended=False)
@@ -249,10 +241,10 @@ class AgentSession:
             if call and call.is_waiting and call.permission:
                 call.permission.set_result(True)
         while waiting := [call for call in calls if call and not call.has_ended]:
-            if self._prompt is None or self._prompt.answer.done():
+            if self._prompt is None or self._prompt.done():
                 break
             await self._wait_for_update(None, patient=any(call.is_waiting for call in waiting))
-        if self._prompt and self._prompt.answer.done() and self._prompt.answer.exception() is not None:
+        if self._prompt and self._prompt.done() and self._prompt.exception() is not None:
             await self._response(self._prompt)
         return [self._result(call) for call in calls]
 
@@ -273,7 +265,7 @@ class AgentSession:
             return
         self.closed = True
         if self._prompt is not None:
-            self._prompt.answer.cancel()
+            self._prompt.cancel()
         await self.client.close()
         if self._process is not None:
             await self._process.close()
@@ -282,7 +274,7 @@ class AgentSession:
                 await asyncio.wait_for(self._connection.close(), CLOSE_SECONDS)
         if self._prompt is not None:
             with contextlib.suppress(asyncio.CancelledError, Exception):
-                await self._prompt.answer
+                await self._prompt
 
     def _is_settled(self, call: Call) -> bool:
         """Whether the state of a call is settled: it asks, has ended, or is running."""
@@ -314,10 +306,10 @@ class AgentSession:
             return text, call.status == 'completed'
         return text or 'It ended without a result.', False
 
-    async def _response(self, prompt: _Prompt) -> Any:
+    async def _response(self, prompt: asyncio.Task[Any]) -> Any:
         assert self._process is not None
         try:
-            return await prompt.answer
+            return await prompt
         except ConnectionError:
             raise self._name_agent(self.client.problem or await self._process.exit_error()) from None
         except Exception as error:

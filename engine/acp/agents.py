@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from engine.acp.config import ExternalAgent, known_agent
-from engine.acp.known_agents import KNOWN_AGENTS
+from engine.acp.known_agents import KNOWN_AGENTS, ExternalAgent
 from engine.acp.process import find_program, hidden_values, passed_variables
 from engine.errors import ModelError
 from engine.models.protocol import ModelEvent, ModelRequest
@@ -123,7 +122,8 @@ class ExternalAgents(Mapping[str, AgentModel]):
         off: frozenset[str] = frozenset(),
     ) -> None:
         self._missing = dict(missing or {})
-        known = {name: known_agent(name) for name in KNOWN_AGENTS if name not in off | set(self._missing)}
+        hidden = off | set(self._missing)
+        known = {name: agent for name, agent in KNOWN_AGENTS.items() if name not in hidden}
         self._agents = {**known, **(configured or {})}
 
     def __getitem__(self, name: str) -> AgentModel:

@@ -1,4 +1,4 @@
-"""Known agents: how each is started, which keys it reads, and how to install it."""
+"""External agents: what each may access, and how the known ones are started and installed."""
 
 from __future__ import annotations
 
@@ -18,36 +18,74 @@ PROVIDER_KEYS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownAgent:
-    """An agent that only needs to be installed."""
+class ExternalAgent:
+    """A program that speaks the protocol, and what it may access. Its secrets are not shown."""
 
-    title: str
+    name: str
+    title: str = ''
     command: str
     args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Its own variables, with their values."""
     variables: tuple[str, ...] = ()
+    """Variables of this process's environment that are passed on if set."""
+    sandboxed: bool = True
+    """Whether it sees only its folder, the system and its own program, or everything that this user may."""
+    network: bool = True
+    """Whether it has network access; without a sandbox it always has."""
+    approvals: Approvals = 'marked'
+    """What waits for a person: what the agent asks about (`marked`), this plus each file it writes and each
+    command it runs through Hemicycle (`all`), or nothing (`none`)."""
     files: tuple[str, ...] = ()
-    """Files that signing in creates in the user's home."""
+    """Files of the user's home that are copied into its home in the sandbox, such as a stored login."""
+    reads: tuple[str, ...] = ()
+    """Additional folders of this machine that it may read in the sandbox."""
+    start: float = 60.0
+    """Maximum seconds until it has begun a session."""
+    idle: float = 900.0
+    """Maximum seconds of silence during a turn; after that the turn fails."""
+    patience: float = 60.0
+    """Maximum seconds to wait for a provider's limit to end; if it takes longer, the turn fails."""
     install: str = ''
+    """How to install it, as a command or an address; '' is unknown."""
     login: str = ''
     """The protocol's sign-in method that uses a key from its variables; '' if it signs in by itself."""
     reads_files: bool = False
-    """Whether it reads files by itself, because it treats our answer about a missing file as a failure."""
+    """Whether it reads files by itself, in its sandbox if it has one, instead of through Hemicycle: it treats
+    our answer about a missing file as a failure."""
     reports_usage: bool = False
     """Whether it reports the tokens of a whole turn; others report none, or those of the last call."""
+    mode: str = ''
+    """The agent's mode to work in; overrides `modes`."""
     modes: Mapping[Approvals, str] = field(default_factory=dict)
     """By setting of `approvals`: the mode in which it asks for these, and lets no model answer instead."""
-    approval_variables: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict)
+    approval_variables: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict, repr=False)
     """The same for an agent controlled by variables, which must be set before it starts."""
+    simulated: bool = False
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def mode_for(self, approvals: Approvals) -> str:
+        """Return the agent's mode to work in; '' keeps the one it starts in.
+
+        The mode in which it asks for nothing is set only in a sandbox: elsewhere only its own limits apply.
+        """
+        if self.mode or (approvals == 'none' and not self.sandboxed):
+            return self.mode
+        return self.modes.get(approvals, '')
 
 
-KNOWN_AGENTS: Mapping[str, KnownAgent] = {
-    SCRIPTED: KnownAgent(
+KNOWN_AGENTS: Mapping[str, ExternalAgent] = {agent.name: agent for agent in (
+    ExternalAgent(
+        name=SCRIPTED,
         title='Scripted agent',
         command=sys.executable,
         args=('-m', f'{__package__.rpartition(".")[0]}.models.scripted.agent'),
         variables=('HEMICYCLE_PACE',),
+        network=False,
+        simulated=True,
     ),
-    'claude': KnownAgent(
+    ExternalAgent(
+        name='claude',
         title='Claude Code',
         command='claude-agent-acp',
         variables=('ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL',
@@ -57,7 +95,8 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         reports_usage=True,
         modes={'marked': 'default', 'all': 'default', 'none': 'default'},
     ),
-    'codex': KnownAgent(
+    ExternalAgent(
+        name='codex',
         title='Codex',
         command='codex-acp',
         variables=('OPENAI_API_KEY', 'CODEX_API_KEY', 'CODEX_CONFIG', 'OPENAI_BASE_URL', *PROXIES),
@@ -67,7 +106,8 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         reports_usage=True,
         modes={'marked': 'workspace-write', 'all': 'read-only', 'none': 'agent-full-access'},
     ),
-    'gemini': KnownAgent(
+    ExternalAgent(
+        name='gemini',
         title='Gemini CLI',
         command='gemini',
         args=('--acp',),
@@ -79,7 +119,8 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         reads_files=True,
         modes={'marked': 'default', 'all': 'default'},
     ),
-    'opencode': KnownAgent(
+    ExternalAgent(
+        name='opencode',
         title='OpenCode',
         command='opencode',
         args=('acp',),
@@ -88,7 +129,8 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         install='npm install -g opencode-ai',
         approval_variables={'all': {'OPENCODE_PERMISSION': '{"edit": "ask", "bash": "ask"}'}},
     ),
-    'openhands': KnownAgent(
+    ExternalAgent(
+        name='openhands',
         title='OpenHands',
         command='openhands',
         args=('acp',),
@@ -97,7 +139,8 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         install='uv tool install openhands --python 3.12',
         modes={'marked': 'always-ask', 'all': 'always-ask'},
     ),
-    'goose': KnownAgent(
+    ExternalAgent(
+        name='goose',
         title='Goose',
         command='goose',
         args=('acp',),
@@ -106,5 +149,5 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         install='see https://block.github.io/goose',
         approval_variables={'marked': {'GOOSE_MODE': 'smart_approve'}, 'all': {'GOOSE_MODE': 'approve'}},
     ),
-}  # fmt: skip
+)}  # fmt: skip
 """By name, as in `agent:claude`."""

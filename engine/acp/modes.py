@@ -7,7 +7,7 @@ import logging
 from acp import schema
 from acp.client.connection import ClientSideConnection
 
-from engine.acp.config import ExternalAgent
+from engine.acp.known_agents import ExternalAgent
 from engine.errors import ModelError
 from engine.records.run_info import Approvals
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.acp.config import ExternalAgent
+from engine.acp.known_agents import ExternalAgent
 from engine.errors import ModelError, ToolError, WorkspaceError
 from engine.workspace.sandbox import bubblewrap
 from engine.workspace.sandbox.limits import MEBIBYTE, TEMP_DIR, Limits, watch_limits

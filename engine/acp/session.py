@@ -15,8 +15,8 @@ from acp import PROTOCOL_VERSION, RequestError, schema, text_block
 from acp.client.connection import ClientSideConnection
 
 from engine.acp.client import AgentClient, agent_root
-from engine.acp.config import ExternalAgent
 from engine.acp.error_mapping import AUTH, turn_error
+from engine.acp.known_agents import ExternalAgent
 from engine.acp.modes import set_mode
 from engine.acp.process import AgentProcess
 from engine.acp.turn import Call, Piece

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from engine.acp import ExternalAgents
-from engine.acp.config import ExternalAgent
+from engine.acp.known_agents import ExternalAgent
 from engine.configuration import ConfigFile
 from engine.models.http.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSettings, EndpointSource

@@ -1,7 +1,7 @@
 """The fork and variants pages, in a simulated browser."""
 
 from engine.acp import ExternalAgents
-from engine.acp.config import ExternalAgent
+from engine.acp.known_agents import ExternalAgent
 from engine.errors import JournalUnavailable
 from tests.pages.test_runs import keep
 from tests.support.clicks import click

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine import Catalog, Conductor
 from engine.acp import ExternalAgents
-from engine.acp.config import ExternalAgent
+from engine.acp.known_agents import ExternalAgent
 from engine.tools.builtin.research.calculator import calculator
 from storage import Settings, open_journal
 from tests.bench.servers.live import PACE, REPLY, TWELVE, Talk

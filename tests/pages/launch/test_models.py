@@ -4,7 +4,7 @@ import pytest
 from nicegui import ui
 
 from engine.acp import ExternalAgents
-from engine.acp.config import ExternalAgent
+from engine.acp.known_agents import ExternalAgent
 from engine.configuration import Configuration
 from engine.models import ModelRegistry
 from engine.models.http.endpoint import Endpoint

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine import Conductor, Memory, Pattern
 from engine.acp import ExternalAgents
-from engine.acp.config import ExternalAgent
+from engine.acp.known_agents import ExternalAgent
 from engine.agents.chart import agent
 from engine.journal import Journal
 from engine.statechart.retry import Retry

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engine import Status
-from engine.acp.config import ExternalAgent, known_agent
+from engine.acp.known_agents import KNOWN_AGENTS, ExternalAgent
 from engine.acp.process import find_processes, kill_processes
 from engine.statechart.retry import Retry
 from engine.workspace import Sandbox
@@ -42,7 +42,7 @@ def opencode(program: Path, url: str, permission: str = '') -> ExternalAgent:
     if permission:
         settings['permission'] = {'edit': permission, 'bash': permission}
     env = {'OPENCODE_CONFIG_CONTENT': json.dumps(settings), 'OPENCODE_DISABLE_MODELS_FETCH': '1'}
-    return replace(known_agent('opencode'), command=str(program), env=env, files=(), start=120.0, idle=120.0)
+    return replace(KNOWN_AGENTS['opencode'], command=str(program), env=env, files=(), start=120.0, idle=120.0)
 
 
 WRITE: tuple[str, dict[str, Any]] = ('write', {'filePath': '/workspace/hello.txt', 'content': 'hi there\n'})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine import Budget, Conductor, EventRefused, InvalidInput, Pattern, Status
-from engine.acp.config import ExternalAgent
+from engine.acp.known_agents import ExternalAgent
 from engine.agents.chart import agent
 from engine.records import RunId
 from engine.workspace import Sandbox

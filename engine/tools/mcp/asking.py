@@ -32,6 +32,9 @@ class Connection(Protocol):
     def name(self) -> str:
         """The server's name."""
 
+    def hide(self, text: str) -> str:
+        """Remove the server's secrets from a text."""
+
 
 class AskingCall:
     """One tool call during which the server may ask a person a question.
@@ -43,11 +46,10 @@ class AskingCall:
         session: the connection that it uses.
         call: the id of the tool call.
         run: the id of its run.
-        hide: removes secrets from a text.
     """
 
-    def __init__(self, session: Connection, call: str, run: str, hide: Callable[[str], str]) -> None:
-        self._session, self._call, self.run, self._hide = session, call, run, hide
+    def __init__(self, session: Connection, call: str, run: str) -> None:
+        self._session, self._call, self.run = session, call, run
         self._answers: list[Question] = []
         self._may_ask = False
         self._turn = asyncio.Lock()
@@ -151,7 +153,7 @@ class AskingCall:
             return None
         if url and not url.startswith(WEB):
             return None
-        message = self._hide(asked.message)[:MAX_QUESTION]
+        message = self._session.hide(asked.message)[:MAX_QUESTION]
         return Question(call=self._call, server=self._session.name, message=message, fields=fields, url=url)
 
 

@@ -275,13 +275,13 @@ class McpServers:
         if asking_call is None:
             run, _, name = context.key.partition(':')
             session = known.session_of(run)
-            asking_call = AskingCall(session, name, run, known.hide)
+            asking_call = AskingCall(session, name, run)
             asking_call.start(partial(session.use, call, repeatable=reads))
         try:
             async with asyncio.timeout(known.server.seconds) as limit:
                 result = await asking_call.result(context.questions, limit)
             made = await output_of(result, context)
-            return replace(made, text=known.hide(made.text))
+            return replace(made, text=known.session.hide(made.text))
         except AnswerNeeded:
             known.waiting_calls[context.key] = asking_call
             raise
@@ -289,7 +289,7 @@ class McpServers:
             problem = f'{tool.name} was stopped: it took longer than {known.server.seconds:g} seconds'
             raise ToolError(problem) from None
         except ToolError as error:
-            raise type(error)(known.hide(str(error))) from None
+            raise type(error)(known.session.hide(str(error))) from None
 
 
 class _ServerState:
@@ -321,11 +321,6 @@ class _ServerState:
         """Abandon waiting calls, and close connections."""
         await asyncio.gather(*(self.waiting_calls.pop(key).end() for key in calls))
         await asyncio.gather(*(session.close() for session in sessions))
-
-    def hide(self, text: str) -> str:
-        """Remove the server's secrets and tokens from a text."""
-        hidden = self.server.hide(text)
-        return self.tokens.secret_filter.redact_text(hidden) if self.tokens else hidden
 
     def _notify(self) -> None:
         self.stale = True

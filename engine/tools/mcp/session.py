@@ -299,11 +299,13 @@ class McpSession:
         errors = self._errors.strip()
         return ConnectionLost(self._name_server(f'{problem}; it wrote: {errors}' if errors else problem))
 
+    def hide(self, text: str) -> str:
+        """Remove the server's secrets and tokens from a text."""
+        hidden = self._server.hide(text)
+        return self._tokens.secret_filter.redact_text(hidden) if self._tokens else hidden
+
     def _name_server(self, problem: str) -> str:
-        hidden = self._server.hide(problem)
-        if self._tokens is not None:
-            hidden = self._tokens.secret_filter.redact_text(hidden)
-        return f'MCP server {self._server.name}: {clip(hidden, MAX_ERROR)}'
+        return f'MCP server {self._server.name}: {clip(self.hide(problem), MAX_ERROR)}'
 
 
 async def open_once(server: McpServer, auth: StoredSignIn) -> None:
